@@ -1,0 +1,245 @@
+"""The ASGI application: the table of routes becomes a Falcon app, and every request goes through `_responder`.
+
+The order of answers is part of the contract (section 0, decision 16): an unknown path or method is 404 before
+anything else, then comes the key, then the size and form of the request."""
+
+import asyncio
+import hashlib
+import re
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from functools import lru_cache
+from types import SimpleNamespace
+from typing import Any, cast
+from urllib.parse import quote
+
+import falcon
+import falcon.asgi
+import msgspec
+import structlog
+from falcon.constants import COMBINED_METHODS
+from uuid_utils import uuid7
+
+from magistrate import errors
+from magistrate.api import public
+from magistrate.api.error_table import ERROR_TABLE, INTERNAL_ERROR, error_body
+from magistrate.api.metrics import REQUESTS, UNKNOWN_TOKENS
+from magistrate.api.parse import decode_body, read_parameters
+from magistrate.api.render import rendered
+from magistrate.api.routes import ROUTES, Route
+from magistrate.api.service import Call, Service
+from magistrate.operations.consistency import NO_DEMAND, Freshness, is_token, read_token, write_token
+from magistrate.store.contract import Identity, Once
+
+App = falcon.asgi.App[falcon.asgi.Request, falcon.asgi.Response]
+Responder = Callable[..., Awaitable[None]]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+Scope = dict[str, Any]
+
+TOKEN_HEADERS = ("Service-Token", "Warrant-Token")
+RETRY_AFTER_SECONDS = "1"
+
+_IDEMPOTENCY_KEY = re.compile(r"[\x21-\x7e]{1,255}")
+_RECEIVE = "magistrate.receive"
+_QUERY = "magistrate.query_string"
+
+log = structlog.get_logger()
+
+
+class Running:
+    """Opens the service when the server starts, in its event loop, and closes it when it stops (ASGI lifespan)."""
+
+    service: Service
+
+    def __init__(self, opened: Callable[[], AbstractAsyncContextManager[Service]]) -> None:
+        self._opening = opened()
+
+    async def process_startup(self, scope: Scope, event: dict[str, Any]) -> None:
+        self.service = await self._opening.__aenter__()
+
+    async def process_shutdown(self, scope: Scope, event: dict[str, Any]) -> None:
+        await self._opening.__aexit__(None, None, None)
+
+    async def process_request(self, req: falcon.asgi.Request, resp: falcon.asgi.Response) -> None:
+        if "//" in req.path:
+            query = req.scope[_QUERY].decode("latin-1")
+            cleaned = quote(re.sub(r"/{2,}", "/", req.path), safe="/:@|~!$&'()*+,;=-._")
+            raise falcon.HTTPMovedPermanently(
+                f"{cleaned}?{quote(query, safe='%&=+~!$()*,;:@/?-._')}" if query else cleaned
+            )
+        if req.path.endswith("/"):
+            raise errors.NotFound("Endpoint", req.path)
+
+
+class Application:
+    """What the server calls. Falcon would wait for the first bytes of the body, and decode the query string, before
+    it looks at a request; here neither is touched until the request is known to be one of ours, with a key and within
+    the limits."""
+
+    def __init__(self, opened: Callable[[], AbstractAsyncContextManager[Service]]) -> None:
+        self._running = Running(opened)
+        self._app: App = falcon.asgi.App(middleware=[self._running])
+        self._app.add_error_handler(errors.MagistrateError, _answer_error)
+        self._app.add_error_handler(falcon.HTTPError, _answer_http_error)
+        self._app.add_error_handler(Exception, _answer_fault)
+        _add_resources(self._app, [*_responders(self._running, ROUTES), *_public_responders(self._running)])
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        scope = {**scope, _RECEIVE: receive, _QUERY: scope["query_string"], "query_string": b""}
+        await self._app(scope, _receive_nothing, send)
+
+
+async def _receive_nothing() -> dict[str, Any]:
+    return {"type": "http.request", "body": b"", "more_body": False}
+
+
+def _responders(running: Running, routes: Sequence[Route]) -> list[tuple[str, str, Responder]]:
+    return [(route.method, route.path, _responder(running, route)) for route in routes]
+
+
+def _public_responders(running: Running) -> list[tuple[str, str, Responder]]:
+    """The few that are not part of the API proper: their answers are made in public.py."""
+
+    def responder(page: public.Page) -> Responder:
+        async def respond(req: falcon.asgi.Request, resp: falcon.asgi.Response) -> None:
+            if page.needs_key:
+                running.service.keys.actor(req.get_header("Authorization"))
+            resp.content_type = page.content_type
+            resp.data = await page.body(running.service)
+            _finish(req, resp)
+
+        return respond
+
+    return [("GET", page.path, responder(page)) for page in public.PAGES]
+
+
+def _add_resources(app: App, responders: Sequence[tuple[str, str, Responder]]) -> None:
+    by_path: dict[str, dict[str, Responder]] = defaultdict(dict)
+    for method, path, responder in responders:
+        by_path[path][f"on_{method.lower()}"] = responder
+    # Falcon would answer OPTIONS by itself and 405 to the rest; here every method that is not in the table is 404.
+    others = {f"on_{method.lower()}": _unknown_endpoint for method in COMBINED_METHODS if method != "WEBSOCKET"}
+    for path, known in by_path.items():
+        app.add_route(path, SimpleNamespace(**(others | known)))
+
+
+async def _unknown_endpoint(req: falcon.asgi.Request, resp: falcon.asgi.Response, **path: str) -> None:
+    raise errors.NotFound("Endpoint", req.path)
+
+
+def _responder(running: Running, route: Route) -> Responder:
+    decoder = msgspec.json.Decoder(route.body) if route.body is not None else None
+
+    async def respond(req: falcon.asgi.Request, resp: falcon.asgi.Response, **path: str) -> None:
+        service = running.service
+        actor = service.keys.actor(req.get_header("Authorization"))
+        parameters = read_parameters(req.scope[_QUERY]) if req.scope[_QUERY] else {}
+        identity = service.context.store.identity
+        freshness = NO_DEMAND if route.writes else _freshness(req, identity)
+        body, once = None, None
+        if decoder is not None:
+            raw = await _read_body(req, service)
+            body = decode_body(raw, decoder, service.limits.max_json_depth)
+            once = _once(req, raw) if route.takes_key else None
+        answer = await route.handler(Call(service.context, path, parameters, body, actor, freshness, once))
+        token = _token(identity, answer.revision)
+        for header in TOKEN_HEADERS:
+            resp.set_header(header, token)
+        resp.data = b"" if answer.value is None else rendered(answer.value)
+        _finish(req, resp)
+
+    return respond
+
+
+_token = lru_cache(maxsize=256)(write_token)
+
+
+async def _read_body(req: falcon.asgi.Request, service: Service) -> bytes:
+    """Raises BodyTooLarge before reading if the request says how long it is, else as soon as it is too long."""
+    limit, limit_ms = service.limits.max_body_bytes, service.limits.body_timeout_ms
+    if (req.content_length or 0) > limit:
+        raise errors.BodyTooLarge(limit)
+    receive: Receive = req.scope[_RECEIVE]
+    body = b""
+    try:
+        async with asyncio.timeout(limit_ms / 1000):
+            while True:
+                event = await receive()
+                if event["type"] == "http.disconnect":
+                    raise errors.InvalidRequest("Request body is incomplete")
+                body += cast(bytes, event.get("body", b""))
+                if len(body) > limit:
+                    raise errors.BodyTooLarge(limit)
+                if not event.get("more_body"):
+                    return body
+    except TimeoutError:
+        raise errors.BodyTooSlow(limit_ms) from None
+
+
+def _freshness(req: falcon.asgi.Request, identity: Identity) -> Freshness:
+    given = {header: text for header in TOKEN_HEADERS if (text := req.get_header(header)) is not None}
+    if not given:
+        return NO_DEMAND
+    if len(set(given.values())) > 1:
+        raise errors.InvalidRequest(f"{' and '.join(given)} must be the same if both are given")
+    header, text = next(iter(given.items()))
+    if not is_token(text):
+        UNKNOWN_TOKENS.inc()
+    return read_token(identity, header, text)
+
+
+def _once(req: falcon.asgi.Request, body: bytes) -> Once | None:
+    key = req.get_header("Idempotency-Key")
+    if key is None:
+        return None
+    if not _IDEMPOTENCY_KEY.fullmatch(key):
+        raise errors.InvalidParameter("Idempotency-Key", "must be 1 to 255 printable ASCII characters, no blanks")
+    request = f"{req.method} {req.path}\n".encode() + body
+    return Once(key, hashlib.sha256(request).hexdigest())
+
+
+def _finish(req: falcon.asgi.Request, resp: falcon.asgi.Response) -> None:
+    resp.set_header("Warrant-Request-Id", str(uuid7()))
+    REQUESTS.labels(req.method, req.uri_template or "", resp.status_code).inc()
+
+
+async def _answer_error(
+    req: falcon.asgi.Request, resp: falcon.asgi.Response, error: errors.MagistrateError, path: dict[str, Any]
+) -> None:
+    resp.status = ERROR_TABLE[type(error)].status
+    resp.data = rendered(error_body(error))
+    if isinstance(error, errors.StoreUnavailable):
+        resp.set_header("Retry-After", RETRY_AFTER_SECONDS)
+        log.warning("store unavailable", method=req.method, path=req.path, error=error.message)
+    if isinstance(error, errors.BodyTooLarge | errors.BodyTooSlow):
+        # The rest of the body is still to come, and nobody wants to read it.
+        resp.set_header("Connection", "close")
+    _finish(req, resp)
+    if resp.status_code == 500:
+        log.error("fault", method=req.method, path=req.path, exc_info=error)
+
+
+async def _answer_http_error(
+    req: falcon.asgi.Request, resp: falcon.asgi.Response, error: falcon.HTTPError, path: dict[str, Any]
+) -> None:
+    """What Falcon refuses by itself: paths it has no route for, and headers it cannot read."""
+    if error.status_code == 404:
+        await _answer_error(req, resp, errors.NotFound("Endpoint", req.path), path)
+    else:
+        await _answer_error(
+            req, resp, errors.InvalidRequest(error.description or error.title or "Invalid request"), path
+        )
+
+
+async def _answer_fault(
+    req: falcon.asgi.Request, resp: falcon.asgi.Response, error: Exception, path: dict[str, Any]
+) -> None:
+    resp.status = 500
+    resp.data = rendered(INTERNAL_ERROR)
+    _finish(req, resp)
+    log.error("fault", method=req.method, path=req.path, exc_info=error)

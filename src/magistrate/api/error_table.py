@@ -1,0 +1,45 @@
+"""Which status and code each error has, and which of its attributes its body shows (contract section 1.0)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from magistrate import errors
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorRow:
+    """`members` maps names in the body to attributes of the error, in order."""
+
+    status: int
+    code: str
+    members: Mapping[str, str]
+
+
+_PARAMETER = {"parameter": "parameter"}
+
+ERROR_TABLE: Mapping[type[errors.MagistrateError], ErrorRow] = {
+    errors.MagistrateError: ErrorRow(500, "internal_error", {}),
+    errors.InvalidSetting: ErrorRow(500, "internal_error", {}),
+    errors.InvalidRequest: ErrorRow(400, "invalid_request", {}),
+    errors.InvalidParameter: ErrorRow(400, "invalid_parameter", _PARAMETER),
+    errors.MissingParameter: ErrorRow(400, "missing_required_parameter", _PARAMETER),
+    errors.BodyTooLarge: ErrorRow(413, "invalid_request", {}),
+    errors.BodyTooSlow: ErrorRow(408, "invalid_request", {}),
+    errors.KeyReused: ErrorRow(422, "invalid_parameter", _PARAMETER),
+    errors.Unauthenticated: ErrorRow(401, "unauthorized", {}),
+    errors.NotFound: ErrorRow(404, "not_found", {"type": "kind", "key": "key"}),
+    errors.RevisionUnavailable: ErrorRow(400, "invalid_request", {}),
+    errors.StoreUnavailable: ErrorRow(503, "unavailable", {}),
+    errors.SchemaMismatch: ErrorRow(503, "unavailable", {}),
+}
+
+INTERNAL_ERROR = {"code": "internal_error", "message": "Internal Server Error"}
+"""The body of every answer to a fault of ours: it tells nothing about the inside."""
+
+
+def error_body(error: errors.MagistrateError) -> dict[str, str]:
+    row = ERROR_TABLE[type(error)]
+    if row.status == 500:
+        return INTERNAL_ERROR
+    shown = {name: str(getattr(error, attribute)) for name, attribute in row.members.items()}
+    return {"code": row.code, "message": error.message, **shown}

@@ -1,0 +1,23 @@
+"""Counters for Prometheus. With several workers they are kept in files and added up (see wiring.py)."""
+
+import os
+
+from prometheus_client import CollectorRegistry, Counter, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+DIRECTORY_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
+"""Where prometheus-client finds the folder that all workers share; unset in a single process."""
+
+REQUESTS = Counter("magistrate_requests", "Requests answered, by route and status.", ["method", "route", "status"])
+UNKNOWN_TOKENS = Counter("magistrate_unknown_tokens", "Consistency tokens ignored because they are none of ours.")
+
+
+def exposition() -> bytes:
+    """All counters in Prometheus' text format, added up over the workers."""
+    if DIRECTORY_VARIABLE not in os.environ:
+        return generate_latest()
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry)  # type: ignore[no-untyped-call]  # the library leaves it untyped
+    return generate_latest(registry)

@@ -1,0 +1,89 @@
+"""Bodies and handlers of /v2/object-types (contract sections 1.3, 2 and 3)."""
+
+import msgspec
+
+from magistrate.api.lists import list_answer
+from magistrate.api.parse import read_batch
+from magistrate.api.render import rendered_time
+from magistrate.api.service import Answer, Call
+from magistrate.engine.model import ObjectType, SourceForm, read_object_type
+from magistrate.engine.rules.rule import RuleForm
+from magistrate.engine.terms import TypeName, type_name
+from magistrate.errors import InvalidParameter, NotFound
+from magistrate.operations import object_types
+from magistrate.operations.object_types import OBJECT_TYPE_LIST, read_definition
+from magistrate.operations.paging import read_search, read_slice
+from magistrate.store.contract import ObjectTypeFilter, StoredObjectType
+
+
+class ObjectTypeBody(msgspec.Struct, frozen=True):
+    """An object type to create or replace."""
+
+    type: str | None = None
+    source: SourceForm | None = None
+    relations: dict[str, RuleForm | None] | None = None
+
+
+class ObjectTypeAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True):
+    """An object type as it is stored."""
+
+    type: str
+    source: SourceForm | None = None
+    relations: dict[str, RuleForm]
+    created_at: str
+
+
+async def create(call: Call[ObjectTypeBody]) -> Answer:
+    created = await object_types.create_object_types(call.context, [_read(call.body)], call.stamp())
+    return Answer(_shown(created.value[0]), created.revision)
+
+
+async def update_batch(call: Call[list[ObjectTypeBody]]) -> Answer:
+    types = read_batch(call.body, _read)
+    updated = await object_types.update_object_types(call.context, types, call.stamp())
+    return Answer([_shown(row) for row in updated.value], updated.revision)
+
+
+async def get(call: Call[None]) -> Answer:
+    found = await object_types.get_object_type(call.context, _named(call.path["type"]), call.freshness)
+    return Answer(_shown(found.value), found.revision)
+
+
+async def update(call: Call[ObjectTypeBody]) -> Answer:
+    new = read_object_type(_named(call.path["type"]), call.body.source, call.body.relations)
+    updated = await object_types.update_object_types(call.context, [new], call.stamp())
+    return Answer(_shown(updated.value[0]), updated.revision)
+
+
+async def delete(call: Call[None]) -> Answer:
+    name = _named(call.path["type"])
+    return Answer(None, await object_types.delete_object_type(call.context, name, call.stamp()))
+
+
+async def list_page(call: Call[None]) -> Answer:
+    text = read_search(call.parameters)
+    wanted = read_slice(OBJECT_TYPE_LIST, call.parameters, call.context.store.identity)
+    found = await object_types.list_object_types(call.context, wanted, ObjectTypeFilter(text), call.freshness)
+    return Answer(list_answer(found.value, _shown), found.revision)
+
+
+def _read(body: ObjectTypeBody) -> ObjectType:
+    return read_object_type(body.type, body.source, body.relations)
+
+
+def _named(text: str) -> TypeName:
+    """The type in the path. What cannot be the name of a type is not found, like any other that is not there."""
+    try:
+        return type_name(text, "type")
+    except InvalidParameter:
+        raise NotFound("ObjectType", text) from None
+
+
+def _shown(row: StoredObjectType) -> ObjectTypeAnswer:
+    definition = read_definition(row.definition)
+    return ObjectTypeAnswer(
+        type=row.name,
+        source=definition.source,
+        relations=definition.relations,
+        created_at=rendered_time(row.created_at),
+    )

@@ -1,0 +1,124 @@
+"""Bodies and handlers of /v2/objects (contract sections 1.4, 2 and 10)."""
+
+from typing import Annotated, Any
+
+import msgspec
+
+from magistrate.api.lists import list_answer
+from magistrate.api.parse import read_batch
+from magistrate.api.render import rendered_time
+from magistrate.api.service import Answer, Call
+from magistrate.engine.terms import ObjectRef, TypeName, object_id, object_ref, type_name
+from magistrate.errors import InvalidParameter, NotFound
+from magistrate.operations import objects
+from magistrate.operations.objects import OBJECT_LIST, ObjectDraft, written_meta
+from magistrate.operations.paging import read_search, read_slice
+from magistrate.store.contract import ObjectFilter, StoredObject
+
+
+def _documented(pattern: str) -> msgspec.Meta:
+    """For the OpenAPI document only: what is checked, and in which words it is refused, is said in
+    engine/terms.py."""
+    return msgspec.Meta(extra_json_schema={"pattern": pattern})
+
+
+TypeText = Annotated[str, _documented(r"^[a-z0-9_-]{1,64}$")]
+IdText = Annotated[str, _documented(r"^[a-zA-Z0-9_\-.@|:]{0,255}$")]
+
+
+class ObjectBody(msgspec.Struct, rename="camel", frozen=True):
+    """An object to create or replace. Without an id it gets a UUIDv7."""
+
+    object_type: TypeText | None = None
+    object_id: IdText | None = None
+    meta: dict[str, Any] | None = None
+
+
+class MetaBody(msgspec.Struct, frozen=True):
+    """What replaces the meta of an object; empty, null or absent clears it."""
+
+    meta: dict[str, Any] | None = None
+
+
+class ObjectRefBody(msgspec.Struct, rename="camel", frozen=True):
+    """An object to delete."""
+
+    object_type: TypeText | None = None
+    object_id: IdText | None = None
+
+
+class ObjectAnswer(msgspec.Struct, rename="camel", kw_only=True):
+    """An object as it is stored; `meta` is left out when empty."""
+
+    object_type: str
+    object_id: str
+    meta: Annotated[msgspec.Raw, msgspec.Meta(extra_json_schema={"type": "object"})] | msgspec.UnsetType = msgspec.UNSET
+    created_at: str
+
+
+ObjectOrBatch = ObjectBody | list[ObjectBody]
+
+
+async def create(call: Call[ObjectOrBatch]) -> Answer:
+    def draft(body: ObjectBody) -> ObjectDraft:
+        of_type = type_name(body.object_type, "objectType")
+        id = object_id(body.object_id, "objectId") if body.object_id else None
+        return ObjectDraft(of_type, id, written_meta(call.context, body.meta))
+
+    drafts = read_batch(call.body, draft) if isinstance(call.body, list) else [draft(call.body)]
+    created = await objects.create_objects(call.context, drafts, call.stamp())
+    answers = [_shown(row) for row in created.value]
+    return Answer(answers if isinstance(call.body, list) else answers[0], created.revision)
+
+
+async def get(call: Call[None]) -> Answer:
+    found = await objects.get_object(call.context, _named(call), call.freshness)
+    return Answer(_shown(found.value), found.revision)
+
+
+async def update(call: Call[MetaBody]) -> Answer:
+    meta = written_meta(call.context, call.body.meta)
+    updated = await objects.update_object(call.context, _named(call), meta, call.stamp())
+    return Answer(_shown(updated.value), updated.revision)
+
+
+async def delete(call: Call[None]) -> Answer:
+    return Answer(None, await objects.delete_objects(call.context, [_named(call)], call.stamp()))
+
+
+async def delete_batch(call: Call[list[ObjectRefBody]]) -> Answer:
+    refs = read_batch(call.body, lambda body: object_ref(body.object_type, body.object_id))
+    return Answer(None, await objects.delete_objects(call.context, refs, call.stamp()))
+
+
+async def list_page(call: Call[None]) -> Answer:
+    text = read_search(call.parameters)
+    wanted = read_slice(OBJECT_LIST, call.parameters, call.context.store.identity)
+    only = ObjectFilter(_known_type(call.parameters.get("objectType")), text)
+    found = await objects.list_objects(call.context, wanted, only, call.freshness)
+    return Answer(list_answer(found.value, _shown), found.revision)
+
+
+def _named(call: Call[Any]) -> ObjectRef:
+    """The object in the path. What cannot be the name of an object is not found, like any other that is not there."""
+    of_type, id = call.path["objectType"], call.path["objectId"]
+    try:
+        return object_ref(of_type, id)
+    except InvalidParameter:
+        raise NotFound(of_type, id) from None
+
+
+def _known_type(text: str | None) -> str | None:
+    """The type to filter by; None for no filter. No object has the empty type, which stands for all that cannot
+    exist."""
+    if not text:
+        return None
+    try:
+        return type_name(text, "objectType")
+    except InvalidParameter:
+        return TypeName("")
+
+
+def _shown(row: StoredObject) -> ObjectAnswer:
+    meta = msgspec.UNSET if row.meta is None else msgspec.Raw(row.meta)
+    return ObjectAnswer(object_type=row.type, object_id=row.id, meta=meta, created_at=rendered_time(row.created_at))

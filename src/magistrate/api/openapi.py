@@ -1,0 +1,155 @@
+"""The OpenAPI 3.1 document, made from the table of routes and the very types that decode requests and encode
+answers."""
+
+import re
+from typing import Any
+
+import msgspec
+
+import magistrate
+from magistrate.api.object_types import ObjectTypeBody
+from magistrate.api.objects import ObjectBody, ObjectRefBody
+from magistrate.api.parse import MAX_BATCH
+from magistrate.api.routes import ROUTES, Route
+
+Schema = dict[str, Any]
+
+REQUIRED: dict[type[msgspec.Struct], list[str]] = {
+    ObjectTypeBody: ["type", "relations"],
+    ObjectBody: ["objectType"],
+    ObjectRefBody: ["objectType", "objectId"],
+}
+"""Members that are optional to the decoder, so that their absence is reported in the contract's words."""
+
+_REF = "#/components/schemas/{name}"
+
+_TOKEN_PARAMETERS = [
+    {
+        "name": name,
+        "in": "header",
+        "description": "a token of an earlier write: answer with data at least as fresh; or `latest`",
+        "schema": {"type": "string"},
+    }
+    for name in ("Service-Token", "Warrant-Token")
+]
+_KEY_PARAMETER = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "description": "a request sent again with the same key within 24 hours has no second effect and gets the same answer",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
+}
+_TOKEN_HEADERS = {
+    name: {"description": "the revision of this answer, as a token", "schema": {"type": "string"}, "required": True}
+    for name in ("Service-Token", "Warrant-Token", "Warrant-Request-Id")
+}
+_ERROR: Schema = {
+    "type": "object",
+    "required": ["code", "message"],
+    "properties": {
+        "code": {"type": "string"},
+        "message": {"type": "string"},
+        "parameter": {"type": "string"},
+        "type": {"type": "string"},
+        "key": {"type": "string"},
+    },
+    "additionalProperties": False,
+}
+_ERRORS = {
+    400: "the request cannot be understood, or a part of it is not allowed",
+    401: "no key, or not one of ours",
+    404: "what the request names does not exist",
+    408: "the request body did not arrive in time",
+    413: "the request body is too large",
+    422: "the idempotency key was used before with another request",
+    500: "a fault of the service",
+    503: "the store cannot be reached; nothing was written unless it was acknowledged",
+}
+
+
+def document() -> dict[str, Any]:
+    types = [kind for route in ROUTES for kind in (route.body, route.answer) if kind is not None]
+    schemas, components = msgspec.json.schema_components(types, ref_template=_REF)
+    by_type = iter(schemas)
+    paths: dict[str, dict[str, Any]] = {}
+    for route in ROUTES:
+        body = next(by_type) if route.body is not None else None
+        answer = next(by_type) if route.answer is not None else None
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, body, answer)
+    for struct, required in REQUIRED.items():
+        components[struct.__name__]["required"] = required
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Magistrate",
+            "version": magistrate.__version__,
+            "description": "Fine-grained authorization: object types and objects. Compatible with the Warrant v2 API.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "security": [{"ApiKey": []}],
+        "paths": paths,
+        "components": {
+            "schemas": {**components, "Error": _ERROR},
+            "securitySchemes": {
+                "ApiKey": {
+                    "type": "apiKey",
+                    "in": "header",
+                    "name": "Authorization",
+                    "description": "`Authorization: ApiKey <key>`",
+                }
+            },
+        },
+    }
+
+
+def _operation(route: Route, body: Schema | None, answer: Schema | None) -> dict[str, Any]:
+    operation: dict[str, Any] = {
+        "operationId": _operation_id(route),
+        "summary": route.summary,
+        "parameters": _parameters(route),
+        "responses": {"200": _success(answer), **{str(status): _error(status) for status in _statuses(route)}},
+    }
+    if body is not None:
+        operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": _batch(body)}}}
+    return operation
+
+
+def _operation_id(route: Route) -> str:
+    """`PUT /v2/objects/{objectType}/{objectId}` becomes `put_objects_objectType_objectId`."""
+    return "_".join([route.method.lower(), *re.findall(r"[A-Za-z]+", route.path.removeprefix("/v2"))])
+
+
+def _parameters(route: Route) -> list[dict[str, Any]]:
+    path = [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+        for name in re.findall(r"{(\w+)}", route.path)
+    ]
+    query = [
+        {"name": parameter.name, "in": "query", "description": parameter.meaning, "schema": parameter.schema}
+        for parameter in route.parameters
+    ]
+    headers = [] if route.writes else _TOKEN_PARAMETERS
+    return [*path, *query, *headers, *([_KEY_PARAMETER] if route.takes_key else [])]
+
+
+def _batch(body: Schema) -> Schema:
+    """Array bodies have 1 to MAX_BATCH elements: the decoder leaves that to `read_batch`."""
+    if body.get("type") == "array":
+        return body | {"minItems": 1, "maxItems": MAX_BATCH}
+    return {key: [_batch(option) for option in value] if key == "anyOf" else value for key, value in body.items()}
+
+
+def _success(answer: Schema | None) -> dict[str, Any]:
+    success: dict[str, Any] = {"description": "done", "headers": _TOKEN_HEADERS}
+    if answer is not None:
+        success["content"] = {"application/json": {"schema": answer}}
+    return success
+
+
+def _statuses(route: Route) -> list[int]:
+    body = [408, 413] if route.body is not None else []
+    return sorted([400, 401, 500, 503, *body, *([404] if route.not_found else []), *([422] if route.takes_key else [])])
+
+
+def _error(status: int) -> dict[str, Any]:
+    schema = {"$ref": _REF.format(name="Error")}
+    return {"description": _ERRORS[status], "content": {"application/json": {"schema": schema}}}

@@ -1,0 +1,66 @@
+"""What surrounds the API: health, readiness, metrics, and its description for machines and people."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import cache
+
+from magistrate.api import openapi, reference
+from magistrate.api.metrics import CONTENT_TYPE, exposition
+from magistrate.api.render import rendered
+from magistrate.api.service import Service
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    path: str
+    content_type: str
+    body: Callable[[Service], Awaitable[bytes]]
+    needs_key: bool = False
+
+
+async def healthz(service: Service) -> bytes:
+    """The process answers; the store is not asked."""
+    return _HEALTHY
+
+
+async def readyz(service: Service) -> bytes:
+    """Raises StoreUnavailable unless the store can be reached and is migrated."""
+    await service.context.store.check()
+    return _READY
+
+
+async def metrics(service: Service) -> bytes:
+    return exposition()
+
+
+async def openapi_document(service: Service) -> bytes:
+    return _openapi()
+
+
+async def docs(service: Service) -> bytes:
+    return _docs()
+
+
+_HEALTHY = rendered({"status": "healthy"})
+_READY = rendered({"status": "ready"})
+
+
+@cache
+def _openapi() -> bytes:
+    return rendered(openapi.document())
+
+
+@cache
+def _docs() -> bytes:
+    return reference.page(openapi.document()).encode()
+
+
+JSON = "application/json"
+
+PAGES: tuple[Page, ...] = (
+    Page("/healthz", JSON, healthz),
+    Page("/readyz", JSON, readyz),
+    Page("/openapi.json", JSON, openapi_document),
+    Page("/docs", "text/html; charset=utf-8", docs),
+    Page("/metrics", CONTENT_TYPE, metrics, needs_key=True),
+)

@@ -1,0 +1,75 @@
+"""The page at /docs: the OpenAPI document made readable, as one piece of HTML without scripts or anything loaded from
+elsewhere."""
+
+import json
+from html import escape
+from typing import Any
+
+_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #1b1f24; }
+h1 { margin-bottom: 0; } h2 { margin-top: 2.5rem; border-top: 1px solid #d0d7de; padding-top: 1rem; font-size: 1.1rem; }
+code, pre { font-family: ui-monospace, monospace; font-size: 0.9em; }
+pre { background: #f6f8fa; padding: 0.8rem; overflow-x: auto; border-radius: 6px; }
+table { border-collapse: collapse; width: 100%; } td { padding: 0.25rem 0.8rem 0.25rem 0; vertical-align: top; }
+.method { display: inline-block; min-width: 4.5rem; color: #0550ae; }
+nav a { display: block; text-decoration: none; color: inherit; } nav a:hover { text-decoration: underline; }
+@media (prefers-color-scheme: dark) {
+  body { background: #0d1117; color: #e6edf3; } pre { background: #161b22; } h2 { border-color: #30363d; }
+  .method { color: #79c0ff; }
+}
+"""
+
+
+def page(document: dict[str, Any]) -> str:
+    """A complete HTML page; every text of the document is escaped."""
+    info = document["info"]
+    operations = [
+        (method.upper(), path, operation)
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+    ]
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(info['title'])} API</title><style>{_STYLE}</style></head><body>"
+        f"<h1>{escape(info['title'])} {escape(info['version'])}</h1><p>{escape(info['description'])}</p>"
+        "<p>Every request carries <code>Authorization: ApiKey &lt;key&gt;</code>. "
+        'The same description for machines: <a href="/openapi.json">/openapi.json</a>.</p>'
+        f"<nav>{''.join(_link(*operation) for operation in operations)}</nav>"
+        f"{''.join(_section(*operation) for operation in operations)}"
+        "<h2>Schemas</h2>"
+        f"{''.join(_schema(name, schema) for name, schema in document['components']['schemas'].items())}"
+        "</body></html>\n"
+    )
+
+
+def _link(method: str, path: str, operation: dict[str, Any]) -> str:
+    name = f'<span class="method">{method}</span> {escape(path)}'
+    return f'<a href="#{escape(operation["operationId"])}"><code>{name}</code></a>'
+
+
+def _section(method: str, path: str, operation: dict[str, Any]) -> str:
+    parameters = "".join(
+        f"<tr><td><code>{escape(parameter['name'])}</code></td><td>{escape(parameter['in'])}</td>"
+        f"<td>{escape(parameter.get('description', ''))}</td></tr>"
+        for parameter in operation["parameters"]
+    )
+    answers = "".join(
+        f"<tr><td><code>{status}</code></td><td>{escape(answer['description'])}</td></tr>"
+        for status, answer in operation["responses"].items()
+    )
+    body = operation.get("requestBody")
+    schema = f"<p>Body:</p>{_json(body['content']['application/json']['schema'])}" if body else ""
+    return (
+        f'<h2 id="{escape(operation["operationId"])}"><code><span class="method">{method}</span> {escape(path)}</code></h2>'
+        f"<p>{escape(operation['summary'])}.</p>"
+        f"{f'<table>{parameters}</table>' if parameters else ''}{schema}<p>Answers:</p><table>{answers}</table>"
+    )
+
+
+def _schema(name: str, schema: dict[str, Any]) -> str:
+    return f'<h3 id="{escape(name)}">{escape(name)}</h3>{_json(schema)}'
+
+
+def _json(value: object) -> str:
+    return f"<pre>{escape(json.dumps(value, indent=2, ensure_ascii=False))}</pre>"

@@ -1,0 +1,132 @@
+"""Every route, once: the router, the OpenAPI document and the page at /docs are made from this table."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from magistrate.api import object_types, objects
+from magistrate.api.lists import ListAnswer
+from magistrate.api.object_types import ObjectTypeAnswer, ObjectTypeBody
+from magistrate.api.objects import MetaBody, ObjectAnswer, ObjectOrBatch, ObjectRefBody
+from magistrate.api.service import Answer, Call
+from magistrate.operations.object_types import OBJECT_TYPE_LIST
+from magistrate.operations.objects import OBJECT_LIST
+from magistrate.operations.paging import DEFAULT_LIMIT, MAX_LIMIT, MAX_SEARCH_LENGTH, ListKind
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A query parameter as the OpenAPI document tells it."""
+
+    name: str
+    meaning: str
+    schema: dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """`body` is what the request body decodes to, None if it is ignored; `answer` the type of the 200 body, None if
+    empty.
+
+    `writes`: the answer carries a token of its own, and a POST may carry an Idempotency-Key. Otherwise the request
+    may carry a token. `not_found`: the route answers 404 for things it names."""
+
+    method: str
+    path: str
+    handler: Callable[[Call[Any]], Awaitable[Answer]]
+    summary: str
+    answer: Any = None
+    body: Any = None
+    writes: bool = False
+    not_found: bool = False
+    parameters: tuple[Parameter, ...] = ()
+
+    @property
+    def takes_key(self) -> bool:
+        """Whether an Idempotency-Key has an effect."""
+        return self.writes and self.method == "POST"
+
+
+def _list_parameters(kind: ListKind[Any], *filters: Parameter) -> tuple[Parameter, ...]:
+    text: dict[str, object] = {"type": "string"}
+    return (
+        *filters,
+        Parameter(
+            "q", "a text that must occur, the case of ASCII letters ignored", text | {"maxLength": MAX_SEARCH_LENGTH}
+        ),
+        Parameter(
+            "limit",
+            "how many results a page has at most",
+            {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
+        ),
+        Parameter(
+            "sortBy",
+            "what the results are sorted by",
+            text | {"enum": list(kind.sorts), "default": next(iter(kind.sorts))},
+        ),
+        Parameter("sortOrder", "in which direction", text | {"enum": ["ASC", "DESC"], "default": "ASC"}),
+        Parameter("nextCursor", "where the page begins: `nextCursor` of the page before it", text),
+        Parameter("prevCursor", "where the page ends: `prevCursor` of the page after it", text),
+    )
+
+
+_OBJECT_LIST = _list_parameters(OBJECT_LIST, Parameter("objectType", "only objects of this type", {"type": "string"}))
+
+ROUTES: tuple[Route, ...] = (
+    Route(
+        "POST", "/v2/object-types", object_types.create, "Create an object type, or replace its definition",
+        answer=ObjectTypeAnswer, body=ObjectTypeBody, writes=True,
+    ),
+    Route(
+        "GET", "/v2/object-types", object_types.list_page, "List object types",
+        answer=ListAnswer[ObjectTypeAnswer], parameters=_list_parameters(OBJECT_TYPE_LIST),
+    ),
+    Route(
+        "PUT", "/v2/object-types", object_types.update_batch, "Replace the definitions of 1 to 100 object types, all or none",
+        answer=list[ObjectTypeAnswer], body=list[ObjectTypeBody], writes=True, not_found=True,
+    ),
+    Route(
+        "GET", "/v2/object-types/{type}", object_types.get, "Get an object type",
+        answer=ObjectTypeAnswer, not_found=True,
+    ),
+    Route(
+        "PUT", "/v2/object-types/{type}", object_types.update, "Replace the definition of an object type",
+        answer=ObjectTypeAnswer, body=ObjectTypeBody, writes=True, not_found=True,
+    ),
+    Route(
+        "POST", "/v2/object-types/{type}", object_types.update, "Replace the definition of an object type",
+        answer=ObjectTypeAnswer, body=ObjectTypeBody, writes=True, not_found=True,
+    ),
+    Route(
+        "DELETE", "/v2/object-types/{type}", object_types.delete, "Delete an object type",
+        writes=True, not_found=True,
+    ),
+    Route(
+        "POST", "/v2/objects", objects.create, "Create an object, or 1 to 100 of them, all or none",
+        answer=ObjectAnswer | list[ObjectAnswer], body=ObjectOrBatch, writes=True,
+    ),
+    Route(
+        "GET", "/v2/objects", objects.list_page, "List objects",
+        answer=ListAnswer[ObjectAnswer], parameters=_OBJECT_LIST,
+    ),
+    Route(
+        "DELETE", "/v2/objects", objects.delete_batch, "Delete 1 to 100 objects, all or none",
+        body=list[ObjectRefBody], writes=True, not_found=True,
+    ),
+    Route(
+        "GET", "/v2/objects/{objectType}/{objectId}", objects.get, "Get an object",
+        answer=ObjectAnswer, not_found=True,
+    ),
+    Route(
+        "PUT", "/v2/objects/{objectType}/{objectId}", objects.update, "Replace the meta of an object",
+        answer=ObjectAnswer, body=MetaBody, writes=True, not_found=True,
+    ),
+    Route(
+        "POST", "/v2/objects/{objectType}/{objectId}", objects.update, "Replace the meta of an object",
+        answer=ObjectAnswer, body=MetaBody, writes=True, not_found=True,
+    ),
+    Route(
+        "DELETE", "/v2/objects/{objectType}/{objectId}", objects.delete, "Delete an object",
+        writes=True, not_found=True,
+    ),
+)  # fmt: skip

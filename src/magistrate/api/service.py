@@ -1,0 +1,53 @@
+"""What a running service has, and what one call of it carries."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from magistrate.api.auth import KeyRing
+from magistrate.operations.consistency import Freshness
+from magistrate.operations.context import Context
+from magistrate.store.contract import Once, Revision, Stamp
+
+B = TypeVar("B")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """In bytes, levels of nesting and milliseconds, as the settings of these names."""
+
+    max_body_bytes: int
+    max_json_depth: int
+    body_timeout_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    context: Context
+    keys: KeyRing
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[B]):
+    """One request, authenticated and decoded. `path` holds the variables of the route's path, `parameters` the query
+    string; `body` is None for routes that take none."""
+
+    context: Context
+    path: Mapping[str, str]
+    parameters: Mapping[str, str]
+    body: B
+    actor: str
+    freshness: Freshness
+    once: Once | None
+
+    def stamp(self) -> Stamp:
+        return self.context.stamp(self.actor, self.once)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`value` becomes the body; None stands for no body at all. The token is that of `revision`."""
+
+    value: object
+    revision: Revision

@@ -1,0 +1,1 @@
+"""The `magistrate` command."""

@@ -1,0 +1,208 @@
+"""Every setting, said once: flags, environment variables, `--help` and docs/configuration.md are read off SETTINGS.
+
+A flag wins over its environment variable. Anything that is not understood is an error, never a default: an unknown
+MAGISTRATE_ variable, an empty value, a number out of range, a database URL with an unknown scheme.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import unquote, urlsplit
+
+from magistrate.errors import InvalidSetting
+
+PREFIX = "MAGISTRATE_"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A row. `default` gives the type; numbers lie in `minimum`..`maximum`, both included."""
+
+    name: str
+    default: str | int
+    meaning: str
+    minimum: int = 0
+    maximum: int = 0
+
+    @property
+    def flag(self) -> str:
+        return "--" + self.name.replace("_", "-")
+
+    @property
+    def variable(self) -> str:
+        return PREFIX + self.name.upper()
+
+    def read(self, text: str, origin: str) -> str | int:
+        """The value a text stands for; `origin` is the flag or variable to name in an InvalidSetting."""
+        if not text.strip():
+            raise InvalidSetting(f"{origin} is empty")
+        if isinstance(self.default, str):
+            return text
+        if not text.strip().isascii() or not text.strip().isdigit():
+            raise InvalidSetting(f"{origin} must be a whole number, not {text!r}")
+        value = int(text)
+        if not self.minimum <= value <= self.maximum:
+            raise InvalidSetting(f"{origin} must be from {self.minimum} to {self.maximum}, not {value}")
+        return value
+
+
+SETTINGS = (
+    Setting("host", "127.0.0.1", "the address to listen on"),
+    Setting("port", 8000, "the TCP port to listen on; 0 picks a free one", 0, 65_535),
+    Setting("workers", 1, "how many processes serve requests", 1, 256),
+    Setting(
+        "database_url",
+        "sqlite:///magistrate.db",
+        "where everything is kept: sqlite:///relative.db, sqlite:////absolute/path.db, or any postgresql:// URL",
+    ),
+    Setting(
+        "api_key",
+        "",
+        "the keys that callers may use, separated by commas; without one the service makes a key at its first start",
+    ),
+    Setting("max_body_bytes", 8_388_608, "the largest request body read, in bytes (8 MiB)", 1_024, 1_073_741_824),
+    Setting(
+        "max_head_bytes",
+        65_536,
+        "the largest request line and headers read, in bytes (64 KiB)",
+        1_024,
+        1_048_576,
+    ),
+    Setting(
+        "max_meta_bytes",
+        51_200,
+        "the largest meta of an object, in bytes of compact JSON (50 KiB)",
+        2,
+        1_048_576,
+    ),
+    Setting("max_json_depth", 128, "how deep arrays and objects may nest in a request body", 8, 200),
+    Setting(
+        "head_timeout_ms",
+        10_000,
+        "how long a client may take to send the request line and headers",
+        100,
+        600_000,
+    ),
+    Setting("body_timeout_ms", 30_000, "how long a client may take to send a request body", 100, 600_000),
+    Setting(
+        "stop_timeout_ms",
+        30_000,
+        "how long requests in flight may take to finish after SIGTERM",
+        100,
+        600_000,
+    ),
+    Setting("store_timeout_ms", 10_000, "how long to wait for the database before answering 503", 100, 600_000),
+    Setting("postgres_connections", 10, "how many PostgreSQL connections each worker may hold", 1, 1_000),
+    Setting(
+        "retention_hours",
+        168,
+        "how long replaced and deleted rows stay readable at their revision (7 days)",
+        1,
+        87_600,
+    ),
+)
+
+SETTINGS_BY_NAME: Mapping[str, Setting] = {setting.name: setting for setting in SETTINGS}
+
+
+@dataclass(frozen=True, slots=True)
+class SqliteUrl:
+    """`path` as given: relative to the working directory, or absolute."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresUrl:
+    """`conninfo` is passed to libpq as it is; `repr` leaves it out, it may hold a password."""
+
+    conninfo: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All settings, checked. Field names are those of SETTINGS; picklable, so that worker processes get the same."""
+
+    host: str
+    port: int
+    workers: int
+    database: SqliteUrl | PostgresUrl
+    api_keys: tuple[str, ...] = field(repr=False)
+    max_body_bytes: int
+    max_head_bytes: int
+    max_meta_bytes: int
+    max_json_depth: int
+    head_timeout_ms: int
+    body_timeout_ms: int
+    stop_timeout_ms: int
+    store_timeout_ms: int
+    postgres_connections: int
+    retention_hours: int
+
+
+def read_settings(flags: Mapping[str, str | None], environment: Mapping[str, str]) -> Settings:
+    """The settings that flags (by setting name; None: not given) and environment variables make.
+
+    Raises InvalidSetting naming the first flag or variable that cannot stand.
+    """
+    _refuse_unknown_variables(environment)
+    values = dict(_values(flags, environment))
+    database_url, api_key = str(values.pop("database_url")), str(values.pop("api_key"))
+    return Settings(
+        database=read_database_url(database_url),
+        api_keys=_api_keys(api_key),
+        **values,  # type: ignore[arg-type]  # each value was read by its row, which knows the type
+    )
+
+
+def read_database_url(url: str) -> SqliteUrl | PostgresUrl:
+    """Raises InvalidSetting for an unknown scheme, a SQLite URL without a file, or with anything after it."""
+    scheme, separator, rest = url.partition("://")
+    if separator and scheme in ("postgresql", "postgres"):
+        return PostgresUrl(url)
+    if not separator or scheme != "sqlite":
+        raise InvalidSetting(
+            f"database URL: unknown scheme in {_without_secret(url)!r}; use sqlite:/// or postgresql://"
+        )
+    path = unquote(rest[1:])
+    if not rest.startswith("/") or not path or path.endswith("/") or "\0" in path:
+        raise InvalidSetting(
+            f"database URL: {url!r} names no file; write sqlite:///relative.db or sqlite:////absolute/path.db"
+        )
+    if path == ":memory:":
+        raise InvalidSetting("database URL: SQLite in memory is not offered, it would forget every warrant on restart")
+    if "?" in rest or "#" in rest:
+        raise InvalidSetting(f"database URL: {url!r} has options; SQLite URLs take none")
+    return SqliteUrl(path)
+
+
+def _refuse_unknown_variables(environment: Mapping[str, str]) -> None:
+    known = {setting.variable for setting in SETTINGS}
+    for variable in environment:
+        if variable.startswith(PREFIX) and variable not in known:
+            raise InvalidSetting(f"{variable} is not a setting; `magistrate serve --help` lists them")
+
+
+def _values(flags: Mapping[str, str | None], environment: Mapping[str, str]) -> Iterator[tuple[str, str | int]]:
+    for setting in SETTINGS:
+        given = flags.get(setting.name)
+        if given is not None:
+            yield setting.name, setting.read(given, setting.flag)
+        elif setting.variable in environment:
+            yield setting.name, setting.read(environment[setting.variable], setting.variable)
+        else:
+            yield setting.name, setting.default
+
+
+def _api_keys(text: str) -> tuple[str, ...]:
+    if not text:
+        return ()
+    keys = tuple(key.strip() for key in text.split(","))
+    for key in keys:
+        if not key or not key.isascii() or not key.isprintable() or " " in key:
+            raise InvalidSetting("an API key must be one word of printable ASCII characters")
+    return keys
+
+
+def _without_secret(url: str) -> str:
+    """What can be shown of a URL that may hold a password: its scheme."""
+    return urlsplit(url).scheme + "://..." if "://" in url else "..."

@@ -1,0 +1,86 @@
+"""Object types and the model they make together (contract sections 1.3 and 3).
+
+A relation holds for a subject if a matching warrant exists or its rule holds; a rule never takes away what a warrant
+gives. The model of a store is the set of all its object types at one revision.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import msgspec
+
+from magistrate.engine.rules import read_rule
+from magistrate.engine.rules.rule import Rule, RuleForm
+from magistrate.engine.terms import RelationName, TypeName, relation_name, type_name
+from magistrate.errors import InvalidParameter, MissingParameter
+
+
+class ForeignKeyForm(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
+    """How a column of the caller's table stands for a relation; stored and echoed, without effect on decisions."""
+
+    column: str | None = None
+    relation: str | None = None
+    type: str | None = None
+    subject: str | None = None
+
+
+class SourceForm(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
+    """The table of the caller an object type stands for; stored and echoed, without effect on decisions."""
+
+    db_type: str | None = None
+    db_name: str | None = None
+    table: str | None = None
+    primary_key: list[str] | None = None
+    foreign_keys: list[ForeignKeyForm] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectType:
+    """`relations` in written order. `source` is checked but otherwise opaque."""
+
+    name: TypeName
+    relations: Mapping[RelationName, Rule]
+    source: SourceForm | None = None
+
+    def relation_forms(self) -> dict[str, RuleForm]:
+        """The relations as JSON, in written order."""
+        return {name: rule.form() for name, rule in self.relations.items()}
+
+
+def read_object_type(
+    name: str | None,
+    source: SourceForm | None,
+    relations: Mapping[str, RuleForm | None] | None,
+    name_parameter: str = "type",
+) -> ObjectType:
+    """The object type a body describes.
+
+    Raises InvalidParameter or MissingParameter for the first fault, in the order type, source, relations.
+    """
+    checked_name = type_name(name, name_parameter)
+    _check_source(source)
+    if relations is None:
+        raise MissingParameter("relations")
+    rules = {relation_name(key, "relations"): read_rule(form) for key, form in _named(relations)}
+    return ObjectType(checked_name, rules, source)
+
+
+def _named(relations: Mapping[str, RuleForm | None]) -> Iterator[tuple[str, RuleForm | None]]:
+    for key, form in relations.items():
+        if not key:
+            raise InvalidParameter("relations", "the name of a relation must not be empty")
+        yield key, form
+
+
+def _check_source(source: SourceForm | None) -> None:
+    if source is None:
+        return
+    _require(dbType=source.db_type, dbName=source.db_name, table=source.table, primaryKey=source.primary_key)
+    for key in source.foreign_keys or ():
+        _require(column=key.column, relation=key.relation, type=key.type, subject=key.subject)
+
+
+def _require(**members: object) -> None:
+    for parameter, value in members.items():
+        if not value:
+            raise MissingParameter(parameter)

@@ -1,0 +1,70 @@
+"""The words of the field as types: names and references that have been checked once and can be trusted after.
+
+Each constructor takes the text and the name of the parameter it came in, and raises MissingParameter when the text is
+absent or empty, InvalidParameter when it is too long or has a character that is not allowed (contract section 0,
+decisions 3 and 4; section 1.0 for the wording).
+"""
+
+import re
+from dataclasses import dataclass
+from typing import NewType
+
+from magistrate.errors import InvalidParameter, MissingParameter
+
+TypeName = NewType("TypeName", str)
+RelationName = NewType("RelationName", str)
+ObjectId = NewType("ObjectId", str)
+
+MAX_NAME_LENGTH = 64
+"""Characters in the name of an object type or of a relation."""
+MAX_ID_LENGTH = 255
+"""Characters in an object id."""
+
+KEYWORDS = frozenset({"anyOf", "allOf", "noneOf"})
+"""What `inheritIf` may say besides a relation; hence no relation can be called so."""
+
+NAME_MESSAGE = "can only contain lower-case alphanumeric characters and/or '-' and '_'"
+ID_MESSAGE = "can only contain alphanumeric characters and/or '-', '_', '@', ':', and '|'"
+
+_TYPE_NAME = re.compile(r"[a-z0-9_-]+")
+_RELATION_NAME = re.compile(r"[a-zA-Z0-9_-]+")
+_OBJECT_ID = re.compile(r"[a-zA-Z0-9_\-.@|:]+")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ObjectRef:
+    """One object, existing or not. Sorts by type, then by id, bytewise."""
+
+    type: TypeName
+    id: ObjectId
+
+
+def type_name(text: str | None, parameter: str) -> TypeName:
+    return TypeName(_matched(_TYPE_NAME, text, parameter, MAX_NAME_LENGTH, NAME_MESSAGE))
+
+
+def relation_name(text: str | None, parameter: str) -> RelationName:
+    """Raises InvalidParameter for a keyword too: `anyOf` could never be told from the operator."""
+    name = _matched(_RELATION_NAME, text, parameter, MAX_NAME_LENGTH, NAME_MESSAGE)
+    if name in KEYWORDS:
+        raise InvalidParameter(parameter, f"'{name}' is a keyword and cannot be the name of a relation")
+    return RelationName(name)
+
+
+def object_id(text: str | None, parameter: str) -> ObjectId:
+    return ObjectId(_matched(_OBJECT_ID, text, parameter, MAX_ID_LENGTH, ID_MESSAGE))
+
+
+def object_ref(of_type: str | None, id: str | None) -> ObjectRef:
+    """The reference a body gives in its members `objectType` and `objectId`, checked in this order."""
+    return ObjectRef(type_name(of_type, "objectType"), object_id(id, "objectId"))
+
+
+def _matched(pattern: re.Pattern[str], text: str | None, parameter: str, longest: int, message: str) -> str:
+    if not text:
+        raise MissingParameter(parameter)
+    if len(text) > longest:
+        raise InvalidParameter(parameter, f"must be at most {longest} characters long")
+    if not pattern.fullmatch(text):
+        raise InvalidParameter(parameter, message)
+    return text

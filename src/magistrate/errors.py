@@ -1,0 +1,106 @@
+"""Every error this service raises on purpose. Status codes are none of its business: see api/error_table.py.
+
+MagistrateError
+├── InvalidSetting            a flag or environment variable that cannot stand; the service does not start
+├── InvalidRequest            the caller can mend it
+│   ├── InvalidParameter      carries `parameter`, the name of what is wrong
+│   │   └── MissingParameter  it is required and absent, empty or null
+│   ├── BodyTooLarge          carries `limit`, in bytes
+│   ├── BodyTooSlow           carries `limit_ms`
+│   └── KeyReused             an idempotency key came back with another request
+├── Unauthenticated           no key, or not one of ours
+├── NotFound                  carries `kind` and `key`
+├── RevisionUnavailable       carries `revision`: collected already, or not written yet
+└── StoreUnavailable          try again later; nothing of the request was kept unless it was acknowledged
+    └── SchemaMismatch        the store is reachable but not at the schema this version needs
+"""
+
+
+class MagistrateError(Exception):
+    """The root; `message` is in the user's words and safe to show to the caller."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class InvalidSetting(MagistrateError):
+    """Names the setting and what is wrong with its value."""
+
+
+class InvalidRequest(MagistrateError):
+    """The request as a whole cannot be read or makes no sense."""
+
+
+class InvalidParameter(InvalidRequest):
+    """One named part of the request is wrong."""
+
+    def __init__(self, parameter: str, message: str) -> None:
+        super().__init__(message)
+        self.parameter = parameter
+
+    def within(self, prefix: str) -> "InvalidParameter":
+        """The same fault, found in an element: `prefix` is put before the parameter's name."""
+        return InvalidParameter(prefix + self.parameter, self.message)
+
+
+class MissingParameter(InvalidParameter):
+    """A required part of the request is absent, empty or null."""
+
+    def __init__(self, parameter: str, message: str | None = None) -> None:
+        super().__init__(parameter, message or f"Missing required parameter {parameter}")
+
+    def within(self, prefix: str) -> "MissingParameter":
+        return MissingParameter(prefix + self.parameter, self.message)
+
+
+class BodyTooLarge(InvalidRequest):
+    """The request body is above the limit; reading stopped there."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"Request body must not be larger than {limit} bytes")
+        self.limit = limit
+
+
+class BodyTooSlow(InvalidRequest):
+    """The request body was not complete in time."""
+
+    def __init__(self, limit_ms: int) -> None:
+        super().__init__(f"Request body was not complete within {limit_ms} milliseconds")
+        self.limit_ms = limit_ms
+
+
+class KeyReused(InvalidParameter):
+    """An idempotency key came back with another method, path or body than it was first used with."""
+
+    def __init__(self) -> None:
+        super().__init__("Idempotency-Key", "was used before with another request")
+
+
+class Unauthenticated(MagistrateError):
+    """The request carries no key, or none that this service knows."""
+
+
+class NotFound(MagistrateError):
+    """`kind` is the type of the thing in the caller's words, `key` its identifier."""
+
+    def __init__(self, kind: str, key: str) -> None:
+        super().__init__(f"{kind} {key} not found")
+        self.kind = kind
+        self.key = key
+
+
+class RevisionUnavailable(MagistrateError):
+    """A read asked for a revision that is collected already, or not written yet."""
+
+    def __init__(self, revision: int) -> None:
+        super().__init__(f"revision {revision} cannot be read: it is collected or not written yet")
+        self.revision = revision
+
+
+class StoreUnavailable(MagistrateError):
+    """The store cannot be reached or cannot do its work now; the request can be sent again."""
+
+
+class SchemaMismatch(StoreUnavailable):
+    """The store answers, but its schema is not the one this version of Magistrate was written for."""

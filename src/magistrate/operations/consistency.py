@@ -1,0 +1,72 @@
+"""Tokens: what a write answers so that a later read can ask for data at least as fresh (contract section 7).
+
+A token is 28 URL-safe characters: base64 of a version byte (1), the 8 bytes of the store id, the revision in 8 bytes,
+and the CRC-32 of all these, big-endian throughout. The checksum is no secret; it tells our tokens from other texts,
+such as tokens of the old hosted service that clients have cached."""
+
+import binascii
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from dataclasses import dataclass
+
+from magistrate.errors import InvalidParameter
+from magistrate.store.contract import Identity, Revision
+
+LATEST = "latest"
+
+_VERSION = b"\x01"
+_LENGTH = 28
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """A read must be answered at `revision` or later; `header` is where the caller said so."""
+
+    header: str
+    revision: Revision
+
+    def demand(self, answered_at: Revision) -> None:
+        """Raises InvalidParameter if the newest revision of the store is older: then the token is from the future."""
+        if answered_at < self.revision:
+            raise InvalidParameter(self.header, "the token is of a revision that this store has not reached")
+
+
+NO_DEMAND = Freshness("", Revision(0))
+
+
+def write_token(identity: Identity, revision: Revision) -> str:
+    content = _VERSION + bytes.fromhex(identity.store_id) + revision.to_bytes(8, "big")
+    return urlsafe_b64encode(content + _checksum(content)).decode()
+
+
+def is_token(text: str) -> bool:
+    """Whether the text is well-formed: `latest`, or a token of some Magistrate store."""
+    return text == LATEST or _decoded(text) is not None
+
+
+def read_token(identity: Identity, header: str, text: str) -> Freshness:
+    """What a text demands. `latest` demands nothing, since every read is of the newest revision; neither does a text
+    that is no token of ours.
+
+    Raises InvalidParameter naming the header if the token is of another store.
+    """
+    content = _decoded(text)
+    if content is None:
+        return NO_DEMAND
+    if content[1:9].hex() != identity.store_id:
+        raise InvalidParameter(header, "the token is of another store")
+    return Freshness(header, Revision(int.from_bytes(content[9:17], "big")))
+
+
+def _decoded(text: str) -> bytes | None:
+    if len(text) != _LENGTH or not text.isascii():
+        return None
+    try:
+        decoded = urlsafe_b64decode(text)
+    except binascii.Error:
+        return None
+    content, checksum = decoded[:-4], decoded[-4:]
+    return content if content[:1] == _VERSION and checksum == _checksum(content) else None
+
+
+def _checksum(content: bytes) -> bytes:
+    return binascii.crc32(content).to_bytes(4, "big")

@@ -1,0 +1,19 @@
+"""What every operation needs of its surroundings."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from magistrate.store.contract import Once, Stamp, Store
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """`now` answers microseconds since 1970 UTC; `new_id` a UUIDv7 in text form. Tests give their own."""
+
+    store: Store
+    now: Callable[[], int]
+    new_id: Callable[[], str]
+    max_meta_bytes: int
+
+    def stamp(self, actor: str, once: Once | None = None) -> Stamp:
+        return Stamp(actor, self.now(), once)

@@ -1,0 +1,114 @@
+"""Creating, reading, updating, deleting and listing object types (contract sections 1.3 and 3)."""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+import msgspec
+
+from magistrate.engine.model import ObjectType, SourceForm, read_object_type
+from magistrate.engine.predefined import PREDEFINED_TYPES
+from magistrate.engine.rules.rule import RuleForm
+from magistrate.engine.stratification import find_negation_loop, written_loop
+from magistrate.engine.terms import TypeName
+from magistrate.errors import InvalidParameter, NotFound
+from magistrate.operations.consistency import Freshness
+from magistrate.operations.context import Context
+from magistrate.operations.paging import ListKind, Page, Sort, page_of
+from magistrate.store.contract import (
+    NewObjectType,
+    ObjectTypeFilter,
+    Revision,
+    Slice,
+    Snapshot,
+    Stamp,
+    StoredObjectType,
+)
+
+_BY_NAME: Sort[StoredObjectType] = Sort("typeId", lambda row: (row.name,))
+
+OBJECT_TYPE_LIST: ListKind[StoredObjectType] = ListKind(
+    "object-types",
+    {
+        "typeId": _BY_NAME,
+        "type": _BY_NAME,
+        "createdAt": Sort("createdAt", lambda row: (row.created_at, row.name)),
+    },
+)
+
+
+class Definition(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An object type as it is stored in `definition`, without its name."""
+
+    relations: dict[str, RuleForm]
+    source: SourceForm | None = None
+
+
+_DECODER = msgspec.json.Decoder(Definition)
+
+
+def read_definition(definition: str) -> Definition:
+    return _DECODER.decode(definition)
+
+
+async def create_object_types(
+    ctx: Context, types: Sequence[ObjectType], stamp: Stamp
+) -> Snapshot[tuple[StoredObjectType, ...]]:
+    """Creates each, or replaces its definition. All or nothing.
+
+    Raises InvalidParameter if a relation of the model would then depend on its own negation.
+    """
+    return await ctx.store.put_object_types([_new_object_type(new) for new in types], judge_model, stamp)
+
+
+async def update_object_types(
+    ctx: Context, types: Sequence[ObjectType], stamp: Stamp
+) -> Snapshot[tuple[StoredObjectType, ...]]:
+    """Like `create_object_types`, and raises NotFound for the first that does not exist."""
+    new = [_new_object_type(object_type) for object_type in types]
+    return await ctx.store.put_object_types(new, judge_model, stamp, must_exist=True)
+
+
+async def get_object_type(ctx: Context, name: TypeName, freshness: Freshness) -> Snapshot[StoredObjectType]:
+    """Raises NotFound, and InvalidParameter if the token is from the future."""
+    found = await ctx.store.get_object_type(name)
+    freshness.demand(found.revision)
+    if found.value is None:
+        raise NotFound("ObjectType", name)
+    return Snapshot(found.revision, found.value)
+
+
+async def delete_object_type(ctx: Context, name: TypeName, stamp: Stamp) -> Revision:
+    """Raises NotFound."""
+    return await ctx.store.delete_object_type(name, stamp)
+
+
+async def list_object_types(
+    ctx: Context, wanted: Slice, only: ObjectTypeFilter, freshness: Freshness
+) -> Snapshot[Page[StoredObjectType]]:
+    found = await ctx.store.list_object_types(wanted, only)
+    freshness.demand(found.revision)
+    return Snapshot(found.revision, page_of(OBJECT_TYPE_LIST, wanted, found.value, ctx.store.identity))
+
+
+async def seed_object_types(ctx: Context) -> None:
+    """Gives a store that has never been written to the six predefined types."""
+    await ctx.store.seed([_new_object_type(predefined) for predefined in PREDEFINED_TYPES], ctx.stamp("magistrate"))
+
+
+def judge_model(definitions: Mapping[TypeName, str]) -> None:
+    """Raises InvalidParameter, with the loop, if a relation depends on its own negation (contract section 0, decision
+    11)."""
+    loop = find_negation_loop([_read_stored(name, definition) for name, definition in definitions.items()])
+    if loop is not None:
+        raise InvalidParameter("relations", f"a relation depends on its own negation: {written_loop(loop)}")
+
+
+@lru_cache(maxsize=4096)
+def _read_stored(name: TypeName, definition: str) -> ObjectType:
+    read = read_definition(definition)
+    return read_object_type(name, read.source, read.relations)
+
+
+def _new_object_type(object_type: ObjectType) -> NewObjectType:
+    definition = Definition(object_type.relation_forms(), object_type.source)
+    return NewObjectType(object_type.name, msgspec.json.encode(definition).decode())

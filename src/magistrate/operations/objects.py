@@ -1,0 +1,92 @@
+"""Creating, reading, updating, deleting and listing objects (contract sections 1.4, 2 and 10)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from magistrate.engine.terms import ObjectId, ObjectRef, TypeName
+from magistrate.errors import InvalidParameter, NotFound
+from magistrate.operations.consistency import Freshness
+from magistrate.operations.context import Context
+from magistrate.operations.paging import ListKind, Page, Sort, page_of
+from magistrate.store.contract import (
+    NewObject,
+    ObjectFilter,
+    Revision,
+    Slice,
+    Snapshot,
+    Stamp,
+    StoredObject,
+)
+
+OBJECT_LIST: ListKind[StoredObject] = ListKind(
+    "objects",
+    {
+        "objectId": Sort("objectId", lambda row: (row.id, row.type)),
+        "createdAt": Sort("createdAt", lambda row: (row.created_at, row.id, row.type)),
+        "objectType": Sort("objectType", lambda row: (row.type, row.id)),
+    },
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectDraft:
+    """An object as a caller wants it; without an id it gets one. `meta` is compact JSON of a non-empty object, or
+    None."""
+
+    type: TypeName
+    id: ObjectId | None
+    meta: str | None
+
+
+def written_meta(ctx: Context, meta: Mapping[str, Any] | None) -> str | None:
+    """Meta as it is stored; empty counts as none. Raises InvalidParameter above the limit."""
+    if not meta:
+        return None
+    text = msgspec.json.encode(meta)
+    if len(text) > ctx.max_meta_bytes:
+        raise InvalidParameter("meta", f"must be at most {ctx.max_meta_bytes} bytes of JSON")
+    return text.decode()
+
+
+async def create_objects(
+    ctx: Context, drafts: Sequence[ObjectDraft], stamp: Stamp
+) -> Snapshot[tuple[StoredObject, ...]]:
+    """Creates each, or replaces its meta; answers one row for each, in the same order. All or nothing."""
+    return await ctx.store.put_objects([_new_object(ctx, draft) for draft in drafts], stamp)
+
+
+async def get_object(ctx: Context, ref: ObjectRef, freshness: Freshness) -> Snapshot[StoredObject]:
+    """Raises NotFound, and InvalidParameter if the token is from the future."""
+    found = await ctx.store.get_object(ref)
+    freshness.demand(found.revision)
+    if found.value is None:
+        raise NotFound(ref.type, ref.id)
+    return Snapshot(found.revision, found.value)
+
+
+async def update_object(ctx: Context, ref: ObjectRef, meta: str | None, stamp: Stamp) -> Snapshot[StoredObject]:
+    """Replaces the whole meta. Raises NotFound."""
+    written = await ctx.store.replace_meta(ref, meta, stamp)
+    return Snapshot(written.revision, written.value[0])
+
+
+async def delete_objects(ctx: Context, refs: Sequence[ObjectRef], stamp: Stamp) -> Revision:
+    """Raises NotFound for the first that does not exist, and deletes none."""
+    return await ctx.store.delete_objects(refs, stamp)
+
+
+async def list_objects(
+    ctx: Context, wanted: Slice, only: ObjectFilter, freshness: Freshness
+) -> Snapshot[Page[StoredObject]]:
+    found = await ctx.store.list_objects(wanted, only)
+    freshness.demand(found.revision)
+    return Snapshot(found.revision, page_of(OBJECT_LIST, wanted, found.value, ctx.store.identity))
+
+
+def _new_object(ctx: Context, draft: ObjectDraft) -> NewObject:
+    if draft.id is None:
+        return NewObject(draft.type, ObjectId(ctx.new_id()), draft.meta, fresh=True)
+    return NewObject(draft.type, draft.id, draft.meta)

@@ -1,0 +1,149 @@
+"""Pages of any sorted list (contract section 2): which part a request asks for, and the cursors that lead on from it.
+
+A list says how it can be sorted (`ListKind`); whoever holds the rows cuts out the wanted `Slice` and answers a
+`Portion` (both in store/contract.py); `page_of` makes the page. Nothing here knows what the rows are.
+
+A cursor is the URL-safe base64, without padding, of a JSON array [list, sort, *values of the sort's columns in the
+boundary row] behind 8 bytes of its keyed BLAKE2b. So it is a pure function of list, sort and row, and one that was
+damaged, made up, or made by another store or for another list or sort is recognized."""
+
+import binascii
+import hashlib
+import hmac
+import re
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import msgspec
+
+from magistrate.errors import InvalidParameter, InvalidRequest
+from magistrate.store.contract import Identity, Portion, Slice
+
+T = TypeVar("T")
+U = TypeVar("U")
+
+DEFAULT_LIMIT = 25
+MAX_LIMIT = 1_000
+MAX_SEARCH_LENGTH = 255
+"""Characters in `q` of a list."""
+MAX_CURSOR_LENGTH = 1_024
+"""Characters; ours are shorter: the values are at most two names, an id and a time."""
+
+Values = tuple[str | int, ...]
+
+_MAC_LENGTH = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Sort(Generic[T]):
+    """`name` as the holder of the rows knows it; `values` of a row are unique in the list."""
+
+    name: str
+    values: Callable[[T], Values]
+
+
+@dataclass(frozen=True, slots=True)
+class ListKind(Generic[T]):
+    """`name` goes into cursors. `sorts` are by the name callers use, the default first; a sort may have two names."""
+
+    name: str
+    sorts: Mapping[str, Sort[T]]
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[T]):
+    """A cursor is None when nothing precedes or follows."""
+
+    rows: Sequence[T]
+    prev_cursor: str | None
+    next_cursor: str | None
+
+    def map(self, shown: Callable[[T], U]) -> "Page[U]":
+        return Page([shown(row) for row in self.rows], self.prev_cursor, self.next_cursor)
+
+
+def read_search(parameters: Mapping[str, str]) -> str | None:
+    """`q`; None if absent or empty. Raises InvalidParameter."""
+    text = parameters.get("q") or None
+    if text is not None and len(text) > MAX_SEARCH_LENGTH:
+        raise InvalidParameter("q", f"must be at most {MAX_SEARCH_LENGTH} characters long")
+    if text is not None and "\0" in text:
+        raise InvalidParameter("q", "must not contain the character NUL")
+    return text
+
+
+def read_slice(kind: ListKind[T], parameters: Mapping[str, str], identity: Identity) -> Slice:
+    """The part of the list that the parameters of a request ask for.
+
+    Raises InvalidParameter for the first fault in the order page, limit, sortOrder, sortBy, cursors; InvalidRequest
+    if both cursors are there."""
+    _read_number(parameters, "page", "must be an integer greater than 0", default=1)
+    bounds = f"must be an integer greater than 0 and less than or equal to {MAX_LIMIT}"
+    limit = _read_number(parameters, "limit", bounds, default=DEFAULT_LIMIT, maximum=MAX_LIMIT)
+    order = parameters.get("sortOrder") or "ASC"
+    if order not in ("ASC", "DESC"):
+        raise InvalidParameter("sortOrder", "must be ASC or DESC")
+    sort = kind.sorts.get(parameters.get("sortBy") or next(iter(kind.sorts)))
+    if sort is None:
+        raise InvalidParameter("sortBy", "unsupported sortBy")
+    if "nextCursor" in parameters and "prevCursor" in parameters:
+        raise InvalidRequest("cannot pass both nextCursor and prevCursor together")
+    for name in ("nextCursor", "prevCursor"):
+        if name in parameters:
+            boundary = _read_cursor(kind, sort, parameters[name], identity, name)
+            return Slice(sort.name, limit, order == "DESC", boundary, backwards=name == "prevCursor")
+    return Slice(sort.name, limit, order == "DESC")
+
+
+def page_of(kind: ListKind[T], wanted: Slice, portion: Portion[T], identity: Identity) -> Page[T]:
+    [sort] = {sort.name: sort for sort in kind.sorts.values() if sort.name == wanted.sort}.values()
+
+    def cursor(row: T) -> str:
+        content = msgspec.json.encode([kind.name, sort.name, *sort.values(row)])
+        return _encoded(_mac(content, identity) + content)
+
+    return Page(
+        portion.rows,
+        cursor(portion.rows[0]) if portion.precedes else None,
+        cursor(portion.rows[-1]) if portion.follows else None,
+    )
+
+
+def _read_number(
+    parameters: Mapping[str, str], name: str, message: str, default: int, maximum: int | None = None
+) -> int:
+    text = parameters.get(name) or str(default)
+    if not re.fullmatch(r"\+?[0-9]{1,18}", text):
+        raise InvalidParameter(name, message)
+    number = int(text)
+    if number < 1 or (maximum is not None and number > maximum):
+        raise InvalidParameter(name, message)
+    return number
+
+
+def _read_cursor(kind: ListKind[T], sort: Sort[T], text: str, identity: Identity, parameter: str) -> Values:
+    if len(text) > MAX_CURSOR_LENGTH or not re.fullmatch(r"[A-Za-z0-9_-]+", text):
+        raise InvalidParameter(parameter, "invalid cursor")
+    try:
+        decoded = urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    except binascii.Error:
+        raise InvalidParameter(parameter, "invalid cursor") from None
+    if _encoded(decoded) != text:
+        raise InvalidParameter(parameter, "invalid cursor")
+    mac, content = decoded[:_MAC_LENGTH], decoded[_MAC_LENGTH:]
+    if not hmac.compare_digest(mac, _mac(content, identity)):
+        raise InvalidParameter(parameter, "invalid cursor: it is damaged, or of another store")
+    of_kind, of_sort, *values = msgspec.json.decode(content, type=list[str | int])
+    if of_kind != kind.name or of_sort != sort.name:
+        raise InvalidParameter(parameter, "invalid cursor: it is of another list, or of another sortBy")
+    return tuple(values)
+
+
+def _encoded(content: bytes) -> str:
+    return urlsafe_b64encode(content).decode().rstrip("=")
+
+
+def _mac(content: bytes, identity: Identity) -> bytes:
+    return hashlib.blake2b(content, digest_size=_MAC_LENGTH, key=bytes.fromhex(identity.cursor_key)).digest()

@@ -1,0 +1,1 @@
+"""Where object types, objects and the log of changes are kept, at every retained revision."""

@@ -1,0 +1,261 @@
+"""What a store promises. Everyone above this layer knows stores by these words only; every sentence here has a test
+in tests/store, which runs on all stores.
+
+Revisions. Each write that returns has exactly one revision, an integer one above that of the write committed before
+it. Nobody sees revision 8 before 7 is visible. A row is *alive* from the revision that wrote it until the one that
+replaced or deleted it; a read is answered at one revision, the newest committed one or, where `at` is given, that
+one.
+
+Writes are all or nothing: whatever a write raises, at whatever point, the store is as it was. What a returned write
+wrote is on disk.
+
+Order. Text compares bytewise (UTF-8), upper case before lower case, the same on all stores.
+
+Errors. StoreUnavailable when the database cannot be reached or gives no answer in time: a write in flight may then be
+committed or not, but never by half. RevisionUnavailable when `at` is above the newest revision or collected.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, Literal, NewType, Protocol, TypeVar
+
+from magistrate.engine.terms import ObjectId, ObjectRef, TypeName
+
+T = TypeVar("T")
+
+Revision = NewType("Revision", int)
+
+ALIVE = 9_223_372_036_854_775_807
+"""In the column `deleted_revision`: this row is part of the newest revision (the largest 64-bit integer)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Drawn at random when the store is made, and never changed.
+
+    `store_id` is 16 hex digits and goes into tokens; `cursor_key` is 32 hex digits, secret, and signs cursors.
+    """
+
+    store_id: str
+    cursor_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredObject:
+    """('document', 'plan', '{"title":"Plan"}', 1763683200000000). `meta` is compact JSON of a non-empty object, or
+    None; `created_at` in microseconds since 1970 UTC."""
+
+    type: TypeName
+    id: ObjectId
+    meta: str | None
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredObjectType:
+    """('document', '{"relations":{"viewer":{}}}', 1763683200000000). `definition` is compact JSON."""
+
+    name: TypeName
+    definition: str
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot(Generic[T]):
+    """`value` as it is at `revision`."""
+
+    revision: Revision
+    value: T
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Which part of a sorted list is wanted.
+
+    `sort` names one of the list's sorts: a sequence of columns that is unique as a whole, all in one direction.
+    `boundary` holds the values of these columns in the row next to the wanted part, which need not exist any more;
+    None stands for the start of the list. `backwards` asks for the rows before the boundary instead of those after
+    it."""
+
+    sort: str
+    limit: int
+    descending: bool = False
+    boundary: tuple[str | int, ...] | None = None
+    backwards: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Portion(Generic[T]):
+    """At most `limit` rows, always in the order of the list, backwards or not; and whether rows that match the
+    filters precede the first of them, and follow the last. Both are false when there is no row."""
+
+    rows: tuple[T, ...]
+    precedes: bool
+    follows: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectFilter:
+    """`of_type`: exactly this type. `text`: the id or the JSON text of meta contains it, the case of ASCII letters
+    ignored.
+
+    A NUL character must not be in either: PostgreSQL cannot hold it.
+    """
+
+    of_type: str | None = None
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectTypeFilter:
+    """`text`: the name contains it, the case of ASCII letters ignored."""
+
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """The write happens once for this key of this actor within `IDEMPOTENCY_HOURS`.
+
+    A second write with the same `fingerprint` changes nothing and returns what the first one returned, revision
+    included; with another one it raises KeyReused."""
+
+    key: str
+    fingerprint: str
+
+
+IDEMPOTENCY_HOURS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """Who writes, when (microseconds since 1970 UTC, the `created_at` of what is new), and whether once only."""
+
+    actor: str
+    at: int
+    once: Once | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewObject:
+    """An object to be stored. `fresh` claims that the id was generated just now, so that no such object can exist."""
+
+    type: TypeName
+    id: ObjectId
+    meta: str | None
+    fresh: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NewObjectType:
+    name: TypeName
+    definition: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One row of the change log. (7, 0, 'created', 'object', ('document', 'plan'), None, '{"title":"Plan"}',
+    'key-1f00', ...)
+
+    `before` and `after` are the meta of an object or the definition of an object type; None where there was none.
+    """
+
+    revision: Revision
+    position: int
+    action: Literal["created", "updated", "deleted"]
+    kind: Literal["object", "object-type"]
+    key: tuple[str, ...]
+    before: str | None
+    after: str | None
+    actor: str
+    at: int
+
+
+Judge = Callable[[Mapping[TypeName, str]], None]
+"""Is given the definition of every object type as a write would leave them, inside that write; what it raises undoes
+it."""
+
+
+class Store(Protocol):
+    """One database. Use it from one event loop; `close` it once. After that every call raises StoreUnavailable."""
+
+    @property
+    def identity(self) -> Identity: ...
+
+    async def check(self) -> Revision:
+        """The newest revision. Raises SchemaMismatch unless the schema is the one this version was written for."""
+        ...
+
+    async def seed(self, types: Sequence[NewObjectType], stamp: Stamp) -> bool:
+        """Writes revision 1 with these types if nothing has been written yet; answers whether it did."""
+        ...
+
+    async def get_object(self, ref: ObjectRef, at: Revision | None = None) -> Snapshot[StoredObject | None]: ...
+
+    async def list_objects(
+        self, wanted: Slice, only: ObjectFilter, at: Revision | None = None
+    ) -> Snapshot[Portion[StoredObject]]:
+        """Sorts: objectId (then type), createdAt (then id, type), objectType (then id).
+
+        Cost: the rows returned; with `text`, the rows looked at until enough are found.
+        """
+        ...
+
+    async def put_objects(self, objects: Sequence[NewObject], stamp: Stamp) -> Snapshot[tuple[StoredObject, ...]]:
+        """Creates or replaces each, in order; answers one row for each, in the same order, as it is after the write.
+
+        A replaced object keeps its `created_at`. Of several with one reference the last wins, and is what all of them
+        answer. An object that is stored already with the same meta is left as it is and not logged."""
+        ...
+
+    async def replace_meta(self, ref: ObjectRef, meta: str | None, stamp: Stamp) -> Snapshot[tuple[StoredObject, ...]]:
+        """One row. Raises NotFound unless the object exists."""
+        ...
+
+    async def delete_objects(self, refs: Sequence[ObjectRef], stamp: Stamp) -> Revision:
+        """Raises NotFound, naming the first that does not exist (any more, when named twice), and deletes none."""
+        ...
+
+    async def get_object_type(
+        self, name: TypeName, at: Revision | None = None
+    ) -> Snapshot[StoredObjectType | None]: ...
+
+    async def list_object_types(
+        self, wanted: Slice, only: ObjectTypeFilter, at: Revision | None = None
+    ) -> Snapshot[Portion[StoredObjectType]]:
+        """Sorts: typeId, createdAt (then typeId)."""
+        ...
+
+    async def put_object_types(
+        self, types: Sequence[NewObjectType], judge: Judge, stamp: Stamp, must_exist: bool = False
+    ) -> Snapshot[tuple[StoredObjectType, ...]]:
+        """Like `put_objects`. With `must_exist` raises NotFound for the first that does not exist."""
+        ...
+
+    async def delete_object_type(self, name: TypeName, stamp: Stamp) -> Revision:
+        """Raises NotFound unless the type exists. Objects of the type stay."""
+        ...
+
+    async def list_changes(self, after: Revision, limit: int) -> Sequence[Change]:
+        """The log behind a revision, in order of revision and position: at most `limit` rows, of whole revisions or
+        not."""
+        ...
+
+    async def collect(self, before: int, most: int) -> int:
+        """Forgets rows that were replaced or deleted at or before the time `before` (microseconds since 1970), and
+        idempotency keys that have run out by then; at most about `most` rows, oldest first. Answers how many; 0 says
+        that nothing is left.
+
+        Revisions that are now incomplete raise RevisionUnavailable from here on.
+        """
+        ...
+
+    async def key_digests(self) -> Iterable[str]:
+        """SHA-256 in hex of every key that was made by `keep_key_digest`."""
+        ...
+
+    async def keep_key_digest(self, digest: str, at: int) -> bool:
+        """Keeps it if the store has none yet; answers whether it did."""
+        ...
+
+    async def close(self) -> None: ...

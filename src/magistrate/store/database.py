@@ -1,0 +1,66 @@
+"""What a store needs of a database: single reads, and scripts of statements that succeed or fail as a whole.
+
+A script is a generator: it yields the statements it wants run and is sent their rows, so one text of it serves a
+database that is driven from a thread (SQLite) and one that is awaited (PostgreSQL)."""
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from magistrate.store.contract import Revision
+from magistrate.store.sql import Parameter
+
+T = TypeVar("T")
+
+Row = tuple[Any, ...]
+Rows = list[Row]
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """Run once for each set of values; the script is sent one list of rows for each set, in order."""
+
+    sql: str
+    values: Sequence[tuple[Parameter, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Execute:
+    """Run once for each set of values, in order; the script is sent an empty list. No set: nothing is run."""
+
+    sql: str
+    values: Sequence[tuple[Parameter, ...]]
+
+
+Step = Select | Execute
+Script = Generator[Step, list[Rows], T]
+
+Observer = Callable[[str], None]
+"""Is told the text of each statement of a write just before it runs. What it raises fails the write there."""
+
+
+def observe_nothing(sql: str) -> None:
+    """The observer of a store that nobody watches."""
+
+
+class Database(Protocol):
+    async def read(self, sql: str, values: tuple[Parameter, ...], long: bool = False) -> Rows:
+        """Every row of one statement, from one snapshot of what is committed. `long`: it may look at many rows, and
+        must not hold up others meanwhile.
+
+        Raises StoreUnavailable.
+        """
+        ...
+
+    async def transact(self, script: Callable[[Revision], Script[T]]) -> T:
+        """Runs a script that is given the newest revision, alone among all writers, and commits what it did.
+
+        What the script raises undoes all it did and is raised here. Raises StoreUnavailable; the script may have been
+        started more than once by then, but at most one of its runs is committed."""
+        ...
+
+    async def schema_version(self) -> int:
+        """The number of the last migration applied; 0 for an empty database. Raises StoreUnavailable."""
+        ...
+
+    async def close(self) -> None: ...

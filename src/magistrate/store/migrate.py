@@ -1,0 +1,49 @@
+"""Numbered SQL files, applied once each, forwards only; and the one row of `head`, drawn when the store is made.
+
+A file is named NNNN_what_it_brings.sql and lives in store/migrations/<store>/. Both stores have the same numbers.
+"""
+
+import re
+import secrets
+from dataclasses import dataclass
+from importlib.resources import files
+
+from magistrate.errors import SchemaMismatch
+
+CREATE_TABLE = "CREATE TABLE IF NOT EXISTS migration (number BIGINT PRIMARY KEY, name TEXT NOT NULL)"
+READ_VERSION = "SELECT coalesce(max(number), 0) FROM migration"
+INSERT_MIGRATION = "INSERT INTO migration (number, name) VALUES (?, ?)"
+
+_FILE_NAME = re.compile(r"(\d{4})_(\w+)\.sql")
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    number: int
+    name: str
+    sql: str
+
+
+def migrations(store: str) -> tuple[Migration, ...]:
+    """All there are for `sqlite` or `postgres`, in order of their numbers, which count from 1 without a gap."""
+    found = []
+    for path in files("magistrate.store").joinpath("migrations", store).iterdir():
+        matched = _FILE_NAME.fullmatch(path.name)
+        if matched:
+            found.append(Migration(int(matched[1]), matched[2], path.read_text(encoding="utf-8")))
+    return tuple(sorted(found, key=lambda migration: migration.number))
+
+
+def pending(store: str, applied: int) -> tuple[Migration, ...]:
+    """What a store at migration number `applied` lacks. Raises SchemaMismatch if it is ahead of this version."""
+    known = migrations(store)
+    if applied > len(known):
+        raise SchemaMismatch(
+            f"the store has schema {applied}, made by a newer Magistrate; this version knows {len(known)}"
+        )
+    return known[applied:]
+
+
+def new_identity() -> tuple[str, str]:
+    """A store id and a cursor key, as store/contract.py describes them."""
+    return secrets.token_hex(8), secrets.token_hex(16)

@@ -1,0 +1,57 @@
+"""Writes of object types, as scripts."""
+
+from collections.abc import Callable, Sequence
+
+from magistrate.engine.terms import TypeName
+from magistrate.errors import NotFound
+from magistrate.store import sql
+from magistrate.store.contract import Judge, NewObjectType, Revision, Snapshot, Stamp, StoredObjectType
+from magistrate.store.database import Row, Script, Select
+from magistrate.store.versioned import Key, Outcome, Versioned, end, put, write
+
+
+def stored_object_type(row: Row) -> StoredObjectType:
+    return StoredObjectType(*row)
+
+
+OBJECT_TYPES: Versioned[StoredObjectType] = Versioned(
+    kind="object-type",
+    find=sql.FIND_OBJECT_TYPE,
+    end=sql.END_OBJECT_TYPE,
+    insert=sql.INSERT_OBJECT_TYPE,
+    stored=stored_object_type,
+    missing=lambda key: NotFound("ObjectType", *key),
+)
+
+Written = Script[Snapshot[tuple[StoredObjectType, ...]]]
+
+
+def put_object_types(
+    types: Sequence[NewObjectType], judge: Judge, stamp: Stamp, must_exist: bool
+) -> Callable[[Revision], Written]:
+    def work(revision: Revision) -> Script[Outcome[StoredObjectType]]:
+        [defined] = yield Select(sql.LIST_DEFINITIONS, [()])
+        model: dict[TypeName, str] = {name: definition for name, definition in defined}
+        judge(model | {new.name: new.definition for new in types})
+        wanted: dict[Key, str | None] = {(new.name,): new.definition for new in types}
+        stored, effects = yield from put(OBJECT_TYPES, wanted, stamp, revision, must_exist=must_exist)
+        return Outcome(tuple(stored[(new.name,)] for new in types), effects)
+
+    return lambda head: write(head, stamp, tuple[StoredObjectType, ...], work)
+
+
+def seed(types: Sequence[NewObjectType], stamp: Stamp) -> Callable[[Revision], Script[bool]]:
+    def script(head: Revision) -> Script[bool]:
+        if head == 0:
+            yield from put_object_types(types, lambda model: None, stamp, must_exist=False)(head)
+        return head == 0
+
+    return script
+
+
+def delete_object_type(name: TypeName, stamp: Stamp) -> Callable[[Revision], Written]:
+    def work(revision: Revision) -> Script[Outcome[StoredObjectType]]:
+        effects = yield from end(OBJECT_TYPES, [(name,)], revision)
+        return Outcome((), effects)
+
+    return lambda head: write(head, stamp, tuple[StoredObjectType, ...], work)

@@ -1,0 +1,207 @@
+"""PostgreSQL through psycopg: a pool of autocommit connections, one statement a read, one short transaction a write.
+
+Writers take turns on the row of `head`: it is locked first, so revisions are in commit order and each statement of a
+write sees all that earlier writes committed. Nothing is kept in the session, so PgBouncer may pool transactions in
+between."""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import lru_cache
+from typing import TypeVar
+
+import psycopg
+from psycopg import errors
+from psycopg.rows import TupleRow
+from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
+
+from magistrate.errors import InvalidSetting, SchemaMismatch, StoreUnavailable
+from magistrate.store import migrate, sql
+from magistrate.store.contract import Identity, Revision
+from magistrate.store.database import Observer, Rows, Script, Select, Step, observe_nothing
+from magistrate.store.sql import Parameter
+from magistrate.store.sql_store import SqlStore
+
+T = TypeVar("T")
+
+LOCK_HEAD = sql.READ_HEAD + " FOR UPDATE"
+
+ATTEMPTS = 4
+"""Runs of one read or write, when the server answers that it may be tried again or a pooled connection turns out
+dead."""
+
+_CONFLICTS = (errors.SerializationFailure, errors.DeadlockDetected)
+_MIGRATION_RACES = (errors.DuplicateTable, errors.UniqueViolation, *_CONFLICTS)
+
+Connection = psycopg.AsyncConnection[TupleRow]
+
+
+def migrate_postgres(conninfo: str, timeout_ms: int) -> None:
+    """Brings the schema up to date in one transaction; several processes may try at once, one of them does it.
+
+    Raises StoreUnavailable, SchemaMismatch if a newer version has been here, or InvalidSetting for a URL libpq
+    refuses."""
+    check_conninfo(conninfo)
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            with psycopg.connect(conninfo, connect_timeout=_seconds(timeout_ms)) as connection:
+                return _migrate(connection)
+        except _MIGRATION_RACES as error:
+            if attempt == ATTEMPTS:
+                raise StoreUnavailable(f"PostgreSQL cannot be migrated now: {error}") from error
+        except psycopg.OperationalError as error:
+            raise StoreUnavailable(f"PostgreSQL cannot be reached: {error}") from error
+
+
+def check_conninfo(conninfo: str) -> None:
+    """Raises InvalidSetting if libpq cannot read it."""
+    try:
+        psycopg.conninfo.conninfo_to_dict(conninfo)
+    except psycopg.ProgrammingError as error:
+        raise InvalidSetting(f"database URL: {str(error).strip()}") from None
+
+
+async def open_postgres(
+    conninfo: str, connections: int, timeout_ms: int, observer: Observer = observe_nothing
+) -> SqlStore:
+    """A store on a migrated database. Raises StoreUnavailable, or SchemaMismatch if the database is not migrated."""
+    database = PostgresDatabase(conninfo, connections, timeout_ms, observer)
+    try:
+        await database.open()
+        [row] = await database.read(sql.READ_IDENTITY, ())
+    except BaseException:
+        await database.close()
+        raise
+    return SqlStore(database, Identity(*row), len(migrate.migrations("postgres")))
+
+
+class PostgresDatabase:
+    def __init__(self, conninfo: str, connections: int, timeout_ms: int, observer: Observer) -> None:
+        self._observer = observer
+        self._timeout = timeout_ms / 1000
+        self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
+            conninfo,
+            kwargs={"autocommit": True, "connect_timeout": _seconds(timeout_ms)},
+            min_size=1,
+            max_size=connections,
+            timeout=self._timeout,
+            open=False,
+        )
+
+    async def open(self) -> None:
+        await self._pool.open()
+
+    async def read(self, sql: str, values: tuple[Parameter, ...], long: bool = False) -> Rows:
+        async def once(connection: Connection) -> Rows:
+            return await (await connection.execute(_text(sql), values)).fetchall()
+
+        return await self._repeated(once, may_repeat=lambda: True)
+
+    async def transact(self, script: Callable[[Revision], Script[T]]) -> T:
+        committing = False
+
+        async def once(connection: Connection) -> T:
+            nonlocal committing
+            committing = False
+            async with connection.pipeline(), connection.transaction():
+                [(head, _)] = await (await connection.execute(LOCK_HEAD)).fetchall()
+                result = await self._drive(connection, script(Revision(head)))
+                self._observer("COMMIT")
+                committing = True
+            return result
+
+        # Once COMMIT is on its way, a lost connection leaves open whether it arrived: to try again could write twice.
+        return await self._repeated(once, may_repeat=lambda: not committing)
+
+    async def schema_version(self) -> int:
+        try:
+            [(version,)] = await self.read(migrate.READ_VERSION, ())
+        except SchemaMismatch:
+            return 0
+        return int(version)
+
+    async def close(self) -> None:
+        await self._pool.close()
+
+    async def _drive(self, connection: Connection, script: Script[T]) -> T:
+        found: list[Rows] = []
+        try:
+            step = next(script)
+            while True:
+                found = await self._perform(connection, step)
+                step = script.send(found)
+        except StopIteration as finished:
+            result: T = finished.value
+            return result
+
+    async def _perform(self, connection: Connection, step: Step) -> list[Rows]:
+        """Statements that return nothing are only queued: they travel with the next one that is waited for."""
+        if not step.values:
+            return []
+        self._observer(step.sql)
+        cursor = connection.cursor()
+        if not isinstance(step, Select):
+            await cursor.executemany(_text(step.sql), step.values)
+            return []
+        await cursor.executemany(_text(step.sql), step.values, returning=True)
+        found = [await cursor.fetchall()]
+        while cursor.nextset():
+            found.append(await cursor.fetchall())
+        return found
+
+    async def _repeated(self, once: Callable[[Connection], Awaitable[T]], may_repeat: Callable[[], bool]) -> T:
+        try:
+            async with asyncio.timeout(self._timeout):
+                for attempt in range(1, ATTEMPTS):
+                    try:
+                        return await self._connected(once)
+                    except _CONFLICTS:
+                        await asyncio.sleep(random.uniform(0, 0.02) * attempt)
+                    except psycopg.OperationalError:
+                        if not may_repeat():
+                            raise
+                        with suppress(psycopg.OperationalError):
+                            await self._pool.check()  # after a restart of the server, every idle connection is dead
+                return await self._connected(once)
+        except (
+            psycopg.OperationalError,
+            errors.ReadOnlySqlTransaction,
+            PoolTimeout,
+            PoolClosed,
+            TimeoutError,
+        ) as error:
+            raise StoreUnavailable(
+                f"PostgreSQL cannot be used now: {str(error).strip() or 'no answer in time'}"
+            ) from error
+        except errors.UndefinedTable as error:
+            raise SchemaMismatch("the PostgreSQL database is not migrated") from error
+
+    async def _connected(self, once: Callable[[Connection], Awaitable[T]]) -> T:
+        # Not `pool.connection()`: it wraps each use in a transaction context, half as much time again for a look-up.
+        connection = await self._pool.getconn()
+        try:
+            return await once(connection)
+        finally:
+            await self._pool.putconn(connection)
+
+
+def _migrate(connection: psycopg.Connection[TupleRow]) -> None:
+    connection.execute(migrate.CREATE_TABLE)
+    [applied] = connection.execute(migrate.READ_VERSION).fetchone() or (0,)
+    for migration in migrate.pending("postgres", applied):
+        connection.execute(migration.sql)
+        connection.execute(_text(migrate.INSERT_MIGRATION), (migration.number, migration.name))
+    if connection.execute(sql.READ_HEAD).fetchone() is None:
+        connection.execute(_text(sql.MAKE_HEAD), migrate.new_identity())
+
+
+@lru_cache(maxsize=1024)
+def _text(statement: str) -> str:
+    """psycopg's spelling of a statement; none of ours has a percent sign or a question mark but for parameters."""
+    return statement.replace("?", "%s")
+
+
+def _seconds(milliseconds: int) -> int:
+    """Whole seconds, rounded up: all that libpq's connect_timeout understands."""
+    return -(-milliseconds // 1000)

@@ -1,0 +1,204 @@
+"""Every statement of every store, by name. Parameters are `?`, in order.
+
+One text serves SQLite and PostgreSQL: only what both understand is used, and nothing a wire-compatible database would
+lack (no advisory locks, no partial indexes). Two things differ and stand with the stores that need them: how a write
+transaction begins, and migrations.
+
+Reads bring `head` along in the same statement, so the rows and the revision they belong to come from one snapshot in
+one round trip. ALIVE stands in the text as a literal: a planner that cannot see it would take the column for
+selective."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from magistrate.store.contract import ALIVE, Slice
+
+Parameter = str | int | None
+
+READ_HEAD = "SELECT revision, horizon FROM head"
+READ_IDENTITY = "SELECT store_id, cursor_key FROM head"
+MAKE_HEAD = "INSERT INTO head (only_row, store_id, cursor_key, revision, horizon) VALUES (1, ?, ?, 0, 1)"
+MOVE_HEAD = "UPDATE head SET revision = ?"
+MOVE_HORIZON = "UPDATE head SET horizon = ? WHERE horizon < ?"
+INSERT_REVISION = "INSERT INTO revision (revision, written_at, actor) VALUES (?, ?, ?)"
+
+INSERT_CHANGE = "INSERT INTO change (revision, position, action, kind, key, before, after) VALUES (?, ?, ?, ?, ?, ?, ?)"
+LIST_CHANGES = """
+SELECT c.revision, c.position, c.action, c.kind, c.key, c.before, c.after, r.actor, r.written_at
+FROM change c JOIN revision r ON r.revision = c.revision
+WHERE c.revision > ? ORDER BY c.revision, c.position LIMIT ?"""
+
+FIND_ONCE = "SELECT fingerprint, revision, answer FROM idempotency WHERE actor = ? AND key = ? AND written_at > ?"
+DROP_ONCE = "DELETE FROM idempotency WHERE actor = ? AND key = ?"
+KEEP_ONCE = """
+INSERT INTO idempotency (actor, key, fingerprint, revision, answer, written_at) VALUES (?, ?, ?, ?, ?, ?)"""
+
+LIST_KEY_DIGESTS = "SELECT digest FROM api_key"
+KEEP_KEY_DIGEST = "INSERT INTO api_key (digest, created_at) VALUES (?, ?)"
+
+GET_OBJECT = f"""
+SELECT h.revision, h.horizon, o.object_type, o.object_id, o.meta, o.created_at FROM head h
+LEFT JOIN object o ON o.object_type = ? AND o.object_id = ? AND o.deleted_revision = {ALIVE}"""
+GET_OBJECT_AT = """
+SELECT h.revision, h.horizon, o.object_type, o.object_id, o.meta, o.created_at FROM head h
+LEFT JOIN object o ON o.object_type = ? AND o.object_id = ? AND o.created_revision <= ? AND o.deleted_revision > ?"""
+FIND_OBJECT = f"""
+SELECT object_type, object_id, meta, created_at FROM object
+WHERE object_type = ? AND object_id = ? AND deleted_revision = {ALIVE}"""
+END_OBJECT = f"""
+UPDATE object SET deleted_revision = ? WHERE object_type = ? AND object_id = ? AND deleted_revision = {ALIVE}"""
+INSERT_OBJECT = f"""
+INSERT INTO object (object_type, object_id, meta, created_at, created_revision, deleted_revision)
+VALUES (?, ?, ?, ?, ?, {ALIVE})"""
+
+GET_OBJECT_TYPE = f"""
+SELECT h.revision, h.horizon, t.type, t.definition, t.created_at FROM head h
+LEFT JOIN object_type t ON t.type = ? AND t.deleted_revision = {ALIVE}"""
+GET_OBJECT_TYPE_AT = """
+SELECT h.revision, h.horizon, t.type, t.definition, t.created_at FROM head h
+LEFT JOIN object_type t ON t.type = ? AND t.created_revision <= ? AND t.deleted_revision > ?"""
+LIST_DEFINITIONS = f"SELECT type, definition FROM object_type WHERE deleted_revision = {ALIVE} ORDER BY type"
+FIND_OBJECT_TYPE = f"SELECT type, definition, created_at FROM object_type WHERE type = ? AND deleted_revision = {ALIVE}"
+END_OBJECT_TYPE = f"UPDATE object_type SET deleted_revision = ? WHERE type = ? AND deleted_revision = {ALIVE}"
+INSERT_OBJECT_TYPE = f"""
+INSERT INTO object_type (type, definition, created_at, created_revision, deleted_revision)
+VALUES (?, ?, ?, ?, {ALIVE})"""
+
+LAST_REVISION_BY = "SELECT revision FROM revision WHERE written_at <= ? ORDER BY written_at DESC, revision DESC LIMIT 1"
+ENDED_OBJECTS = """
+SELECT object_type, object_id, deleted_revision FROM object
+WHERE deleted_revision <= ? ORDER BY deleted_revision LIMIT ?"""
+FORGET_OBJECT = "DELETE FROM object WHERE object_type = ? AND object_id = ? AND deleted_revision = ?"
+ENDED_OBJECT_TYPES = """
+SELECT type, deleted_revision FROM object_type WHERE deleted_revision <= ? ORDER BY deleted_revision LIMIT ?"""
+FORGET_OBJECT_TYPE = "DELETE FROM object_type WHERE type = ? AND deleted_revision = ?"
+EXPIRED_ONCE = "SELECT actor, key FROM idempotency WHERE written_at <= ? ORDER BY written_at LIMIT ?"
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A table that can be listed. Each sort is a sequence of columns that is unique among rows of one revision, and
+    each, with `deleted_revision` before it and with any filter column moved to its front, is an index."""
+
+    table: str
+    columns: tuple[str, ...]
+    sorts: Mapping[str, tuple[str, ...]]
+    searched: tuple[str, ...]
+
+
+OBJECTS = Listing(
+    table="object",
+    columns=("object_type", "object_id", "meta", "created_at"),
+    sorts={
+        "objectId": ("object_id", "object_type"),
+        "createdAt": ("created_at", "object_id", "object_type"),
+        "objectType": ("object_type", "object_id"),
+    },
+    searched=("object_id", "meta"),
+)
+
+OBJECT_TYPES = Listing(
+    table="object_type",
+    columns=("type", "definition", "created_at"),
+    sorts={"typeId": ("type",), "createdAt": ("created_at", "type")},
+    searched=("type",),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A piece of SQL with the values of its parameters, in order."""
+
+    sql: str
+    values: tuple[Parameter, ...] = ()
+
+
+def list_statement(
+    listing: Listing, wanted: Slice, equal: Mapping[str, str], text: str | None, at: int | None
+) -> Clause:
+    """A statement that answers (revision, horizon, behind, *columns) for up to `limit + 1` rows, nearest to the
+    boundary first.
+
+    `behind` says whether a row lies on the other side of the boundary. No row in the slice: one row whose columns are
+    NULL. `equal` filters by column; `text` by substring in the searched columns."""
+    ascending = wanted.descending == wanted.backwards
+    filters = [Clause(f"{column} = ?", (value,)) for column, value in equal.items()]
+    if text is not None:
+        filters.append(_contains(listing.searched, text))
+    ahead, behind = _sides(listing.sorts[wanted.sort], wanted.boundary, equal, ascending)
+    order = _order(listing.sorts[wanted.sort], equal, ascending)
+    rows = _select(listing, [*filters, ahead], order, wanted.limit + 1, at)
+    beyond = _select(listing, [*filters, behind], order, 1, at) if wanted.boundary else None
+    columns = ", ".join(f"p.{column}" for column in listing.columns)
+    return Clause(
+        f"SELECT h.revision, h.horizon, {f'EXISTS ({beyond.sql})' if beyond else 'false'}, {columns} "
+        f"FROM head h LEFT JOIN ({rows.sql}) p ON true ORDER BY {order}",
+        (beyond.values if beyond else ()) + rows.values,
+    )
+
+
+def _select(listing: Listing, conditions: list[Clause], order: str, limit: int, at: int | None) -> Clause:
+    """Rows alive now, or at a revision: then the ones still alive and the ones that ended since, each by an index of
+    its own."""
+    columns = ", ".join(listing.columns)
+
+    def lives(*alive: Clause) -> Clause:
+        where = [*alive, *conditions]
+        holds = " AND ".join(clause.sql for clause in where)
+        return Clause(
+            f"SELECT {columns} FROM {listing.table} WHERE {holds} ORDER BY {order} LIMIT ?",
+            (*(value for clause in where for value in clause.values), limit),
+        )
+
+    if at is None:
+        return lives(Clause(f"deleted_revision = {ALIVE}"))
+    written = Clause("created_revision <= ?", (at,))
+    still = lives(Clause(f"deleted_revision = {ALIVE}"), written)
+    ended = lives(Clause(f"deleted_revision > ? AND deleted_revision < {ALIVE}", (at,)), written)
+    return Clause(
+        f"SELECT {columns} FROM (SELECT * FROM ({still.sql}) a UNION ALL SELECT * FROM ({ended.sql}) b) u "
+        f"ORDER BY {order} LIMIT ?",
+        (*still.values, *ended.values, limit),
+    )
+
+
+def _order(key: tuple[str, ...], equal: Mapping[str, str], ascending: bool) -> str:
+    """Columns that a filter fixes are left out, so that the index that starts with them can serve."""
+    direction = "ASC" if ascending else "DESC"
+    return ", ".join(f"{column} {direction}" for column in key if column not in equal)
+
+
+def _sides(
+    key: tuple[str, ...], boundary: tuple[str | int, ...] | None, equal: Mapping[str, str], ascending: bool
+) -> tuple[Clause, Clause]:
+    """The rows after the boundary, and those at or before it, in the direction of reading.
+
+    A column that a filter fixes is compared here instead of in SQL: `(id, T) > (5, B)` is `id >= 5` if T > B, else
+    `id > 5`."""
+    if boundary is None:
+        return Clause("true"), Clause("false")
+    columns: list[str] = []
+    values: list[str | int] = []
+    boundary_included = False
+    for column, value in zip(key, boundary, strict=True):
+        if column not in equal:
+            columns.append(column)
+            values.append(value)
+        elif equal[column] != value:
+            boundary_included = (equal[column] > str(value)) == ascending
+            break
+    if not columns:
+        return (Clause("true"), Clause("false")) if boundary_included else (Clause("false"), Clause("true"))
+    after, not_after = (">", "<") if ascending else ("<", ">")
+    row, places = f"({', '.join(columns)})", f"({', '.join('?' * len(columns))})"
+    if boundary_included:
+        return Clause(f"{row} {after}= {places}", tuple(values)), Clause(f"{row} {not_after} {places}", tuple(values))
+    return Clause(f"{row} {after} {places}", tuple(values)), Clause(f"{row} {not_after}= {places}", tuple(values))
+
+
+def _contains(columns: tuple[str, ...], text: str) -> Clause:
+    """`lower` folds ASCII letters only: SQLite's always, PostgreSQL's because the columns have the collation "C"."""
+    folded = "".join(letter.lower() if letter.isascii() else letter for letter in text)
+    escaped = folded.replace("!", "!!").replace("%", "!%").replace("_", "!_")
+    condition = " OR ".join(f"lower({column}) LIKE ? ESCAPE '!'" for column in columns)
+    return Clause(f"({condition})", (f"%{escaped}%",) * len(columns))

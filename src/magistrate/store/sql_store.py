@@ -1,0 +1,154 @@
+"""The store over any Database: reads as single statements, writes as scripts."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
+
+import msgspec
+
+from magistrate.engine.terms import ObjectRef, TypeName
+from magistrate.errors import RevisionUnavailable, SchemaMismatch
+from magistrate.store import collecting, object_types, objects, sql
+from magistrate.store.contract import (
+    Change,
+    Identity,
+    Judge,
+    NewObject,
+    NewObjectType,
+    ObjectFilter,
+    ObjectTypeFilter,
+    Portion,
+    Revision,
+    Slice,
+    Snapshot,
+    Stamp,
+    StoredObject,
+    StoredObjectType,
+)
+from magistrate.store.database import Database, Execute, Row, Script, Select
+
+T = TypeVar("T")
+
+
+class SqlStore:
+    """See store/contract.py for every promise. `schema_version` is the number of the newest migration of this
+    version."""
+
+    def __init__(self, database: Database, identity: Identity, schema_version: int) -> None:
+        self._database = database
+        self._identity = identity
+        self._schema_version = schema_version
+
+    @property
+    def identity(self) -> Identity:
+        return self._identity
+
+    async def check(self) -> Revision:
+        found = await self._database.schema_version()
+        if found != self._schema_version:
+            raise SchemaMismatch(
+                f"the store has schema {found}, this version of Magistrate needs {self._schema_version}"
+            )
+        [(revision, _)] = await self._database.read(sql.READ_HEAD, ())
+        return Revision(revision)
+
+    async def seed(self, types: Sequence[NewObjectType], stamp: Stamp) -> bool:
+        return await self._database.transact(object_types.seed(types, stamp))
+
+    async def get_object(self, ref: ObjectRef, at: Revision | None = None) -> Snapshot[StoredObject | None]:
+        if at is None:
+            [row] = await self._database.read(sql.GET_OBJECT, (ref.type, ref.id))
+        else:
+            [row] = await self._database.read(sql.GET_OBJECT_AT, (ref.type, ref.id, at, at))
+        return Snapshot(_answered_at(row, at), None if row[2] is None else StoredObject(*row[2:]))
+
+    async def list_objects(
+        self, wanted: Slice, only: ObjectFilter, at: Revision | None = None
+    ) -> Snapshot[Portion[StoredObject]]:
+        equal = {} if only.of_type is None else {"object_type": only.of_type}
+        return await self._list(sql.OBJECTS, wanted, equal, only.text, at, objects.stored_object)
+
+    async def put_objects(self, new: Sequence[NewObject], stamp: Stamp) -> Snapshot[tuple[StoredObject, ...]]:
+        return await self._database.transact(objects.put_objects(new, stamp))
+
+    async def replace_meta(self, ref: ObjectRef, meta: str | None, stamp: Stamp) -> Snapshot[tuple[StoredObject, ...]]:
+        return await self._database.transact(objects.replace_meta(ref, meta, stamp))
+
+    async def delete_objects(self, refs: Sequence[ObjectRef], stamp: Stamp) -> Revision:
+        return (await self._database.transact(objects.delete_objects(refs, stamp))).revision
+
+    async def get_object_type(self, name: TypeName, at: Revision | None = None) -> Snapshot[StoredObjectType | None]:
+        if at is None:
+            [row] = await self._database.read(sql.GET_OBJECT_TYPE, (name,))
+        else:
+            [row] = await self._database.read(sql.GET_OBJECT_TYPE_AT, (name, at, at))
+        return Snapshot(_answered_at(row, at), None if row[2] is None else StoredObjectType(*row[2:]))
+
+    async def list_object_types(
+        self, wanted: Slice, only: ObjectTypeFilter, at: Revision | None = None
+    ) -> Snapshot[Portion[StoredObjectType]]:
+        return await self._list(sql.OBJECT_TYPES, wanted, {}, only.text, at, object_types.stored_object_type)
+
+    async def put_object_types(
+        self, types: Sequence[NewObjectType], judge: Judge, stamp: Stamp, must_exist: bool = False
+    ) -> Snapshot[tuple[StoredObjectType, ...]]:
+        return await self._database.transact(object_types.put_object_types(types, judge, stamp, must_exist))
+
+    async def delete_object_type(self, name: TypeName, stamp: Stamp) -> Revision:
+        return (await self._database.transact(object_types.delete_object_type(name, stamp))).revision
+
+    async def list_changes(self, after: Revision, limit: int) -> Sequence[Change]:
+        rows = await self._database.read(sql.LIST_CHANGES, (after, limit))
+        return [_change(row) for row in rows]
+
+    async def collect(self, before: int, most: int) -> int:
+        return await self._database.transact(collecting.collect(before, most))
+
+    async def key_digests(self) -> Iterable[str]:
+        return [digest for (digest,) in await self._database.read(sql.LIST_KEY_DIGESTS, ())]
+
+    async def keep_key_digest(self, digest: str, at: int) -> bool:
+        def script(head: Revision) -> Script[bool]:
+            [kept] = yield Select(sql.LIST_KEY_DIGESTS, [()])
+            if not kept:
+                yield Execute(sql.KEEP_KEY_DIGEST, [(digest, at)])
+            return not kept
+
+        return await self._database.transact(script)
+
+    async def close(self) -> None:
+        await self._database.close()
+
+    async def _list(
+        self,
+        listing: sql.Listing,
+        wanted: Slice,
+        equal: Mapping[str, str],
+        text: str | None,
+        at: Revision | None,
+        stored: Callable[[Row], T],
+    ) -> Snapshot[Portion[T]]:
+        statement = sql.list_statement(listing, wanted, equal, text, at)
+        rows = await self._database.read(statement.sql, statement.values, long=text is not None)
+        revision = _answered_at(rows[0], at)
+        found = [stored(row[3:]) for row in rows if row[3] is not None]
+        behind, ahead = bool(rows[0][2]) and bool(found), len(found) > wanted.limit
+        found = found[: wanted.limit]
+        if wanted.backwards:
+            return Snapshot(revision, Portion(tuple(reversed(found)), precedes=ahead, follows=behind))
+        return Snapshot(revision, Portion(tuple(found), precedes=behind, follows=ahead))
+
+
+def _answered_at(row: Row, at: Revision | None) -> Revision:
+    """Every read begins with the newest and the oldest readable revision."""
+    newest, horizon = row[0], row[1]
+    if at is None:
+        return Revision(newest)
+    if not horizon <= at <= newest:
+        raise RevisionUnavailable(at)
+    return at
+
+
+def _change(row: Row) -> Change:
+    revision, position, action, kind, key, before, after, actor, at = row
+    names = msgspec.json.decode(key, type=tuple[str, ...])
+    return Change(revision, position, action, kind, names, before, after, actor, at)

@@ -1,0 +1,190 @@
+"""SQLite through APSW: one writer connection in a thread of its own, reads in the event loop.
+
+A read takes some microseconds, less than handing it to a thread would; only reads that say they are long go to
+threads. Any number of processes may have the same file open: SQLite's write-ahead log keeps readers and the one
+writer apart."""
+
+import asyncio
+import queue
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TypeVar, cast
+
+import apsw
+
+from magistrate.errors import MagistrateError, SchemaMismatch, StoreUnavailable
+from magistrate.store import migrate, sql
+from magistrate.store.contract import Identity, Revision
+from magistrate.store.database import Observer, Rows, Script, Select, Step, observe_nothing
+from magistrate.store.sql import Parameter
+from magistrate.store.sql_store import SqlStore
+
+T = TypeVar("T")
+
+LONG_READERS = 2
+"""Threads, each with a connection, for reads that look at many rows."""
+
+_UNAVAILABLE = (
+    apsw.BusyError,
+    apsw.CantOpenError,
+    apsw.ConnectionClosedError,
+    apsw.FullError,
+    apsw.InterruptError,
+    apsw.IOError,
+    apsw.LockedError,
+    apsw.PermissionsError,
+    apsw.ReadOnlyError,
+)
+
+
+def migrate_sqlite(path: str, timeout_ms: int) -> None:
+    """Makes the file if there is none and brings its schema up to date; several processes may try at once.
+
+    Raises StoreUnavailable, or SchemaMismatch if a newer version has been here.
+    """
+    with _translated(), _connection(path, timeout_ms) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("BEGIN IMMEDIATE")  # whatever fails from here on, closing the connection undoes
+        connection.execute(migrate.CREATE_TABLE)
+        [(applied,)] = connection.execute(migrate.READ_VERSION).fetchall()
+        for migration in migrate.pending("sqlite", cast(int, applied)):
+            connection.execute(migration.sql)
+            connection.execute(migrate.INSERT_MIGRATION, (migration.number, migration.name))
+        if not connection.execute(sql.READ_HEAD).fetchall():
+            connection.execute(sql.MAKE_HEAD, migrate.new_identity())
+        connection.execute("COMMIT")
+
+
+async def open_sqlite(path: str, timeout_ms: int, observer: Observer = observe_nothing) -> SqlStore:
+    """A store on a migrated file. Raises StoreUnavailable, or SchemaMismatch if the file is not migrated."""
+    database = SqliteDatabase(path, timeout_ms, observer)
+    try:
+        [row] = await database.read(sql.READ_IDENTITY, ())
+    except MagistrateError:
+        await database.close()
+        raise
+    return SqlStore(database, Identity(*row), len(migrate.migrations("sqlite")))
+
+
+class SqliteDatabase:
+    def __init__(self, path: str, timeout_ms: int, observer: Observer) -> None:
+        self._observer = observer
+        self._timeout_ms = timeout_ms
+        self._closed = False
+        self._write_thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
+        self._read_threads = ThreadPoolExecutor(LONG_READERS, thread_name_prefix="sqlite-reader")
+        self._long_readers: queue.SimpleQueue[apsw.Connection] = queue.SimpleQueue()
+        with _translated():
+            self._writer = _opened(path, timeout_ms)
+            self._reader = _opened(path, timeout_ms, read_only=True)
+            for _ in range(LONG_READERS):
+                self._long_readers.put(_opened(path, timeout_ms, read_only=True))
+
+    async def read(self, sql: str, values: tuple[Parameter, ...], long: bool = False) -> Rows:
+        if long:
+            return await self._in_thread(self._read_threads, lambda: self._read_long(sql, values))
+        with _translated():
+            return self._reader.execute(sql, values).fetchall()
+
+    async def transact(self, script: Callable[[Revision], Script[T]]) -> T:
+        return await self._in_thread(self._write_thread, lambda: self._transact(script))
+
+    async def schema_version(self) -> int:
+        try:
+            [(version,)] = await self.read(migrate.READ_VERSION, ())
+        except SchemaMismatch:
+            return 0
+        return int(version)
+
+    async def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        self._write_thread.shutdown()
+        self._read_threads.shutdown()
+        self._writer.close()
+        self._reader.close()
+        for _ in range(LONG_READERS):
+            self._long_readers.get().close()
+
+    async def _in_thread(self, threads: ThreadPoolExecutor, work: Callable[[], T]) -> T:
+        if self._closed:
+            raise StoreUnavailable("the store is closed")
+        return await asyncio.get_running_loop().run_in_executor(threads, work)
+
+    def _read_long(self, sql: str, values: tuple[Parameter, ...]) -> Rows:
+        connection = self._long_readers.get()
+        try:
+            with _translated():
+                return connection.execute(sql, values).fetchall()
+        finally:
+            self._long_readers.put(connection)
+
+    def _transact(self, script: Callable[[Revision], Script[T]]) -> T:
+        with _translated():
+            self._writer.execute("BEGIN IMMEDIATE")
+            try:
+                [(head, _)] = self._writer.execute(sql.READ_HEAD).fetchall()
+                result = self._drive(script(Revision(cast(int, head))))
+                self._observer("COMMIT")
+                self._writer.execute("COMMIT")
+            except BaseException:
+                if self._writer.in_transaction:  # SQLite ends the transaction by itself when the disk is full
+                    self._writer.execute("ROLLBACK")
+                raise
+            return result
+
+    def _drive(self, script: Script[T]) -> T:
+        found: list[Rows] = []
+        try:
+            step = next(script)
+            while True:
+                found = self._perform(step)
+                step = script.send(found)
+        except StopIteration as finished:
+            result: T = finished.value
+            return result
+
+    def _perform(self, step: Step) -> list[Rows]:
+        if not step.values:
+            return []
+        self._observer(step.sql)
+        if isinstance(step, Select):
+            return [self._writer.execute(step.sql, values).fetchall() for values in step.values]
+        self._writer.executemany(step.sql, step.values)
+        return []
+
+
+def _opened(path: str, timeout_ms: int, read_only: bool = False) -> apsw.Connection:
+    connection = apsw.Connection(path)
+    connection.set_busy_timeout(timeout_ms)
+    # FULL: with NORMAL, a write-ahead log may lose acknowledged transactions when the machine loses power.
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA cache_size = -16384")  # KiB
+    if read_only:
+        connection.execute("PRAGMA query_only = ON")
+    return connection
+
+
+@contextmanager
+def _connection(path: str, timeout_ms: int) -> Iterator[apsw.Connection]:
+    connection = _opened(path, timeout_ms)
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except _UNAVAILABLE as error:
+        raise StoreUnavailable(f"the SQLite database cannot be used now: {error}") from error
+    except apsw.NotADBError as error:
+        raise StoreUnavailable("the file is not a SQLite database") from error
+    except apsw.SQLError as error:
+        if str(error).startswith("no such table"):
+            raise SchemaMismatch("the SQLite database is not migrated") from error
+        raise

@@ -1,0 +1,139 @@
+"""Tables whose rows are never changed in place: a row lives from the revision that wrote it to the one that ended it.
+
+Object types and objects (and later warrants) are all written by the functions here, inside `write`, which gives each
+write its revision, its rows in the change log and its idempotency."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
+
+import msgspec
+
+from magistrate.errors import KeyReused, NotFound
+from magistrate.store import sql
+from magistrate.store.contract import IDEMPOTENCY_HOURS, Revision, Snapshot, Stamp
+from magistrate.store.database import Execute, Row, Script, Select
+from magistrate.store.sql import Parameter
+
+T = TypeVar("T")
+
+Key = tuple[str, ...]
+
+MICROSECONDS_PER_HOUR = 3_600_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Versioned(Generic[T]):
+    """A table of rows (*key, content, created_at), and the statements that find, end and insert one."""
+
+    kind: Literal["object", "object-type"]
+    find: str
+    end: str
+    insert: str
+    stored: Callable[[Row], T]
+    missing: Callable[[Key], NotFound]
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What a write did to one row, as the change log tells it."""
+
+    action: Literal["created", "updated", "deleted"]
+    kind: Literal["object", "object-type"]
+    key: Key
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Generic[T]):
+    rows: tuple[T, ...]
+    effects: list[Effect]
+
+
+def write(
+    head: Revision, stamp: Stamp, answer: type[tuple[T, ...]], work: Callable[[Revision], Script[Outcome[T]]]
+) -> Script[Snapshot[tuple[T, ...]]]:
+    """Does the work as the next revision, or answers what it answered before if the stamp says once (`answer` is the
+    type of the rows, to read them back)."""
+    if stamp.once is not None:
+        since = stamp.at - IDEMPOTENCY_HOURS * MICROSECONDS_PER_HOUR
+        [found] = yield Select(sql.FIND_ONCE, [(stamp.actor, stamp.once.key, since)])
+        if found:
+            fingerprint, revision, rows = found[0]
+            if fingerprint != stamp.once.fingerprint:
+                raise KeyReused
+            return Snapshot(Revision(revision), msgspec.json.decode(rows, type=answer))
+    revision = Revision(head + 1)
+    outcome = yield from work(revision)
+    yield Execute(sql.MOVE_HEAD, [(revision,)])
+    yield Execute(sql.INSERT_REVISION, [(revision, stamp.at, stamp.actor)])
+    yield Execute(sql.INSERT_CHANGE, [_logged(revision, *numbered) for numbered in enumerate(outcome.effects)])
+    if stamp.once is not None:
+        rows = msgspec.json.encode(outcome.rows).decode()
+        yield Execute(sql.DROP_ONCE, [(stamp.actor, stamp.once.key)])
+        kept = (stamp.actor, stamp.once.key, stamp.once.fingerprint, revision, rows, stamp.at)
+        yield Execute(sql.KEEP_ONCE, [kept])
+    return Snapshot(revision, outcome.rows)
+
+
+def _logged(revision: Revision, position: int, effect: Effect) -> tuple[str | int | None, ...]:
+    key = msgspec.json.encode(effect.key).decode()
+    return (revision, position, effect.action, effect.kind, key, effect.before, effect.after)
+
+
+def find(table: Versioned[T], keys: Collection[Key]) -> Script[dict[Key, Row]]:
+    """The living rows of these keys; absent keys are left out."""
+    found = (yield Select(table.find, list(keys))) if keys else []
+    return {key: rows[0] for key, rows in zip(keys, found, strict=True) if rows}
+
+
+def put(
+    table: Versioned[T],
+    wanted: Mapping[Key, str | None],
+    stamp: Stamp,
+    revision: Revision,
+    fresh: Collection[Key] = (),
+    must_exist: bool = False,
+) -> Script[tuple[dict[Key, T], list[Effect]]]:
+    """Makes the living row of each key have the wanted content. Answers every row as it is then, and what was
+    changed.
+
+    Keys in `fresh` are not looked for. With `must_exist` raises NotFound for the first that has no living row.
+    """
+    existing = yield from find(table, [key for key in wanted if key not in fresh])
+    stored: dict[Key, T] = {}
+    effects: list[Effect] = []
+    ended: list[tuple[Parameter, ...]] = []
+    inserted: list[tuple[Parameter, ...]] = []
+    for key, content in wanted.items():
+        row = existing.get(key)
+        if row is None and must_exist:
+            raise table.missing(key)
+        created_at = row[-1] if row else stamp.at
+        stored[key] = table.stored((*key, content, created_at))
+        if row and row[-2] == content:
+            continue
+        if row:
+            ended.append((revision, *key))
+            effects.append(Effect("updated", table.kind, key, row[-2], content))
+        else:
+            effects.append(Effect("created", table.kind, key, None, content))
+        inserted.append((*key, content, created_at, revision))
+    yield Execute(table.end, ended)
+    yield Execute(table.insert, inserted)
+    return stored, effects
+
+
+def end(table: Versioned[T], keys: Iterable[Key], revision: Revision) -> Script[list[Effect]]:
+    """Ends the living row of each key. Raises NotFound for the first that has none, or is named a second time."""
+    wanted = list(keys)
+    existing = yield from find(table, dict.fromkeys(wanted))
+    effects = []
+    for key in wanted:
+        row = existing.pop(key, None)
+        if row is None:
+            raise table.missing(key)
+        effects.append(Effect("deleted", table.kind, key, row[-2], None))
+    yield Execute(table.end, [(revision, *key) for key in wanted])
+    return effects

@@ -1,0 +1,193 @@
+"""From settings to a running service: the only module that may import everything."""
+
+import asyncio
+import os
+import random
+import secrets
+import signal
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+
+import structlog
+import uvicorn
+from uuid_utils import uuid7
+from uvicorn.supervisors import Multiprocess
+
+from magistrate.api.app import Application
+from magistrate.api.auth import KeyRing, key_digest
+from magistrate.api.metrics import DIRECTORY_VARIABLE
+from magistrate.api.protocol import BoundedConfig
+from magistrate.api.service import Limits, Service
+from magistrate.config import Settings, SqliteUrl
+from magistrate.errors import InvalidSetting, StoreUnavailable
+from magistrate.operations.context import Context
+from magistrate.operations.object_types import seed_object_types
+from magistrate.operations.retention import forget_ended
+from magistrate.store.contract import Store
+
+KEY_PREFIX = "magistrate_"
+FORGET_EVERY_SECONDS = 600.0
+LISTEN_BACKLOG = 2_048
+
+log = structlog.get_logger()
+
+
+def microseconds_now() -> int:
+    return time.time_ns() // 1_000
+
+
+def context_of(store: Store, settings: Settings) -> Context:
+    return Context(store, microseconds_now, lambda: str(uuid7()), settings.max_meta_bytes)
+
+
+def migrate_store(settings: Settings) -> None:
+    """Raises StoreUnavailable, SchemaMismatch or InvalidSetting."""
+    # The driver of the other store is not imported: it would cost memory and time in every process.
+    if isinstance(settings.database, SqliteUrl):
+        from magistrate.store.sqlite import migrate_sqlite
+
+        migrate_sqlite(settings.database.path, settings.store_timeout_ms)
+    else:
+        from magistrate.store.postgres import migrate_postgres
+
+        migrate_postgres(settings.database.conninfo, settings.store_timeout_ms)
+
+
+async def open_store(settings: Settings) -> Store:
+    """The store, migrated before. Raises StoreUnavailable or SchemaMismatch."""
+    if isinstance(settings.database, SqliteUrl):
+        from magistrate.store.sqlite import open_sqlite
+
+        return await open_sqlite(settings.database.path, settings.store_timeout_ms)
+    from magistrate.store.postgres import open_postgres
+
+    return await open_postgres(settings.database.conninfo, settings.postgres_connections, settings.store_timeout_ms)
+
+
+async def prepare_store(settings: Settings) -> str | None:
+    """Seeds a new store and, if no key is configured and none was made before, makes one and answers it: nobody else
+    ever sees it again."""
+    store = await open_store(settings)
+    try:
+        context = context_of(store, settings)
+        await seed_object_types(context)
+        if settings.api_keys:
+            return None
+        key = KEY_PREFIX + secrets.token_urlsafe(32)
+        return key if await store.keep_key_digest(key_digest(key), context.now()) else None
+    finally:
+        await store.close()
+
+
+@asynccontextmanager
+async def open_service(settings: Settings) -> AsyncIterator[Service]:
+    """The service, with what it does by itself in the background, until the context ends."""
+    store = await open_store(settings)
+    try:
+        digests = [key_digest(key) for key in settings.api_keys] or await store.key_digests()
+        limits = Limits(settings.max_body_bytes, settings.max_json_depth, settings.body_timeout_ms)
+        context = context_of(store, settings)
+        forgetting = asyncio.create_task(_forget_now_and_then(context, settings.retention_hours))
+        yield Service(context, KeyRing(digests), limits)
+        forgetting.cancel()
+        with suppress(asyncio.CancelledError):
+            await forgetting
+    finally:
+        await store.close()
+
+
+async def _forget_now_and_then(context: Context, retention_hours: int) -> None:
+    while True:
+        # Spread over time: every worker does this, on the same store.
+        await asyncio.sleep(random.uniform(0.5, 1.5) * FORGET_EVERY_SECONDS)
+        with suppress(StoreUnavailable):
+            await forget_ended(context, retention_hours)
+
+
+def create_application(settings: Settings) -> Application:
+    """The ASGI application, to be called in each worker process; the store must be migrated and seeded."""
+    _log_to_stderr()
+    return Application(partial(open_service, settings))
+
+
+def serve(settings: Settings) -> int:
+    """Runs the service until SIGTERM or SIGINT; answers the exit code.
+
+    Raises StoreUnavailable, SchemaMismatch or InvalidSetting before anything is served.
+    """
+    listening = _listen(settings)
+    with listening:
+        migrate_store(settings)
+        key = asyncio.run(prepare_store(settings))
+        _announce(settings, listening, key)
+        config = BoundedConfig(
+            partial(create_application, settings),
+            factory=True,
+            max_head_bytes=settings.max_head_bytes,
+            head_timeout_ms=settings.head_timeout_ms,
+            loop="uvloop",
+            ws="none",
+            workers=settings.workers,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=-(-settings.stop_timeout_ms // 1000),
+        )
+        if settings.workers == 1:
+            return _serve_alone(config, listening)
+        return _serve_together(config, listening)
+
+
+def _serve_alone(config: uvicorn.Config, listening: socket.socket) -> int:
+    # The server stops on these signals and then raises them again for whoever handled them before: nobody, so exit 0.
+    for stop in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(stop, lambda *_: None)
+    server = uvicorn.Server(config)
+    server.run(sockets=[listening])
+    return 0 if server.started else 1
+
+
+def _serve_together(config: uvicorn.Config, listening: socket.socket) -> int:
+    with tempfile.TemporaryDirectory(prefix="magistrate-metrics-") as directory:
+        os.environ[DIRECTORY_VARIABLE] = directory
+        supervisor = Multiprocess(config, sockets=[listening])
+        supervisor.run()
+    return 0
+
+
+def _listen(settings: Settings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        return socket.create_server((settings.host, settings.port), family=family, backlog=LISTEN_BACKLOG)
+    except OSError as error:
+        raise InvalidSetting(f"cannot listen on {settings.host} port {settings.port}: {error.strerror}") from error
+
+
+def _announce(settings: Settings, listening: socket.socket, key: str | None) -> None:
+    host, port = listening.getsockname()[:2]
+    url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    where = settings.database.path if isinstance(settings.database, SqliteUrl) else "PostgreSQL"
+    print(f"Magistrate listens on {url} and keeps its data in {where}", flush=True)
+    if key is not None:
+        print(f"\nAPI key, shown only this once: {key}\n\nTry it:\n", flush=True)
+        print(f"  curl -s '{url}/v2/object-types?limit=1' -H 'Authorization: ApiKey {key}'\n", flush=True)
+    elif not settings.api_keys:
+        print("Callers use the API key that was shown at the first start", flush=True)
+
+
+def _log_to_stderr() -> None:
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            structlog.processors.JSONRenderer(),
+        ],
+        logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
+        cache_logger_on_first_use=True,
+    )
