@@ -115,6 +115,23 @@ def create_application(settings: Settings) -> Application:
     return Application(partial(open_service, settings))
 
 
+def server_config(settings: Settings) -> BoundedConfig:
+    """What uvicorn is to run, in this process or in workers."""
+    return BoundedConfig(
+        partial(create_application, settings),
+        factory=True,
+        max_head_bytes=settings.max_head_bytes,
+        head_timeout_ms=settings.head_timeout_ms,
+        loop="uvloop",
+        ws="none",
+        workers=settings.workers,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=-(-settings.stop_timeout_ms // 1000),
+    )
+
+
 def serve(settings: Settings) -> int:
     """Runs the service until SIGTERM or SIGINT; answers the exit code.
 
@@ -125,19 +142,7 @@ def serve(settings: Settings) -> int:
         migrate_store(settings)
         key = asyncio.run(prepare_store(settings))
         _announce(settings, listening, key)
-        config = BoundedConfig(
-            partial(create_application, settings),
-            factory=True,
-            max_head_bytes=settings.max_head_bytes,
-            head_timeout_ms=settings.head_timeout_ms,
-            loop="uvloop",
-            ws="none",
-            workers=settings.workers,
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=-(-settings.stop_timeout_ms // 1000),
-        )
+        config = server_config(settings)
         if settings.workers == 1:
             return _serve_alone(config, listening)
         return _serve_together(config, listening)

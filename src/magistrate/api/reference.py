@@ -61,7 +61,8 @@ def _section(method: str, path: str, operation: dict[str, Any]) -> str:
     body = operation.get("requestBody")
     schema = f"<p>Body:</p>{_json(body['content']['application/json']['schema'])}" if body else ""
     return (
-        f'<h2 id="{escape(operation["operationId"])}"><code><span class="method">{method}</span> {escape(path)}</code></h2>'
+        f'<h2 id="{escape(operation["operationId"])}"><code><span class="method">{method}</span> '
+        f"{escape(path)}</code></h2>"
         f"<p>{escape(operation['summary'])}.</p>"
         f"{f'<table>{parameters}</table>' if parameters else ''}{schema}<p>Answers:</p><table>{answers}</table>"
     )

@@ -82,7 +82,7 @@ ROUTES: tuple[Route, ...] = (
         answer=ListAnswer[ObjectTypeAnswer], parameters=_list_parameters(OBJECT_TYPE_LIST),
     ),
     Route(
-        "PUT", "/v2/object-types", object_types.update_batch, "Replace the definitions of 1 to 100 object types, all or none",
+        "PUT", "/v2/object-types", object_types.update_batch, "Replace the definitions of 1 to 100 object types",
         answer=list[ObjectTypeAnswer], body=list[ObjectTypeBody], writes=True, not_found=True,
     ),
     Route(
@@ -102,7 +102,7 @@ ROUTES: tuple[Route, ...] = (
         writes=True, not_found=True,
     ),
     Route(
-        "POST", "/v2/objects", objects.create, "Create an object, or 1 to 100 of them, all or none",
+        "POST", "/v2/objects", objects.create, "Create an object, or 1 to 100 of them",
         answer=ObjectAnswer | list[ObjectAnswer], body=ObjectOrBatch, writes=True,
     ),
     Route(
@@ -110,7 +110,7 @@ ROUTES: tuple[Route, ...] = (
         answer=ListAnswer[ObjectAnswer], parameters=_OBJECT_LIST,
     ),
     Route(
-        "DELETE", "/v2/objects", objects.delete_batch, "Delete 1 to 100 objects, all or none",
+        "DELETE", "/v2/objects", objects.delete_batch, "Delete 1 to 100 objects",
         body=list[ObjectRefBody], writes=True, not_found=True,
     ),
     Route(

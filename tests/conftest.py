@@ -1,0 +1,63 @@
+"""Fixtures for all tests. Whatever touches a store or HTTP runs on SQLite and on PostgreSQL."""
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from magistrate import wiring
+from magistrate.store.contract import Store
+from tests.databases import PostgresServer, postgres_server
+from tests.running import Client, running_service, settings_for
+
+STORES = ("sqlite", "postgres")
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
+    with postgres_server(tmp_path_factory.mktemp("pg")) as server:
+        yield server
+
+
+def new_database_url(kind: str, folder: Path, request: pytest.FixtureRequest) -> str:
+    """The URL of a database with nothing in it."""
+    if kind == "sqlite":
+        return f"sqlite:///{folder}/magistrate.db"
+    server: PostgresServer = request.getfixturevalue("postgres")
+    return server.new_url()
+
+
+@pytest.fixture(params=STORES)
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A database with nothing in it, not even a schema."""
+    return new_database_url(request.param, tmp_path, request)
+
+
+@pytest.fixture
+async def store(database_url: str) -> AsyncIterator[Store]:
+    """A migrated store at revision 0."""
+    settings = settings_for(database_url)
+    wiring.migrate_store(settings)
+    opened = await wiring.open_store(settings)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+def client(database_url: str) -> Iterator[Client]:
+    """A client of a service whose store is fresh."""
+    with running_service(settings_for(database_url)) as url, Client(url) as client:
+        yield client
+
+
+@pytest.fixture(scope="module", params=STORES)
+def shared_client(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    """A client of a service that all tests of a module share: for tests that do not mind what others leave behind."""
+    url = new_database_url(request.param, tmp_path_factory.mktemp("shared"), request)
+    with running_service(settings_for(url)) as service, Client(service) as client:
+        yield client

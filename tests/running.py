@@ -1,0 +1,69 @@
+"""Running services for tests: the whole service in a thread, on a real socket, and a client for it."""
+
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import uvicorn
+
+from magistrate import wiring
+from magistrate.config import Settings, read_settings
+
+KEY = "test-key"
+STARTED_WITHIN_SECONDS = 20.0
+
+
+def settings_for(database_url: str, **given: str | int) -> Settings:
+    """Settings as the command line would read them; a free port and one key unless given."""
+    flags = {"database_url": database_url, "port": "0", "api_key": KEY} | {
+        name: str(value) for name, value in given.items()
+    }
+    return read_settings(flags, {})
+
+
+class Client(httpx.Client):
+    """An HTTP client with the key, for paths of one service."""
+
+    def __init__(self, url: str, key: str = KEY) -> None:
+        headers = {"Authorization": f"ApiKey {key}"}
+        super().__init__(base_url=url, headers=headers, timeout=30, trust_env=False)
+
+    def delete_json(self, path: str, body: Any) -> httpx.Response:
+        return self.request("DELETE", path, json=body)
+
+    def pages(self, path: str, **parameters: Any) -> Iterator[list[dict[str, Any]]]:
+        """Every page of a list, from the first to the last."""
+        cursor: dict[str, str] = {}
+        while True:
+            page = self.get(path, params={**parameters, **cursor})
+            assert page.status_code == 200, page.text
+            yield page.json()["results"]
+            if "nextCursor" not in page.json():
+                return
+            cursor = {"nextCursor": page.json()["nextCursor"]}
+
+
+@contextmanager
+def running_service(settings: Settings) -> Iterator[str]:
+    """The URL of the service, which runs in a thread until the context ends."""
+    wiring.migrate_store(settings)
+    asyncio.run(wiring.prepare_store(settings))
+    with socket.create_server((settings.host, settings.port), backlog=2048) as listening:
+        server = uvicorn.Server(wiring.server_config(settings))
+        thread = threading.Thread(target=server.run, args=([listening],))
+        thread.start()
+        deadline = time.monotonic() + STARTED_WITHIN_SECONDS
+        while not server.started:
+            assert thread.is_alive(), "the service did not start"
+            assert time.monotonic() < deadline, "the service did not start in time"
+            time.sleep(0.005)
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join()

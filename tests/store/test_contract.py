@@ -1,0 +1,576 @@
+"""The one conformance suite: every sentence of magistrate/store/contract.py, on every store."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from magistrate import wiring
+from magistrate.engine.terms import ObjectId, ObjectRef, TypeName, object_ref, type_name
+from magistrate.errors import (
+    InvalidParameter,
+    KeyReused,
+    NotFound,
+    RevisionUnavailable,
+    SchemaMismatch,
+    StoreUnavailable,
+)
+from magistrate.store.contract import (
+    NewObject,
+    NewObjectType,
+    ObjectFilter,
+    ObjectTypeFilter,
+    Once,
+    Revision,
+    Slice,
+    Stamp,
+    Store,
+    StoredObject,
+)
+from tests.running import settings_for
+
+pytestmark = pytest.mark.anyio
+
+NOW = 1_763_683_200_000_000
+HOUR = 3_600_000_000
+EVERYTHING = Slice("objectId", 1_000)
+ANY_OBJECT = ObjectFilter()
+ANY_TYPE = ObjectTypeFilter()
+
+
+def stamp(at: int = NOW, actor: str = "ann", once: Once | None = None) -> Stamp:
+    return Stamp(actor, at, once)
+
+
+def new(id: str, meta: str | None = None, of_type: str = "document", fresh: bool = False) -> NewObject:
+    return NewObject(TypeName(of_type), ObjectId(id), meta, fresh)
+
+
+def document(id: str) -> ObjectRef:
+    return object_ref("document", id)
+
+
+def new_type(name: str, definition: str = '{"relations":{}}') -> NewObjectType:
+    return NewObjectType(TypeName(name), definition)
+
+
+def anything_goes(model: object) -> None:
+    """A judge that refuses nothing."""
+
+
+async def ids(
+    store: Store, wanted: Slice = EVERYTHING, only: ObjectFilter = ANY_OBJECT, at: int | None = None
+) -> list[str]:
+    found = await store.list_objects(wanted, only, None if at is None else Revision(at))
+    return [row.id for row in found.value.rows]
+
+
+async def test_a_new_store_is_at_revision_0_and_empty(store: Store) -> None:
+    assert await store.check() == 0
+    assert (await store.get_object(document("plan"))).value is None
+    assert await ids(store) == []
+
+
+async def test_the_identity_is_drawn_once_and_never_changes(store: Store, database_url: str) -> None:
+    again = await wiring.open_store(settings_for(database_url))
+    identity = again.identity
+    await again.close()
+
+    assert identity == store.identity
+    assert len(bytes.fromhex(store.identity.store_id)) == 8
+    assert len(bytes.fromhex(store.identity.cursor_key)) == 16
+
+
+async def test_each_write_has_the_next_revision(store: Store) -> None:
+    first = await store.put_objects([new("a"), new("b")], stamp())
+    second = await store.replace_meta(document("a"), '{"x":1}', stamp())
+    third = await store.delete_objects([document("b")], stamp())
+    fourth = await store.put_object_types([new_type("team")], anything_goes, stamp())
+    fifth = await store.delete_object_type(type_name("team", "type"), stamp())
+
+    assert [first.revision, second.revision, third, fourth.revision, fifth] == [1, 2, 3, 4, 5]
+    assert await store.check() == 5
+
+
+async def test_a_write_that_changes_nothing_has_a_revision_too(store: Store) -> None:
+    await store.put_objects([new("a", '{"x":1}')], stamp())
+
+    again = await store.put_objects([new("a", '{"x":1}')], stamp(NOW + 1))
+
+    assert again.revision == 2
+    assert await store.list_changes(Revision(1), 10) == []
+
+
+async def test_a_created_object_is_read_back_as_written(store: Store) -> None:
+    written = await store.put_objects([new("plan", '{"title":"Pl\u00e4n"}')], stamp())
+
+    expected = StoredObject(TypeName("document"), ObjectId("plan"), '{"title":"Pl\u00e4n"}', NOW)
+    assert written.value == (expected,)
+    assert (await store.get_object(document("plan"))).value == expected
+
+
+async def test_a_replaced_object_keeps_its_creation_time(store: Store) -> None:
+    await store.put_objects([new("plan", '{"a":1}')], stamp())
+
+    replaced = await store.put_objects([new("plan")], stamp(NOW + 5))
+
+    assert replaced.value == (StoredObject(TypeName("document"), ObjectId("plan"), None, NOW),)
+
+
+async def test_a_deleted_and_recreated_object_has_a_new_creation_time(store: Store) -> None:
+    await store.put_objects([new("plan")], stamp())
+    await store.delete_objects([document("plan")], stamp())
+
+    recreated = await store.put_objects([new("plan")], stamp(NOW + 5))
+
+    assert recreated.value[0].created_at == NOW + 5
+
+
+async def test_of_several_with_one_reference_the_last_wins_and_all_answer_it(store: Store) -> None:
+    written = await store.put_objects([new("a", '{"n":1}'), new("b"), new("a", '{"n":2}')], stamp())
+
+    assert [(row.id, row.meta) for row in written.value] == [("a", '{"n":2}'), ("b", None), ("a", '{"n":2}')]
+    assert await ids(store) == ["a", "b"]
+    assert len(await store.list_changes(Revision(0), 10)) == 2
+
+
+async def test_the_same_id_in_two_types_is_two_objects(store: Store) -> None:
+    await store.put_objects([new("x", '{"n":1}'), new("x", '{"n":2}', of_type="folder")], stamp())
+
+    await store.delete_objects([document("x")], stamp())
+
+    assert (await store.get_object(document("x"))).value is None
+    assert (await store.get_object(object_ref("folder", "x"))).value is not None
+
+
+async def test_a_fresh_object_is_stored_like_any_other(store: Store) -> None:
+    await store.put_objects([new("f", fresh=True)], stamp())
+
+    assert await ids(store) == ["f"]
+
+
+async def test_replacing_the_meta_of_a_missing_object_is_not_found_and_writes_nothing(store: Store) -> None:
+    with pytest.raises(NotFound) as caught:
+        await store.replace_meta(document("plan"), '{"a":1}', stamp())
+
+    assert (caught.value.kind, caught.value.key) == ("document", "plan")
+    assert await store.check() == 0
+    assert await ids(store) == []
+
+
+@pytest.mark.parametrize("refs", [["a", "missing", "b"], ["a", "b", "a"]])
+async def test_deleting_names_the_first_that_is_missing_and_deletes_none(store: Store, refs: list[str]) -> None:
+    await store.put_objects([new("a"), new("b")], stamp())
+
+    with pytest.raises(NotFound) as caught:
+        await store.delete_objects([document(id) for id in refs], stamp())
+
+    assert caught.value.key == ("missing" if "missing" in refs else "a")
+    assert await ids(store) == ["a", "b"]
+    assert await store.check() == 1
+
+
+async def test_text_compares_bytewise(store: Store) -> None:
+    names = ["a", "B", "b", "A", "aa", "a-", "a_", "a.", "a:", "a|", "a@", "Z", "z", "0", "10", "9"]
+    await store.put_objects([new(name) for name in names], stamp())
+
+    assert await ids(store) == sorted(names, key=str.encode)
+    assert await ids(store, Slice("objectId", 1_000, descending=True)) == sorted(names, key=str.encode, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("sort", "expected"),
+    [
+        ("objectId", [("a", "y"), ("b", "x"), ("c", "x"), ("c", "y")]),
+        ("objectType", [("b", "x"), ("c", "x"), ("a", "y"), ("c", "y")]),
+        ("createdAt", [("c", "x"), ("b", "x"), ("c", "y"), ("a", "y")]),
+    ],
+)
+async def test_each_sort_breaks_ties_by_what_is_unique(
+    store: Store, sort: str, expected: list[tuple[str, str]]
+) -> None:
+    await store.put_objects([new("c", of_type="x")], stamp(NOW))
+    await store.put_objects([new("c", of_type="y"), new("b", of_type="x")], stamp(NOW + 1))
+    await store.put_objects([new("a", of_type="y")], stamp(NOW + 2))
+
+    up = (await store.list_objects(Slice(sort, 10), ObjectFilter())).value.rows
+    down = (await store.list_objects(Slice(sort, 10, descending=True), ObjectFilter())).value.rows
+
+    assert [(row.id, row.type) for row in up] == expected
+    assert down == tuple(reversed(up))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "rows", "precedes", "follows"),
+    [
+        (Slice("objectId", 2), ["a", "b"], False, True),
+        (Slice("objectId", 5), ["a", "b", "c", "d", "e"], False, False),
+        (Slice("objectId", 2, boundary=("b", "document")), ["c", "d"], True, True),
+        (Slice("objectId", 2, boundary=("c", "document")), ["d", "e"], True, False),
+        (Slice("objectId", 2, boundary=("bb", "document")), ["c", "d"], True, True),
+        (Slice("objectId", 2, boundary=("A", "document")), ["a", "b"], False, True),
+        (Slice("objectId", 2, boundary=("e", "document")), [], False, False),
+        (Slice("objectId", 2, boundary=("d", "document"), backwards=True), ["b", "c"], True, True),
+        (Slice("objectId", 9, boundary=("d", "document"), backwards=True), ["a", "b", "c"], False, True),
+        (Slice("objectId", 9, boundary=("zz", "document"), backwards=True), ["a", "b", "c", "d", "e"], False, False),
+        (Slice("objectId", 2, boundary=("a", "document"), backwards=True), [], False, False),
+        (Slice("objectId", 2, True), ["e", "d"], False, True),
+        (Slice("objectId", 2, True, boundary=("d", "document")), ["c", "b"], True, True),
+        (Slice("objectId", 2, True, boundary=("b", "document"), backwards=True), ["d", "c"], True, True),
+    ],
+)
+@pytest.mark.parametrize("only", [ObjectFilter(), ObjectFilter(of_type="document"), ObjectFilter(text="")])
+async def test_a_slice_says_what_precedes_and_follows(
+    store: Store, wanted: Slice, only: ObjectFilter, rows: list[str], precedes: bool, follows: bool
+) -> None:
+    await store.put_objects([new(id) for id in "edcba"], stamp())
+
+    found = (await store.list_objects(wanted, only)).value
+
+    assert [row.id for row in found.rows] == rows
+    assert (found.precedes, found.follows) == (precedes, follows)
+
+
+@pytest.mark.parametrize("sort", ["objectId", "objectType", "createdAt"])
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("backwards", [False, True])
+async def test_a_boundary_of_another_type_than_the_filter_cuts_where_it_would_stand(
+    store: Store, sort: str, descending: bool, backwards: bool
+) -> None:
+    await store.put_objects([new(id, of_type=of_type) for of_type in "bdf" for id in "135"], stamp())
+    keys = {
+        "objectId": lambda row: (row.id, row.type),
+        "objectType": lambda row: (row.type, row.id),
+        "createdAt": lambda row: (row.created_at, row.id, row.type),
+    }
+    every = (await store.list_objects(Slice(sort, 100, descending), ObjectFilter())).value.rows
+    boundaries = [(of_type, id) for of_type in "acdeg" for id in "02345"]
+
+    for of_type, id in boundaries:
+        boundary = keys[sort](StoredObject(TypeName(of_type), ObjectId(id), None, NOW))
+        wanted = Slice(sort, 100, descending, boundary, backwards)
+        found = (await store.list_objects(wanted, ObjectFilter(of_type="d"))).value.rows
+
+        after = [row for row in every if (keys[sort](row) > boundary) != descending and keys[sort](row) != boundary]
+        before = [row for row in every if (keys[sort](row) < boundary) != descending and keys[sort](row) != boundary]
+        assert list(found) == [row for row in (before if backwards else after) if row.type == "d"]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("PLAN", ["Plan-1"]),
+        ("plan-", ["Plan-1"]),
+        ("budget", ["b"]),
+        ("title", ["b", "c"]),
+        ("100%", ["c"]),
+        ("0%x", []),
+        ("%", ["c"]),
+        ("_", ["d_d"]),
+        ("!", ["e"]),
+        ("\\\\", ["f"]),
+        ("'", ["g"]),
+        ("ä", ["h"]),
+        ("Ä", []),
+        ('"title":"B', ["b"]),
+    ],
+)
+async def test_search_is_a_substring_of_id_or_meta_and_ignores_the_case_of_ascii_letters(
+    store: Store, text: str, found: list[str]
+) -> None:
+    metas = {
+        "Plan-1": None,
+        "b": '{"title":"Budget"}',
+        "c": '{"title":"100%"}',
+        "d_d": None,
+        "e": '{"k":"!"}',
+        "f": '{"k":"\\\\"}',
+        "g": '{"k":"\'"}',
+        "h": '{"k":"ä"}',
+    }
+    await store.put_objects([new(id, meta) for id, meta in metas.items()], stamp())
+
+    assert await ids(store, only=ObjectFilter(text=text)) == found
+    assert await ids(store, only=ObjectFilter("document", text)) == found
+    assert await ids(store, only=ObjectFilter("folder", text)) == []
+
+
+async def test_a_read_as_of_a_revision_sees_what_was_alive_then(store: Store) -> None:
+    await store.put_objects([new("a", '{"v":1}'), new("b", '{"v":1}')], stamp())
+    await store.put_objects([new("a", '{"v":2}'), new("c", '{"v":2}')], stamp())
+    await store.delete_objects([document("b"), document("c")], stamp())
+    await store.put_objects([new("b", '{"v":4}')], stamp())
+
+    async def seen(at: int) -> dict[str, str | None]:
+        listed = (await store.list_objects(EVERYTHING, ObjectFilter(), Revision(at))).value.rows
+        got = {id: (await store.get_object(document(id), Revision(at))).value for id in "abc"}
+        assert [row for row in got.values() if row] == list(listed)
+        return {row.id: row.meta for row in listed}
+
+    assert await seen(1) == {"a": '{"v":1}', "b": '{"v":1}'}
+    assert await seen(2) == {"a": '{"v":2}', "b": '{"v":1}', "c": '{"v":2}'}
+    assert await seen(3) == {"a": '{"v":2}'}
+    assert await seen(4) == {"a": '{"v":2}', "b": '{"v":4}'}
+
+
+async def test_pages_as_of_a_revision_are_cut_like_pages_of_now(store: Store) -> None:
+    await store.put_objects([new(id) for id in "abcdef"], stamp())
+    await store.delete_objects([document(id) for id in "ace"], stamp())
+
+    wanted = Slice("objectId", 2, boundary=("b", "document"))
+    found = (await store.list_objects(wanted, ObjectFilter("document"), Revision(1))).value
+
+    assert [row.id for row in found.rows] == ["c", "d"]
+    assert (found.precedes, found.follows) == (True, True)
+
+
+@pytest.mark.parametrize("at", [-1, 0, 3, 99])
+async def test_a_revision_that_cannot_be_read_is_an_error(store: Store, at: int) -> None:
+    await store.put_objects([new("a")], stamp())
+    await store.put_objects([new("b")], stamp())
+
+    with pytest.raises(RevisionUnavailable):
+        await store.get_object(document("a"), Revision(at))
+    with pytest.raises(RevisionUnavailable):
+        await store.list_objects(EVERYTHING, ObjectFilter(), Revision(at))
+
+
+async def test_seeding_writes_revision_1_only_once(store: Store) -> None:
+    assert await store.seed([new_type("user")], stamp())
+    assert not await store.seed([new_type("other")], stamp())
+
+    assert await store.check() == 1
+    assert (await store.get_object_type(TypeName("other"))).value is None
+
+
+async def test_object_types_are_listed_by_name_and_by_creation(store: Store) -> None:
+    await store.put_object_types([new_type("b"), new_type("c")], anything_goes, stamp())
+    await store.put_object_types([new_type("a")], anything_goes, stamp(NOW + 1))
+
+    async def names(sort: str, only: ObjectTypeFilter = ANY_TYPE, at: Revision | None = None) -> Sequence[str]:
+        return [row.name for row in (await store.list_object_types(Slice(sort, 10), only, at)).value.rows]
+
+    assert await names("typeId") == ["a", "b", "c"]
+    assert await names("createdAt") == ["b", "c", "a"]
+    assert await names("typeId", ObjectTypeFilter("B")) == ["b"]
+    assert await names("typeId", at=Revision(1)) == ["b", "c"]
+
+
+async def test_object_types_are_replaced_deleted_and_read_as_of_a_revision(store: Store) -> None:
+    await store.put_object_types([new_type("a", '{"relations":{"x":{}}}')], anything_goes, stamp())
+    await store.put_object_types(
+        [new_type("a", '{"relations":{"y":{}}}')], anything_goes, stamp(NOW + 1), must_exist=True
+    )
+    await store.delete_object_type(TypeName("a"), stamp())
+
+    then = (await store.get_object_type(TypeName("a"), Revision(1))).value
+    later = (await store.get_object_type(TypeName("a"), Revision(2))).value
+
+    assert (await store.get_object_type(TypeName("a"))).value is None
+    assert then is not None
+    assert then.definition == '{"relations":{"x":{}}}'
+    assert later is not None
+    assert (later.definition, later.created_at) == ('{"relations":{"y":{}}}', NOW)
+
+
+async def test_updating_or_deleting_an_unknown_type_is_not_found_and_writes_nothing(store: Store) -> None:
+    await store.put_object_types([new_type("a")], anything_goes, stamp())
+
+    with pytest.raises(NotFound, match="ObjectType b not found"):
+        await store.put_object_types([new_type("a", "{}"), new_type("b")], anything_goes, stamp(), must_exist=True)
+    with pytest.raises(NotFound, match="ObjectType b not found"):
+        await store.delete_object_type(TypeName("b"), stamp())
+
+    assert await store.check() == 1
+    unchanged = (await store.get_object_type(TypeName("a"))).value
+    assert unchanged is not None
+    assert unchanged.definition == '{"relations":{}}'
+
+
+async def test_the_judge_sees_the_model_after_the_write_and_can_undo_it(store: Store) -> None:
+    await store.put_object_types([new_type("a"), new_type("b")], anything_goes, stamp())
+    seen: list[object] = []
+
+    def judge(model: object) -> None:
+        seen.append(model)
+        raise InvalidParameter("relations", "no")
+
+    with pytest.raises(InvalidParameter):
+        await store.put_object_types([new_type("b", "new"), new_type("c", "more")], judge, stamp())
+
+    assert seen[-1] == {"a": '{"relations":{}}', "b": "new", "c": "more"}
+    assert await store.check() == 1
+
+
+async def test_the_change_log_tells_every_effect_in_order(store: Store) -> None:
+    await store.put_object_types([new_type("document", "d1")], anything_goes, stamp(actor="ann"))
+    await store.put_objects([new("a", '{"v":1}'), new("b")], stamp(NOW + 1, actor="bob"))
+    await store.put_objects([new("a", '{"v":2}')], stamp(NOW + 2))
+    await store.delete_objects([document("b"), document("a")], stamp(NOW + 3))
+
+    log = [
+        (c.revision, c.position, c.action, c.kind, c.key, c.before, c.after, c.actor, c.at)
+        for c in await store.list_changes(Revision(0), 100)
+    ]
+
+    assert log == [
+        (1, 0, "created", "object-type", ("document",), None, "d1", "ann", NOW),
+        (2, 0, "created", "object", ("document", "a"), None, '{"v":1}', "bob", NOW + 1),
+        (2, 1, "created", "object", ("document", "b"), None, None, "bob", NOW + 1),
+        (3, 0, "updated", "object", ("document", "a"), '{"v":1}', '{"v":2}', "ann", NOW + 2),
+        (4, 0, "deleted", "object", ("document", "b"), None, None, "ann", NOW + 3),
+        (4, 1, "deleted", "object", ("document", "a"), '{"v":2}', None, "ann", NOW + 3),
+    ]
+    assert [c.revision for c in await store.list_changes(Revision(2), 2)] == [3, 4]
+
+
+async def test_a_write_once_happens_once_and_answers_the_same(store: Store) -> None:
+    once = Once("key", "request-1")
+    first = await store.put_objects([new("a", '{"v":1}', fresh=True)], stamp(once=once))
+
+    again = await store.put_objects([new("zzz", '{"v":1}', fresh=True)], stamp(NOW + HOUR, once=once))
+
+    assert again == first
+    assert await ids(store) == ["a"]
+    assert await store.check() == 1
+
+
+async def test_a_key_that_comes_back_with_another_request_is_refused(store: Store) -> None:
+    await store.put_objects([new("a")], stamp(once=Once("key", "request-1")))
+
+    with pytest.raises(KeyReused):
+        await store.put_objects([new("b")], stamp(once=Once("key", "request-2")))
+
+    assert await ids(store) == ["a"]
+
+
+async def test_two_actors_may_use_the_same_key(store: Store) -> None:
+    await store.put_objects([new("a")], stamp(actor="ann", once=Once("key", "request-1")))
+
+    await store.put_objects([new("b")], stamp(actor="bob", once=Once("key", "request-2")))
+
+    assert await ids(store) == ["a", "b"]
+
+
+async def test_a_key_runs_out_after_24_hours(store: Store) -> None:
+    await store.put_objects([new("a")], stamp(NOW, once=Once("key", "request-1")))
+    just_before = stamp(NOW + 24 * HOUR - 1, once=Once("key", "request-2"))
+    just_after = stamp(NOW + 24 * HOUR, once=Once("key", "request-2"))
+
+    with pytest.raises(KeyReused):
+        await store.put_objects([new("b")], just_before)
+    await store.put_objects([new("b")], just_after)
+
+    assert await ids(store) == ["a", "b"]
+
+
+async def test_a_write_that_failed_leaves_its_key_unused(store: Store) -> None:
+    once = Once("key", "request-1")
+    with pytest.raises(NotFound):
+        await store.delete_objects([document("a")], stamp(once=once))
+    await store.put_objects([new("a")], stamp())
+
+    await store.delete_objects([document("a")], stamp(once=once))
+
+    assert await ids(store) == []
+
+
+async def test_the_same_key_at_the_same_time_writes_once(store: Store) -> None:
+    once = Once("key", "request-1")
+
+    answers = await asyncio.gather(
+        *(store.put_objects([new(f"id-{n}", fresh=True)], stamp(once=once)) for n in range(8))
+    )
+
+    assert len({answer.value[0].id for answer in answers}) == 1
+    assert len(await ids(store)) == 1
+
+
+async def test_concurrent_writers_get_revisions_in_commit_order_without_gaps(store: Store, database_url: str) -> None:
+    other = await wiring.open_store(settings_for(database_url))
+    seen: list[Revision] = []
+
+    async def watch() -> None:
+        while not seen or seen[-1] < 40:
+            snapshot = await store.list_objects(Slice("createdAt", 1_000), ObjectFilter())
+            # Every write adds one object: a revision that is visible before an earlier one would show too few.
+            assert len(snapshot.value.rows) == snapshot.revision
+            seen.append(snapshot.revision)
+            await asyncio.sleep(0)
+
+    async def write(to: Store, number: int) -> Revision:
+        return (await to.put_objects([new(f"id-{number}")], stamp(NOW + number))).revision
+
+    watching = asyncio.create_task(watch())
+    revisions = await asyncio.gather(*(write((store, other)[n % 2], n) for n in range(40)))
+    await watching
+    await other.close()
+
+    assert sorted(revisions) == list(range(1, 41))
+    assert seen == sorted(seen)
+
+
+async def test_collecting_forgets_what_ended_and_moves_the_horizon(store: Store) -> None:
+    await store.put_objects([new("a", '{"v":1}'), new("b")], stamp(NOW, once=Once("k", "f")))
+    await store.put_objects([new("a", '{"v":2}')], stamp(NOW + HOUR))
+    await store.delete_objects([document("b")], stamp(NOW + 2 * HOUR))
+    await store.put_objects([new("a", '{"v":3}')], stamp(NOW + 3 * HOUR))
+
+    forgotten = await store.collect(NOW + 2 * HOUR, 100)
+
+    assert forgotten == 2
+    assert await store.collect(NOW + 2 * HOUR, 100) == 0
+    for collected in (1, 2):
+        with pytest.raises(RevisionUnavailable):
+            await store.get_object(document("a"), Revision(collected))
+    assert await ids(store, at=3) == ["a"]
+    assert await ids(store) == ["a"]
+    assert (await store.get_object(document("a"), Revision(3))).value == StoredObject(
+        TypeName("document"), ObjectId("a"), '{"v":2}', NOW
+    )
+    assert await store.collect(NOW + 24 * HOUR - 1, 100) == 1  # an older version of a; the key has not quite run out
+    assert await store.collect(NOW + 24 * HOUR, 100) == 1
+
+
+async def test_collecting_works_in_small_portions_oldest_first(store: Store) -> None:
+    for version in range(6):
+        await store.put_objects([new("a", f'{{"v":{version}}}')], stamp(NOW + version))
+
+    assert await store.collect(NOW + 100, 2) == 2
+    assert (await store.get_object(document("a"), Revision(3))).value is not None
+    assert await store.collect(NOW + 100, 2) == 2
+    assert await store.collect(NOW + 100, 2) == 1
+    assert await store.collect(NOW + 100, 2) == 0
+
+
+async def test_one_key_digest_is_kept_and_no_second(store: Store) -> None:
+    assert list(await store.key_digests()) == []
+    assert await store.keep_key_digest("aa", NOW)
+    assert not await store.keep_key_digest("bb", NOW)
+
+    assert list(await store.key_digests()) == ["aa"]
+
+
+async def test_a_closed_store_is_unavailable(store: Store) -> None:
+    await store.close()
+
+    with pytest.raises(StoreUnavailable):
+        await store.get_object(document("a"))
+    with pytest.raises(StoreUnavailable):
+        await store.list_objects(EVERYTHING, ObjectFilter(text="a"))
+    with pytest.raises(StoreUnavailable):
+        await store.put_objects([new("a")], stamp())
+
+
+async def test_a_database_without_schema_cannot_be_opened(database_url: str) -> None:
+    with pytest.raises(SchemaMismatch):
+        await wiring.open_store(settings_for(database_url))
+
+
+async def test_a_database_that_cannot_be_reached_is_unavailable(tmp_path: Path) -> None:
+    for url in (f"sqlite:///{tmp_path}/no/such/folder.db", "postgresql://nobody@127.0.0.1:1/nothing"):
+        with pytest.raises(StoreUnavailable):
+            wiring.migrate_store(settings_for(url))
+        with pytest.raises(StoreUnavailable):
+            await wiring.open_store(settings_for(url, store_timeout_ms=500))

@@ -1,0 +1,77 @@
+"""Imports point towards the engine, and the engine does no I/O."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SRC = Path(__file__).parents[1] / "src" / "magistrate"
+
+MAY_IMPORT: dict[str, set[str]] = {
+    "errors": set(),
+    "config": {"errors"},
+    "engine": {"errors"},
+    "store": {"engine", "errors"},
+    "operations": {"store.contract", "engine", "errors"},
+    "api": {"operations", "store.contract", "engine", "errors", "__version__"},
+    "cli": {"config", "wiring", "errors", "__version__"},
+}
+ALLOWED_EVERYWHERE_ABOVE = {"wiring", "__main__", "__init__"}
+CLOSED_TO_ENGINE = {
+    "apsw",
+    "asyncio",
+    "http",
+    "logging",
+    "os",
+    "psycopg",
+    "random",
+    "socket",
+    "sqlite3",
+    "threading",
+    "time",
+}
+
+
+def imports_of(path: Path) -> set[str]:
+    """Every dotted name `path` imports, wherever in the file the import stands."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: write the import in full, so that its layer shows"
+            names.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return names
+
+
+def files_of(part: str) -> list[Path]:
+    return [*SRC.glob(f"{part}.py"), *SRC.glob(f"{part}/**/*.py")]
+
+
+@pytest.mark.parametrize("part", MAY_IMPORT)
+def test_imports_point_inwards(part: str) -> None:
+    inside = tuple(f"magistrate.{prefix}" for prefix in {part, *MAY_IMPORT[part]})
+
+    assert files_of(part)
+    for path in files_of(part):
+        outside = {
+            name
+            for name in imports_of(path)
+            if name.startswith("magistrate.") and not (name + ".").startswith(tuple(f"{prefix}." for prefix in inside))
+        }
+        assert not outside, f"{path} imports {outside}"
+
+
+def test_the_engine_is_closed_to_the_world() -> None:
+    for path in files_of("engine"):
+        opened = {name.split(".")[0] for name in imports_of(path)} & CLOSED_TO_ENGINE
+        coroutines = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.AsyncFunctionDef)]
+
+        assert not opened, f"{path} imports {opened}"
+        assert not coroutines, f"{path} has coroutines"
+
+
+def test_every_part_has_its_layer() -> None:
+    parts = {path.stem for path in SRC.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+
+    assert parts == set(MAY_IMPORT) | ALLOWED_EVERYWHERE_ABOVE
