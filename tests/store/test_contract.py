@@ -1,7 +1,7 @@
 """The one conformance suite: every sentence of magistrate/store/contract.py, on every store."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ from magistrate.errors import (
     SchemaMismatch,
     StoreUnavailable,
 )
+from magistrate.operations.paging import Values
 from magistrate.store.contract import (
     NewObject,
     NewObjectType,
@@ -239,7 +240,7 @@ async def test_a_boundary_of_another_type_than_the_filter_cuts_where_it_would_st
     store: Store, sort: str, descending: bool, backwards: bool
 ) -> None:
     await store.put_objects([new(id, of_type=of_type) for of_type in "bdf" for id in "135"], stamp())
-    keys = {
+    keys: dict[str, Callable[[StoredObject], Values]] = {
         "objectId": lambda row: (row.id, row.type),
         "objectType": lambda row: (row.type, row.id),
         "createdAt": lambda row: (row.created_at, row.id, row.type),

@@ -35,7 +35,7 @@ _TOKEN_PARAMETERS = [
 _KEY_PARAMETER = {
     "name": "Idempotency-Key",
     "in": "header",
-    "description": "a request sent again with the same key within 24 hours has no second effect and gets the same answer",
+    "description": "a request sent again with the same key within 24 hours has no second effect, and the same answer",
     "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
 }
 _TOKEN_HEADERS = {

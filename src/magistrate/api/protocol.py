@@ -1,8 +1,7 @@
 """What uvicorn leaves unbounded: how large the head of a request may be, and how long a client may take to send it.
 
-Without this, one client can fill memory with a header (or a trailer) that never ends, and any number can hold connections
-open in silence. Bodies have limits of their own in app.py.
-"""
+Without this, one client can fill memory with a header (or a trailer) that never ends, and any number can hold
+connections open in silence. Bodies have limits of their own in app.py."""
 
 from asyncio import BaseTransport, Transport
 from asyncio.events import TimerHandle
@@ -93,7 +92,8 @@ class BoundedProtocol(HttpToolsProtocol):
             self._refuse(HTTPStatus.REQUEST_TIMEOUT, limit)
 
     def _refuse(self, status: HTTPStatus, message: str) -> None:
-        """Hangs up, after an answer in the shape of every error (contract section 1.0) unless another is under way."""
+        """Hangs up, after an answer in the shape of every error (contract section 1.0) unless another is under
+        way."""
         if self.cycle is None or self.cycle.response_complete:
             body = rendered({"code": "invalid_request", "message": message})
             head = (

@@ -44,6 +44,9 @@ def observe_nothing(sql: str) -> None:
 
 
 class Database(Protocol):
+    index_hint: str
+    """See sql.list_statement."""
+
     async def read(self, sql: str, values: tuple[Parameter, ...], long: bool = False) -> Rows:
         """Every row of one statement, from one snapshot of what is committed. `long`: it may look at many rows, and
         must not hold up others meanwhile.

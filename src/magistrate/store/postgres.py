@@ -77,6 +77,8 @@ async def open_postgres(
 
 
 class PostgresDatabase:
+    index_hint = ""
+
     def __init__(self, conninfo: str, connections: int, timeout_ms: int, observer: Observer) -> None:
         self._observer = observer
         self._timeout = timeout_ms / 1000

@@ -1,8 +1,8 @@
 """Every statement of every store, by name. Parameters are `?`, in order.
 
 One text serves SQLite and PostgreSQL: only what both understand is used, and nothing a wire-compatible database would
-lack (no advisory locks, no partial indexes). Two things differ and stand with the stores that need them: how a write
-transaction begins, and migrations.
+lack (no advisory locks, no partial indexes). Three things differ and stand with the stores that need them: how a write
+transaction begins, how an index is named to a planner, and migrations.
 
 Reads bring `head` along in the same statement, so the rows and the revision they belong to come from one snapshot in
 one round trip. ALIVE stands in the text as a literal: a planner that cannot see it would take the column for
@@ -77,12 +77,14 @@ EXPIRED_ONCE = "SELECT actor, key FROM idempotency WHERE written_at <= ? ORDER B
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A table that can be listed. Each sort is a sequence of columns that is unique among rows of one revision, and
-    each, with `deleted_revision` before it and with any filter column moved to its front, is an index."""
+    """A table that can be listed. Each sort is a sequence of columns that is unique among rows of one revision; an
+    index serves each, with and without a filter by `equal` (tests/store/test_query_plans.py holds the plans)."""
 
     table: str
     columns: tuple[str, ...]
     sorts: Mapping[str, tuple[str, ...]]
+    indexes: Mapping[tuple[str, ...], str]
+    """By the columns a filter fixes, then those that the rows are sorted by; `deleted_revision` comes before them."""
     searched: tuple[str, ...]
 
 
@@ -94,6 +96,12 @@ OBJECTS = Listing(
         "createdAt": ("created_at", "object_id", "object_type"),
         "objectType": ("object_type", "object_id"),
     },
+    indexes={
+        ("object_id", "object_type"): "object_by_id",
+        ("object_type", "object_id"): "object_by_type",
+        ("created_at", "object_id", "object_type"): "object_by_creation",
+        ("object_type", "created_at", "object_id"): "object_by_type_and_creation",
+    },
     searched=("object_id", "meta"),
 )
 
@@ -101,6 +109,7 @@ OBJECT_TYPES = Listing(
     table="object_type",
     columns=("type", "definition", "created_at"),
     sorts={"typeId": ("type",), "createdAt": ("created_at", "type")},
+    indexes={("type",): "object_type_by_name", ("created_at", "type"): "object_type_by_creation"},
     searched=("type",),
 )
 
@@ -114,30 +123,37 @@ class Clause:
 
 
 def list_statement(
-    listing: Listing, wanted: Slice, equal: Mapping[str, str], text: str | None, at: int | None
+    listing: Listing, wanted: Slice, equal: Mapping[str, str], text: str | None, at: int | None, index_hint: str
 ) -> Clause:
     """A statement that answers (revision, horizon, behind, *columns) for up to `limit + 1` rows, nearest to the
     boundary first.
 
     `behind` says whether a row lies on the other side of the boundary. No row in the slice: one row whose columns are
-    NULL. `equal` filters by column; `text` by substring in the searched columns."""
+    NULL. `equal` filters by column; `text` by substring in the searched columns. `index_hint` is put behind the name of
+    the table, with the name of the index for `{}`."""
     ascending = wanted.descending == wanted.backwards
     filters = [Clause(f"{column} = ?", (value,)) for column, value in equal.items()]
     if text is not None:
         filters.append(_contains(listing.searched, text))
     ahead, behind = _sides(listing.sorts[wanted.sort], wanted.boundary, equal, ascending)
-    order = _order(listing.sorts[wanted.sort], equal, ascending)
-    rows = _select(listing, [*filters, ahead], order, wanted.limit + 1, at)
-    beyond = _select(listing, [*filters, behind], order, 1, at) if wanted.boundary else None
-    columns = ", ".join(f"p.{column}" for column in listing.columns)
-    return Clause(
-        f"SELECT h.revision, h.horizon, {f'EXISTS ({beyond.sql})' if beyond else 'false'}, {columns} "
-        f"FROM head h LEFT JOIN ({rows.sql}) p ON true ORDER BY {order}",
-        (beyond.values if beyond else ()) + rows.values,
+    ordered_by = tuple(column for column in listing.sorts[wanted.sort] if column not in equal)
+    onwards, back = (
+        ", ".join(f"{column} {direction}" for column in ordered_by)
+        for direction in (("ASC", "DESC") if ascending else ("DESC", "ASC"))
     )
+    table = listing.table + index_hint.format(listing.indexes[*equal, *ordered_by])
+    rows = _select(listing, table, [*filters, ahead], onwards, wanted.limit + 1, at)
+    columns = ", ".join(f"p.{column}" for column in listing.columns)
+    page = f"{columns} FROM head h LEFT JOIN ({rows.sql}) p ON true ORDER BY {onwards}"
+    if wanted.boundary is None:
+        return Clause(f"SELECT h.revision, h.horizon, false, {page}", rows.values)
+    # Not EXISTS: PostgreSQL ignores the order in it, and reads the whole table if it expects to find a row soon.
+    beyond = _select(listing, table, [*filters, behind], back, 1, at)
+    probe = f"(SELECT {ordered_by[0]} FROM ({beyond.sql}) q) IS NOT NULL"
+    return Clause(f"SELECT h.revision, h.horizon, {probe}, {page}", beyond.values + rows.values)
 
 
-def _select(listing: Listing, conditions: list[Clause], order: str, limit: int, at: int | None) -> Clause:
+def _select(listing: Listing, table: str, conditions: list[Clause], order: str, limit: int, at: int | None) -> Clause:
     """Rows alive now, or at a revision: then the ones still alive and the ones that ended since, each by an index of
     its own."""
     columns = ", ".join(listing.columns)
@@ -146,7 +162,7 @@ def _select(listing: Listing, conditions: list[Clause], order: str, limit: int, 
         where = [*alive, *conditions]
         holds = " AND ".join(clause.sql for clause in where)
         return Clause(
-            f"SELECT {columns} FROM {listing.table} WHERE {holds} ORDER BY {order} LIMIT ?",
+            f"SELECT {columns} FROM {table} WHERE {holds} ORDER BY {order} LIMIT ?",
             (*(value for clause in where for value in clause.values), limit),
         )
 
@@ -160,12 +176,6 @@ def _select(listing: Listing, conditions: list[Clause], order: str, limit: int, 
         f"ORDER BY {order} LIMIT ?",
         (*still.values, *ended.values, limit),
     )
-
-
-def _order(key: tuple[str, ...], equal: Mapping[str, str], ascending: bool) -> str:
-    """Columns that a filter fixes are left out, so that the index that starts with them can serve."""
-    direction = "ASC" if ascending else "DESC"
-    return ", ".join(f"{column} {direction}" for column in key if column not in equal)
 
 
 def _sides(

@@ -127,7 +127,7 @@ class SqlStore:
         at: Revision | None,
         stored: Callable[[Row], T],
     ) -> Snapshot[Portion[T]]:
-        statement = sql.list_statement(listing, wanted, equal, text, at)
+        statement = sql.list_statement(listing, wanted, equal, text, at, self._database.index_hint)
         rows = await self._database.read(statement.sql, statement.values, long=text is not None)
         revision = _answered_at(rows[0], at)
         found = [stored(row[3:]) for row in rows if row[3] is not None]

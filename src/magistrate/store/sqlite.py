@@ -49,7 +49,10 @@ def migrate_sqlite(path: str, timeout_ms: int) -> None:
         connection.execute(migrate.CREATE_TABLE)
         [(applied,)] = connection.execute(migrate.READ_VERSION).fetchall()
         for migration in migrate.pending("sqlite", cast(int, applied)):
-            connection.execute(migration.sql)
+            try:
+                connection.execute(migration.sql)
+            except apsw.SQLError as error:
+                raise StoreUnavailable(f"the SQLite database cannot be migrated: {error}") from error
             connection.execute(migrate.INSERT_MIGRATION, (migration.number, migration.name))
         if not connection.execute(sql.READ_HEAD).fetchall():
             connection.execute(sql.MAKE_HEAD, migrate.new_identity())
@@ -68,6 +71,9 @@ async def open_sqlite(path: str, timeout_ms: int, observer: Observer = observe_n
 
 
 class SqliteDatabase:
+    index_hint = " INDEXED BY {}"
+    """The planner does not count on LIMIT: with statistics it may rather sort a table than read an index in order."""
+
     def __init__(self, path: str, timeout_ms: int, observer: Observer) -> None:
         self._observer = observer
         self._timeout_ms = timeout_ms

@@ -1,0 +1,127 @@
+"""A write that fails leaves nothing, wherever it fails: a fault is put before every statement of every kind of
+write."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+
+from magistrate import wiring
+from magistrate.engine.terms import ObjectId, TypeName, object_ref
+from magistrate.errors import StoreUnavailable
+from magistrate.store.contract import NewObject, NewObjectType, Once, Stamp, Store
+from magistrate.store.database import Observer
+from tests.databases import PostgresServer, dump
+from tests.running import settings_for
+
+pytestmark = pytest.mark.anyio
+
+STAMP = Stamp("ann", 1, Once("key", "fingerprint"))
+
+
+class InjectedFault(Exception):
+    """Raised in the place of a statement."""
+
+
+async def replace_and_create(store: Store) -> None:
+    names = ["a", "b", *(f"new-{number}" for number in range(100))]
+    await store.put_objects([NewObject(TypeName("document"), ObjectId(name), '{"v":2}') for name in names], STAMP)
+
+
+async def delete(store: Store) -> None:
+    await store.delete_objects([object_ref("document", "a"), object_ref("document", "b")], STAMP)
+
+
+async def replace_meta(store: Store) -> None:
+    await store.replace_meta(object_ref("document", "a"), None, STAMP)
+
+
+async def replace_and_create_types(store: Store) -> None:
+    types = [NewObjectType(TypeName(name), '{"relations":{"x":{}}}') for name in ("t", "u")]
+    await store.put_object_types(types, lambda model: None, STAMP)
+
+
+async def delete_type(store: Store) -> None:
+    await store.delete_object_type(TypeName("t"), STAMP)
+
+
+async def collect(store: Store) -> None:
+    await store.collect(10**18, 100)
+
+
+Write = Callable[[Store], Awaitable[None]]
+WRITES: list[Write] = [replace_and_create, delete, replace_meta, replace_and_create_types, delete_type, collect]
+
+
+@asynccontextmanager
+async def filled_store(url: str, observer: Observer) -> AsyncIterator[Store]:
+    """A store with two objects, one of them replaced before, and a type; it is observed from here on."""
+    settings = settings_for(url)
+    wiring.migrate_store(settings)
+    store = await wiring.open_store(settings)
+    old = [NewObject(TypeName("document"), ObjectId(name), meta) for name in "ab" for meta in ("{}", '{"v":1}')]
+    for one in old:
+        await store.put_objects([one], Stamp("ann", 1))
+    await store.put_object_types(
+        [NewObjectType(TypeName("t"), '{"relations":{}}')], lambda model: None, Stamp("ann", 1)
+    )
+    await store.close()
+    observed = await wiring.open_store(settings, observer)
+    yield observed
+    await observed.close()
+
+
+@pytest.mark.parametrize("write", WRITES)
+async def test_a_fault_before_any_statement_leaves_the_store_as_it_was(database_url: str, write: Write) -> None:
+    remaining: int | None = None
+
+    def fail_when_none_remain(sql: str) -> None:
+        nonlocal remaining
+        if remaining is not None:
+            if remaining == 0:
+                raise InjectedFault(sql)
+            remaining -= 1
+
+    async with filled_store(database_url, fail_when_none_remain) as store:
+        before = dump(database_url)
+        statements = 0
+        while True:
+            remaining = statements
+            try:
+                await write(store)
+                break
+            except InjectedFault:
+                assert dump(database_url) == before
+                statements += 1
+
+    assert statements >= 4  # at the least: a look, a change, the log, COMMIT
+    assert dump(database_url) != before
+
+
+@pytest.mark.parametrize("write", WRITES)
+async def test_a_lost_connection_leaves_all_or_nothing(postgres: PostgresServer, write: Write) -> None:
+    url = postgres.new_url()
+    remaining: int | None = None
+
+    def disconnect_once(sql: str) -> None:
+        nonlocal remaining
+        if remaining is not None:
+            if remaining == 0:
+                postgres.terminate_connections(url)
+                remaining = None
+            else:
+                remaining -= 1
+
+    async with filled_store(url, disconnect_once) as store:
+        before = dump(url)
+        statements = 0
+        while True:
+            remaining = statements
+            try:
+                await write(store)  # what has not begun to commit is tried again
+                break
+            except StoreUnavailable:
+                assert dump(url) == before
+                statements += 1
+        assert dump(url) != before
+        assert await store.check() == (5 if write is collect else 6)

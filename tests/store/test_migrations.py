@@ -1,0 +1,67 @@
+"""Migrations: numbered without gaps, the same on both stores, applied once, and refused by older versions."""
+
+import asyncio
+
+import apsw
+import psycopg
+import pytest
+
+from magistrate import wiring
+from magistrate.config import SqliteUrl, read_database_url
+from magistrate.errors import SchemaMismatch, StoreUnavailable
+from magistrate.store import migrate
+from tests.databases import dump
+from tests.running import settings_for
+
+
+def run_sql(url: str, statement: str) -> None:
+    database = read_database_url(url)
+    if isinstance(database, SqliteUrl):
+        apsw.Connection(database.path).execute(statement)
+    else:
+        with psycopg.connect(database.conninfo, autocommit=True) as connection:
+            connection.execute(statement)
+
+
+def test_both_stores_have_the_same_migrations_numbered_from_1() -> None:
+    sqlite, postgres = migrate.migrations("sqlite"), migrate.migrations("postgres")
+
+    assert [(m.number, m.name) for m in sqlite] == [(m.number, m.name) for m in postgres]
+    assert [m.number for m in sqlite] == list(range(1, len(sqlite) + 1))
+
+
+def test_migrating_again_changes_nothing(database_url: str) -> None:
+    wiring.migrate_store(settings_for(database_url))
+    before = dump(database_url)
+
+    wiring.migrate_store(settings_for(database_url))
+
+    assert dump(database_url) == before
+    assert len(before["head"]) == 1
+
+
+def test_several_processes_may_migrate_at_once(database_url: str) -> None:
+    async def migrate_in_threads() -> None:
+        await asyncio.gather(*(asyncio.to_thread(wiring.migrate_store, settings_for(database_url)) for _ in range(6)))
+
+    asyncio.run(migrate_in_threads())
+
+    assert len(dump(database_url)["head"]) == 1
+    assert len(dump(database_url)["migration"]) == len(migrate.migrations("sqlite"))
+
+
+def test_a_store_of_a_newer_version_is_left_alone(database_url: str) -> None:
+    wiring.migrate_store(settings_for(database_url))
+    run_sql(database_url, "INSERT INTO migration (number, name) VALUES (9999, 'from_the_future')")
+
+    with pytest.raises(SchemaMismatch, match="newer Magistrate"):
+        wiring.migrate_store(settings_for(database_url))
+
+
+def test_a_migration_that_fails_leaves_nothing(database_url: str) -> None:
+    run_sql(database_url, "CREATE TABLE object (in_the_way BIGINT)")
+
+    with pytest.raises(StoreUnavailable, match="already exists"):
+        wiring.migrate_store(settings_for(database_url))
+
+    assert dump(database_url) == {"object": []}

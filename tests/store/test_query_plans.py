@@ -1,0 +1,125 @@
+"""No statement reads a whole table, with and without statistics: the plans are held here."""
+
+import itertools
+from collections.abc import Callable, Iterator
+
+import apsw
+import psycopg
+import pytest
+
+from magistrate import wiring
+from magistrate.config import PostgresUrl, SqliteUrl, read_database_url
+from magistrate.store import sql
+from magistrate.store.contract import ALIVE, Slice
+from magistrate.store.postgres import PostgresDatabase
+from magistrate.store.sqlite import SqliteDatabase
+from tests.databases import PostgresServer
+from tests.running import settings_for
+
+ROWS = 20_000
+BOUNDARIES: dict[str, tuple[str | int, ...]] = {
+    "objectId": ("id-5", "type-3"),
+    "createdAt": (ROWS // 2, "id-100", "type-3"),
+    "objectType": ("type-3", "id-5"),
+}
+
+Hinted = Callable[[str], sql.Clause]
+"""A statement, given the index hint of a store."""
+
+
+def listed(wanted: Slice, equal: dict[str, str]) -> Hinted:
+    return lambda index_hint: sql.list_statement(sql.OBJECTS, wanted, equal, None, None, index_hint)
+
+
+def looked_up(statement: str, *values: str | int) -> Hinted:
+    return lambda index_hint: sql.Clause(statement, values)
+
+
+LISTS = [
+    pytest.param(
+        listed(
+            Slice(sort, 25, descending, BOUNDARIES[sort] if bounded else None, backwards),
+            {"object_type": "type-3"} if filtered else {},
+        ),
+        id=f"{sort}-{filtered=}-{bounded=}-{descending=}-{backwards=}",
+    )
+    for sort, filtered, bounded, descending, backwards in itertools.product(
+        BOUNDARIES, (False, True), (False, True), (False, True), (False, True)
+    )
+    if bounded or not backwards
+]
+LOOKUPS = [
+    pytest.param(looked_up(sql.GET_OBJECT, "type-3", "id-100"), id="get"),
+    pytest.param(looked_up(sql.GET_OBJECT_AT, "type-3", "id-100", 5, 5), id="get-as-of"),
+    pytest.param(looked_up(sql.FIND_OBJECT, "type-3", "id-100"), id="find"),
+    pytest.param(looked_up(sql.END_OBJECT, 9, "type-3", "id-100"), id="end"),
+    pytest.param(looked_up(sql.ENDED_OBJECTS, 5, 100), id="ended"),
+]
+
+
+def rows() -> list[tuple[str, str, None, int, int]]:
+    return [(f"type-{number % 7}", f"id-{number}", None, number, 1) for number in range(ROWS)]
+
+
+@pytest.fixture(scope="module", params=["no statistics", "statistics"])
+def sqlite_connection(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> apsw.Connection:
+    url = f"sqlite:///{tmp_path_factory.mktemp('plans')}/magistrate.db"
+    wiring.migrate_store(settings_for(url))
+    database = read_database_url(url)
+    assert isinstance(database, SqliteUrl)
+    connection = apsw.Connection(database.path)
+    connection.executemany(sql.INSERT_OBJECT, rows())
+    if request.param == "statistics":
+        connection.execute("ANALYZE")
+    return connection
+
+
+@pytest.fixture(scope="module")
+def postgres_connection(postgres: PostgresServer) -> Iterator[psycopg.Connection[tuple[str, ...]]]:
+    url = postgres.new_url()
+    wiring.migrate_store(settings_for(url))
+    database = read_database_url(url)
+    assert isinstance(database, PostgresUrl)
+    connection = psycopg.connect(database.conninfo, autocommit=True)
+    with connection.cursor().copy("COPY object FROM STDIN") as copy:
+        for of_type, id, meta, created_at, revision in rows():
+            copy.write_row((of_type, id, meta, created_at, revision, ALIVE))
+    connection.execute("ANALYZE")
+    yield connection
+    connection.close()
+
+
+def sqlite_plan(connection: apsw.Connection, hinted: Hinted) -> list[str]:
+    statement = hinted(SqliteDatabase.index_hint)
+    return [str(row[3]) for row in connection.execute(f"EXPLAIN QUERY PLAN {statement.sql}", statement.values)]
+
+
+@pytest.mark.parametrize("hinted", LISTS)
+def test_a_list_is_read_in_the_order_of_an_index_on_sqlite(sqlite_connection: apsw.Connection, hinted: Hinted) -> None:
+    plan = sqlite_plan(sqlite_connection, hinted)
+
+    of_table = [line for line in plan if line.split()[1:2] == ["object"]]
+    assert of_table
+    assert all(line.startswith("SEARCH") for line in of_table), plan
+    # One sort: that of the few rows that were found.
+    assert sum("TEMP B-TREE" in line for line in plan) <= 1, plan
+
+
+@pytest.mark.parametrize("hinted", LOOKUPS)
+def test_a_lookup_is_a_search_on_sqlite(sqlite_connection: apsw.Connection, hinted: Hinted) -> None:
+    plan = sqlite_plan(sqlite_connection, hinted)
+
+    assert not [line for line in plan if line.startswith("SCAN") and line != "SCAN h"], plan
+    assert not [line for line in plan if "TEMP B-TREE" in line], plan
+
+
+@pytest.mark.parametrize("hinted", [*LISTS, *LOOKUPS])
+def test_no_statement_scans_the_table_on_postgresql(
+    postgres_connection: psycopg.Connection[tuple[str, ...]], hinted: Hinted
+) -> None:
+    statement = hinted(PostgresDatabase.index_hint)
+    text = statement.sql.replace("?", "%s")
+    plan = [line for (line,) in postgres_connection.execute(f"EXPLAIN {text}", statement.values)]
+
+    assert not [line for line in plan if "Seq Scan on object" in line], "\n".join(plan)
+    assert sum("Sort  (" in line for line in plan) <= 1, "\n".join(plan)
