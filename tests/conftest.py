@@ -8,7 +8,7 @@ import pytest
 from magistrate import wiring
 from magistrate.store.contract import Store
 from tests.databases import PostgresServer, postgres_server
-from tests.running import Client, running_service, settings_for
+from tests.running import Client, running_service, settings_for, wait_for_stopped_services
 
 STORES = ("sqlite", "postgres")
 
@@ -22,6 +22,13 @@ def anyio_backend() -> str:
 def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
     with postgres_server(tmp_path_factory.mktemp("pg")) as server:
         yield server
+        wait_for_stopped_services()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def stopped_services() -> Iterator[None]:
+    yield
+    wait_for_stopped_services()
 
 
 def new_database_url(kind: str, folder: Path, request: pytest.FixtureRequest) -> str:

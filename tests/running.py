@@ -66,4 +66,13 @@ def running_service(settings: Settings) -> Iterator[str]:
             yield f"http://127.0.0.1:{listening.getsockname()[1]}"
         finally:
             server.should_exit = True
-            thread.join()
+            _stopping.append(thread)
+
+
+_stopping: list[threading.Thread] = []
+"""Threads of services that were told to stop: a stop takes a moment, in which the next test can run."""
+
+
+def wait_for_stopped_services() -> None:
+    while _stopping:
+        _stopping.pop().join()

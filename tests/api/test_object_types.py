@@ -1,0 +1,237 @@
+"""/v2/object-types (contract sections 1.3 and 3)."""
+
+from typing import Any
+
+import pytest
+
+from tests.running import Client
+
+
+def member_of(of_type: str) -> dict[str, str]:
+    return {"inheritIf": "member", "ofType": of_type, "withRelation": "member"}
+
+
+PREDEFINED = {
+    "feature": {
+        "member": {"inheritIf": "anyOf", "rules": [member_of(t) for t in ("feature", "pricing-tier", "tenant")]}
+    },
+    "permission": {"member": {"inheritIf": "anyOf", "rules": [member_of(t) for t in ("permission", "role")]}},
+    "pricing-tier": {"member": {"inheritIf": "anyOf", "rules": [member_of(t) for t in ("pricing-tier", "tenant")]}},
+    "role": {"member": member_of("role")},
+    "tenant": {"admin": {}, "manager": {"inheritIf": "admin"}, "member": {"inheritIf": "manager"}},
+    "user": {"parent": {"inheritIf": "parent", "ofType": "user", "withRelation": "parent"}},
+}
+
+
+def test_a_fresh_store_holds_the_six_predefined_types(client: Client) -> None:
+    listed = client.get("/v2/object-types").json()
+
+    assert [(row["type"], row["relations"]) for row in listed["results"]] == list(PREDEFINED.items())
+    assert set(listed) == {"results"}
+
+
+def test_predefined_types_sort_by_name_when_sorted_by_creation(client: Client) -> None:
+    ascending = client.get("/v2/object-types", params={"sortBy": "createdAt"}).json()["results"]
+    descending = client.get("/v2/object-types", params={"sortBy": "createdAt", "sortOrder": "DESC"}).json()["results"]
+
+    assert [row["type"] for row in ascending] == list(PREDEFINED)
+    assert [row["type"] for row in descending] == list(reversed(PREDEFINED))
+
+
+def test_a_created_type_is_answered_with_a_token_and_read_as_stored(client: Client) -> None:
+    body = {
+        "type": "document",
+        "source": {
+            "dbType": "postgres",
+            "dbName": "app",
+            "table": "documents",
+            "primaryKey": ["id"],
+            "foreignKeys": [{"column": "owner_id", "relation": "owner", "type": "user", "subject": "owner_id"}],
+        },
+        "relations": {
+            "owner": {},
+            "editor": {"inheritIf": "owner"},
+            "viewer": {
+                "inheritIf": "anyOf",
+                "rules": [
+                    {"inheritIf": "editor"},
+                    {"inheritIf": "viewer", "ofType": "folder", "withRelation": "parent"},
+                    {"inheritIf": "allOf", "rules": [{"inheritIf": "member"}, {"inheritIf": "noneOf", "rules": [{}]}]},
+                ],
+            },
+        },
+    }
+
+    created = client.post("/v2/object-types", json=body)
+
+    assert created.status_code == 200
+    assert created.headers["service-token"] == created.headers["warrant-token"]
+    assert created.json() == {**body, "createdAt": created.json()["createdAt"]}
+    assert list(created.json()) == ["type", "source", "relations", "createdAt"]
+    assert client.get("/v2/object-types/document").json() == created.json()
+
+
+def test_creating_again_replaces_the_definition_and_keeps_the_creation_time(client: Client) -> None:
+    first = client.post("/v2/object-types", json={"type": "t", "relations": {"a": {}}}).json()
+
+    second = client.post("/v2/object-types", json={"type": "t", "relations": {"b": {}}}).json()
+
+    assert second == first | {"relations": {"b": {}}}
+
+
+def test_a_recreated_type_has_a_new_creation_time(client: Client) -> None:
+    first = client.post("/v2/object-types", json={"type": "t", "relations": {}}).json()
+    assert client.delete("/v2/object-types/t").status_code == 200
+
+    second = client.post("/v2/object-types", json={"type": "t", "relations": {}}).json()
+
+    assert second["createdAt"] > first["createdAt"]
+
+
+@pytest.mark.parametrize("method", ["PUT", "POST"])
+def test_in_an_update_the_path_names_the_type(client: Client, method: str) -> None:
+    client.post("/v2/object-types", json={"type": "report", "relations": {"a": {}}})
+
+    updated = client.request(method, "/v2/object-types/report", json={"type": "A", "relations": {"b": {}}})
+    wrong = client.request(method, "/v2/object-types/report", json={"type": 5, "relations": {}})
+
+    assert updated.json()["type"] == "report"
+    assert updated.json()["relations"] == {"b": {}}
+    assert client.get("/v2/object-types/A").status_code == 404
+    assert wrong.json() == {"code": "invalid_parameter", "message": "must be a string", "parameter": "type"}
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "POST", "DELETE"])
+@pytest.mark.parametrize("name", ["nonexistent-object-type", "UPPER", "a%00b"])
+def test_an_unknown_type_is_not_found(client: Client, method: str, name: str) -> None:
+    body = b'{"relations":{}}' if method in ("PUT", "POST") else None
+
+    missing = client.request(method, f"/v2/object-types/{name}", content=body)
+
+    key = name.replace("%00", "\0")
+    assert missing.status_code == 404
+    assert missing.json() == {
+        "code": "not_found",
+        "message": f"ObjectType {key} not found",
+        "type": "ObjectType",
+        "key": key,
+    }
+
+
+def test_a_deleted_type_is_gone_and_its_objects_stay(client: Client) -> None:
+    client.post("/v2/objects", json={"objectType": "tenant", "objectId": "acme"})
+
+    deleted = client.delete("/v2/object-types/tenant")
+
+    assert (deleted.status_code, deleted.content) == (200, b"")
+    assert client.delete("/v2/object-types/tenant").status_code == 404
+    assert client.get("/v2/objects/tenant/acme").status_code == 200
+
+
+def test_an_array_updates_all_named_types_and_leaves_others(client: Client) -> None:
+    batch = [{"type": "role", "relations": {"x": {}}}, {"type": "user", "relations": {}}]
+
+    updated = client.put("/v2/object-types", json=batch)
+
+    assert [(row["type"], row["relations"]) for row in updated.json()] == [("role", {"x": {}}), ("user", {})]
+    assert updated.headers["service-token"]
+    assert len(client.get("/v2/object-types").json()["results"]) == 6
+
+
+def test_an_array_with_an_unknown_or_bad_type_updates_none(client: Client) -> None:
+    good = {"type": "role", "relations": {"x": {}}}
+
+    unknown = client.put("/v2/object-types", json=[good, {"type": "unknown", "relations": {}}])
+    bad = client.put("/v2/object-types", json=[good, {"type": "user"}])
+    empty = client.put("/v2/object-types", json=[])
+    many = client.put("/v2/object-types", json=[good] * 101)
+
+    assert (unknown.status_code, unknown.json()["key"]) == (404, "unknown")
+    assert bad.json() == {
+        "code": "missing_required_parameter",
+        "message": "Missing required parameter relations",
+        "parameter": "[1].relations",
+    }
+    assert empty.status_code == many.status_code == 400
+    assert client.get("/v2/object-types/role").json()["relations"] == PREDEFINED["role"]
+
+
+@pytest.mark.parametrize("name", ["", None, "A", "a b", "a.b", "ä", "x" * 65, "*"])
+def test_a_type_needs_a_name_of_lower_case_letters_digits_and_dashes(client: Client, name: Any) -> None:
+    refused = client.post("/v2/object-types", json={"type": name, "relations": {}})
+
+    assert refused.status_code == 400
+    assert refused.json()["parameter"] == "type"
+    assert refused.json()["code"] == ("invalid_parameter" if name else "missing_required_parameter")
+
+
+@pytest.mark.parametrize("body", [{"type": "t"}, {"type": "t", "relations": None}])
+def test_relations_are_required(client: Client, body: Any) -> None:
+    refused = client.post("/v2/object-types", json=body)
+
+    assert refused.status_code == 400
+    assert refused.json() == {
+        "code": "missing_required_parameter",
+        "message": "Missing required parameter relations",
+        "parameter": "relations",
+    }
+
+
+@pytest.mark.parametrize(
+    ("source", "parameter"),
+    [
+        ({}, "dbType"),
+        ({"dbType": "x", "dbName": "x", "table": "x", "primaryKey": []}, "primaryKey"),
+        ({"dbType": "x", "dbName": "x", "table": "x", "primaryKey": ["id"], "foreignKeys": [{}]}, "column"),
+    ],
+)
+def test_a_source_must_be_complete(client: Client, source: Any, parameter: str) -> None:
+    refused = client.post("/v2/object-types", json={"type": "t", "source": source, "relations": {}})
+
+    assert refused.json()["code"] == "missing_required_parameter"
+    assert refused.json()["parameter"] == parameter
+
+
+def test_a_null_relation_reads_back_as_an_empty_rule(client: Client) -> None:
+    created = client.post("/v2/object-types", json={"type": "t", "relations": {"a": None}})
+
+    assert created.json()["relations"] == {"a": {}}
+
+
+@pytest.mark.parametrize("name", ["", "a b", "anyOf", "noneOf", "x" * 65, "ä"])
+def test_a_relation_needs_a_proper_name(client: Client, name: str) -> None:
+    refused = client.post("/v2/object-types", json={"type": "t", "relations": {name: {}}})
+
+    assert refused.status_code == 400
+    assert (refused.json()["code"], refused.json()["parameter"]) == ("invalid_parameter", "relations")
+
+
+def none_of(relation: str) -> dict[str, Any]:
+    return {"inheritIf": "noneOf", "rules": [{"inheritIf": relation}]}
+
+
+def test_a_relation_that_depends_on_its_own_negation_is_refused_and_the_loop_named(client: Client) -> None:
+    relations = {"viewer": none_of("blocked"), "blocked": {"inheritIf": "viewer"}}
+
+    refused = client.post("/v2/object-types", json={"type": "document", "relations": relations})
+
+    assert refused.status_code == 400
+    assert refused.json() == {
+        "code": "invalid_parameter",
+        "message": "a relation depends on its own negation: document#viewer -> not document#blocked -> document#viewer",
+        "parameter": "relations",
+    }
+    assert client.get("/v2/object-types/document").status_code == 404
+
+
+def test_a_negation_loop_across_types_is_refused_when_it_closes(client: Client) -> None:
+    through = {"inheritIf": "open", "ofType": "b", "withRelation": "link"}
+    back = {"inheritIf": "noneOf", "rules": [{"inheritIf": "open", "ofType": "a", "withRelation": "link"}]}
+    assert client.post("/v2/object-types", json={"type": "a", "relations": {"open": through}}).status_code == 200
+
+    closed = client.post("/v2/object-types", json={"type": "b", "relations": {"open": back}})
+    harmless = client.post("/v2/object-types", json={"type": "b", "relations": {"open": {}}})
+    updated = client.put("/v2/object-types/b", json={"relations": {"open": back}})
+
+    assert (closed.status_code, updated.status_code, harmless.status_code) == (400, 400, 200)
+    assert "b#open -> not a#open -> b#open" in closed.json()["message"]
