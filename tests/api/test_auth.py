@@ -1,0 +1,114 @@
+"""Keys (contract section 8)."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from magistrate import wiring
+from magistrate.api.auth import KeyRing, key_digest
+from magistrate.errors import Unauthenticated
+from tests.databases import dump
+from tests.running import Client, running_service, settings_for
+
+FORMAT = "Invalid authorization header: invalid format"
+PREFIX = "Invalid authorization header: authorization header prefix must be one of: ApiKey"
+WRONG = "Invalid API key"
+
+
+@pytest.mark.parametrize("path", ["/v2/objects", "/v2/object-types", "/v2/objects/a/b", "/metrics"])
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        (None, FORMAT),
+        ("", FORMAT),
+        ("ApiKey", FORMAT),
+        ("test-key", FORMAT),
+        ("ApiKey test-key more", FORMAT),
+        ("ApiKey  test-key", FORMAT),
+        ("apikey test-key", PREFIX),
+        ("Bearer test-key", PREFIX),
+        ("Basic dGVzdA==", PREFIX),
+        ("ApiKey wrong", WRONG),
+        ("ApiKey test-ke", WRONG),
+        ("ApiKey test-key2", WRONG),
+        ("ApiKey tést", WRONG),
+    ],
+)
+def test_without_a_good_key_nothing_is_answered(
+    shared_client: Client, path: str, header: str | None, message: str
+) -> None:
+    headers = {"Authorization": header.encode("latin-1") if header is not None else b""}
+    request = shared_client.build_request("GET", path, headers=headers)
+    if header is None:
+        del request.headers["Authorization"]
+
+    refused = shared_client.send(request)
+
+    assert refused.status_code == 401
+    assert refused.json() == {"code": "unauthorized", "message": message}
+
+
+def test_the_key_comes_before_the_body_and_the_parameters(shared_client: Client) -> None:
+    headers = {"Authorization": "ApiKey wrong"}
+
+    assert shared_client.post("/v2/objects", content=b"{not json", headers=headers).status_code == 401
+    assert shared_client.get("/v2/objects?limit=0", headers=headers).status_code == 401
+
+
+def test_any_of_several_keys_is_good(tmp_path: Path) -> None:
+    settings = settings_for(f"sqlite:///{tmp_path}/m.db", api_key="one, two,three")
+    with running_service(settings) as url:
+        for key in ("one", "two", "three"):
+            with Client(url, key) as client:
+                assert client.get("/v2/objects").status_code == 200
+        with Client(url, "one,") as client:
+            assert client.get("/v2/objects").status_code == 401
+
+
+def test_the_change_log_names_the_holder_of_the_key_but_not_the_key(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/m.db"
+    with running_service(settings_for(url, api_key="secret-key")) as service, Client(service, "secret-key") as client:
+        client.post("/v2/objects", json={"objectType": "d"})
+
+    tables = dump(url)
+    assert tables["revision"][-1][2] == f"key-{hashlib.sha256(b'secret-key').hexdigest()[:8]}"
+    assert "secret-key" not in repr(tables)
+
+
+@pytest.mark.anyio
+async def test_a_generated_key_is_made_once_and_only_its_hash_is_stored(database_url: str) -> None:
+    settings = settings_for(database_url)
+    without_key = type(settings)(**{name: getattr(settings, name) for name in settings.__slots__} | {"api_keys": ()})
+    wiring.migrate_store(without_key)
+
+    key = await wiring.prepare_store(without_key)
+    again = await wiring.prepare_store(without_key)
+
+    assert key is not None
+    assert len(key) > 40
+    assert again is None
+    assert [row[0] for row in dump(database_url)["api_key"]] == [key_digest(key)]
+    assert key not in repr(dump(database_url))
+
+
+@pytest.mark.anyio
+async def test_no_key_is_made_when_one_is_configured(database_url: str) -> None:
+    settings = settings_for(database_url)
+    wiring.migrate_store(settings)
+
+    assert await wiring.prepare_store(settings) is None
+    assert dump(database_url)["api_key"] == []
+
+
+def test_every_known_key_is_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[tuple[str, str]] = []
+    monkeypatch.setattr("hmac.compare_digest", lambda a, b: compared.append((a, b)) or a == b)
+    ring = KeyRing([key_digest("one"), key_digest("two"), key_digest("three")])
+
+    assert ring.actor("ApiKey one").startswith("key-")
+    with pytest.raises(Unauthenticated):
+        ring.actor("ApiKey four")
+
+    assert [known for _, known in compared] == [key_digest(key) for key in ("one", "two", "three")] * 2
+    assert {len(given) for given, _ in compared} == {64}

@@ -1,0 +1,254 @@
+"""Errors: their bodies, their order, and what every answer carries (contract section 1.0)."""
+
+import socket
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from magistrate import errors
+from magistrate.api.error_table import ERROR_TABLE, error_body
+from tests.running import Client, running_service, settings_for
+
+CREATE = "/v2/objects"
+
+
+def every_error(root: type[errors.MagistrateError]) -> set[type[errors.MagistrateError]]:
+    return {root}.union(*(every_error(child) for child in root.__subclasses__()))
+
+
+def test_every_error_has_a_row() -> None:
+    assert set(ERROR_TABLE) == every_error(errors.MagistrateError)
+
+
+def test_every_error_is_drawn_in_the_tree() -> None:
+    assert errors.__doc__ is not None
+    assert all(error.__name__ in errors.__doc__ for error in every_error(errors.MagistrateError))
+
+
+def test_a_fault_of_ours_tells_nothing_about_the_inside() -> None:
+    assert error_body(errors.InvalidSetting("secret")) == {"code": "internal_error", "message": "Internal Server Error"}
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b"", "Request body must not be empty"),
+        (b" \n", "Request body must not be empty"),
+        (b"{", "Request contains malformed JSON"),
+        (b'{"objectType":"d"', "Request contains malformed JSON"),
+        (b'{"objectType":}', "Request contains malformed JSON (at position 15)"),
+        (b'{"objectType" "d"}', "Request contains malformed JSON (at position 15)"),
+        (b'{"objectType":"d",}', "Request contains malformed JSON (at position 19)"),
+        (b"{'a':1}", "Request contains malformed JSON (at position 2)"),
+        (b'\xef\xbb\xbf{"objectType":"d"}', "Request contains malformed JSON (at position 1)"),
+        (b'{"objectType":"\xff"}', "Request contains malformed JSON (at position 16)"),
+        (b'{"x":"\xff"}', "Request contains malformed JSON (at position 7)"),
+        (b'{"objectType":"d"} {}', "Request must only contain one JSON object"),
+        (b'{"objectType":"d"} x', "Request must only contain one JSON object"),
+        (b"null", "Invalid request body"),
+        (b" null ", "Invalid request body"),
+    ],
+)
+def test_a_body_that_is_no_json_value_is_refused(shared_client: Client, body: bytes, message: str) -> None:
+    refused = shared_client.post(CREATE, content=body)
+
+    assert refused.status_code == 400
+    assert refused.json() == {"code": "invalid_request", "message": message}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "parameter", "message"),
+    [
+        (CREATE, b"5", "", "must be an object or an array"),
+        (CREATE, b'"x"', "", "must be an object or an array"),
+        (CREATE, b'{"objectType":5}', "objectType", "must be a string"),
+        (CREATE, b'{"objectId":true}', "objectId", "must be a string"),
+        (CREATE, b'{"objectType":"d","meta":"x"}', "meta", "must be an object"),
+        (CREATE, b'{"objectType":"d","meta":[]}', "meta", "must be an object"),
+        (CREATE, b"[5]", "[0]", "must be an object"),
+        (CREATE, b'[{"objectType":"d"},null]', "[1]", "must be an object"),
+        (CREATE, b'[{"objectType":"d"},{"meta":5}]', "[1].meta", "must be an object"),
+        (CREATE, b'{"objectType":"d","meta":{"a":1e999}}', "meta", "must be a number in the range of a double"),
+        ("/v2/object-types", b"[]", "", "must be an object"),
+        ("/v2/object-types", b'{"relations":[]}', "relations", "must be an object"),
+        ("/v2/object-types", b'{"relations":{"a":5}}', "relations", "must be an object"),
+        ("/v2/object-types", b'{"relations":{"a":{"inheritIf":5}}}', "relations.inheritIf", "must be a string"),
+        ("/v2/object-types", b'{"relations":{"a":{"rules":5}}}', "relations.rules", "must be an array"),
+        (
+            "/v2/object-types",
+            b'{"relations":{"a":{"rules":[{"ofType":5}]}}}',
+            "relations.rules.ofType",
+            "must be a string",
+        ),
+        ("/v2/object-types", b'{"source":{"primaryKey":[5]}}', "source.primaryKey", "must be a string"),
+    ],
+)
+def test_a_member_of_the_wrong_type_is_named_by_its_path(
+    shared_client: Client, path: str, body: bytes, parameter: str, message: str
+) -> None:
+    refused = shared_client.post(path, content=body)
+
+    assert refused.status_code == 400
+    assert refused.json() == {"code": "invalid_parameter", "message": message, "parameter": parameter}
+
+
+def test_a_member_given_twice_is_refused(shared_client: Client) -> None:
+    for body in (b'{"objectType":"d","objectType":"e"}', b'{"objectType":"d","meta":{"a":{"b":1,"b":2}}}'):
+        refused = shared_client.post(CREATE, content=body)
+
+        assert refused.status_code == 400
+        assert refused.json()["code"] == "invalid_request"
+        assert "more than once" in refused.json()["message"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/v2/nope"),
+        ("GET", "/"),
+        ("GET", "/v2/objects/"),
+        ("GET", "/v2/object-types/"),
+        ("GET", "/v2/objects/document"),
+        ("GET", "/v2/objects/a/b/c"),
+        ("GET", "/V2/objects"),
+        ("PATCH", "/v2/objects"),
+        ("OPTIONS", "/v2/objects"),
+        ("TRACE", "/v2/objects"),
+        ("PUT", "/v2/objects"),
+        ("DELETE", "/v2/object-types"),
+        ("POST", "/healthz"),
+        ("PROPFIND", "/v2/objects"),
+    ],
+)
+def test_an_unknown_path_or_method_is_404_before_the_key_is_looked_at(
+    shared_client: Client, method: str, path: str
+) -> None:
+    missing = shared_client.request(method, path, headers={"Authorization": "none"}, content=b"{")
+
+    assert missing.status_code == 404
+    assert missing.json() == {
+        "code": "not_found",
+        "message": f"Endpoint {path} not found",
+        "type": "Endpoint",
+        "key": path,
+    }
+
+
+def test_a_head_request_is_404_without_a_body(shared_client: Client) -> None:
+    missing = shared_client.head("/v2/objects")
+
+    assert (missing.status_code, missing.content) == (404, b"")
+
+
+def test_an_encoded_slash_does_not_match_a_path(shared_client: Client) -> None:
+    assert shared_client.get("/v2/objects/a%2Fb/c").json()["type"] == "Endpoint"
+
+
+@pytest.mark.parametrize(
+    ("path", "location"),
+    [
+        (b"/v2//objects?limit=1", "/v2/objects?limit=1"),
+        (b"//v2/objects", "/v2/objects"),
+        (b"//evil.example/x", "/evil.example/x"),
+        (b"///v2////objects/a//b", "/v2/objects/a/b"),
+        (b"/a%2f%2fb%0d%0aX:%20y", "/a/b%0D%0AX:%20y"),
+        (b"/v2//objects?q=a%0d%0ab", "/v2/objects?q=a%0d%0ab"),
+    ],
+)
+def test_a_double_slash_leads_to_the_cleaned_path_of_the_same_host(
+    shared_client: Client, path: bytes, location: str
+) -> None:
+    answer = raw_request(shared_client, b"GET " + path + b" HTTP/1.1\r\nHost: x\r\n\r\n")
+
+    assert answer.startswith(b"HTTP/1.1 301 ")
+    assert f"\r\nlocation: {location}\r\n".encode() in answer
+
+
+def raw_request(client: Client, request: bytes) -> bytes:
+    """Everything that comes back until the head and the body it announces are there, or the server hangs up."""
+    url = urlsplit(str(client.base_url))
+    with socket.create_connection((url.hostname, url.port), timeout=10) as connection:
+        connection.sendall(request)
+        answer = b""
+        while chunk := connection.recv(65_536):
+            answer += chunk
+            head, separator, body = answer.partition(b"\r\n\r\n")
+            if separator and len(body) >= int(head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0] or 0):
+                break
+        return answer
+
+
+@pytest.mark.parametrize(
+    "request_bytes",
+    [
+        b"GET /v2/objects\xff HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET  / HTTP/9.9\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        b"POST /v2/objects HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n",
+        b"POST /v2/objects HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
+        b"POST /v2/objects HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzzz\r\n",
+    ],
+)
+def test_what_is_no_http_is_answered_with_400_in_the_same_shape(shared_client: Client, request_bytes: bytes) -> None:
+    answer = raw_request(shared_client, request_bytes)
+
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert answer.endswith(b'{"code":"invalid_request","message":"Request is not valid HTTP"}\n')
+    assert b"\r\nwarrant-request-id: " in answer
+
+
+@pytest.mark.parametrize("query", [b"q=\xff\xfe", b"q=%ff", b"&&&", b"q", b"limit=1&" + b"a=1&" * 90])
+def test_any_bytes_may_stand_in_a_query_string(shared_client: Client, query: bytes) -> None:
+    key = shared_client.headers["authorization"].encode()
+
+    answer = raw_request(
+        shared_client, b"GET /v2/objects?" + query + b" HTTP/1.1\r\nHost: x\r\nAuthorization: " + key + b"\r\n\r\n"
+    )
+
+    assert answer.startswith(b"HTTP/1.1 200 ")
+
+
+def test_too_many_query_parameters_are_refused(shared_client: Client) -> None:
+    refused = shared_client.get("/v2/objects?" + "a=1&" * 101)
+
+    assert refused.status_code == 400
+    assert refused.json()["code"] == "invalid_request"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/v2/objects", 200),
+        ("POST", "/v2/objects", 400),
+        ("GET", "/v2/objects/a/b", 404),
+        ("GET", "/nope", 404),
+        ("GET", "/healthz", 200),
+    ],
+)
+def test_every_json_answer_ends_with_a_newline_and_has_a_request_id(
+    shared_client: Client, method: str, path: str, status: int
+) -> None:
+    first, second = shared_client.request(method, path), shared_client.request(method, path)
+
+    assert first.status_code == status
+    assert first.content.endswith(b"}\n")
+    assert first.headers["content-type"] == "application/json"
+    assert first.headers["warrant-request-id"] != second.headers["warrant-request-id"]
+
+
+def test_a_store_that_is_gone_is_503_and_tells_when_to_come_back(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/magistrate.db"
+    with running_service(settings_for(url, store_timeout_ms=200)) as service, Client(service) as client:
+        import apsw
+
+        holder = apsw.Connection(f"{tmp_path}/magistrate.db")
+        holder.execute("BEGIN IMMEDIATE")
+        refused = client.post(CREATE, json={"objectType": "d", "objectId": "x"})
+        holder.execute("ROLLBACK")
+        again = client.post(CREATE, json={"objectType": "d", "objectId": "x"})
+
+    assert refused.status_code == 503
+    assert refused.headers["retry-after"] == "1"
+    assert refused.json()["code"] == "unavailable"
+    assert again.status_code == 200

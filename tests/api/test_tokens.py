@@ -1,0 +1,124 @@
+"""Consistency tokens over HTTP (contract section 7; section 0, decisions 1 and 13)."""
+
+from pathlib import Path
+
+import pytest
+
+from magistrate.operations.consistency import write_token
+from magistrate.store.contract import Identity, Revision
+from tests.running import Client, running_service, settings_for
+
+READS = ["/v2/objects", "/v2/object-types", "/v2/objects/d/x", "/v2/object-types/user"]
+HEADERS = ["Service-Token", "Warrant-Token"]
+OTHER_STORE = Identity("00" * 8, "00" * 16)
+
+
+def write(client: Client) -> str:
+    """A token of a write."""
+    token: str = client.post("/v2/objects", json={"objectType": "d", "objectId": "x"}).headers["service-token"]
+    return token
+
+
+def test_every_write_answers_a_new_token_in_both_headers(client: Client) -> None:
+    writes = [
+        client.post("/v2/objects", json={"objectType": "d", "objectId": "x"}),
+        client.post("/v2/objects", json=[{"objectType": "d", "objectId": "y"}, {"objectType": "d", "objectId": "z"}]),
+        client.put("/v2/objects/d/x", json={"meta": {"a": 1}}),
+        client.delete("/v2/objects/d/x"),
+        client.delete_json("/v2/objects", [{"objectType": "d", "objectId": "y"}]),
+        client.post("/v2/object-types", json={"type": "t", "relations": {}}),
+        client.put("/v2/object-types", json=[{"type": "t", "relations": {"a": {}}}]),
+        client.put("/v2/object-types/t", json={"relations": {}}),
+        client.delete("/v2/object-types/t"),
+    ]
+
+    assert [answer.status_code for answer in writes] == [200] * len(writes)
+    tokens = [answer.headers["service-token"] for answer in writes]
+    assert tokens == [answer.headers["warrant-token"] for answer in writes]
+    assert len(set(tokens)) == len(writes)
+
+
+@pytest.mark.parametrize("path", READS)
+def test_a_read_answers_the_token_of_its_revision(client: Client, path: str) -> None:
+    token = write(client)
+
+    first = client.get(path)
+    assert first.headers["service-token"] == first.headers["warrant-token"] == token
+
+    write_again = client.put("/v2/objects/d/x", json={"meta": {"a": 1}}).headers["service-token"]
+    assert client.get(path).headers["service-token"] == write_again != token
+
+
+@pytest.mark.parametrize("path", READS)
+@pytest.mark.parametrize("header", HEADERS)
+def test_a_read_accepts_its_own_tokens_and_latest_in_either_header(client: Client, path: str, header: str) -> None:
+    old, new = write(client), write(client)
+
+    for token in (old, new, "latest"):
+        assert client.get(path, headers={header: token}).status_code == 200
+        both = {"Service-Token": token, "Warrant-Token": token}
+        assert client.get(path, headers=both).status_code == 200
+
+
+@pytest.mark.parametrize("path", READS)
+@pytest.mark.parametrize("header", HEADERS)
+def test_a_token_of_another_store_is_refused(client: Client, path: str, header: str) -> None:
+    write(client)
+
+    refused = client.get(path, headers={header: write_token(OTHER_STORE, Revision(1))})
+
+    assert refused.status_code == 400
+    assert refused.json() == {
+        "code": "invalid_parameter",
+        "message": "the token is of another store",
+        "parameter": header,
+    }
+
+
+@pytest.mark.parametrize("path", READS)
+def test_a_token_from_the_future_is_refused(tmp_path: Path, path: str) -> None:
+    with running_service(settings_for(f"sqlite:///{tmp_path}/m.db")) as url, Client(url) as client:
+        import apsw
+
+        [(store_id,)] = apsw.Connection(f"{tmp_path}/m.db").execute("SELECT store_id FROM head").fetchall()
+        write(client)
+        token = write_token(Identity(str(store_id), "00" * 16), Revision(3))
+
+        refused = client.get(path, headers={"Warrant-Token": token})
+        write(client)
+        accepted = client.get(path, headers={"Warrant-Token": token})
+
+    assert (refused.status_code, refused.json()["parameter"]) == (400, "Warrant-Token")
+    assert accepted.status_code == 200
+
+
+@pytest.mark.parametrize("text", ["", "Latest", "MTs0MzI7MTcwMDAwMDAwMDAwMA==", "x" * 28, "x" * 5000, "<script>", "ü"])
+def test_other_text_is_ignored_and_counted(client: Client, text: str) -> None:
+    def counted() -> float:
+        line = next(
+            line
+            for line in client.get("/metrics").text.splitlines()
+            if line.startswith("magistrate_unknown_tokens_total")
+        )
+        return float(line.split()[1])
+
+    before = counted()
+    answer = client.get("/v2/objects", headers={b"Warrant-Token": text.encode("latin-1")})
+
+    assert answer.status_code == 200
+    assert counted() == before + 1
+
+
+def test_a_damaged_token_is_other_text(client: Client) -> None:
+    token = write(client)
+
+    for position in range(len(token)):
+        damaged = token[:position] + ("A" if token[position] != "A" else "B") + token[position + 1 :]
+        assert client.get("/v2/objects", headers={"Service-Token": damaged}).status_code == 200
+
+
+def test_two_headers_that_differ_are_refused(client: Client) -> None:
+    refused = client.get("/v2/objects", headers={"Service-Token": write(client), "Warrant-Token": "latest"})
+
+    assert refused.status_code == 400
+    assert refused.json()["code"] == "invalid_request"
