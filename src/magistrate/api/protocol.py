@@ -92,9 +92,11 @@ class BoundedProtocol(HttpToolsProtocol):
             self._refuse(HTTPStatus.REQUEST_TIMEOUT, limit)
 
     def _refuse(self, status: HTTPStatus, message: str) -> None:
-        """Hangs up, after an answer in the shape of every error (contract section 1.0) unless another is under
-        way."""
-        if self.cycle is None or self.cycle.response_complete:
+        """Hangs up, after an answer in the shape of every error (contract section 1.0) unless another has begun."""
+        under_way = self.cycle is not None and not self.cycle.response_complete
+        if under_way:
+            self.cycle.disconnected = True  # whatever the application answers now is not sent
+        if not (under_way and self.cycle.response_started):
             body = rendered({"code": "invalid_request", "message": message})
             head = (
                 f"HTTP/1.1 {status.value} {status.phrase}\r\ncontent-type: application/json\r\n"
