@@ -128,7 +128,7 @@ def server_config(settings: Settings) -> BoundedConfig:
         loop="uvloop",
         ws="none",
         workers=settings.workers,
-        log_level="warning",
+        log_level="error",  # what clients send wrong is no news
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=-(-settings.stop_timeout_ms // 1000),

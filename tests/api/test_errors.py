@@ -1,13 +1,12 @@
 """Errors: their bodies, their order, and what every answer carries (contract section 1.0)."""
 
-import socket
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 
 from magistrate import errors
 from magistrate.api.error_table import ERROR_TABLE, error_body
+from tests.api.sockets import connect, head, read_answer
 from tests.running import Client, running_service, settings_for
 
 CREATE = "/v2/objects"
@@ -166,17 +165,9 @@ def test_a_double_slash_leads_to_the_cleaned_path_of_the_same_host(
 
 
 def raw_request(client: Client, request: bytes) -> bytes:
-    """Everything that comes back until the head and the body it announces are there, or the server hangs up."""
-    url = urlsplit(str(client.base_url))
-    with socket.create_connection((url.hostname, url.port), timeout=10) as connection:
+    with connect(client) as connection:
         connection.sendall(request)
-        answer = b""
-        while chunk := connection.recv(65_536):
-            answer += chunk
-            head, separator, body = answer.partition(b"\r\n\r\n")
-            if separator and len(body) >= int(head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0] or 0):
-                break
-        return answer
+        return read_answer(connection)
 
 
 @pytest.mark.parametrize(
@@ -201,11 +192,7 @@ def test_what_is_no_http_is_answered_with_400_in_the_same_shape(shared_client: C
 
 @pytest.mark.parametrize("query", [b"q=%ff%fe", b"&&&", b"q", b"limit=1&" + b"a=1&" * 90])
 def test_any_bytes_may_stand_in_a_query_string(shared_client: Client, query: bytes) -> None:
-    key = shared_client.headers["authorization"].encode()
-
-    answer = raw_request(
-        shared_client, b"GET /v2/objects?" + query + b" HTTP/1.1\r\nHost: x\r\nAuthorization: " + key + b"\r\n\r\n"
-    )
+    answer = raw_request(shared_client, head(shared_client, "GET", "/v2/objects?" + query.decode("latin-1")))
 
     assert answer.startswith(b"HTTP/1.1 200 ")
 

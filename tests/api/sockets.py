@@ -1,0 +1,42 @@
+"""Clients that misbehave need sockets of their own."""
+
+import socket
+from urllib.parse import urlsplit
+
+from tests.running import Client
+
+
+def connect(client: Client, timeout: float = 20.0) -> socket.socket:
+    """A new connection to the service that the client talks to."""
+    url = urlsplit(str(client.base_url))
+    return socket.create_connection((url.hostname, url.port), timeout=timeout)
+
+
+def head(client: Client, method: str, path: str, *headers: str) -> bytes:
+    """A request line and headers, the key among them, with the blank line that ends them."""
+    lines = [f"{method} {path} HTTP/1.1", "Host: x", f"Authorization: {client.headers['authorization']}", *headers]
+    return "\r\n".join([*lines, "", ""]).encode("latin-1")
+
+
+def read_answer(connection: socket.socket) -> bytes:
+    """What comes back until the head and the body it announces are there, or the server hangs up."""
+    answer = b""
+    while chunk := connection.recv(65_536):
+        answer += chunk
+        lines, end, body = answer.partition(b"\r\n\r\n")
+        length = lines.lower().partition(b"content-length: ")[2].split(b"\r\n")[0]
+        if end and len(body) >= int(length or 0):
+            break
+    return answer
+
+
+def is_hung_up(connection: socket.socket) -> bool:
+    """Whether the server ends the connection, within the timeout of the socket."""
+    try:
+        while connection.recv(65_536):
+            pass
+    except ConnectionError:
+        pass
+    except TimeoutError:
+        return False
+    return True

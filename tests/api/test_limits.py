@@ -1,0 +1,207 @@
+"""Limits, each below, at and above it; and clients that are slow or never stop."""
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.api.sockets import connect, head, is_hung_up, read_answer
+from tests.running import Client, running_service, settings_for
+
+MAX_BODY = 20_000
+MAX_HEAD = 4_096
+MAX_META = 1_000
+MAX_DEPTH = 16
+
+
+@pytest.fixture(scope="module")
+def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    """A client of a service with small limits."""
+    settings = settings_for(
+        f"sqlite:///{tmp_path_factory.mktemp('limits')}/m.db",
+        max_body_bytes=MAX_BODY,
+        max_head_bytes=MAX_HEAD,
+        max_meta_bytes=MAX_META,
+        max_json_depth=MAX_DEPTH,
+        head_timeout_ms=700,
+        body_timeout_ms=700,
+    )
+    with running_service(settings) as url, Client(url) as client:
+        yield client
+
+
+def body_of(size: int) -> bytes:
+    """A good body of exactly so many bytes."""
+    start, end = b'{"objectType":"d","objectId":"x","other":"', b'"}'
+    return start + b"x" * (size - len(start) - len(end)) + end
+
+
+@pytest.mark.parametrize(("size", "status"), [(MAX_BODY - 1, 200), (MAX_BODY, 200), (MAX_BODY + 1, 413)])
+@pytest.mark.parametrize("chunked", [False, True])
+def test_the_body_has_a_limit_in_bytes(limited: Client, size: int, status: int, chunked: bool) -> None:
+    content = iter([body_of(size)]) if chunked else body_of(size)
+
+    answer = limited.post("/v2/objects", content=content)
+
+    assert answer.status_code == status
+    if status == 413:
+        message = f"Request body must not be larger than {MAX_BODY} bytes"
+        assert answer.json() == {"code": "invalid_request", "message": message}
+
+
+def test_a_body_that_is_announced_too_large_is_refused_before_any_of_it_is_read(limited: Client) -> None:
+    with connect(limited) as connection:
+        connection.sendall(head(limited, "POST", "/v2/objects", "Content-Length: 1073741824", "Expect: 100-continue"))
+        answer = read_answer(connection)
+
+        assert answer.startswith(b"HTTP/1.1 413 ")
+        assert b"\r\nconnection: close\r\n" in answer
+        assert is_hung_up(connection)
+
+
+def test_a_client_that_expects_100_continue_is_told_to_go_on(limited: Client) -> None:
+    with connect(limited) as connection:
+        connection.sendall(head(limited, "POST", "/v2/objects", "Content-Length: 100", "Expect: 100-continue"))
+        assert connection.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        connection.sendall(body_of(100))
+
+        assert read_answer(connection).startswith(b"HTTP/1.1 200 ")
+
+
+def test_a_chunked_body_without_end_stops_being_read_at_the_limit(limited: Client) -> None:
+    sent = 0
+    with connect(limited) as connection:
+        connection.sendall(head(limited, "POST", "/v2/objects", "Transfer-Encoding: chunked"))
+        try:
+            while sent < 1_000_000_000:
+                connection.sendall(b"10000\r\n" + b"x" * 65_536 + b"\r\n")
+                sent += 65_536
+        except ConnectionError:
+            pass
+
+    # What the socket buffers of both sides hold is sent without being read.
+    assert sent < 50_000_000
+
+
+@pytest.mark.parametrize(("size", "status"), [(MAX_META - 1, 200), (MAX_META, 200), (MAX_META + 1, 400)])
+def test_meta_has_a_limit_in_bytes_of_compact_json(limited: Client, size: int, status: int) -> None:
+    meta = {"k": "é" + "x" * (size - len('{"k":"é"}'.encode()))}
+
+    created = limited.post("/v2/objects", json={"objectType": "d", "objectId": "m", "meta": meta})
+    updated = limited.put("/v2/objects/d/m", json={"meta": meta})
+
+    assert created.status_code == updated.status_code == status
+    if status == 400:
+        expected = {
+            "code": "invalid_parameter",
+            "message": f"must be at most {MAX_META} bytes of JSON",
+            "parameter": "meta",
+        }
+        assert created.json() == updated.json() == expected
+
+
+def nested(depth: int, opening: str, closing: str) -> bytes:
+    """A body in which so many arrays and objects lie within each other."""
+    inner = opening * (depth - 2) + "0" + closing * (depth - 2)
+    return f'{{"objectType":"d","meta":{{"[":{inner}}},"x":"[[[{{{{{{\\"["}}'.encode()
+
+
+@pytest.mark.parametrize(
+    ("depth", "status"), [(MAX_DEPTH - 1, 200), (MAX_DEPTH, 200), (MAX_DEPTH + 1, 400), (10_000, 400)]
+)
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}")])
+def test_nesting_has_a_limit(limited: Client, depth: int, status: int, opening: str, closing: str) -> None:
+    answer = limited.post("/v2/objects", content=nested(depth, opening, closing))
+
+    if len(nested(depth, opening, closing)) > MAX_BODY:
+        assert answer.status_code == 413
+    else:
+        assert answer.status_code == status, answer.text
+    if answer.status_code == 400:
+        message = f"Request contains JSON nested deeper than {MAX_DEPTH} levels"
+        assert answer.json() == {"code": "invalid_request", "message": message}
+
+
+def test_many_brackets_side_by_side_are_not_deep(limited: Client) -> None:
+    content = b'{"objectType":"d","meta":{"a":[' + b"[],{}," * 50 + b"[]]}}"
+
+    assert limited.post("/v2/objects", content=content).status_code == 200
+
+
+@pytest.mark.parametrize(("size", "status"), [(MAX_HEAD // 2, b"404"), (MAX_HEAD * 2, b"431"), (5_000_000, b"431")])
+def test_the_head_has_a_limit_in_bytes(limited: Client, size: int, status: bytes) -> None:
+    with connect(limited) as connection:
+        connection.sendall(b"GET /nope HTTP/1.1\r\nHost: x\r\nX-Filler: ")
+        try:
+            for _ in range(size // 1_000):
+                connection.sendall(b"x" * 1_000)
+                time.sleep(0)
+            connection.sendall(b"\r\n\r\n")
+        except ConnectionError:
+            assert status == b"431"
+            return
+
+        assert read_answer(connection).split(b" ")[1] == status
+
+
+def test_a_trailer_or_chunk_extension_without_end_is_cut_off(limited: Client) -> None:
+    for start in (b"0\r\nX-Trailer: ", b"5;extension="):
+        with connect(limited) as connection:
+            connection.sendall(head(limited, "POST", "/v2/objects", "Transfer-Encoding: chunked") + start)
+            try:
+                for _ in range(10_000):
+                    connection.sendall(b"x" * 10_000)
+            except ConnectionError:
+                continue
+            assert is_hung_up(connection)
+
+
+@pytest.mark.parametrize("beginning", [b"", b"GET /v2/obj", b"GET /v2/objects HTTP/1.1\r\nHost: x\r\n"])
+def test_a_client_that_does_not_finish_its_head_is_told_and_left(limited: Client, beginning: bytes) -> None:
+    with connect(limited) as connection:
+        connection.sendall(beginning)
+
+        assert read_answer(connection).startswith(b"HTTP/1.1 408 ")
+        assert is_hung_up(connection)
+
+
+def test_a_client_that_does_not_finish_its_body_is_told_and_left(limited: Client) -> None:
+    with connect(limited) as connection:
+        connection.sendall(head(limited, "POST", "/v2/objects", "Content-Length: 100") + b'{"objectType":"d",')
+
+        assert read_answer(connection).startswith(b"HTTP/1.1 408 ")
+        assert is_hung_up(connection)
+
+
+def test_200_clients_that_dribble_do_not_stop_the_others(tmp_path: Path) -> None:
+    settings = settings_for(f"sqlite:///{tmp_path}/m.db", head_timeout_ms=60_000, body_timeout_ms=60_000)
+    stop = threading.Event()
+    with running_service(settings) as url, Client(url) as client:
+        dribbling = [connect(client) for _ in range(200)]
+        whole = head(client, "POST", "/v2/objects", "Content-Length: 600") + body_of(600)
+        positions = [10 if number % 2 else len(whole) - 590 for number in range(200)]  # in the head, in the body
+        for connection, position in zip(dribbling, positions, strict=True):
+            connection.sendall(whole[:position])
+
+        def dribble() -> None:
+            for step in range(80):
+                if stop.wait(0.01):
+                    return
+                for connection, position in zip(dribbling, positions, strict=True):
+                    connection.sendall(whole[position + step : position + step + 1])
+
+        thread = threading.Thread(target=dribble)
+        thread.start()
+        answers = [client.post("/v2/objects", json={"objectType": "d", "objectId": f"n{n}"}) for n in range(50)]
+        answers += [client.get(f"/v2/objects/d/n{n}") for n in range(50)]
+        stop.set()
+        thread.join()
+        for connection in dribbling:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+            connection.close()
+
+    assert {answer.status_code for answer in answers} == {200}
+    assert len([row for row in answers if row.json()["objectType"] == "d"]) == 100

@@ -1,0 +1,61 @@
+"""The OpenAPI document: complete, true to the routes, and true to what the service answers."""
+
+import re
+from typing import Any
+
+import schemathesis
+from hypothesis import HealthCheck, Phase, settings
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from magistrate.api import openapi
+from magistrate.api.routes import ROUTES
+from tests.running import Client
+
+DOCUMENT = openapi.document()
+CHECKS = [
+    schemathesis.checks.not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+]
+
+schema = schemathesis.openapi.from_dict(DOCUMENT)
+
+
+def test_the_document_is_served_and_tells_every_route(shared_client: Client) -> None:
+    served = shared_client.get("/openapi.json").json()
+
+    operations = {(method.upper(), path) for path, methods in served["paths"].items() for method in methods}
+    assert served == DOCUMENT
+    assert served["openapi"].startswith("3.1")
+    assert operations == {(route.method, route.path) for route in ROUTES}
+
+
+def test_every_reference_leads_somewhere_and_operation_ids_are_unique() -> None:
+    names = re.findall(r"'#/components/schemas/([^']+)'", str(DOCUMENT))
+    ids = [operation["operationId"] for methods in DOCUMENT["paths"].values() for operation in methods.values()]
+
+    assert set(names) <= set(DOCUMENT["components"]["schemas"])
+    assert len(ids) == len(set(ids)) == len(ROUTES)
+
+
+@schema.parametrize()
+@settings(
+    max_examples=40,
+    deadline=None,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=list(HealthCheck),
+    derandomize=True,
+)
+def test_no_request_gets_a_server_error_or_an_undocumented_answer(case: Any, shared_client: Client) -> None:
+    case.call_and_validate(
+        base_url=str(shared_client.base_url),
+        headers={"Authorization": shared_client.headers["authorization"]},
+        checks=CHECKS,
+    )

@@ -1,0 +1,76 @@
+"""What needs no key: health, readiness, and the description of the API."""
+
+from pathlib import Path
+
+import apsw
+
+from magistrate.api.public import PAGES
+from magistrate.api.routes import ROUTES
+from tests.databases import PostgresServer
+from tests.running import KEY, Client, running_service, settings_for
+
+
+def keyless(client: Client) -> Client:
+    return Client(str(client.base_url), "no-key")
+
+
+def test_these_and_only_these_pages_need_no_key(shared_client: Client) -> None:
+    with keyless(shared_client) as client:
+        for path in ("/healthz", "/readyz", "/openapi.json", "/docs"):
+            assert client.get(path).status_code == 200
+        for route in ROUTES:
+            path = route.path.replace("{", "").replace("}", "")
+            assert client.request(route.method, path, content=b"{}").status_code == 401
+        assert client.get("/metrics").status_code == 401
+    assert {page.path for page in PAGES} == {"/healthz", "/readyz", "/openapi.json", "/docs", "/metrics"}
+
+
+def test_health_and_readiness(shared_client: Client) -> None:
+    assert shared_client.get("/healthz").json() == {"status": "healthy"}
+    assert shared_client.get("/readyz").json() == {"status": "ready"}
+
+
+def test_a_service_whose_store_is_not_migrated_is_not_ready_but_healthy(tmp_path: Path) -> None:
+    with running_service(settings_for(f"sqlite:///{tmp_path}/m.db")) as url, Client(url) as client:
+        apsw.Connection(f"{tmp_path}/m.db").execute("DELETE FROM migration")
+
+        not_ready = client.get("/readyz")
+
+        assert not_ready.status_code == 503
+        assert not_ready.json()["code"] == "unavailable"
+        assert "schema 0" in not_ready.json()["message"]
+        assert client.get("/healthz").status_code == 200
+
+
+def test_a_service_survives_the_loss_of_its_connections(postgres: PostgresServer) -> None:
+    database_url = postgres.new_url()
+    with running_service(settings_for(database_url)) as url, Client(url) as client:
+        for _ in range(3):
+            assert client.post("/v2/objects", json={"objectType": "d"}).status_code == 200
+            postgres.terminate_connections(database_url)
+            assert client.get("/v2/objects").status_code == 200
+        assert client.get("/readyz").status_code == 200
+        assert len(client.get("/v2/objects").json()["results"]) == 3
+
+
+def test_the_page_of_the_api_needs_nothing_from_elsewhere(shared_client: Client) -> None:
+    page = shared_client.get("/docs")
+
+    assert page.headers["content-type"].startswith("text/html")
+    assert "<script" not in page.text
+    assert "http://" not in page.text
+    assert "https://" not in page.text
+    assert "<link" not in page.text
+    for route in ROUTES:
+        assert route.path in page.text
+        assert route.summary in page.text
+
+
+def test_metrics_count_requests_by_route_and_status(shared_client: Client) -> None:
+    shared_client.get("/v2/objects/d/missing")
+
+    metrics = shared_client.get("/metrics", headers={"Authorization": f"ApiKey {KEY}"})
+
+    label = 'magistrate_requests_total{method="GET",route="/v2/objects/{objectType}/{objectId}",status="404"}'
+    assert metrics.headers["content-type"].startswith("text/plain")
+    assert label in metrics.text
