@@ -125,6 +125,7 @@ def server_config(settings: Settings) -> BoundedConfig:
         factory=True,
         max_head_bytes=settings.max_head_bytes,
         head_timeout_ms=settings.head_timeout_ms,
+        body_timeout_ms=settings.body_timeout_ms,
         loop="uvloop",
         ws="none",
         workers=settings.workers,

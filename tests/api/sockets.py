@@ -6,10 +6,15 @@ from urllib.parse import urlsplit
 from tests.running import Client
 
 
-def connect(client: Client, timeout: float = 20.0) -> socket.socket:
-    """A new connection to the service that the client talks to."""
+def connect(client: Client, timeout: float = 20.0, receive_buffer: int | None = None) -> socket.socket:
+    """A new connection to the service that the client talks to; `receive_buffer` in bytes."""
     url = urlsplit(str(client.base_url))
-    return socket.create_connection((url.hostname, url.port), timeout=timeout)
+    connection = socket.socket()
+    connection.settimeout(timeout)
+    if receive_buffer is not None:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+    connection.connect((url.hostname, url.port))
+    return connection
 
 
 def head(client: Client, method: str, path: str, *headers: str) -> bytes:

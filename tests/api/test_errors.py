@@ -68,7 +68,7 @@ def test_a_body_that_is_no_json_value_is_refused(shared_client: Client, body: by
         (CREATE, b"[5]", "[0]", "must be an object"),
         (CREATE, b'[{"objectType":"d"},null]', "[1]", "must be an object"),
         (CREATE, b'[{"objectType":"d"},{"meta":5}]', "[1].meta", "must be an object"),
-        (CREATE, b'{"objectType":"d","meta":{"a":1e999}}', "meta", "must be a number in the range of a double"),
+        (CREATE, b'{"objectType":"d","meta":{"a":1e999}}', "meta", "has a number that is out of range"),
         ("/v2/object-types", b"[]", "", "must be an object"),
         ("/v2/object-types", b'{"relations":[]}', "relations", "must be an object"),
         ("/v2/object-types", b'{"relations":{"a":5}}', "relations", "must be an object"),
@@ -176,6 +176,8 @@ def raw_request(client: Client, request: bytes) -> bytes:
         b"GET /v2/objects\xff HTTP/1.1\r\nHost: x\r\n\r\n",
         b"GET /v2/objects?q=\xff HTTP/1.1\r\nHost: x\r\n\r\n",
         b"GET  / HTTP/9.9\r\n\r\n",
+        b"GET /v2/objects\r\n\r\n",
+        b"POST /v2/objects HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n",
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
         b"POST /v2/objects HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n",
         b"POST /v2/objects HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
@@ -190,18 +192,11 @@ def test_what_is_no_http_is_answered_with_400_in_the_same_shape(shared_client: C
     assert b"\r\nwarrant-request-id: " in answer
 
 
-@pytest.mark.parametrize("query", [b"q=%ff%fe", b"&&&", b"q", b"limit=1&" + b"a=1&" * 90])
+@pytest.mark.parametrize("query", [b"q=%ff%fe", b"&&&", b"q", b"limit=1&" + b"a=1&" * 5000])
 def test_any_bytes_may_stand_in_a_query_string(shared_client: Client, query: bytes) -> None:
     answer = raw_request(shared_client, head(shared_client, "GET", "/v2/objects?" + query.decode("latin-1")))
 
     assert answer.startswith(b"HTTP/1.1 200 ")
-
-
-def test_too_many_query_parameters_are_refused(shared_client: Client) -> None:
-    refused = shared_client.get("/v2/objects?" + "a=1&" * 101)
-
-    assert refused.status_code == 400
-    assert refused.json()["code"] == "invalid_request"
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,18 @@
 """Limits, each below, at and above it; and clients that are slow or never stop."""
 
+import contextlib
 import socket
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
+from magistrate.api.parse import decode_body
+from magistrate.errors import InvalidRequest
 from tests.api.sockets import connect, head, is_hung_up, read_answer
 from tests.running import Client, running_service, settings_for
 
@@ -125,6 +130,18 @@ def test_nesting_has_a_limit(limited: Client, depth: int, status: int, opening: 
         assert answer.json() == {"code": "invalid_request", "message": message}
 
 
+def test_a_large_body_is_not_slow_to_refuse() -> None:
+    """With a check whose cost is not linear in the size of the body, this test does not end."""
+    many_names = "{" + ",".join(f'"{n}":1' for n in range(200_000)) + ',"199999":2}'
+    deep_groups = "[" + ",".join(["[" * 90 + "]" * 90] * 40_000) + "]"
+    decoder = msgspec.json.Decoder(dict[str, Any])
+
+    for inner, reason in ((many_names, "more than once"), (deep_groups, "arrays and objects")):
+        body = f'{{"x":{inner}}}'.encode()
+        with pytest.raises(InvalidRequest, match=reason):
+            decode_body(body, decoder, 128)
+
+
 def test_many_brackets_side_by_side_are_not_deep(limited: Client) -> None:
     content = b'{"objectType":"d","meta":{"a":[' + b"[],{}," * 50 + b"[]]}}"
 
@@ -174,6 +191,85 @@ def test_a_client_that_does_not_finish_its_body_is_told_and_left(limited: Client
 
         assert read_answer(connection).startswith(b"HTTP/1.1 408 ")
         assert is_hung_up(connection)
+
+
+@pytest.mark.parametrize("start", ["GET /healthz", "GET /nope", "POST /v2/objects"])
+def test_a_client_whose_body_nobody_reads_cannot_hold_its_connection(limited: Client, start: str) -> None:
+    lines = f"{start} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n"
+    with connect(limited, timeout=5) as silent, connect(limited, timeout=5) as endless:
+        for connection in (silent, endless):
+            connection.sendall(lines.encode() + b"x")
+            assert read_answer(connection).startswith(b"HTTP/1.1 ")
+        with contextlib.suppress(ConnectionError):
+            for _ in range(500):
+                endless.sendall(b"x" * 1_000)
+
+        assert is_hung_up(endless)
+        assert is_hung_up(silent)
+
+
+def test_a_body_nobody_reads_does_not_disturb_the_next_request(limited: Client) -> None:
+    with connect(limited) as connection:
+        connection.sendall(head(limited, "GET", "/v2/objects", "Content-Length: 2"))
+        assert read_answer(connection).startswith(b"HTTP/1.1 200 ")
+        connection.sendall(b"{}" + head(limited, "GET", "/v2/object-types"))
+
+        assert b'"type":"feature"' in read_answer(connection)
+
+
+@pytest.mark.parametrize("protocol", ["h2c", "websocket"])
+@pytest.mark.parametrize("pieces", [1, 2, 7])
+def test_an_offer_of_another_protocol_is_ignored(limited: Client, protocol: str, pieces: int) -> None:
+    body = body_of(120)
+    offer = ["Connection: Upgrade, HTTP2-Settings", f"Upgrade: {protocol}", "HTTP2-Settings: AAMAAABk"]
+    request = head(limited, "POST", "/v2/objects", *offer, f"Content-Length: {len(body)}") + body
+    size = -(-len(request) // pieces)
+
+    with connect(limited) as connection:
+        for start in range(0, len(request), size):
+            connection.sendall(request[start : start + size])
+            time.sleep(0.05 if pieces > 1 else 0)
+        answer = read_answer(connection)
+        connection.sendall(head(limited, "GET", "/v2/objects/d/x"))
+
+        assert answer.startswith(b"HTTP/1.1 200 ")
+        assert answer.count(b"HTTP/1.1") == 1
+        assert read_answer(connection).startswith(b"HTTP/1.1 200 ")
+
+
+def test_a_client_may_close_its_side_and_still_read_the_answer(limited: Client) -> None:
+    body = body_of(100)
+    with connect(limited) as connection:
+        connection.sendall(head(limited, "POST", "/v2/objects", f"Content-Length: {len(body)}") + body)
+        connection.shutdown(socket.SHUT_WR)
+
+        assert read_answer(connection).startswith(b"HTTP/1.1 200 ")
+        assert is_hung_up(connection)
+
+
+def test_the_begin_of_a_next_request_does_not_cost_the_answer_of_this_one(limited: Client) -> None:
+    with connect(limited) as connection:
+        connection.sendall(head(limited, "POST", "/v2/objects", "Content-Length: 100") + body_of(100) + b"\r\nGET /v2")
+
+        assert read_answer(connection).startswith(b"HTTP/1.1 200 ")
+
+
+def test_a_client_that_does_not_read_is_left(tmp_path: Path) -> None:
+    settings = settings_for(f"sqlite:///{tmp_path}/m.db", body_timeout_ms=500)
+    big = {"objectType": "big", "meta": {"x": "y" * 50_000}}
+    with running_service(settings) as url, Client(url) as client:
+        for _ in range(4):
+            client.post("/v2/objects", json=[big] * 100)
+        with connect(client, receive_buffer=4_096) as connection:
+            connection.sendall(head(client, "GET", "/v2/objects?limit=1000"))
+            time.sleep(1.5)
+
+            received = 0
+            with contextlib.suppress(ConnectionError):
+                while chunk := connection.recv(1_000_000):
+                    received += len(chunk)
+
+    assert received < 400 * 50_000  # the rest of the page was in memory, and is free now
 
 
 def test_200_clients_that_dribble_do_not_stop_the_others(tmp_path: Path) -> None:

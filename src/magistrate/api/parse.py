@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import accumulate
 from typing import TypeVar
 from urllib.parse import parse_qsl
 
@@ -20,7 +21,8 @@ B = TypeVar("B")
 
 MAX_BATCH = 100
 """Elements of an array body (contract section 0, decision 7)."""
-MAX_QUERY_PARAMETERS = 100
+MAX_CONTAINERS = 100_000
+"""Arrays and objects in one body, at any depth."""
 
 INVALID_BODY = "Invalid request body"
 
@@ -40,7 +42,7 @@ _PATH = re.compile(r" - at `(?P<path>[^`]*)`")
 _INDEX = re.compile(r"\[(?:\d+|\.\.\.)\]")
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
-_ALL_CURLY = bytes.maketrans(b"[]", b"{}")
+_STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 
 
 def decode_body(body: bytes, decoder: msgspec.json.Decoder[T], max_depth: int) -> T:
@@ -62,23 +64,15 @@ def decode_body(body: bytes, decoder: msgspec.json.Decoder[T], max_depth: int) -
         raise _syntax_fault(str(error)) from None
     except RecursionError:
         raise _too_deep(max_depth) from None
-    if not _nests_within(body, max_depth):
-        raise _too_deep(max_depth)
+    _check_nesting(body, max_depth)
     # Numbers are of no interest here, and Python refuses to make integers of more than 4300 digits.
     json.loads(text, object_pairs_hook=_refuse_repeated_members, parse_int=len, parse_float=len)
     return value
 
 
 def read_parameters(query_string: bytes) -> dict[str, str]:
-    """The parameters of a query string. A repeated one: the first counts. Raises InvalidRequest if there are too
-    many."""
-    try:
-        pairs = parse_qsl(
-            query_string.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=MAX_QUERY_PARAMETERS
-        )
-    except ValueError:
-        raise InvalidRequest(f"a request can have at most {MAX_QUERY_PARAMETERS} query parameters") from None
-    return dict(reversed(pairs))
+    """The parameters of a query string. A repeated one: the first counts."""
+    return dict(reversed(parse_qsl(query_string.decode("utf-8", "replace"), keep_blank_values=True)))
 
 
 def read_batch(bodies: list[B], read: Callable[[B], T]) -> list[T]:
@@ -122,9 +116,7 @@ def _type_fault(message: str, body: bytes) -> InvalidRequest:
     fault = _TYPE_FAULT.match(message)
     if fault is None:
         path = _PATH.search(message)
-        return InvalidParameter(
-            _member_path(path["path"] if path else "$"), "must be a number in the range of a double"
-        )
+        return InvalidParameter(_member_path(path["path"] if path else "$"), "has a number that is out of range")
     if fault["path"] is None and body.strip() == b"null":
         return InvalidRequest(INVALID_BODY)
     wanted = fault["wanted"].removesuffix(" | null")
@@ -140,27 +132,22 @@ def _member_path(path: str) -> str:
     return f"{index}.{members}" if index and members else index + members
 
 
-def _nests_within(body: bytes, max_depth: int) -> bool:
-    """Whether no more than `max_depth` arrays and objects lie within each other in this valid JSON.
-
-    All in C: without its strings and everything but brackets, each pass takes the innermost pairs away, one level.
-    """
+def _check_nesting(body: bytes, max_depth: int) -> None:
+    """Raises InvalidRequest if this valid JSON has too many arrays and objects, or too many of them in each other."""
     if body.count(b"{") + body.count(b"[") <= max_depth:
-        return True
-    brackets = _STRING.sub(b"", body).translate(_ALL_CURLY, _NOT_BRACKETS)
-    for _ in range(max_depth):
-        if not brackets:
-            return True
-        brackets = brackets.replace(b"{}", b"")
-    return not brackets
+        return
+    brackets = _STRING.sub(b"", body).translate(None, _NOT_BRACKETS)
+    if len(brackets) > 2 * MAX_CONTAINERS:
+        raise InvalidRequest(f"Request contains more than {MAX_CONTAINERS} arrays and objects")
+    if max(accumulate(map(_STEPS.__getitem__, brackets))) > max_depth:
+        raise _too_deep(max_depth)
 
 
-def _refuse_repeated_members(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Two readers of one text must not see two different requests: which of two equal members counts is anyone's
-    guess."""
-    members = dict(pairs)
-    if len(members) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InvalidRequest(f"Request contains the member {json.dumps(twice)} more than once in one object")
-    return members
+def _refuse_repeated_members(pairs: list[tuple[str, object]]) -> None:
+    """Two readers of one text must not see two different requests: which of two equal members counts is anyone's guess."""
+    seen: set[str] = set()
+    if len(dict(pairs)) != len(pairs):
+        for name, _ in pairs:
+            if name in seen:
+                raise InvalidRequest(f"Request contains the member {json.dumps(name)} more than once in one object")
+            seen.add(name)

@@ -1,27 +1,35 @@
-"""What uvicorn leaves unbounded: how large the head of a request may be, and how long a client may take to send it.
+"""What uvicorn leaves unbounded: how large the head of a request may be, and how long a client may take to send or to
+read.
 
 Without this, one client can fill memory with a header (or a trailer) that never ends, and any number can hold
-connections open in silence. Bodies have limits of their own in app.py."""
+connections open in silence. Bodies that are read have limits of their own in app.py."""
 
+import re
 from asyncio import BaseTransport, Transport
 from asyncio.events import TimerHandle
 from http import HTTPStatus
 from typing import Any, cast
 
+import httptools
 import uvicorn
 from uuid_utils import uuid7
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from magistrate.api.render import rendered
 
+_UPGRADE_HEADER = re.compile(rb"\r\nupgrade:[^\r\n]*", re.IGNORECASE)
+
 
 class BoundedConfig(uvicorn.Config):
     """Makes every connection a BoundedProtocol with these limits. Picklable, as worker processes need it."""
 
-    def __init__(self, app: Any, max_head_bytes: int, head_timeout_ms: int, **others: Any) -> None:
+    def __init__(
+        self, app: Any, max_head_bytes: int, head_timeout_ms: int, body_timeout_ms: int, **others: Any
+    ) -> None:
         super().__init__(app, http=BoundedProtocol, **others)
         self.max_head_bytes = max_head_bytes
         self.head_timeout_ms = head_timeout_ms
+        self.body_timeout_ms = body_timeout_ms
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -29,74 +37,137 @@ class BoundedProtocol(HttpToolsProtocol):
 
     config: BoundedConfig
     _in_head = True
+    """Whether the next bytes belong to a request line or headers."""
+    _head = b""
+    """What has come of the head so far, in segments before this one."""
     _idle_bytes = 0
-    """Bytes received since the last that made a head complete or belonged to a body."""
-    _head_timer: TimerHandle | None = None
+    """Bytes received since the last that made a head complete or that someone will read."""
+    _deadline: TimerHandle | None = None
 
     def connection_made(self, transport: BaseTransport) -> None:
         super().connection_made(cast(Transport, transport))
-        self._start_head_timer()
+        self._start_deadline()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_head_timer()
+        self._stop_deadline()
         super().connection_lost(exc)
 
+    def eof_received(self) -> bool:  # type: ignore[override]  # asyncio lets it answer whether to stay open
+        """A client may close its side when it has sent its request, and still read the answer."""
+        if not self._is_answering():
+            return False
+        self.cycle.keep_alive = False
+        return True
+
     def data_received(self, data: bytes) -> None:
+        self._unset_keepalive_if_required()
         self._idle_bytes += len(data)
-        super().data_received(data)
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            self._read_on_without_upgrade(self._head + data, len(self._head) + upgrade.args[0])
+            return
+        except httptools.HttpParserError:
+            self.send_400_response("")
+            return
         if self.transport.is_closing():
             return
+        if self._in_head and self._idle_bytes:
+            self._head += data
         if self._idle_bytes > self.config.max_head_bytes:
             limit = f"Request line and headers must not be larger than {self.config.max_head_bytes} bytes"
             self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, limit)
-        elif self._in_head and self._idle_bytes and self._head_timer is None:
-            self._start_head_timer()
-
-    def on_message_begin(self) -> None:
-        super().on_message_begin()
-        self._in_head = True
+        elif self._in_head and self._idle_bytes and self._deadline is None:
+            self._start_deadline()
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if self._in_head:  # trailers are of no use here
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
+        if self.parser.should_upgrade():
+            return  # data_received goes on when the parser has stopped
         self._in_head = False
+        self._head = b""
         self._idle_bytes = 0
-        self._stop_head_timer()
-        super().on_headers_complete()
+        self._stop_deadline()
+        if self.parser.get_http_version() not in ("1.0", "1.1"):
+            self.send_400_response("")
+        else:
+            super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        self._idle_bytes = 0
+        if self._is_answering():
+            self._idle_bytes = 0
         super().on_body(body)
 
     def on_message_complete(self) -> None:
+        if self.parser.should_upgrade():
+            return
         self._in_head = True
+        self._head = b""
         self._idle_bytes = 0
+        self._stop_deadline()
         super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if not self._in_head:
+            self._start_deadline()  # for the rest of a body that nobody reads
+        if unsent := self.transport.get_write_buffer_size():
+            self.loop.call_later(self.config.body_timeout_ms / 1000, self._abort_if_unread, unsent)
 
     def send_400_response(self, msg: str) -> None:
         self._refuse(HTTPStatus.BAD_REQUEST, "Request is not valid HTTP")
 
-    def _start_head_timer(self) -> None:
-        self._head_timer = self.loop.call_later(self.config.head_timeout_ms / 1000, self._head_is_late)
+    def _is_answering(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
 
-    def _stop_head_timer(self) -> None:
-        if self._head_timer is not None:
-            self._head_timer.cancel()
-            self._head_timer = None
+    def _read_on_without_upgrade(self, received: bytes, head_end: int) -> None:
+        """Offers of another protocol are ignored (RFC 9110, section 7.8), but the parser takes what follows for that
+        protocol, and leaves a body to be read as the next request: so the head is read once more, without the
+        offer."""
+        head = received[:head_end]
+        if self._is_answering() or head.count(b"\r\n\r\n") != 1 or not _UPGRADE_HEADER.search(head):
+            self.send_400_response("")
+            return
+        self._head = b""
+        self._idle_bytes = 0
+        self.parser = httptools.HttpRequestParser(self)
+        self.data_received(_UPGRADE_HEADER.sub(b"", head) + received[head_end:])
 
-    def _head_is_late(self) -> None:
-        if not self.transport.is_closing():
+    def _start_deadline(self) -> None:
+        self._stop_deadline()
+        self._deadline = self.loop.call_later(self.config.head_timeout_ms / 1000, self._is_late)
+
+    def _stop_deadline(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _is_late(self) -> None:
+        if self._is_answering():
+            self._start_deadline()  # the next request may wait as long as this one takes
+        elif not self._in_head:
+            self.transport.close()
+        elif not self.transport.is_closing():
             limit = f"Request line and headers were not complete within {self.config.head_timeout_ms} milliseconds"
             self._refuse(HTTPStatus.REQUEST_TIMEOUT, limit)
 
+    def _abort_if_unread(self, unsent: int) -> None:
+        """Frees what a client does not read: while it reads on, however slowly, it is left alone."""
+        remaining = self.transport.get_write_buffer_size()
+        if remaining >= unsent:
+            self.transport.abort()
+        elif remaining:
+            self.loop.call_later(self.config.body_timeout_ms / 1000, self._abort_if_unread, remaining)
+
     def _refuse(self, status: HTTPStatus, message: str) -> None:
         """Hangs up, after an answer in the shape of every error (contract section 1.0) unless another has begun."""
-        under_way = self.cycle is not None and not self.cycle.response_complete
-        if under_way:
+        begun = self._is_answering() and self.cycle.response_started
+        if self._is_answering():
             self.cycle.disconnected = True  # whatever the application answers now is not sent
-        if not (under_way and self.cycle.response_started):
+        if not begun:
             body = rendered({"code": "invalid_request", "message": message})
             head = (
                 f"HTTP/1.1 {status.value} {status.phrase}\r\ncontent-type: application/json\r\n"

@@ -1,0 +1,69 @@
+"""The `magistrate` command as an operator runs it: a process of its own, stopped by signals."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from types import TracebackType
+
+import httpx
+
+from tests.running import KEY, Client
+
+STARTED_WITHIN_SECONDS = 30
+
+
+class ServiceProcess:
+    """`magistrate serve` on a free port, from start to stop. `folder` is its working directory, `settings` its
+    variables."""
+
+    def __init__(self, folder: Path, *flags: str, **settings: str) -> None:
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("MAGISTRATE_")}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "magistrate", "serve", "--port", "0", *flags],
+            cwd=folder,
+            env=inherited | {f"MAGISTRATE_{name.upper()}": value for name, value in settings.items()},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def __enter__(self) -> "ServiceProcess":
+        """Waits until the service is ready; `url` and `printed` are there from then on."""
+        assert self.process.stdout is not None
+        self.printed = self.process.stdout.readline()
+        assert self.printed.startswith("Magistrate listens on "), self.printed + self.errors()
+        self.url = self.printed.split()[3]
+        with httpx.Client(base_url=self.url, trust_env=False, timeout=STARTED_WITHIN_SECONDS) as client:
+            assert (
+                client.get("/readyz").status_code == 200
+            )  # the socket is open already; the answer waits for the service
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.process.poll() is None:
+            self.process.terminate()
+        self.process.communicate(timeout=60)
+
+    def client(self, key: str = KEY) -> Client:
+        return Client(self.url, key)
+
+    def kill(self) -> None:
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def stop(self) -> int:
+        """Sends SIGTERM; answers the exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(timeout=60)
+
+    def errors(self) -> str:
+        """What a process that has ended wrote to stderr."""
+        return self.process.communicate(timeout=60)[1]
+
+    def resident_bytes(self) -> int:
+        fields = Path(f"/proc/{self.process.pid}/statm").read_text().split()
+        return int(fields[1]) * os.sysconf("SC_PAGE_SIZE")

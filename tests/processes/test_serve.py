@@ -1,0 +1,179 @@
+"""`magistrate serve`: starting, the first key, stopping, and refusing settings that cannot stand."""
+
+import re
+import shlex
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import apsw
+import httpx
+import pytest
+
+import magistrate
+from tests.api.sockets import connect, head, read_answer
+from tests.processes.service_process import ServiceProcess
+from tests.running import KEY
+
+
+def test_without_settings_it_makes_a_key_prints_it_once_and_a_command_that_works(tmp_path: Path) -> None:
+    with ServiceProcess(tmp_path) as service:
+        assert service.process.stdout is not None
+        lines = [service.process.stdout.readline() for _ in range(6)]
+        [key] = re.findall(r"API key, shown only this once: (\S+)", "".join(lines))
+        [command] = [line for line in lines if "curl" in line]
+        _, _, url, _, header = shlex.split(command)
+        answer = httpx.get(url, headers=dict([header.split(": ", 1)]), trust_env=False)
+        assert answer.status_code == 200
+        assert answer.json()["results"][0]["type"] == "feature"
+        assert service.stop() == 0
+    with ServiceProcess(tmp_path) as again, again.client(key) as client:
+        assert client.get("/v2/objects").status_code == 200
+        again.stop()
+        assert key not in again.process.communicate()[0]
+
+    assert key.encode() not in (tmp_path / "magistrate.db").read_bytes()
+
+
+def test_the_file_is_made_with_a_write_ahead_log_and_survives_a_restart(tmp_path: Path) -> None:
+    with ServiceProcess(tmp_path, api_key=KEY) as service, service.client() as client:
+        client.post("/v2/objects", json={"objectType": "d", "objectId": "x"})
+    with ServiceProcess(tmp_path, api_key=KEY) as service, service.client() as client:
+        assert client.get("/v2/objects/d/x").status_code == 200
+
+    connection = apsw.Connection(str(tmp_path / "magistrate.db"))
+    assert connection.execute("PRAGMA journal_mode").fetchall() == [("wal",)]
+
+
+def test_the_connections_wait_for_the_disk(tmp_path: Path) -> None:
+    from magistrate.store.sqlite import SqliteDatabase
+
+    database = SqliteDatabase(str(tmp_path / "m.db"), 1_000, lambda sql: None)
+
+    assert database._writer.execute("PRAGMA synchronous").fetchall() == [(2,)]  # FULL
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_sigterm_lets_requests_in_flight_finish_and_exits_0(tmp_path: Path, workers: str) -> None:
+    with ServiceProcess(tmp_path, "--workers", workers, api_key=KEY) as service, service.client() as client:
+        body = b'{"objectType":"d","objectId":"x"}'
+        connection = connect(client)
+        connection.sendall(head(client, "POST", "/v2/objects", f"Content-Length: {len(body)}", "Expect: 100-continue"))
+        assert connection.recv(100).startswith(b"HTTP/1.1 100")
+
+        service.process.send_signal(signal.SIGTERM)
+        time.sleep(0.7)
+        connection.sendall(body)
+
+        assert read_answer(connection).startswith(b"HTTP/1.1 200 ")
+        connection.close()
+        assert service.process.wait(timeout=30) == 0
+        with pytest.raises(httpx.ConnectError):
+            client.get("/healthz")
+
+    [(count,)] = sqlite3.connect(tmp_path / "magistrate.db").execute("SELECT count(*) FROM object").fetchall()
+    assert count == 1
+
+
+def test_sigint_stops_it_as_well(tmp_path: Path) -> None:
+    with ServiceProcess(tmp_path, api_key=KEY) as service:
+        service.process.send_signal(signal.SIGINT)
+
+        assert service.process.wait(timeout=30) == 0
+
+
+@pytest.mark.parametrize(
+    ("flags", "settings", "message"),
+    [
+        (["--database-url", "mysql://x/y"], {}, "unknown scheme"),
+        (["--database-url", "postgresql://host:notaport/db"], {}, "port"),
+        (["--database-url", "sqlite:////no/such/folder/m.db"], {}, "unable to open"),
+        (["--port", "70000"], {}, "--port must be from 0 to 65535"),
+        (["--workers", "many"], {}, "--workers must be a whole number"),
+        ([], {"prot": "8000"}, "MAGISTRATE_PROT is not a setting"),
+        ([], {"workers": "0"}, "MAGISTRATE_WORKERS must be from 1"),
+        ([], {"api_key": ""}, "MAGISTRATE_API_KEY is empty"),
+        (["--no-such-flag"], {}, "No such option"),
+        (["--host", "192.0.2.1"], {}, "cannot listen on 192.0.2.1"),
+    ],
+)
+def test_a_setting_that_cannot_stand_stops_it_with_a_message(
+    tmp_path: Path, flags: list[str], settings: dict[str, str], message: str
+) -> None:
+    service = ServiceProcess(tmp_path, *flags, **settings)
+
+    errors = service.errors()
+
+    assert message in errors
+    assert "Traceback" not in errors
+    assert service.process.returncode in (1, 2)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_port_in_use_is_said_before_anything_is_made(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        service = ServiceProcess(tmp_path, "--port", str(taken.getsockname()[1]), api_key=KEY)
+
+        assert "Address already in use" in service.errors()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_help_and_version_tell_every_setting() -> None:
+    def output(*arguments: str) -> str:
+        return subprocess.run(
+            [sys.executable, "-m", "magistrate", *arguments], capture_output=True, text=True, check=True
+        ).stdout
+
+    assert output("--version").strip() == f"magistrate, version {magistrate.__version__}"
+    assert "serve" in output("--help")
+    assert "--database-url" in output("serve", "--help")
+
+
+def test_a_body_of_a_gigabyte_does_not_grow_the_memory(tmp_path: Path) -> None:
+    piece = b"x" * 1_048_576
+    with ServiceProcess(tmp_path, api_key=KEY, max_body_bytes="1048576") as service, service.client() as client:
+        client.get("/v2/objects")
+        before = service.resident_bytes()
+
+        for key, headers in (
+            (KEY, ["Content-Length: 1073741824"]),
+            (KEY, ["Transfer-Encoding: chunked"]),
+            ("wrong", ["Content-Length: 1073741824"]),
+        ):
+            with service.client(key) as caller, connect(caller) as connection:
+                connection.sendall(head(caller, "POST", "/v2/objects", *headers))
+                try:
+                    for _ in range(1024):
+                        chunk = b"%x\r\n%b\r\n" % (len(piece), piece) if "chunked" in headers[0] else piece
+                        connection.sendall(chunk)
+                except ConnectionError:
+                    pass  # the service hung up, as it may
+
+        assert client.get("/healthz").status_code == 200
+        assert service.resident_bytes() - before < 20_000_000
+
+
+@pytest.mark.parametrize("workers", ["1", "3"])
+def test_metrics_are_added_up_over_the_workers(tmp_path: Path, workers: str) -> None:
+    with ServiceProcess(tmp_path, "--workers", workers, api_key=KEY) as service:
+
+        def call() -> None:
+            with service.client() as client:
+                for _ in range(10):
+                    client.get("/v2/object-types")
+
+        threads = [threading.Thread(target=call) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        with service.client() as client:
+            metrics = client.get("/metrics").text
+
+    counted = 'magistrate_requests_total{method="GET",route="/v2/object-types",status="200"} 60.0'
+    assert counted in metrics
