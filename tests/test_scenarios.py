@@ -61,7 +61,11 @@ def test_a_rule_is_accepted_or_refused_by_the_engine(case: dict[str, Any]) -> No
 
     try:
         object_type = read_object_type("scenario", None, relations)
-        refused = ["invalid_parameter", "relations"] if find_negation_loop([object_type]) else None
+        refused = (
+            ["invalid_parameter", "relations"]
+            if find_negation_loop({object_type.name: object_type}.get, [object_type.name])
+            else None
+        )
         read = msgspec.to_builtins(object_type.relation_forms())
     except InvalidParameter as error:
         refused, read = [CODES[type(error)], error.parameter], None

@@ -4,6 +4,7 @@ A flag wins over its environment variable. Anything that is not understood is an
 MAGISTRATE_ variable, an empty value, a number out of range, a database URL with an unknown scheme.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit
@@ -37,7 +38,7 @@ class Setting:
             raise InvalidSetting(f"{origin} is empty")
         if isinstance(self.default, str):
             return text
-        if not text.strip().isascii() or not text.strip().isdigit():
+        if not re.fullmatch(r"\s*[0-9]{1,18}\s*", text):
             raise InvalidSetting(f"{origin} must be a whole number, not {text!r}")
         value = int(text)
         if not self.minimum <= value <= self.maximum:
@@ -73,6 +74,9 @@ SETTINGS = (
         "the largest meta of an object, in bytes of compact JSON (50 KiB)",
         2,
         1_048_576,
+    ),
+    Setting(
+        "max_definition_bytes", 65_536, "the largest object type, in bytes of compact JSON (64 KiB)", 1_024, 1_048_576
     ),
     Setting("max_json_depth", 128, "how deep arrays and objects may nest in a request body", 8, 200),
     Setting(
@@ -130,6 +134,7 @@ class Settings:
     max_body_bytes: int
     max_head_bytes: int
     max_meta_bytes: int
+    max_definition_bytes: int
     max_json_depth: int
     head_timeout_ms: int
     body_timeout_ms: int

@@ -1,6 +1,7 @@
 """From settings to a running service: the only module that may import everything."""
 
 import asyncio
+import multiprocessing
 import os
 import random
 import secrets
@@ -9,7 +10,7 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 
@@ -33,6 +34,7 @@ from magistrate.store.database import Observer, observe_nothing
 
 KEY_PREFIX = "magistrate_"
 FORGET_EVERY_SECONDS = 600.0
+LOOK_AT_PARENT_EVERY_SECONDS = 1.0
 LISTEN_BACKLOG = 2_048
 
 log = structlog.get_logger()
@@ -43,7 +45,9 @@ def microseconds_now() -> int:
 
 
 def context_of(store: Store, settings: Settings) -> Context:
-    return Context(store, microseconds_now, lambda: str(uuid7()), settings.max_meta_bytes)
+    return Context(
+        store, microseconds_now, lambda: str(uuid7()), settings.max_meta_bytes, settings.max_definition_bytes
+    )
 
 
 def migrate_store(settings: Settings) -> None:
@@ -89,19 +93,30 @@ async def prepare_store(settings: Settings) -> str | None:
 
 @asynccontextmanager
 async def open_service(settings: Settings) -> AsyncIterator[Service]:
-    """The service, with what it does by itself in the background, until the context ends."""
+    """The service, with what it does by itself in the background, until the context ends.
+
+    Raises StoreUnavailable or SchemaMismatch.
+    """
     store = await open_store(settings)
     try:
         digests = [key_digest(key) for key in settings.api_keys] or await store.key_digests()
         limits = Limits(settings.max_body_bytes, settings.max_json_depth, settings.body_timeout_ms)
         context = context_of(store, settings)
-        forgetting = asyncio.create_task(_forget_now_and_then(context, settings.retention_hours))
-        yield Service(context, KeyRing(digests), limits)
-        forgetting.cancel()
-        with suppress(asyncio.CancelledError):
-            await forgetting
+        async with _running_beside(_forget_now_and_then(context, settings.retention_hours), _stop_with_parent()):
+            yield Service(context, KeyRing(digests), limits)
     finally:
         await store.close()
+
+
+@asynccontextmanager
+async def _running_beside(*works: Coroutine[None, None, None]) -> AsyncIterator[None]:
+    tasks = [asyncio.create_task(work) for work in works]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _forget_now_and_then(context: Context, retention_hours: int) -> None:
@@ -110,6 +125,14 @@ async def _forget_now_and_then(context: Context, retention_hours: int) -> None:
         await asyncio.sleep(random.uniform(0.5, 1.5) * FORGET_EVERY_SECONDS)
         with suppress(StoreUnavailable):
             await forget_ended(context, retention_hours)
+
+
+async def _stop_with_parent() -> None:
+    """A worker whose supervisor was killed stops too; else it would hold the port, and nobody could tell it to stop."""
+    parent = multiprocessing.parent_process()
+    while parent is None or parent.is_alive():
+        await asyncio.sleep(LOOK_AT_PARENT_EVERY_SECONDS)
+    signal.raise_signal(signal.SIGTERM)
 
 
 def create_application(settings: Settings) -> Application:
@@ -156,6 +179,7 @@ def _serve_alone(config: uvicorn.Config, listening: socket.socket) -> int:
     # The server stops on these signals and then raises them again for whoever handled them before: nobody, so exit 0.
     for stop in (signal.SIGTERM, signal.SIGINT):
         signal.signal(stop, lambda *_: None)
+    signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))  # the terminal was closed
     server = uvicorn.Server(config)
     server.run(sockets=[listening])
     return 0 if server.started else 1
@@ -164,17 +188,34 @@ def _serve_alone(config: uvicorn.Config, listening: socket.socket) -> int:
 def _serve_together(config: uvicorn.Config, listening: socket.socket) -> int:
     with tempfile.TemporaryDirectory(prefix="magistrate-metrics-") as directory:
         os.environ[DIRECTORY_VARIABLE] = directory
-        supervisor = Multiprocess(config, sockets=[listening])
+        supervisor = Supervisor(config, sockets=[listening])
         supervisor.run()
-    return 0
+    return 0 if supervisor.was_told_to_stop else 1
+
+
+class Supervisor(Multiprocess):
+    """Keeps the workers running: one that ends is replaced."""
+
+    was_told_to_stop = False
+
+    def handle_term(self) -> None:
+        # The workers have the socket too, and close theirs: with ours open, clients would still connect, to nobody.
+        for listening in self.sockets:
+            listening.close()
+        self.was_told_to_stop = True
+        super().handle_term()
+
+    def handle_int(self) -> None:
+        self.handle_term()
 
 
 def _listen(settings: Settings) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
         return socket.create_server((settings.host, settings.port), family=family, backlog=LISTEN_BACKLOG)
-    except OSError as error:
-        raise InvalidSetting(f"cannot listen on {settings.host} port {settings.port}: {error.strerror}") from error
+    except (OSError, TypeError, UnicodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "this is no address"
+        raise InvalidSetting(f"cannot listen on {settings.host!a} port {settings.port}: {reason}") from error
 
 
 def _announce(settings: Settings, listening: socket.socket, key: str | None) -> None:

@@ -1,5 +1,7 @@
 """`magistrate serve`: starting, the first key, stopping, and refusing settings that cannot stand."""
 
+import contextlib
+import os
 import re
 import shlex
 import signal
@@ -9,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import apsw
@@ -92,6 +95,9 @@ def test_sigint_stops_it_as_well(tmp_path: Path) -> None:
     [
         (["--database-url", "mysql://x/y"], {}, "unknown scheme"),
         (["--database-url", "postgresql://host:notaport/db"], {}, "port"),
+        (["--database-url", "postgresql://u:s%zz@h/d"], {}, "libpq cannot read it"),
+        (["--port", "9" * 5000], {}, "--port must be a whole number"),
+        (["--host", "no such host"], {}, "cannot listen on"),
         (["--database-url", "sqlite:////no/such/folder/m.db"], {}, "unable to open"),
         (["--port", "70000"], {}, "--port must be from 0 to 65535"),
         (["--workers", "many"], {}, "--workers must be a whole number"),
@@ -99,7 +105,7 @@ def test_sigint_stops_it_as_well(tmp_path: Path) -> None:
         ([], {"workers": "0"}, "MAGISTRATE_WORKERS must be from 1"),
         ([], {"api_key": ""}, "MAGISTRATE_API_KEY is empty"),
         (["--no-such-flag"], {}, "No such option"),
-        (["--host", "192.0.2.1"], {}, "cannot listen on 192.0.2.1"),
+        (["--host", "192.0.2.1"], {}, "cannot listen on"),
     ],
 )
 def test_a_setting_that_cannot_stand_stops_it_with_a_message(
@@ -111,8 +117,115 @@ def test_a_setting_that_cannot_stand_stops_it_with_a_message(
 
     assert message in errors
     assert "Traceback" not in errors
+    assert "s%zz" not in errors
     assert service.process.returncode in (1, 2)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda path: path.write_bytes(b"this is no database, but long enough to be read as one" * 100),
+        lambda path: path.mkdir(),
+        lambda path: apsw.Connection(str(path)).execute("CREATE TABLE migration (other)"),
+    ],
+)
+def test_a_file_that_is_no_store_stops_it_with_a_message(tmp_path: Path, spoil: Callable[[Path], object]) -> None:
+    spoil(tmp_path / "magistrate.db")
+
+    service = ServiceProcess(tmp_path, api_key=KEY)
+
+    errors = service.errors()
+    assert "Error: the SQLite database magistrate.db cannot be migrated" in errors
+    assert "Traceback" not in errors
+    assert service.process.returncode == 1
+
+
+def test_a_file_that_was_moved_away_is_noticed_and_no_write_is_lost_in_it(tmp_path: Path) -> None:
+    with ServiceProcess(tmp_path, api_key=KEY) as service, service.client() as client:
+        (tmp_path / "magistrate.db").rename(tmp_path / "moved.db")
+
+        write, ready = client.post("/v2/objects", json={"objectType": "d"}), client.get("/readyz")
+        (tmp_path / "moved.db").rename(tmp_path / "magistrate.db")
+        again = client.post("/v2/objects", json={"objectType": "d"})
+
+    assert (write.status_code, ready.status_code, again.status_code) == (503, 503, 200)
+
+
+def test_a_request_that_does_not_finish_is_told_that_the_service_stops(tmp_path: Path) -> None:
+    with ServiceProcess(tmp_path, api_key=KEY, stop_timeout_ms="1000") as service, service.client() as client:
+        connection = connect(client)
+        connection.sendall(head(client, "POST", "/v2/objects", "Content-Length: 100") + b"{")
+        time.sleep(0.2)
+        service.process.send_signal(signal.SIGTERM)
+
+        answer = read_answer(connection)
+        connection.close()
+        assert service.process.wait(timeout=30) == 0
+
+    assert answer.startswith(b"HTTP/1.1 503 ")
+    assert answer.endswith(b'{"code":"unavailable","message":"the service is stopping"}\n')
+
+
+def test_a_hung_up_terminal_stops_it_like_sigterm(tmp_path: Path) -> None:
+    with ServiceProcess(tmp_path, api_key=KEY) as service:
+        service.process.send_signal(signal.SIGHUP)
+
+        assert service.process.wait(timeout=30) == 0
+
+
+def children_of(pid: int) -> list[int]:
+    """The processes whose parent it is."""
+    found = []
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = status.read_text().rpartition(")")[2].split()
+            if int(fields[1]) == pid:
+                found.append(int(status.parent.name))
+    return found
+
+
+def serving(pids: list[int]) -> list[int]:
+    """Those of the processes that are running the service."""
+    with_command = [(pid, Path(f"/proc/{pid}/cmdline")) for pid in pids]
+    return [pid for pid, path in with_command if path.exists() and b"spawn_main" in path.read_bytes()]
+
+
+def test_a_worker_that_dies_is_replaced_even_while_the_store_is_away(tmp_path: Path) -> None:
+    with ServiceProcess(tmp_path, "--workers", "2", api_key=KEY) as service:
+        workers = serving(children_of(service.process.pid))
+        assert len(workers) == 2
+        (tmp_path / "magistrate.db").rename(tmp_path / "moved.db")
+        os.kill(workers[0], signal.SIGKILL)
+        wait_until(lambda: len(set(serving(children_of(service.process.pid))) - set(workers)) == 1)
+        time.sleep(1)
+        (tmp_path / "moved.db").rename(tmp_path / "magistrate.db")
+
+        def every_answer_is_200() -> bool:
+            answers = []
+            for _ in range(20):
+                with service.client() as client:
+                    answers.append(client.get("/v2/objects").status_code)
+            return set(answers) == {200}
+
+        wait_until(every_answer_is_200)
+        assert service.process.poll() is None
+        assert service.stop() == 0
+
+
+def test_workers_stop_when_their_supervisor_is_killed(tmp_path: Path) -> None:
+    with ServiceProcess(tmp_path, "--workers", "2", api_key=KEY) as service:
+        workers = serving(children_of(service.process.pid))
+        service.kill()
+
+        wait_until(lambda: not serving(workers))
+
+
+def wait_until(claim: Callable[[], bool], within_seconds: float = 20.0) -> None:
+    deadline = time.monotonic() + within_seconds
+    while not claim():
+        assert time.monotonic() < deadline, "it did not come true in time"
+        time.sleep(0.1)
 
 
 def test_a_port_in_use_is_said_before_anything_is_made(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager
-from functools import lru_cache
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
+from functools import lru_cache, partial
 from types import SimpleNamespace
 from typing import Any, cast
 from urllib.parse import quote
@@ -40,6 +40,9 @@ Scope = dict[str, Any]
 
 TOKEN_HEADERS = ("Service-Token", "Warrant-Token")
 RETRY_AFTER_SECONDS = "1"
+OPEN_AGAIN_SECONDS = 1.0
+LARGE_BODY_BYTES = 262_144
+"""Bodies above it (256 KiB) take milliseconds to decode: that is done in a thread, so that others need not wait."""
 
 _IDEMPOTENCY_KEY = re.compile(r"[\x21-\x7e]{1,255}")
 _RECEIVE = "magistrate.receive"
@@ -49,27 +52,54 @@ log = structlog.get_logger()
 
 
 class Running:
-    """Opens the service when the server starts, in its event loop, and closes it when it stops (ASGI lifespan)."""
+    """Opens the service when the server starts, in its event loop, and closes it when it stops (ASGI lifespan).
 
-    service: Service
+    A store that cannot be reached then does not keep the server from starting: it answers 503 and tries again. A
+    worker that gave up instead would make the supervisor stop all the others."""
 
     def __init__(self, opened: Callable[[], AbstractAsyncContextManager[Service]]) -> None:
-        self._opening = opened()
+        self._opened = opened
+        self._service: Service | None = None
+        self._resources = AsyncExitStack()
+        self._opening: asyncio.Task[None] | None = None
+
+    @property
+    def service(self) -> Service:
+        """Raises StoreUnavailable while the service is not open yet."""
+        if self._service is None:
+            raise errors.StoreUnavailable("the store could not be opened yet")
+        return self._service
 
     async def process_startup(self, scope: Scope, event: dict[str, Any]) -> None:
-        self.service = await self._opening.__aenter__()
+        if not await self._open():
+            self._opening = asyncio.create_task(self._open_at_last())
 
     async def process_shutdown(self, scope: Scope, event: dict[str, Any]) -> None:
-        await self._opening.__aexit__(None, None, None)
+        if self._opening is not None:
+            self._opening.cancel()
+        await self._resources.aclose()
+
+    async def _open_at_last(self) -> None:
+        while not await self._open():
+            await asyncio.sleep(OPEN_AGAIN_SECONDS)
+
+    async def _open(self) -> bool:
+        try:
+            self._service = await self._resources.enter_async_context(self._opened())
+        except errors.StoreUnavailable as error:
+            log.warning("store unavailable", error=error.message, cause=repr(error.__cause__))
+        return self._service is not None
 
     async def process_request(self, req: falcon.asgi.Request, resp: falcon.asgi.Response) -> None:
         if "//" in req.path:
             query = req.scope[_QUERY].decode("latin-1")
             cleaned = quote(re.sub(r"/{2,}", "/", req.path), safe="/:@|~!$&'()*+,;=-._")
-            raise falcon.HTTPMovedPermanently(
-                f"{cleaned}?{quote(query, safe='%&=+~!$()*,;:@/?-._')}" if query else cleaned
-            )
-        if req.path.endswith("/"):
+            location = f"{cleaned}?{quote(query, safe='%&=+~!$()*,;:@/?-._')}" if query else cleaned
+            resp.status = 301
+            resp.set_header("Location", location)
+            resp.complete = True
+            _finish(req, resp)
+        elif req.path.endswith("/"):
             raise errors.NotFound("Endpoint", req.path)
 
 
@@ -91,7 +121,27 @@ class Application:
             await self._app(scope, receive, send)
             return
         scope = {**scope, _RECEIVE: receive, _QUERY: scope["query_string"], "query_string": b""}
-        await self._app(scope, _receive_nothing, send)
+        try:
+            await self._app(scope, _receive_nothing, send)
+        except asyncio.CancelledError:
+            await _answer_cancelled(send)
+
+
+async def _answer_cancelled(send: Send) -> None:
+    """The server cancels what is still running when it must stop; after an answer has begun, nothing more can be
+    said."""
+    body = rendered(error_body(errors.StoreUnavailable("the service is stopping")))
+    headers = {
+        "content-type": "application/json",
+        "content-length": str(len(body)),
+        "warrant-request-id": str(uuid7()),
+        "retry-after": RETRY_AFTER_SECONDS,
+        "connection": "close",
+    }
+    raw_headers = [(name.encode(), value.encode()) for name, value in headers.items()]
+    with suppress(RuntimeError):
+        await send({"type": "http.response.start", "status": 503, "headers": raw_headers})
+        await send({"type": "http.response.body", "body": body})
 
 
 async def _receive_nothing() -> dict[str, Any]:
@@ -110,7 +160,7 @@ def _public_responders(running: Running) -> list[tuple[str, str, Responder]]:
             if page.needs_key:
                 running.service.keys.actor(req.get_header("Authorization"))
             resp.content_type = page.content_type
-            resp.data = await page.body(running.service)
+            resp.data = await page.body(lambda: running.service)
             _finish(req, resp)
 
         return respond
@@ -144,7 +194,8 @@ def _responder(running: Running, route: Route) -> Responder:
         body, once = None, None
         if decoder is not None:
             raw = await _read_body(req, service)
-            body = decode_body(raw, decoder, service.limits.max_json_depth)
+            decoding = partial(decode_body, raw, decoder, service.limits.max_json_depth)
+            body = decoding() if len(raw) <= LARGE_BODY_BYTES else await asyncio.to_thread(decoding)
             once = _once(req, raw) if route.takes_key else None
         answer = await route.handler(Call(service.context, path, parameters, body, actor, freshness, once))
         token = _token(identity, answer.revision)
@@ -215,7 +266,9 @@ async def _answer_error(
     resp.data = rendered(error_body(error))
     if isinstance(error, errors.StoreUnavailable):
         resp.set_header("Retry-After", RETRY_AFTER_SECONDS)
-        log.warning("store unavailable", method=req.method, path=req.path, error=error.message)
+        log.warning(
+            "store unavailable", method=req.method, path=req.path, error=error.message, cause=repr(error.__cause__)
+        )
     if isinstance(error, errors.BodyTooLarge | errors.BodyTooSlow):
         # The rest of the body is still to come, and nobody wants to read it.
         resp.set_header("Connection", "close")
@@ -227,8 +280,9 @@ async def _answer_error(
 async def _answer_http_error(
     req: falcon.asgi.Request, resp: falcon.asgi.Response, error: falcon.HTTPError, path: dict[str, Any]
 ) -> None:
-    """What Falcon refuses by itself: paths it has no route for, and headers it cannot read."""
-    if error.status_code == 404:
+    """What Falcon refuses by itself: paths it has no route for, methods it does not know, and headers it cannot
+    read."""
+    if error.status_code == 404 or req.method not in COMBINED_METHODS:
         await _answer_error(req, resp, errors.NotFound("Endpoint", req.path), path)
     else:
         await _answer_error(

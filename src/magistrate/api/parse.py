@@ -144,7 +144,8 @@ def _check_nesting(body: bytes, max_depth: int) -> None:
 
 
 def _refuse_repeated_members(pairs: list[tuple[str, object]]) -> None:
-    """Two readers of one text must not see two different requests: which of two equal members counts is anyone's guess."""
+    """Two readers of one text must not see two different requests: which of two equal members counts is anyone's
+    guess."""
     seen: set[str] = set()
     if len(dict(pairs)) != len(pairs):
         for name, _ in pairs:

@@ -9,35 +9,38 @@ from magistrate.api.metrics import CONTENT_TYPE, exposition
 from magistrate.api.render import rendered
 from magistrate.api.service import Service
 
+Opened = Callable[[], Service]
+"""Answers the service; raises StoreUnavailable while it is not open."""
+
 
 @dataclass(frozen=True, slots=True)
 class Page:
     path: str
     content_type: str
-    body: Callable[[Service], Awaitable[bytes]]
+    body: Callable[[Opened], Awaitable[bytes]]
     needs_key: bool = False
 
 
-async def healthz(service: Service) -> bytes:
+async def healthz(service: Opened) -> bytes:
     """The process answers; the store is not asked."""
     return _HEALTHY
 
 
-async def readyz(service: Service) -> bytes:
+async def readyz(service: Opened) -> bytes:
     """Raises StoreUnavailable unless the store can be reached and is migrated."""
-    await service.context.store.check()
+    await service().context.store.check()
     return _READY
 
 
-async def metrics(service: Service) -> bytes:
+async def metrics(service: Opened) -> bytes:
     return exposition()
 
 
-async def openapi_document(service: Service) -> bytes:
+async def openapi_document(service: Opened) -> bytes:
     return _openapi()
 
 
-async def docs(service: Service) -> bytes:
+async def docs(service: Opened) -> bytes:
     return _docs()
 
 

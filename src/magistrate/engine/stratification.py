@@ -6,7 +6,7 @@ the graph of (type, relation) pairs has a negated edge. Loops without one are fi
 fixpoint."""
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from magistrate.engine.model import ObjectType
@@ -31,12 +31,16 @@ class Edge:
     negated: bool
 
 
-def find_negation_loop(model: Iterable[ObjectType]) -> tuple[Edge, ...] | None:
-    """A loop of edges, the first of them negated, each starting where the one before ends; None if there is none.
+def find_negation_loop(
+    lookup: Callable[[TypeName], ObjectType | None], changed: Iterable[TypeName]
+) -> tuple[Edge, ...] | None:
+    """A loop of edges through relations of the changed types: the first of them negated, each starting where the one
+    before ends; None if there is none.
 
-    Cost: linear in the number of edges, plus one search for the loop that is reported.
-    """
-    edges = _edges_by_source(model)
+    `lookup` answers the type of a name, None if it is not defined. Only types that the changed ones lead to are
+    looked up: every loop that a change can close goes through them. Cost: linear in the number of their edges, plus
+    one search for the loop that is reported."""
+    edges = _edges_by_source(lookup, changed)
     component = _components({source: [edge.target for edge in out] for source, out in edges.items()})
     for out in edges.values():
         for edge in out:
@@ -50,17 +54,26 @@ def written_loop(loop: tuple[Edge, ...]) -> str:
     return str(loop[0].source) + "".join(f" -> {'not ' if edge.negated else ''}{edge.target}" for edge in loop)
 
 
-def _edges_by_source(model: Iterable[ObjectType]) -> dict[Node, list[Edge]]:
+def _edges_by_source(
+    lookup: Callable[[TypeName], ObjectType | None], changed: Iterable[TypeName]
+) -> dict[Node, list[Edge]]:
+    """All that can be reached from the relations of the changed types; a relation that does not exist has no edge."""
+    types: dict[TypeName, ObjectType | None] = {name: lookup(name) for name in changed}
     edges: dict[Node, list[Edge]] = {}
-    for object_type in model:
-        for relation, rule in object_type.relations.items():
-            source = Node(object_type.name, relation)
-            edges[source] = [
-                Edge(source, Node(wanted.type or object_type.name, wanted.relation), wanted.negated)
-                for wanted in rule.dependencies()
-            ]
-    for edge in [edge for out in edges.values() for edge in out]:
-        edges.setdefault(edge.target, [])
+    waiting = [Node(of_type.name, relation) for of_type in types.values() if of_type for relation in of_type.relations]
+    while waiting:
+        source = waiting.pop()
+        if source in edges:
+            continue
+        if source.type not in types:
+            types[source.type] = lookup(source.type)
+        of_type = types[source.type]
+        rule = of_type.relations.get(source.relation) if of_type else None
+        edges[source] = [
+            Edge(source, Node(wanted.type or source.type, wanted.relation), wanted.negated)
+            for wanted in (rule.dependencies() if rule else ())
+        ]
+        waiting.extend(edge.target for edge in edges[source])
     return edges
 
 

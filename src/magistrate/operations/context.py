@@ -14,6 +14,7 @@ class Context:
     now: Callable[[], int]
     new_id: Callable[[], str]
     max_meta_bytes: int
+    max_definition_bytes: int
 
     def stamp(self, actor: str, once: Once | None = None) -> Stamp:
         return Stamp(actor, self.now(), once)

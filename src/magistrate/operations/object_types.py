@@ -1,7 +1,6 @@
 """Creating, reading, updating, deleting and listing object types (contract sections 1.3 and 3)."""
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 
 import msgspec
 
@@ -15,6 +14,7 @@ from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.paging import ListKind, Page, Sort, page_of
 from magistrate.store.contract import (
+    Judge,
     NewObjectType,
     ObjectTypeFilter,
     Revision,
@@ -55,17 +55,16 @@ async def create_object_types(
 ) -> Snapshot[tuple[StoredObjectType, ...]]:
     """Creates each, or replaces its definition. All or nothing.
 
-    Raises InvalidParameter if a relation of the model would then depend on its own negation.
-    """
-    return await ctx.store.put_object_types([_new_object_type(new) for new in types], judge_model, stamp)
+    Raises InvalidParameter for a definition above the limit, or if a relation of the model would then depend on its
+    own negation."""
+    return await ctx.store.put_object_types(_new_object_types(ctx, types), _judge(types), stamp)
 
 
 async def update_object_types(
     ctx: Context, types: Sequence[ObjectType], stamp: Stamp
 ) -> Snapshot[tuple[StoredObjectType, ...]]:
     """Like `create_object_types`, and raises NotFound for the first that does not exist."""
-    new = [_new_object_type(object_type) for object_type in types]
-    return await ctx.store.put_object_types(new, judge_model, stamp, must_exist=True)
+    return await ctx.store.put_object_types(_new_object_types(ctx, types), _judge(types), stamp, must_exist=True)
 
 
 async def get_object_type(ctx: Context, name: TypeName, freshness: Freshness) -> Snapshot[StoredObjectType]:
@@ -92,23 +91,32 @@ async def list_object_types(
 
 async def seed_object_types(ctx: Context) -> None:
     """Gives a store that has never been written to the six predefined types."""
-    await ctx.store.seed([_new_object_type(predefined) for predefined in PREDEFINED_TYPES], ctx.stamp("magistrate"))
+    await ctx.store.seed(_new_object_types(ctx, PREDEFINED_TYPES), ctx.stamp("magistrate"))
 
 
-def judge_model(definitions: Mapping[TypeName, str]) -> None:
+def _judge(changed: Sequence[ObjectType]) -> Judge:
     """Raises InvalidParameter, with the loop, if a relation depends on its own negation (contract section 0, decision
     11)."""
-    loop = find_negation_loop([_read_stored(name, definition) for name, definition in definitions.items()])
-    if loop is not None:
-        raise InvalidParameter("relations", f"a relation depends on its own negation: {written_loop(loop)}")
+
+    def judge(definitions: Mapping[TypeName, str]) -> None:
+        def lookup(name: TypeName) -> ObjectType | None:
+            if name not in definitions:
+                return None
+            read = read_definition(definitions[name])
+            return read_object_type(name, read.source, read.relations)
+
+        loop = find_negation_loop(lookup, [object_type.name for object_type in changed])
+        if loop is not None:
+            raise InvalidParameter("relations", f"a relation depends on its own negation: {written_loop(loop)}")
+
+    return judge
 
 
-@lru_cache(maxsize=4096)
-def _read_stored(name: TypeName, definition: str) -> ObjectType:
-    read = read_definition(definition)
-    return read_object_type(name, read.source, read.relations)
-
-
-def _new_object_type(object_type: ObjectType) -> NewObjectType:
-    definition = Definition(object_type.relation_forms(), object_type.source)
-    return NewObjectType(object_type.name, msgspec.json.encode(definition).decode())
+def _new_object_types(ctx: Context, types: Sequence[ObjectType]) -> list[NewObjectType]:
+    new = []
+    for object_type in types:
+        definition = msgspec.json.encode(Definition(object_type.relation_forms(), object_type.source))
+        if len(definition) > ctx.max_definition_bytes:
+            raise InvalidParameter("relations", f"must be at most {ctx.max_definition_bytes} bytes of JSON")
+        new.append(NewObjectType(object_type.name, definition.decode()))
+    return new

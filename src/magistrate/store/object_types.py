@@ -31,10 +31,13 @@ def put_object_types(
 ) -> Callable[[Revision], Written]:
     def work(revision: Revision) -> Script[Outcome[StoredObjectType]]:
         [defined] = yield Select(sql.LIST_DEFINITIONS, [()])
-        model: dict[TypeName, str] = {name: definition for name, definition in defined}
+        model: dict[TypeName, str] = dict(defined)
+        unknown = next((new.name for new in types if new.name not in model), None)
+        if must_exist and unknown is not None:
+            raise OBJECT_TYPES.missing((unknown,))
         judge(model | {new.name: new.definition for new in types})
         wanted: dict[Key, str | None] = {(new.name,): new.definition for new in types}
-        stored, effects = yield from put(OBJECT_TYPES, wanted, stamp, revision, must_exist=must_exist)
+        stored, effects = yield from put(OBJECT_TYPES, wanted, stamp, revision)
         return Outcome(tuple(stored[(new.name,)] for new in types), effects)
 
     return lambda head: write(head, stamp, tuple[StoredObjectType, ...], work)

@@ -7,7 +7,7 @@ between."""
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from functools import lru_cache
 from typing import TypeVar
 
@@ -36,6 +36,11 @@ _MIGRATION_RACES = (errors.DuplicateTable, errors.UniqueViolation, *_CONFLICTS)
 
 Connection = psycopg.AsyncConnection[TupleRow]
 
+WRITERS = 2
+"""Connections of one worker that may be in a write: one that holds the head, one that is waiting for it."""
+
+_NO_TURN: AbstractAsyncContextManager[None] = nullcontext()
+
 
 def migrate_postgres(conninfo: str, timeout_ms: int) -> None:
     """Brings the schema up to date in one transaction; several processes may try at once, one of them does it.
@@ -45,7 +50,7 @@ def migrate_postgres(conninfo: str, timeout_ms: int) -> None:
     check_conninfo(conninfo)
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            with psycopg.connect(conninfo, connect_timeout=_seconds(timeout_ms)) as connection:
+            with psycopg.connect(conninfo, connect_timeout=_seconds(timeout_ms), client_encoding="utf8") as connection:
                 return _migrate(connection)
         except _MIGRATION_RACES as error:
             if attempt == ATTEMPTS:
@@ -58,8 +63,9 @@ def check_conninfo(conninfo: str) -> None:
     """Raises InvalidSetting if libpq cannot read it."""
     try:
         psycopg.conninfo.conninfo_to_dict(conninfo)
-    except psycopg.ProgrammingError as error:
-        raise InvalidSetting(f"database URL: {str(error).strip()}") from None
+    except psycopg.ProgrammingError:
+        # libpq's message quotes the part it does not understand, which may be the password.
+        raise InvalidSetting("database URL: libpq cannot read it; special characters must be percent-encoded") from None
 
 
 async def open_postgres(
@@ -82,9 +88,12 @@ class PostgresDatabase:
     def __init__(self, conninfo: str, connections: int, timeout_ms: int, observer: Observer) -> None:
         self._observer = observer
         self._timeout = timeout_ms / 1000
+        # Writers take turns on the head anyway: those that wait must not hold the connections that readers need.
+        self._writing = asyncio.Semaphore(max(1, min(WRITERS, connections - 1)))
         self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
             conninfo,
-            kwargs={"autocommit": True, "connect_timeout": _seconds(timeout_ms)},
+            kwargs={"autocommit": True, "connect_timeout": _seconds(timeout_ms), "client_encoding": "utf8"},
+            configure=_configure,
             min_size=1,
             max_size=connections,
             timeout=self._timeout,
@@ -114,7 +123,7 @@ class PostgresDatabase:
             return result
 
         # Once COMMIT is on its way, a lost connection leaves open whether it arrived: to try again could write twice.
-        return await self._repeated(once, may_repeat=lambda: not committing)
+        return await self._repeated(once, may_repeat=lambda: not committing, turn=self._writing)
 
     async def schema_version(self) -> int:
         try:
@@ -152,9 +161,14 @@ class PostgresDatabase:
             found.append(await cursor.fetchall())
         return found
 
-    async def _repeated(self, once: Callable[[Connection], Awaitable[T]], may_repeat: Callable[[], bool]) -> T:
+    async def _repeated(
+        self,
+        once: Callable[[Connection], Awaitable[T]],
+        may_repeat: Callable[[], bool],
+        turn: AbstractAsyncContextManager[None] = _NO_TURN,
+    ) -> T:
         try:
-            async with asyncio.timeout(self._timeout):
+            async with asyncio.timeout(self._timeout), turn:
                 for attempt in range(1, ATTEMPTS):
                     try:
                         return await self._connected(once)
@@ -173,11 +187,9 @@ class PostgresDatabase:
             PoolClosed,
             TimeoutError,
         ) as error:
-            raise StoreUnavailable(
-                f"PostgreSQL cannot be used now: {str(error).strip() or 'no answer in time'}"
-            ) from error
+            raise StoreUnavailable("the database cannot be used now") from error
         except errors.UndefinedTable as error:
-            raise SchemaMismatch("the PostgreSQL database is not migrated") from error
+            raise SchemaMismatch("the database is not migrated") from error
 
     async def _connected(self, once: Callable[[Connection], Awaitable[T]]) -> T:
         # Not `pool.connection()`: it wraps each use in a transaction context, half as much time again for a look-up.
@@ -188,7 +200,15 @@ class PostgresDatabase:
             await self._pool.putconn(connection)
 
 
+async def _configure(connection: Connection) -> None:
+    """Said at each BEGIN: a stricter default of the database would make writers that wait for the head fail."""
+    await connection.set_isolation_level(psycopg.IsolationLevel.READ_COMMITTED)
+
+
 def _migrate(connection: psycopg.Connection[TupleRow]) -> None:
+    encoding = connection.info.parameter_status("server_encoding")
+    if encoding != "UTF8":
+        raise InvalidSetting(f"database URL: the database has the encoding {encoding}; it must be UTF8")
     connection.execute(migrate.CREATE_TABLE)
     [applied] = connection.execute(migrate.READ_VERSION).fetchone() or (0,)
     for migration in migrate.pending("postgres", applied):

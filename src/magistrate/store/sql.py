@@ -1,8 +1,8 @@
 """Every statement of every store, by name. Parameters are `?`, in order.
 
 One text serves SQLite and PostgreSQL: only what both understand is used, and nothing a wire-compatible database would
-lack (no advisory locks, no partial indexes). Three things differ and stand with the stores that need them: how a write
-transaction begins, how an index is named to a planner, and migrations.
+lack (no advisory locks, no partial indexes). Three things differ and stand with the stores that need them: how a
+write transaction begins, how an index is named to a planner, and migrations.
 
 Reads bring `head` along in the same statement, so the rows and the revision they belong to come from one snapshot in
 one round trip. ALIVE stands in the text as a literal: a planner that cannot see it would take the column for
@@ -129,8 +129,8 @@ def list_statement(
     boundary first.
 
     `behind` says whether a row lies on the other side of the boundary. No row in the slice: one row whose columns are
-    NULL. `equal` filters by column; `text` by substring in the searched columns. `index_hint` is put behind the name of
-    the table, with the name of the index for `{}`."""
+    NULL. `equal` filters by column; `text` by substring in the searched columns. `index_hint` is put behind the name
+    of the table, with the name of the index for `{}`."""
     ascending = wanted.descending == wanted.backwards
     filters = [Clause(f"{column} = ?", (value,)) for column, value in equal.items()]
     if text is not None:

@@ -5,10 +5,12 @@ threads. Any number of processes may have the same file open: SQLite's write-ahe
 writer apart."""
 
 import asyncio
+import os
 import queue
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TypeVar, cast
 
 import apsw
@@ -25,14 +27,19 @@ T = TypeVar("T")
 LONG_READERS = 2
 """Threads, each with a connection, for reads that look at many rows."""
 
+STEPS_BETWEEN_LOOKS_AT_THE_CLOCK = 10_000
+"""Of SQLite's virtual machine: about a millisecond."""
+
 _UNAVAILABLE = (
     apsw.BusyError,
     apsw.CantOpenError,
     apsw.ConnectionClosedError,
+    apsw.CorruptError,
     apsw.FullError,
     apsw.InterruptError,
     apsw.IOError,
     apsw.LockedError,
+    apsw.NotADBError,
     apsw.PermissionsError,
     apsw.ReadOnlyError,
 )
@@ -43,20 +50,12 @@ def migrate_sqlite(path: str, timeout_ms: int) -> None:
 
     Raises StoreUnavailable, or SchemaMismatch if a newer version has been here.
     """
-    with _translated(), _connection(path, timeout_ms) as connection:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("BEGIN IMMEDIATE")  # whatever fails from here on, closing the connection undoes
-        connection.execute(migrate.CREATE_TABLE)
-        [(applied,)] = connection.execute(migrate.READ_VERSION).fetchall()
-        for migration in migrate.pending("sqlite", cast(int, applied)):
-            try:
-                connection.execute(migration.sql)
-            except apsw.SQLError as error:
-                raise StoreUnavailable(f"the SQLite database cannot be migrated: {error}") from error
-            connection.execute(migrate.INSERT_MIGRATION, (migration.number, migration.name))
-        if not connection.execute(sql.READ_HEAD).fetchall():
-            connection.execute(sql.MAKE_HEAD, migrate.new_identity())
-        connection.execute("COMMIT")
+    try:
+        with closing(_opened(path, timeout_ms)) as connection:
+            connection.execute("PRAGMA journal_mode = WAL")
+            _migrate(connection)
+    except apsw.Error as error:
+        raise StoreUnavailable(f"the SQLite database {path} cannot be migrated: {error}") from error
 
 
 async def open_sqlite(path: str, timeout_ms: int, observer: Observer = observe_nothing) -> SqlStore:
@@ -77,6 +76,7 @@ class SqliteDatabase:
     def __init__(self, path: str, timeout_ms: int, observer: Observer) -> None:
         self._observer = observer
         self._timeout_ms = timeout_ms
+        self._path = path
         self._closed = False
         self._write_thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
         self._read_threads = ThreadPoolExecutor(LONG_READERS, thread_name_prefix="sqlite-reader")
@@ -86,17 +86,21 @@ class SqliteDatabase:
             self._reader = _opened(path, timeout_ms, read_only=True)
             for _ in range(LONG_READERS):
                 self._long_readers.put(_opened(path, timeout_ms, read_only=True))
+            self._file = os.stat(path)
 
     async def read(self, sql: str, values: tuple[Parameter, ...], long: bool = False) -> Rows:
         if long:
-            return await self._in_thread(self._read_threads, lambda: self._read_long(sql, values))
+            deadline = self._deadline()
+            return await self._in_thread(self._read_threads, lambda: self._read_long(sql, values, deadline))
         with _translated():
             return self._reader.execute(sql, values).fetchall()
 
     async def transact(self, script: Callable[[Revision], Script[T]]) -> T:
-        return await self._in_thread(self._write_thread, lambda: self._transact(script))
+        deadline = self._deadline()
+        return await self._in_thread(self._write_thread, lambda: self._transact(script, deadline))
 
     async def schema_version(self) -> int:
+        self._check_file()
         try:
             [(version,)] = await self.read(migrate.READ_VERSION, ())
         except SchemaMismatch:
@@ -119,16 +123,36 @@ class SqliteDatabase:
             raise StoreUnavailable("the store is closed")
         return await asyncio.get_running_loop().run_in_executor(threads, work)
 
-    def _read_long(self, sql: str, values: tuple[Parameter, ...]) -> Rows:
+    def _deadline(self) -> float:
+        """When a statement that has to wait for a thread must be done, that waiting included."""
+        return time.monotonic() + self._timeout_ms / 1000
+
+    def _check_file(self) -> None:
+        """Raises StoreUnavailable if the file is not the one that was opened: what is written there nobody will find
+        again."""
+        try:
+            moved = not os.path.samestat(os.stat(self._path), self._file)
+        except OSError as error:
+            raise StoreUnavailable("the database file is gone") from error
+        if moved:
+            raise StoreUnavailable("the database file was replaced by another")
+
+    def _read_long(self, sql: str, values: tuple[Parameter, ...], deadline: float) -> Rows:
         connection = self._long_readers.get()
         try:
+            connection.set_progress_handler(lambda: time.monotonic() > deadline, STEPS_BETWEEN_LOOKS_AT_THE_CLOCK)
             with _translated():
                 return connection.execute(sql, values).fetchall()
         finally:
             self._long_readers.put(connection)
 
-    def _transact(self, script: Callable[[Revision], Script[T]]) -> T:
+    def _transact(self, script: Callable[[Revision], Script[T]], deadline: float) -> T:
         with _translated():
+            remaining_ms = int((deadline - time.monotonic()) * 1000)
+            if remaining_ms <= 0:
+                raise StoreUnavailable("the database had no time for this write")
+            self._check_file()
+            self._writer.set_busy_timeout(remaining_ms)
             self._writer.execute("BEGIN IMMEDIATE")
             try:
                 [(head, _)] = self._writer.execute(sql.READ_HEAD).fetchall()
@@ -173,13 +197,16 @@ def _opened(path: str, timeout_ms: int, read_only: bool = False) -> apsw.Connect
     return connection
 
 
-@contextmanager
-def _connection(path: str, timeout_ms: int) -> Iterator[apsw.Connection]:
-    connection = _opened(path, timeout_ms)
-    try:
-        yield connection
-    finally:
-        connection.close()
+def _migrate(connection: apsw.Connection) -> None:
+    connection.execute("BEGIN IMMEDIATE")  # whatever fails from here on, closing the connection undoes
+    connection.execute(migrate.CREATE_TABLE)
+    [(applied,)] = connection.execute(migrate.READ_VERSION).fetchall()
+    for migration in migrate.pending("sqlite", cast(int, applied)):
+        connection.execute(migration.sql)
+        connection.execute(migrate.INSERT_MIGRATION, (migration.number, migration.name))
+    if not connection.execute(sql.READ_HEAD).fetchall():
+        connection.execute(sql.MAKE_HEAD, migrate.new_identity())
+    connection.execute("COMMIT")
 
 
 @contextmanager
@@ -187,10 +214,8 @@ def _translated() -> Iterator[None]:
     try:
         yield
     except _UNAVAILABLE as error:
-        raise StoreUnavailable(f"the SQLite database cannot be used now: {error}") from error
-    except apsw.NotADBError as error:
-        raise StoreUnavailable("the file is not a SQLite database") from error
+        raise StoreUnavailable("the database cannot be used now") from error
     except apsw.SQLError as error:
         if str(error).startswith("no such table"):
-            raise SchemaMismatch("the SQLite database is not migrated") from error
+            raise SchemaMismatch("the database is not migrated") from error
         raise
