@@ -32,11 +32,11 @@ class PostgresServer:
                 connection.execute(f"ALTER SYSTEM SET {option} = off")
             connection.execute("SELECT pg_reload_conf()")
 
-    def new_url(self) -> str:
-        """The URL of a new empty database."""
+    def new_url(self, options: str = "") -> str:
+        """The URL of a new empty database, made with these options of CREATE DATABASE."""
         name = f"test_{next(_numbers)}"
         with psycopg.connect(self._admin, autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}")
+            connection.execute(f"CREATE DATABASE {name} {options}")
         return f"postgresql://postgres@/{name}?host={quote(str(self.socket_folder), safe='')}"
 
     def terminate_connections(self, url: str) -> None:

@@ -118,6 +118,9 @@ def test_a_member_given_twice_is_refused(shared_client: Client) -> None:
         ("DELETE", "/v2/object-types"),
         ("POST", "/healthz"),
         ("PROPFIND", "/v2/objects"),
+        ("PURGE", "/v2/objects"),
+        ("M-SEARCH", "/v2/objects"),
+        ("PURGE", "/v2/nope"),
     ],
 )
 def test_an_unknown_path_or_method_is_404_before_the_key_is_looked_at(
@@ -161,6 +164,7 @@ def test_a_double_slash_leads_to_the_cleaned_path_of_the_same_host(
     answer = raw_request(shared_client, b"GET " + path + b" HTTP/1.1\r\nHost: x\r\n\r\n")
 
     assert answer.startswith(b"HTTP/1.1 301 ")
+    assert b"\r\nwarrant-request-id: " in answer
     assert f"\r\nlocation: {location}\r\n".encode() in answer
 
 

@@ -1,10 +1,11 @@
 """/v2/object-types (contract sections 1.3 and 3)."""
 
+import json
 from typing import Any
 
 import pytest
 
-from tests.running import Client
+from tests.running import Client, running_service, settings_for
 
 
 def member_of(of_type: str) -> dict[str, str]:
@@ -206,6 +207,23 @@ def test_a_relation_needs_a_proper_name(client: Client, name: str) -> None:
     assert (refused.json()["code"], refused.json()["parameter"]) == ("invalid_parameter", "relations")
 
 
+def test_a_definition_has_a_limit_in_bytes(database_url: str) -> None:
+    def definition(size: int) -> dict[str, Any]:
+        names = [f"{number:02}" + "x" * 38 for number in range(21)]
+        bare = len(json.dumps({"relations": {name: {} for name in names}}, separators=(",", ":")))
+        return {"type": "t", "relations": {name: {} for name in [*names, "y" * (size - bare - 6)]}}
+
+    with running_service(settings_for(database_url, max_definition_bytes=1_024)) as url, Client(url) as client:
+        answers = [client.post("/v2/object-types", json=definition(size)) for size in (1_023, 1_024, 1_025)]
+
+    assert [answer.status_code for answer in answers] == [200, 200, 400]
+    assert answers[2].json() == {
+        "code": "invalid_parameter",
+        "message": "must be at most 1024 bytes of JSON",
+        "parameter": "relations",
+    }
+
+
 def none_of(relation: str) -> dict[str, Any]:
     return {"inheritIf": "noneOf", "rules": [{"inheritIf": relation}]}
 
@@ -235,3 +253,20 @@ def test_a_negation_loop_across_types_is_refused_when_it_closes(client: Client) 
 
     assert (closed.status_code, updated.status_code, harmless.status_code) == (400, 400, 200)
     assert "b#open -> not a#open -> b#open" in closed.json()["message"]
+
+
+def test_an_array_of_types_is_judged_as_a_whole(client: Client) -> None:
+    looks_at_b = {"inheritIf": "open", "ofType": "b", "withRelation": "link"}
+    negates_a = {"inheritIf": "noneOf", "rules": [{"inheritIf": "open", "ofType": "a", "withRelation": "link"}]}
+    client.post("/v2/object-types", json={"type": "a", "relations": {"open": looks_at_b}})
+    client.post("/v2/object-types", json={"type": "b", "relations": {}})
+
+    batch = [{"type": "b", "relations": {"open": negates_a}}, {"type": "a", "relations": {"open": {}}}]
+
+    assert client.put("/v2/object-types", json=batch).status_code == 200
+
+
+def test_an_unknown_type_is_not_found_before_its_rules_are_judged(client: Client) -> None:
+    missing = client.put("/v2/object-types/unknown", json={"relations": {"a": none_of("a")}})
+
+    assert missing.status_code == 404

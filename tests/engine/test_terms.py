@@ -1,0 +1,39 @@
+"""Names and ids: what is allowed, and how the rest is refused."""
+
+import pytest
+
+from magistrate.engine.terms import ObjectRef, object_id, object_ref, relation_name, type_name
+from magistrate.errors import InvalidParameter, MissingParameter
+
+
+@pytest.mark.parametrize("text", ["a", "z-9_", "0", "x" * 64])
+def test_type_names_that_are_allowed(text: str) -> None:
+    assert str(type_name(text, "type")) == str(relation_name(text, "relation")) == text
+
+
+@pytest.mark.parametrize("text", ["A", "a b", "a\n", "é", "x" * 65, "a.b", "*"])
+def test_type_names_that_are_not(text: str) -> None:
+    with pytest.raises(InvalidParameter) as caught:
+        type_name(text, "objectType")
+
+    assert caught.value.parameter == "objectType"
+
+
+@pytest.mark.parametrize("text", ["anyOf", "allOf", "noneOf"])
+def test_keywords_are_no_relations(text: str) -> None:
+    with pytest.raises(InvalidParameter, match="keyword"):
+        relation_name(text, "relation")
+
+
+@pytest.mark.parametrize("text", [None, ""])
+def test_what_is_absent_is_missing(text: str | None) -> None:
+    for read in (type_name, relation_name, object_id):
+        with pytest.raises(MissingParameter, match="Missing required parameter x"):
+            read(text, "x")
+
+
+def test_references_sort_by_type_then_id() -> None:
+    refs = [object_ref("b", "a"), object_ref("a", "b"), object_ref("a", "B")]
+
+    assert sorted(refs) == [object_ref("a", "B"), object_ref("a", "b"), object_ref("b", "a")]
+    assert isinstance(refs[0], ObjectRef)
