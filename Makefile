@@ -1,4 +1,4 @@
 # The verbs of ./run, for those who like make.
-.PHONY: serve test check bench
-serve test check bench:
+.PHONY: serve test check bench docs
+serve test check bench docs:
 	./run $@

@@ -16,6 +16,7 @@ Opened = Callable[[], Service]
 @dataclass(frozen=True, slots=True)
 class Page:
     path: str
+    meaning: str
     content_type: str
     body: Callable[[Opened], Awaitable[bytes]]
     needs_key: bool = False
@@ -61,9 +62,9 @@ def _docs() -> bytes:
 JSON = "application/json"
 
 PAGES: tuple[Page, ...] = (
-    Page("/healthz", JSON, healthz),
-    Page("/readyz", JSON, readyz),
-    Page("/openapi.json", JSON, openapi_document),
-    Page("/docs", "text/html; charset=utf-8", docs),
-    Page("/metrics", CONTENT_TYPE, metrics, needs_key=True),
+    Page("/healthz", "200 while the process runs", JSON, healthz),
+    Page("/readyz", "200 while the store can be reached and is migrated, else 503", JSON, readyz),
+    Page("/openapi.json", "The OpenAPI 3.1 document", JSON, openapi_document),
+    Page("/docs", "The same for people", "text/html; charset=utf-8", docs),
+    Page("/metrics", "Counters for Prometheus", CONTENT_TYPE, metrics, needs_key=True),
 )

@@ -1,0 +1,66 @@
+"""The parts of docs/ that are read off the code: `./run docs` writes them, test_docs.py demands them."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from magistrate.api.error_table import ERROR_TABLE
+from magistrate.api.public import PAGES
+from magistrate.api.routes import ROUTES
+from magistrate.config import SETTINGS
+from magistrate.errors import MagistrateError
+
+ROOT = Path(__file__).parents[1]
+
+
+def settings_table() -> str:
+    rows = []
+    for setting in SETTINGS:
+        default = f"`{setting.default}`" if setting.default != "" else ""
+        rows.append(f"| `{setting.flag}` | `{setting.variable}` | {default} | {setting.meaning} |")
+    return "\n".join(["| flag | variable | default | meaning |", "|---|---|---|---|", *rows])
+
+
+def routes_table() -> str:
+    routes = [f"| `{route.method} {route.path}` | {route.summary} |" for route in ROUTES]
+    pages = [f"| `GET {page.path}` | {page.meaning}{'' if page.needs_key else ' (no key needed)'} |" for page in PAGES]
+    return "\n".join(["| request | what it does |", "|---|---|", *routes, *pages])
+
+
+def errors_table() -> str:
+    rows = {
+        (row.status, row.code, ", ".join(f"`{member}`" for member in row.members)): None
+        for error, row in ERROR_TABLE.items()
+        if error is not MagistrateError
+    }
+    lines = [f"| {status} | `{code}` | {members} |" for status, code, members in sorted(rows)]
+    return "\n".join(["| status | `code` | further members |", "|---|---|---|", *lines])
+
+
+BLOCKS: dict[str, dict[str, Callable[[], str]]] = {
+    "docs/configuration.md": {"settings": settings_table},
+    "docs/api.md": {"routes": routes_table, "errors": errors_table},
+}
+
+
+def filled(text: str, blocks: dict[str, Callable[[], str]]) -> str:
+    """The text with every block between its marks made anew."""
+    for name, block in blocks.items():
+        pattern = re.compile(rf"(<!-- {name} -->\n).*?(\n<!-- end of {name} -->)", re.DOTALL)
+        assert len(pattern.findall(text)) == 1, f"one block {name} is needed"
+        text = pattern.sub(rf"\g<1>{_escaped(block())}\g<2>", text)
+    return text
+
+
+def _escaped(replacement: str) -> str:
+    return replacement.replace("\\", r"\\")
+
+
+def main() -> None:
+    for name, blocks in BLOCKS.items():
+        path = ROOT / name
+        path.write_text(filled(path.read_text(), blocks))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,259 @@
+"""A store under random writes and reads agrees with a dict, at its newest revision and at every one before."""
+
+import asyncio
+import contextlib
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+
+from magistrate import wiring
+from magistrate.engine.terms import ObjectId, ObjectRef, TypeName
+from magistrate.errors import NotFound
+from magistrate.store.contract import (
+    NewObject,
+    NewObjectType,
+    ObjectFilter,
+    ObjectTypeFilter,
+    Portion,
+    Revision,
+    Slice,
+    Stamp,
+    StoredObject,
+)
+from tests.databases import PostgresServer
+from tests.running import settings_for
+
+T = TypeVar("T")
+
+Objects = dict[tuple[str, str], tuple[str | None, int]]
+"""(type, id) → (meta, created_at)"""
+
+names = st.sampled_from(["a", "b", "B", "ab", "a-", "z"])
+types = st.sampled_from(["d", "f", "f-1"])
+metas = st.sampled_from([None, '{"x":1}', '{"x":"Ab_%"}', '{"y":[true]}'])
+refs = st.tuples(types, names)
+
+SORT_KEYS: dict[str, Callable[[StoredObject], tuple[str | int, ...]]] = {
+    "objectId": lambda row: (row.id, row.type),
+    "createdAt": lambda row: (row.created_at, row.id, row.type),
+    "objectType": lambda row: (row.type, row.id),
+}
+
+
+class StoreAgainstDict(RuleBasedStateMachine):
+    """`history` holds the whole content at every revision; the store must know all of them."""
+
+    new_url: Callable[[], str]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.runner = asyncio.Runner()
+        self.clock = 1_000
+        self.objects: Objects = {}
+        self.types: dict[str, str] = {}
+        self.history: list[tuple[Objects, dict[str, str]]] = [({}, {})]
+
+    def run(self, work: Any) -> Any:
+        return self.runner.run(work)
+
+    def stamp(self) -> Stamp:
+        self.clock += 1
+        return Stamp("ann", self.clock)
+
+    def written(self, revision: Revision) -> None:
+        assert revision == len(self.history)
+        self.history.append((dict(self.objects), dict(self.types)))
+
+    @initialize()
+    def open(self) -> None:
+        settings = settings_for(type(self).new_url())
+        wiring.migrate_store(settings)
+        self.store = self.run(wiring.open_store(settings))
+
+    @rule(batch=st.lists(st.tuples(types, names, metas), min_size=1, max_size=6))
+    def put(self, batch: list[tuple[str, str, str | None]]) -> None:
+        stamp = self.stamp()
+
+        answer = self.run(
+            self.store.put_objects([NewObject(TypeName(t), ObjectId(i), meta) for t, i, meta in batch], stamp)
+        )
+
+        for of_type, id, meta in batch:
+            _, created_at = self.objects.get((of_type, id), (None, stamp.at))
+            self.objects[of_type, id] = (meta, created_at)
+        assert [(row.meta, row.created_at) for row in answer.value] == [self.objects[t, i] for t, i, _ in batch]
+        self.written(answer.revision)
+
+    @rule(ref=refs, meta=metas)
+    def replace_meta(self, ref: tuple[str, str], meta: str | None) -> None:
+        with contextlib.ExitStack() as stack:
+            if ref not in self.objects:
+                stack.enter_context(pytest.raises(NotFound))
+            wanted = ObjectRef(TypeName(ref[0]), ObjectId(ref[1]))
+            answer = self.run(self.store.replace_meta(wanted, meta, self.stamp()))
+            self.objects[ref] = (meta, self.objects[ref][1])
+            self.written(answer.revision)
+
+    @rule(batch=st.lists(refs, min_size=1, max_size=4))
+    def delete(self, batch: list[tuple[str, str]]) -> None:
+        with contextlib.ExitStack() as stack:
+            if len(set(batch)) < len(batch) or not set(batch) <= set(self.objects):
+                stack.enter_context(pytest.raises(NotFound))
+            wanted = [ObjectRef(TypeName(of_type), ObjectId(id)) for of_type, id in batch]
+            revision = self.run(self.store.delete_objects(wanted, self.stamp()))
+            for ref in batch:
+                del self.objects[ref]
+            self.written(revision)
+
+    @rule(name=types, definition=st.sampled_from(['{"relations":{}}', '{"relations":{"a":{}}}']))
+    def put_type(self, name: str, definition: str) -> None:
+        new = [NewObjectType(TypeName(name), definition)]
+        answer = self.run(self.store.put_object_types(new, lambda model: None, self.stamp()))
+        self.types[name] = definition
+        self.written(answer.revision)
+
+    @rule(name=types)
+    def delete_type(self, name: str) -> None:
+        with contextlib.ExitStack() as stack:
+            if name not in self.types:
+                stack.enter_context(pytest.raises(NotFound))
+            revision = self.run(self.store.delete_object_type(TypeName(name), self.stamp()))
+            del self.types[name]
+            self.written(revision)
+
+    @rule(
+        data=st.data(),
+        sort=st.sampled_from(list(SORT_KEYS)),
+        descending=st.booleans(),
+        limit=st.integers(1, 4),
+        of_type=st.none() | types,
+        text=st.none() | st.sampled_from(["A", "b", "%", "_", "x", '"y"']),
+        as_of=st.booleans(),
+        backwards=st.booleans(),
+    )
+    def walk(
+        self,
+        data: st.DataObject,
+        sort: str,
+        descending: bool,
+        limit: int,
+        of_type: str | None,
+        text: str | None,
+        as_of: bool,
+        backwards: bool,
+    ) -> None:
+        """Pages in one direction, from the start or from any boundary, add up to what the dict says, with true flags."""
+        at = Revision(data.draw(st.integers(1, len(self.history) - 1))) if as_of and len(self.history) > 1 else None
+        content = self.history[at][0] if at is not None else self.objects
+        key = SORT_KEYS[sort]
+        every = sorted((stored(ref, meta, created_at) for ref, (meta, created_at) in content.items()), key=key)
+        every = [row for row in every if matches(row, of_type, text)]
+        every = every[::-1] if descending else every
+        drawn = data.draw(st.none() | st.tuples(refs, st.integers(1_000, 1_030)))
+        boundary = None if drawn is None else key(stored(drawn[0], None, drawn[1]))
+        if boundary is None and backwards:
+            return
+        expected = [row for row in every if boundary is None or beyond(key(row), boundary, descending != backwards)]
+
+        walked: list[StoredObject] = []
+        more = True
+        while more:
+            wanted = Slice(sort, limit, descending, boundary, backwards)
+            portion: Portion[StoredObject] = self.run(
+                self.store.list_objects(wanted, ObjectFilter(of_type, text), at)
+            ).value
+            assert len(portion.rows) <= limit
+            if portion.rows:
+                assert portion.precedes == (every[0] != portion.rows[0])
+                assert portion.follows == (every[-1] != portion.rows[-1])
+            walked = [*portion.rows, *walked] if backwards else [*walked, *portion.rows]
+            more = portion.precedes if backwards else portion.follows
+            more = more and bool(portion.rows)
+            boundary = key(portion.rows[0 if backwards else -1]) if portion.rows else boundary
+        assert walked == expected
+
+    @rule(ref=refs, data=st.data())
+    def look_up(self, ref: tuple[str, str], data: st.DataObject) -> None:
+        at = data.draw(st.integers(1, len(self.history) - 1)) if len(self.history) > 1 else None
+        wanted = ObjectRef(TypeName(ref[0]), ObjectId(ref[1]))
+
+        now = self.run(self.store.get_object(wanted))
+        assert now.revision == len(self.history) - 1
+        assert summary(now.value) == self.objects.get(ref)
+        if at is not None:
+            then = self.run(self.store.get_object(wanted, Revision(at)))
+            assert then.revision == at
+            assert summary(then.value) == self.history[at][0].get(ref)
+
+    @invariant()
+    def the_types_of_every_revision_are_known(self) -> None:
+        at = len(self.history) // 2
+        if at:
+            listed = self.run(
+                self.store.list_object_types(Slice("typeId", 10), ObjectTypeFilter(), Revision(at))
+            ).value.rows
+            assert {row.name: row.definition for row in listed} == self.history[at][1]
+
+    def teardown(self) -> None:
+        if hasattr(self, "store"):
+            log = self.run(self.store.list_changes(Revision(0), 100_000))
+            assert replayed(log) == (self.objects_as_metas(), self.types)
+            self.run(self.store.close())
+        self.runner.close()
+
+    def objects_as_metas(self) -> dict[tuple[str, ...], str | None]:
+        return {ref: meta for ref, (meta, _) in self.objects.items()}
+
+
+def matches(row: StoredObject, of_type: str | None, text: str | None) -> bool:
+    found = text is None or text.lower() in row.id.lower() or text.lower() in (row.meta or "").lower()
+    return found and of_type in (None, row.type)
+
+
+def beyond(key: tuple[Any, ...], boundary: tuple[Any, ...], before: bool) -> bool:
+    return key < boundary if before else key > boundary
+
+
+def stored(ref: tuple[str, str], meta: str | None, created_at: int) -> StoredObject:
+    return StoredObject(TypeName(ref[0]), ObjectId(ref[1]), meta, created_at)
+
+
+def summary(row: StoredObject | None) -> tuple[str | None, int] | None:
+    return None if row is None else (row.meta, row.created_at)
+
+
+def replayed(log: Any) -> tuple[dict[tuple[str, ...], str | None], dict[str, str | None]]:
+    """What the change log says the content is."""
+    content: dict[str, dict[Any, str | None]] = {"object": {}, "object-type": {}}
+    for change in log:
+        key = change.key if change.kind == "object" else change.key[0]
+        assert content[change.kind].get(key) == change.before
+        if change.action == "deleted":
+            del content[change.kind][key]
+        else:
+            content[change.kind][key] = change.after
+    return content["object"], content["object-type"]
+
+
+def run_machine(new_url: Callable[[], str], examples: int) -> None:
+    machine = type("Machine", (StoreAgainstDict,), {"new_url": staticmethod(new_url)})
+    run_state_machine_as_test(
+        machine,
+        settings=settings(
+            max_examples=examples, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+        ),
+    )
+
+
+def test_sqlite_agrees_with_a_dict(tmp_path: Path) -> None:
+    run_machine(lambda: f"sqlite:///{tempfile.mkdtemp(dir=tmp_path)}/m.db", examples=60)
+
+
+def test_postgresql_agrees_with_a_dict(postgres: PostgresServer) -> None:
+    run_machine(postgres.new_url, examples=25)

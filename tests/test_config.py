@@ -1,0 +1,116 @@
+"""Settings: flags, environment variables and defaults; what is not understood is an error."""
+
+import pickle
+
+import pytest
+
+from magistrate.config import (
+    SETTINGS,
+    PostgresUrl,
+    Setting,
+    SqliteUrl,
+    read_database_url,
+    read_settings,
+)
+from magistrate.errors import InvalidSetting
+
+
+def test_the_defaults_are_those_of_the_table() -> None:
+    settings = read_settings({}, {})
+
+    assert (settings.host, settings.port, settings.workers) == ("127.0.0.1", 8000, 1)
+    assert settings.database == SqliteUrl("magistrate.db")
+    assert settings.api_keys == ()
+
+
+def test_a_flag_wins_over_its_variable() -> None:
+    environment = {"MAGISTRATE_PORT": "1", "MAGISTRATE_HOST": "::1", "OTHER": "x"}
+
+    settings = read_settings({"port": "2", "host": None}, environment)
+
+    assert (settings.port, settings.host) == (2, "::1")
+
+
+@pytest.mark.parametrize("setting", [setting for setting in SETTINGS if isinstance(setting.default, int)])
+def test_a_number_lies_within_its_bounds(setting: Setting) -> None:
+    assert isinstance(setting.default, int)
+    assert setting.minimum <= setting.default <= setting.maximum
+    for good in (setting.minimum, setting.maximum):
+        assert setting.read(str(good), "x") == good
+    for bad in (setting.minimum - 1, setting.maximum + 1):
+        with pytest.raises(InvalidSetting):
+            read_settings({}, {setting.variable: str(bad)})
+
+
+@pytest.mark.parametrize("text", ["", " ", "x", "1.5", "1e3", "٣", "0x10", "9" * 5_000, "1_000"])
+def test_what_is_no_number_is_refused_and_named(text: str) -> None:
+    with pytest.raises(InvalidSetting, match="MAGISTRATE_PORT"):
+        read_settings({}, {"MAGISTRATE_PORT": text})
+    with pytest.raises(InvalidSetting, match="--port"):
+        read_settings({"port": text}, {})
+
+
+def test_an_unknown_variable_is_refused() -> None:
+    with pytest.raises(InvalidSetting, match="MAGISTRATE_DATABASEURL is not a setting"):
+        read_settings({}, {"MAGISTRATE_DATABASEURL": "sqlite:///x.db"})
+
+
+@pytest.mark.parametrize("text", ["a,,b", ",", "a b", "a\tb", "ä", "a,b,"])
+def test_keys_are_words_of_ascii(text: str) -> None:
+    with pytest.raises(InvalidSetting, match="API key"):
+        read_settings({"api_key": text}, {})
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("sqlite:///magistrate.db", SqliteUrl("magistrate.db")),
+        ("sqlite:///folder/m.db", SqliteUrl("folder/m.db")),
+        ("sqlite:////var/lib/m.db", SqliteUrl("/var/lib/m.db")),
+        ("sqlite:///with%20blank.db", SqliteUrl("with blank.db")),
+        ("postgresql://u:p@h:5/d?sslmode=require", PostgresUrl("postgresql://u:p@h:5/d?sslmode=require")),
+        ("postgres://h1,h2/d", PostgresUrl("postgres://h1,h2/d")),
+        ("postgresql:///d?host=/run/postgresql", PostgresUrl("postgresql:///d?host=/run/postgresql")),
+        ("postgresql://", PostgresUrl("postgresql://")),
+    ],
+)
+def test_database_urls(url: str, expected: SqliteUrl | PostgresUrl) -> None:
+    assert read_database_url(url) == expected
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "magistrate.db",
+        "mysql://u:secret@h/d",
+        "SQLITE:///x.db",
+        "sqlite://x.db",
+        "sqlite://",
+        "sqlite:///",
+        "sqlite:////",
+        "sqlite:///folder/",
+        "sqlite:///:memory:",
+        "sqlite:///x.db?mode=ro",
+        "sqlite:///x.db#y",
+        "sqlite:///x%00.db",
+        "postgresql:x",
+    ],
+)
+def test_other_database_urls_are_refused_without_showing_a_secret(url: str) -> None:
+    with pytest.raises(InvalidSetting) as caught:
+        read_database_url(url)
+
+    assert "secret" not in caught.value.message
+
+
+def test_secrets_are_not_in_the_representation() -> None:
+    settings = read_settings({"api_key": "secret", "database_url": "postgresql://u:secret@h/d"}, {})
+
+    assert "secret" not in repr(settings)
+
+
+def test_settings_can_be_sent_to_worker_processes() -> None:
+    settings = read_settings({"api_key": "a,b"}, {})
+
+    assert pickle.loads(pickle.dumps(settings)) == settings
