@@ -46,9 +46,9 @@ BLOCKS: dict[str, dict[str, Callable[[], str]]] = {
 def filled(text: str, blocks: dict[str, Callable[[], str]]) -> str:
     """The text with every block between its marks made anew."""
     for name, block in blocks.items():
-        pattern = re.compile(rf"(<!-- {name} -->\n).*?(\n<!-- end of {name} -->)", re.DOTALL)
+        pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)", re.DOTALL)
         assert len(pattern.findall(text)) == 1, f"one block {name} is needed"
-        text = pattern.sub(rf"\g<1>{_escaped(block())}\g<2>", text)
+        text = pattern.sub(rf"\g<1>{_escaped(block())}\n\g<2>", text)
     return text
 
 

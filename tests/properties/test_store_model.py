@@ -148,7 +148,7 @@ class StoreAgainstDict(RuleBasedStateMachine):
         as_of: bool,
         backwards: bool,
     ) -> None:
-        """Pages in one direction, from the start or from any boundary, add up to what the dict says, with true flags."""
+        """Pages in one direction, from the start or any boundary, add up to what the dict says, with true flags."""
         at = Revision(data.draw(st.integers(1, len(self.history) - 1))) if as_of and len(self.history) > 1 else None
         content = self.history[at][0] if at is not None else self.objects
         key = SORT_KEYS[sort]

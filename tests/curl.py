@@ -1,0 +1,30 @@
+"""As much of curl as the README uses, for machines without it: curl -s [-X METHOD] [-H HEADER]... [-d BODY] URL."""
+
+import sys
+import urllib.error
+import urllib.request
+
+
+def main(arguments: list[str]) -> None:
+    headers, method, body, url = {}, None, None, ""
+    words = iter(arguments)
+    for word in words:
+        if word == "-H":
+            name, _, value = next(words).partition(": ")
+            headers[name] = value
+        elif word == "-X":
+            method = next(words)
+        elif word == "-d":
+            body = next(words).encode()
+        elif word != "-s":
+            url = word
+    request = urllib.request.Request(url, data=body, headers=headers, method=method)
+    try:
+        with urllib.request.urlopen(request) as answer:
+            sys.stdout.buffer.write(answer.read())
+    except urllib.error.HTTPError as refused:
+        sys.stdout.buffer.write(refused.read())
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

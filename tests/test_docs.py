@@ -1,0 +1,124 @@
+"""The documents say what is true: commands are run, tables are made anew, links lead somewhere."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from magistrate.config import SETTINGS
+from tests.generated_docs import BLOCKS, ROOT, filled
+from tests.running import KEY, running_service, settings_for
+
+README = (ROOT / "README.md").read_text()
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+
+CHANGING = [
+    (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "<time>"),
+    (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}"), "<uuid>"),
+    (re.compile(r'(Cursor":")[\w-]+'), r"\1<cursor>"),
+]
+
+
+def settled(text: str) -> str:
+    """A text with everything that differs from run to run replaced by its name."""
+    for pattern, name in CHANGING:
+        text = pattern.sub(name, text)
+    return text
+
+
+def readme_commands() -> list[tuple[str, str]]:
+    """Each command of the README that talks to the service, or prepares one that does, with the output shown below it."""
+    blocks = re.findall(r"```console\n(.*?)```", README, re.DOTALL)
+    pairs = [pair for block in blocks for pair in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)]
+    return [(command, output) for command, output in pairs if command.startswith(("curl", "BATCH="))]
+
+
+def test_the_commands_of_the_readme_answer_what_it_shows(database_url: str, tmp_path: Path) -> None:
+    curl = tmp_path / "curl"
+    curl.write_text(f'#!/bin/sh\nexec {sys.executable} {ROOT}/tests/curl.py "$@"\n')
+    curl.chmod(0o755)
+    environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "KEY": KEY}
+    script: list[str] = []
+    expected: list[tuple[str, str]] = []
+    cursors: dict[str, str] = {}
+
+    with running_service(settings_for(database_url)) as url:
+        for command, output in readme_commands():
+            for shown_cursor, real_cursor in cursors.items():
+                command = command.replace(f"nextCursor={shown_cursor}", f"nextCursor={real_cursor}")
+            script.append(command.replace("http://127.0.0.1:8000", url))
+            prepared = [line for line in script[:-1] if line.startswith("BATCH=")]
+            ran = subprocess.run(
+                ["sh", "-c", "\n".join([*prepared, script[-1]])],
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            expected.append((settled(output).strip(), settled(ran.stdout).strip()))
+            shown, real = (re.findall(r'nextCursor":"([\w-]+)', text) for text in (output, ran.stdout))
+            cursors.update(zip(shown, real, strict=True))
+
+    assert len(expected) >= 6
+    for promised, answered in expected:
+        assert answered == promised
+
+
+def test_the_readme_begins_with_a_sentence_a_command_a_request_and_its_answer() -> None:
+    title, sentence, command, request = README.split("\n\n")[:4]
+
+    assert title == "# Magistrate"
+    assert sentence.count(". ") == 0
+    assert command.startswith("```console\n$ ./run serve\n")
+    assert "$ curl" in README.partition("## What it is")[0]
+    assert request
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_what_is_read_off_the_code_is_up_to_date(name: str) -> None:
+    text = (ROOT / name).read_text()
+
+    assert filled(text, BLOCKS[name]) == text, "run ./run docs"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_between_documents_lead_somewhere(document: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", document.read_text()):
+        assert target.startswith("http") or (document.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_files_that_documents_name_exist(document: Path) -> None:
+    named = re.findall(
+        r"`((?:tests|docs|src|engine|store|operations|api|benchmarks)/[\w/.-]+\.\w+)`", document.read_text()
+    )
+
+    for name in named:
+        assert (ROOT / name).exists() or (ROOT / "src" / "magistrate" / name).exists(), name
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_flags_that_documents_name_exist(document: Path) -> None:
+    flags = {setting.flag for setting in SETTINGS} | {"--help", "--only", "--seconds", "--version"}
+
+    for flag in re.findall(r"`(--[a-z-]+)", document.read_text()):
+        assert flag in flags, flag
+
+
+def test_help_tells_every_setting() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "magistrate", "serve", "--help"],
+        env=os.environ | {"COLUMNS": "500"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    help_text = " ".join(ran.stdout.split())
+    for setting in SETTINGS:
+        assert setting.flag in help_text
+        assert setting.variable in help_text
+        assert setting.meaning in help_text
