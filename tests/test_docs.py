@@ -30,7 +30,7 @@ def settled(text: str) -> str:
 
 
 def readme_commands() -> list[tuple[str, str]]:
-    """Each command of the README that talks to the service, or prepares one that does, with the output shown below it."""
+    """Each command of the README that talks to the service, or prepares one that does, with the output shown."""
     blocks = re.findall(r"```console\n(.*?)```", README, re.DOTALL)
     pairs = [pair for block in blocks for pair in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)]
     return [(command, output) for command, output in pairs if command.startswith(("curl", "BATCH="))]

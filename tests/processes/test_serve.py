@@ -199,6 +199,7 @@ def test_a_worker_that_dies_is_replaced_even_while_the_store_is_away(tmp_path: P
         os.kill(workers[0], signal.SIGKILL)
         wait_until(lambda: len(set(serving(children_of(service.process.pid))) - set(workers)) == 1)
         time.sleep(1)
+        assert not (tmp_path / "magistrate.db").exists()
         (tmp_path / "moved.db").rename(tmp_path / "magistrate.db")
 
         def every_answer_is_200() -> bool:

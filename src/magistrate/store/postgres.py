@@ -126,10 +126,7 @@ class PostgresDatabase:
         return await self._repeated(once, may_repeat=lambda: not committing, turn=self._writing)
 
     async def schema_version(self) -> int:
-        try:
-            [(version,)] = await self.read(migrate.READ_VERSION, ())
-        except SchemaMismatch:
-            return 0
+        [(version,)] = await self.read(migrate.READ_VERSION, ())
         return int(version)
 
     async def close(self) -> None:

@@ -27,6 +27,10 @@ T = TypeVar("T")
 LONG_READERS = 2
 """Threads, each with a connection, for reads that look at many rows."""
 
+LOOKUP_TIMEOUT_MS = 250
+"""A lookup waits in the event loop, and everyone with it. Only recovery after a crash, or a tool that locks the whole
+file, makes a reader wait at all."""
+
 STEPS_BETWEEN_LOOKS_AT_THE_CLOCK = 10_000
 """Of SQLite's virtual machine: about a millisecond."""
 
@@ -51,7 +55,8 @@ def migrate_sqlite(path: str, timeout_ms: int) -> None:
     Raises StoreUnavailable, or SchemaMismatch if a newer version has been here.
     """
     try:
-        with closing(_opened(path, timeout_ms)) as connection:
+        make = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+        with closing(_opened(path, timeout_ms, flags=make)) as connection:
             connection.execute("PRAGMA journal_mode = WAL")
             _migrate(connection)
     except apsw.Error as error:
@@ -83,9 +88,9 @@ class SqliteDatabase:
         self._long_readers: queue.SimpleQueue[apsw.Connection] = queue.SimpleQueue()
         with _translated():
             self._writer = _opened(path, timeout_ms)
-            self._reader = _opened(path, timeout_ms, read_only=True)
+            self._reader = _opened(path, min(timeout_ms, LOOKUP_TIMEOUT_MS), "PRAGMA query_only = ON")
             for _ in range(LONG_READERS):
-                self._long_readers.put(_opened(path, timeout_ms, read_only=True))
+                self._long_readers.put(_opened(path, timeout_ms, "PRAGMA query_only = ON"))
             self._file = os.stat(path)
 
     async def read(self, sql: str, values: tuple[Parameter, ...], long: bool = False) -> Rows:
@@ -101,10 +106,7 @@ class SqliteDatabase:
 
     async def schema_version(self) -> int:
         self._check_file()
-        try:
-            [(version,)] = await self.read(migrate.READ_VERSION, ())
-        except SchemaMismatch:
-            return 0
+        [(version,)] = await self.read(migrate.READ_VERSION, ())
         return int(version)
 
     async def close(self) -> None:
@@ -186,14 +188,14 @@ class SqliteDatabase:
         return []
 
 
-def _opened(path: str, timeout_ms: int, read_only: bool = False) -> apsw.Connection:
-    connection = apsw.Connection(path)
+def _opened(path: str, timeout_ms: int, *pragmas: str, flags: int = apsw.SQLITE_OPEN_READWRITE) -> apsw.Connection:
+    """A connection to a file that is there: one that was moved away must not be made again, empty."""
+    connection = apsw.Connection(path, flags=flags)
     connection.set_busy_timeout(timeout_ms)
     # FULL: with NORMAL, a write-ahead log may lose acknowledged transactions when the machine loses power.
     connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("PRAGMA cache_size = -16384")  # KiB
-    if read_only:
-        connection.execute("PRAGMA query_only = ON")
+    for pragma in ("PRAGMA cache_size = -16384", *pragmas):  # KiB
+        connection.execute(pragma)
     return connection
 
 
