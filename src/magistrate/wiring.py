@@ -155,6 +155,7 @@ def server_config(settings: Settings) -> BoundedConfig:
         log_level="error",  # what clients send wrong is no news
         access_log=False,
         server_header=False,
+        proxy_headers=False,  # nothing here asks who the client is
         timeout_graceful_shutdown=-(-settings.stop_timeout_ms // 1000),
     )
 

@@ -109,7 +109,7 @@ def test_a_list_is_read_in_the_order_of_an_index_on_sqlite(sqlite_connection: ap
 def test_a_lookup_is_a_search_on_sqlite(sqlite_connection: apsw.Connection, hinted: Hinted) -> None:
     plan = sqlite_plan(sqlite_connection, hinted)
 
-    assert not [line for line in plan if line.startswith("SCAN") and line != "SCAN h"], plan
+    assert not [line for line in plan if line.startswith("SCAN") and line != "SCAN head"], plan
     assert not [line for line in plan if "TEMP B-TREE" in line], plan
 
 

@@ -24,7 +24,7 @@ from uuid_utils import uuid7
 from magistrate import errors
 from magistrate.api import public
 from magistrate.api.error_table import ERROR_TABLE, INTERNAL_ERROR, error_body
-from magistrate.api.metrics import REQUESTS, UNKNOWN_TOKENS
+from magistrate.api.metrics import UNKNOWN_TOKENS, count_request
 from magistrate.api.parse import decode_body, read_parameters
 from magistrate.api.render import rendered
 from magistrate.api.routes import ROUTES, Route
@@ -120,7 +120,7 @@ class Application:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        scope = {**scope, _RECEIVE: receive, _QUERY: scope["query_string"], "query_string": b""}
+        scope |= {_RECEIVE: receive, _QUERY: scope["query_string"], "query_string": b""}
         try:
             await self._app(scope, _receive_nothing, send)
         except asyncio.CancelledError:
@@ -256,7 +256,7 @@ def _once(req: falcon.asgi.Request, body: bytes) -> Once | None:
 
 def _finish(req: falcon.asgi.Request, resp: falcon.asgi.Response) -> None:
     resp.set_header("Warrant-Request-Id", str(uuid7()))
-    REQUESTS.labels(req.method, req.uri_template or "", resp.status_code).inc()
+    count_request(req.method, req.uri_template or "", resp.status_code)
 
 
 async def _answer_error(

@@ -1,6 +1,7 @@
 """Counters for Prometheus. With several workers they are kept in files and added up (see wiring.py)."""
 
 import os
+from functools import lru_cache
 
 from prometheus_client import CollectorRegistry, Counter, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
@@ -12,6 +13,14 @@ DIRECTORY_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 
 REQUESTS = Counter("magistrate_requests", "Requests answered, by route and status.", ["method", "route", "status"])
 UNKNOWN_TOKENS = Counter("magistrate_unknown_tokens", "Consistency tokens ignored because they are none of ours.")
+
+
+_counter = lru_cache(maxsize=4_096)(REQUESTS.labels)
+
+
+def count_request(method: str, route: str, status: int) -> None:
+    """`route` is the path with its variables as in the table of routes; empty if there is none."""
+    _counter(method, route, status).inc()
 
 
 def exposition() -> bytes:

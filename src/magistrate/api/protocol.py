@@ -17,6 +17,9 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from magistrate.api.render import rendered
 
+UNSENT_BYTES = 65_536
+"""What may lie unsent behind an answer without anyone wondering (64 KiB): the kernel takes most answers at once."""
+
 _UPGRADE_HEADER = re.compile(rb"\r\nupgrade:[^\r\n]*", re.IGNORECASE)
 
 
@@ -43,6 +46,7 @@ class BoundedProtocol(HttpToolsProtocol):
     _idle_bytes = 0
     """Bytes received since the last that made a head complete or that someone will read."""
     _deadline: TimerHandle | None = None
+    _reading_deadline: TimerHandle | None = None
 
     def connection_made(self, transport: BaseTransport) -> None:
         super().connection_made(cast(Transport, transport))
@@ -50,6 +54,8 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_deadline()
+        if self._reading_deadline is not None:
+            self._reading_deadline.cancel()
         super().connection_lost(exc)
 
     def eof_received(self) -> bool:  # type: ignore[override]  # asyncio lets it answer whether to stay open
@@ -114,8 +120,9 @@ class BoundedProtocol(HttpToolsProtocol):
         super().on_response_complete()
         if not self._in_head:
             self._start_deadline()  # for the rest of a body that nobody reads
-        if unsent := self.transport.get_write_buffer_size():
-            self.loop.call_later(self.config.body_timeout_ms / 1000, self._abort_if_unread, unsent)
+        unsent = self.transport.get_write_buffer_size()
+        if unsent > UNSENT_BYTES and self._reading_deadline is None:
+            self._expect_reading(unsent)
 
     def send_400_response(self, msg: str) -> None:
         self._refuse(HTTPStatus.BAD_REQUEST, "Request is not valid HTTP")
@@ -156,11 +163,16 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _abort_if_unread(self, unsent: int) -> None:
         """Frees what a client does not read: while it reads on, however slowly, it is left alone."""
+        self._reading_deadline = None
         remaining = self.transport.get_write_buffer_size()
         if remaining >= unsent:
             self.transport.abort()
         elif remaining:
-            self.loop.call_later(self.config.body_timeout_ms / 1000, self._abort_if_unread, remaining)
+            self._expect_reading(remaining)
+
+    def _expect_reading(self, unsent: int) -> None:
+        seconds = self.config.body_timeout_ms / 1000
+        self._reading_deadline = self.loop.call_later(seconds, self._abort_if_unread, unsent)
 
     def _refuse(self, status: HTTPStatus, message: str) -> None:
         """Hangs up, after an answer in the shape of every error (contract section 1.0) unless another has begun."""

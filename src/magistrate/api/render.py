@@ -1,6 +1,6 @@
 """From values to bytes: JSON bodies that end with a newline, and timestamps."""
 
-from datetime import UTC, datetime
+from time import gmtime, strftime
 
 import msgspec
 
@@ -14,5 +14,5 @@ def rendered(value: object) -> bytes:
 def rendered_time(microseconds: int) -> str:
     """RFC 3339 in UTC with `Z`; fractional seconds without trailing zeros, left out when zero."""
     seconds, fraction = divmod(microseconds, 1_000_000)
-    whole = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    whole = strftime("%Y-%m-%dT%H:%M:%S", gmtime(seconds))
     return f"{whole}.{fraction:06d}".rstrip("0") + "Z" if fraction else whole + "Z"

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from typing import TypeVar, cast
+from typing import NoReturn, TypeVar, cast
 
 import apsw
 
@@ -97,8 +97,10 @@ class SqliteDatabase:
         if long:
             deadline = self._deadline()
             return await self._in_thread(self._read_threads, lambda: self._read_long(sql, values, deadline))
-        with _translated():
+        try:
             return self._reader.execute(sql, values).fetchall()
+        except apsw.Error as error:
+            _raise_translated(error)
 
     async def transact(self, script: Callable[[Revision], Script[T]]) -> T:
         deadline = self._deadline()
@@ -215,9 +217,14 @@ def _migrate(connection: apsw.Connection) -> None:
 def _translated() -> Iterator[None]:
     try:
         yield
-    except _UNAVAILABLE as error:
+    except apsw.Error as error:
+        _raise_translated(error)
+
+
+def _raise_translated(error: apsw.Error) -> NoReturn:
+    """Raises what the store's contract has for it; the error itself if it is a fault of ours."""
+    if isinstance(error, _UNAVAILABLE):
         raise StoreUnavailable("the database cannot be used now") from error
-    except apsw.SQLError as error:
-        if str(error).startswith("no such table"):
-            raise SchemaMismatch("the database is not migrated") from error
-        raise
+    if isinstance(error, apsw.SQLError) and str(error).startswith("no such table"):
+        raise SchemaMismatch("the database is not migrated") from error
+    raise error
