@@ -1,0 +1,34 @@
+"""`./run bench`: one Markdown table for each topic, on standard output."""
+
+import argparse
+import platform
+import signal
+import sys
+
+import apsw
+
+from benchmarks.batches import measure_batches
+from benchmarks.cores import LOAD_CORE, SERVER_CORE
+from benchmarks.load import GENERATOR
+from benchmarks.request_rates import measure_request_rates
+from benchmarks.startup import measure_startup
+
+TOPICS = {"requests": measure_request_rates, "batch": measure_batches, "startup": measure_startup}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="./run bench", description="See docs/performance.md.")
+    parser.add_argument("--only", choices=TOPICS, help="one topic instead of all")
+    parser.add_argument("--seconds", type=int, default=4, metavar="N", help="how long each measurement takes at most")
+    chosen = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # an ordinary exit stops every server that runs
+    print(
+        f"CPython {platform.python_version()}, SQLite {apsw.sqlite_lib_version()}; "
+        f"servers on core {SERVER_CORE}, load from core {LOAD_CORE} by {GENERATOR}\n",
+        flush=True,
+    )
+    for topic in [chosen.only] if chosen.only else TOPICS:
+        print(TOPICS[topic](chosen.seconds), flush=True)
+
+
+main()

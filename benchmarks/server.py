@@ -1,0 +1,86 @@
+"""Servers to measure: each a process of its own, on one core and a free port of the loopback address."""
+
+import os
+import re
+import select
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.cores import SERVER_CORE, on_core
+from magistrate.config import PREFIX
+
+API_KEY = "benchmark-key"
+AUTHORIZATION = f"ApiKey {API_KEY}"
+
+START_SECONDS = 30
+STOP_SECONDS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """`ready_seconds`: from the start of the process to the first 200 of /readyz."""
+
+    pid: int
+    url: str
+    ready_seconds: float
+
+    def cpu_seconds(self) -> float:
+        """The processor time all its threads have used so far."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def resident_mb(self) -> float:
+        """The memory it holds now, shared libraries included, in units of 1,000,000 bytes."""
+        [kib] = re.findall(r"^VmRSS:\s+(\d+) kB$", Path(f"/proc/{self.pid}/status").read_text(), re.MULTILINE)
+        return int(kib) * 1024 / 1_000_000
+
+
+@contextmanager
+def serving(database_url: str) -> Iterator[Server]:
+    """Magistrate itself, stopped with SIGTERM in the end."""
+    with running("magistrate", "serve", "--port", "0", "--database-url", database_url, "--api-key", API_KEY) as server:
+        yield server
+
+
+@contextmanager
+def running(*module: str) -> Iterator[Server]:
+    """`python -m` this module, which prints its URL in its first line and answers /readyz.
+
+    Raises RuntimeError if it does not within START_SECONDS.
+    """
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+    started = time.perf_counter()
+    with on_core(SERVER_CORE):
+        process = subprocess.Popen([sys.executable, "-m", *module], stdout=subprocess.PIPE, text=True, env=environment)
+    try:
+        url = _announced_url(process)
+        with urllib.request.urlopen(f"{url}/readyz", timeout=START_SECONDS):
+            ready_seconds = time.perf_counter() - started
+        yield Server(process.pid, url, ready_seconds)
+    finally:
+        _stop(process)
+
+
+def _announced_url(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    readable, _, _ = select.select([process.stdout], [], [], START_SECONDS)
+    line = process.stdout.readline() if readable else ""
+    found = re.search(r"http://[\d.]+:\d+", line)
+    if found is None:
+        raise RuntimeError(f"no server after {START_SECONDS} seconds, or it ended: it printed {line!r}")
+    return found[0]
+
+
+def _stop(process: subprocess.Popen[str]) -> None:
+    process.terminate()
+    try:
+        process.communicate(timeout=STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
