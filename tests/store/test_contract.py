@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from magistrate import wiring
+from magistrate.config import SqliteUrl, read_database_url
 from magistrate.engine.terms import ObjectId, ObjectRef, TypeName, object_ref, type_name
 from magistrate.errors import (
     InvalidParameter,
@@ -512,6 +513,21 @@ async def test_concurrent_writers_get_revisions_in_commit_order_without_gaps(sto
     assert seen == sorted(seen)
 
 
+async def test_a_write_that_fails_beside_others_fails_alone(store: Store) -> None:
+    async def create(number: int) -> Revision:
+        return (await store.put_objects([new(f"id-{number:02}")], stamp())).revision
+
+    async def fail(number: int) -> Revision:
+        return await store.delete_objects([document("missing")], stamp())
+
+    outcomes = await asyncio.gather(*((fail if n % 3 == 0 else create)(n) for n in range(30)), return_exceptions=True)
+
+    assert [isinstance(outcome, NotFound) for outcome in outcomes] == [n % 3 == 0 for n in range(30)]
+    assert sorted(outcome for outcome in outcomes if isinstance(outcome, int)) == list(range(1, 21))
+    assert await ids(store) == [f"id-{n:02}" for n in range(30) if n % 3]
+    assert {change.revision for change in await store.list_changes(Revision(0), 100)} == set(range(1, 21))
+
+
 async def test_collecting_forgets_what_ended_and_moves_the_horizon(store: Store) -> None:
     await store.put_objects([new("a", '{"v":1}'), new("b")], stamp(NOW, once=Once("k", "f")))
     await store.put_objects([new("a", '{"v":2}')], stamp(NOW + HOUR))
@@ -565,6 +581,10 @@ async def test_a_closed_store_is_unavailable(store: Store) -> None:
 
 
 async def test_a_database_without_schema_cannot_be_opened(database_url: str) -> None:
+    database = read_database_url(database_url)
+    if isinstance(database, SqliteUrl):
+        Path(database.path).touch()  # an empty file is an empty database
+
     with pytest.raises(SchemaMismatch):
         await wiring.open_store(settings_for(database_url))
 

@@ -6,8 +6,7 @@ looks for these."""
 
 import json
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from itertools import accumulate
 from typing import TypeVar
 from urllib.parse import parse_qsl
@@ -82,17 +81,11 @@ def read_batch(bodies: list[B], read: Callable[[B], T]) -> list[T]:
         raise InvalidRequest(f"an array must have 1 to {MAX_BATCH} elements, not {len(bodies)}")
     values = []
     for index, body in enumerate(bodies):
-        with _within(f"[{index}]."):
+        try:
             values.append(read(body))
+        except InvalidParameter as error:
+            raise error.within(f"[{index}].") from None
     return values
-
-
-@contextmanager
-def _within(prefix: str) -> Iterator[None]:
-    try:
-        yield
-    except InvalidParameter as error:
-        raise error.within(prefix) from None
 
 
 def _syntax_fault(message: str) -> InvalidRequest:
@@ -136,7 +129,9 @@ def _check_nesting(body: bytes, max_depth: int) -> None:
     """Raises InvalidRequest if this valid JSON has too many arrays and objects, or too many of them in each other."""
     if body.count(b"{") + body.count(b"[") <= max_depth:
         return
-    brackets = _STRING.sub(b"", body).translate(None, _NOT_BRACKETS)
+    # Without an escape, every second quotation mark ends a string.
+    outside = _STRING.sub(b"", body) if b"\\" in body else b"".join(body.split(b'"')[::2])
+    brackets = outside.translate(None, _NOT_BRACKETS)
     if len(brackets) > 2 * MAX_CONTAINERS:
         raise InvalidRequest(f"Request contains more than {MAX_CONTAINERS} arrays and objects")
     if max(accumulate(map(_STEPS.__getitem__, brackets))) > max_depth:

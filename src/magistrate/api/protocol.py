@@ -54,8 +54,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_deadline()
-        if self._reading_deadline is not None:
-            self._reading_deadline.cancel()
+        self._stop_expecting()
         super().connection_lost(exc)
 
     def eof_received(self) -> bool:  # type: ignore[override]  # asyncio lets it answer whether to stay open
@@ -121,7 +120,7 @@ class BoundedProtocol(HttpToolsProtocol):
         if not self._in_head:
             self._start_deadline()  # for the rest of a body that nobody reads
         unsent = self.transport.get_write_buffer_size()
-        if unsent > UNSENT_BYTES and self._reading_deadline is None:
+        if unsent > UNSENT_BYTES:
             self._expect_reading(unsent)
 
     def send_400_response(self, msg: str) -> None:
@@ -163,7 +162,6 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _abort_if_unread(self, unsent: int) -> None:
         """Frees what a client does not read: while it reads on, however slowly, it is left alone."""
-        self._reading_deadline = None
         remaining = self.transport.get_write_buffer_size()
         if remaining >= unsent:
             self.transport.abort()
@@ -171,8 +169,15 @@ class BoundedProtocol(HttpToolsProtocol):
             self._expect_reading(remaining)
 
     def _expect_reading(self, unsent: int) -> None:
+        """An answer is not begun while much of the one before it is unread, so each may start the time anew."""
+        self._stop_expecting()
         seconds = self.config.body_timeout_ms / 1000
         self._reading_deadline = self.loop.call_later(seconds, self._abort_if_unread, unsent)
+
+    def _stop_expecting(self) -> None:
+        if self._reading_deadline is not None:
+            self._reading_deadline.cancel()
+            self._reading_deadline = None
 
     def _refuse(self, status: HTTPStatus, message: str) -> None:
         """Hangs up, after an answer in the shape of every error (contract section 1.0) unless another has begun."""

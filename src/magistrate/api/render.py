@@ -1,5 +1,6 @@
 """From values to bytes: JSON bodies that end with a newline, and timestamps."""
 
+from functools import lru_cache
 from time import gmtime, strftime
 
 import msgspec
@@ -11,6 +12,7 @@ def rendered(value: object) -> bytes:
     return _ENCODER.encode(value) + b"\n"
 
 
+@lru_cache(maxsize=1_024)
 def rendered_time(microseconds: int) -> str:
     """RFC 3339 in UTC with `Z`; fractional seconds without trailing zeros, left out when zero."""
     seconds, fraction = divmod(microseconds, 1_000_000)

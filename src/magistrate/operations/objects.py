@@ -1,7 +1,6 @@
 """Creating, reading, updating, deleting and listing objects (contract sections 1.4, 2 and 10)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -31,8 +30,7 @@ OBJECT_LIST: ListKind[StoredObject] = ListKind(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectDraft:
+class ObjectDraft(msgspec.Struct, frozen=True):
     """An object as a caller wants it; without an id it gets one. `meta` is compact JSON of a non-empty object, or
     None."""
 

@@ -19,6 +19,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, NewType, Protocol, TypeVar
 
+import msgspec
+
 from magistrate.engine.terms import ObjectId, ObjectRef, TypeName
 
 T = TypeVar("T")
@@ -40,8 +42,7 @@ class Identity:
     cursor_key: str
 
 
-@dataclass(frozen=True, slots=True)
-class StoredObject:
+class StoredObject(msgspec.Struct, frozen=True):
     """('document', 'plan', '{"title":"Plan"}', 1763683200000000). `meta` is compact JSON of a non-empty object, or
     None; `created_at` in microseconds since 1970 UTC."""
 
@@ -51,8 +52,7 @@ class StoredObject:
     created_at: int
 
 
-@dataclass(frozen=True, slots=True)
-class StoredObjectType:
+class StoredObjectType(msgspec.Struct, frozen=True):
     """('document', '{"relations":{"viewer":{}}}', 1763683200000000). `definition` is compact JSON."""
 
     name: TypeName
@@ -136,8 +136,7 @@ class Stamp:
     once: Once | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class NewObject:
+class NewObject(msgspec.Struct, frozen=True):
     """An object to be stored. `fresh` claims that the id was generated just now, so that no such object can exist."""
 
     type: TypeName
@@ -146,8 +145,7 @@ class NewObject:
     fresh: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class NewObjectType:
+class NewObjectType(msgspec.Struct, frozen=True):
     name: TypeName
     definition: str
 

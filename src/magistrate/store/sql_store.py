@@ -24,7 +24,7 @@ from magistrate.store.contract import (
     StoredObject,
     StoredObjectType,
 )
-from magistrate.store.database import Database, Execute, Row, Rows, Script, Select
+from magistrate.store.database import Database, Execute, Row, Script, Select
 
 T = TypeVar("T")
 
@@ -56,10 +56,10 @@ class SqlStore:
 
     async def get_object(self, ref: ObjectRef, at: Revision | None = None) -> Snapshot[StoredObject | None]:
         if at is None:
-            rows = await self._database.read(sql.GET_OBJECT, (ref.type, ref.id))
+            [row] = await self._database.read(sql.GET_OBJECT, (ref.type, ref.id))
         else:
-            rows = await self._database.read(sql.GET_OBJECT_AT, (ref.type, ref.id, at, at))
-        return _looked_up(rows, at, objects.stored_object)
+            [row] = await self._database.read(sql.GET_OBJECT_AT, (ref.type, ref.id, at, at))
+        return Snapshot(_answered_at(row, at), None if row[2] is None else objects.stored_object(row[2:]))
 
     async def list_objects(
         self, wanted: Slice, only: ObjectFilter, at: Revision | None = None
@@ -78,10 +78,10 @@ class SqlStore:
 
     async def get_object_type(self, name: TypeName, at: Revision | None = None) -> Snapshot[StoredObjectType | None]:
         if at is None:
-            rows = await self._database.read(sql.GET_OBJECT_TYPE, (name,))
+            [row] = await self._database.read(sql.GET_OBJECT_TYPE, (name,))
         else:
-            rows = await self._database.read(sql.GET_OBJECT_TYPE_AT, (name, at, at))
-        return _looked_up(rows, at, object_types.stored_object_type)
+            [row] = await self._database.read(sql.GET_OBJECT_TYPE_AT, (name, at, at))
+        return Snapshot(_answered_at(row, at), None if row[2] is None else object_types.stored_object_type(row[2:]))
 
     async def list_object_types(
         self, wanted: Slice, only: ObjectTypeFilter, at: Revision | None = None
@@ -136,13 +136,6 @@ class SqlStore:
         if wanted.backwards:
             return Snapshot(revision, Portion(tuple(reversed(found)), precedes=ahead, follows=behind))
         return Snapshot(revision, Portion(tuple(found), precedes=behind, follows=ahead))
-
-
-def _looked_up(rows: Rows, at: Revision | None, stored: Callable[[Row], T]) -> Snapshot[T | None]:
-    """One row with the revision, and one with what was looked for, if it is there."""
-    [head] = (row for row in rows if row[0] is not None)
-    found = [stored(row[2:]) for row in rows if row[0] is None]
-    return Snapshot(_answered_at(head, at), found[0] if found else None)
 
 
 def _answered_at(row: Row, at: Revision | None) -> Revision:

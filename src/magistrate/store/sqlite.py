@@ -1,17 +1,23 @@
 """SQLite through APSW: one writer connection in a thread of its own, reads in the event loop.
 
-A read takes some microseconds, less than handing it to a thread would; only reads that say they are long go to
-threads. Any number of processes may have the same file open: SQLite's write-ahead log keeps readers and the one
-writer apart."""
+A read takes some microseconds, less than handing it to a thread would; only reads that say they are long go to threads.
+Any number of processes may have the same file open: SQLite's write-ahead log keeps readers and the one writer apart.
+
+Writes that wait for the writer are committed together, each in a savepoint with a revision of its own: what one raises
+undoes that one alone, and all of them share the wait for the disk, which is longer than the writing.
+"""
 
 import asyncio
 import os
 import queue
+import threading
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from typing import NoReturn, TypeVar, cast
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Generic, NoReturn, TypeVar, cast
 
 import apsw
 
@@ -26,6 +32,9 @@ T = TypeVar("T")
 
 LONG_READERS = 2
 """Threads, each with a connection, for reads that look at many rows."""
+
+WRITES_AT_ONCE = 64
+"""Committed together at the most, so that the first of them need not wait long for the last."""
 
 LOOKUP_TIMEOUT_MS = 250
 """A lookup waits in the event loop, and everyone with it. Only recovery after a crash, or a tool that locks the whole
@@ -74,6 +83,15 @@ async def open_sqlite(path: str, timeout_ms: int, observer: Observer = observe_n
     return SqlStore(database, Identity(*row), len(migrate.migrations("sqlite")))
 
 
+@dataclass(frozen=True, slots=True)
+class _Write(Generic[T]):
+    """A script that waits for its turn, until when it may, and where its caller waits."""
+
+    script: Callable[[Revision], Script[T]]
+    deadline: float
+    result: Future[T]
+
+
 class SqliteDatabase:
     index_hint = " INDEXED BY {}"
     """The planner does not count on LIMIT: with statistics it may rather sort a table than read an index in order."""
@@ -83,7 +101,8 @@ class SqliteDatabase:
         self._timeout_ms = timeout_ms
         self._path = path
         self._closed = False
-        self._write_thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
+        self._writes: queue.SimpleQueue[_Write[Any] | None] = queue.SimpleQueue()
+        self._write_thread = threading.Thread(target=self._write_on, name="sqlite-writer", daemon=True)
         self._read_threads = ThreadPoolExecutor(LONG_READERS, thread_name_prefix="sqlite-reader")
         self._long_readers: queue.SimpleQueue[apsw.Connection] = queue.SimpleQueue()
         with _translated():
@@ -92,19 +111,25 @@ class SqliteDatabase:
             for _ in range(LONG_READERS):
                 self._long_readers.put(_opened(path, timeout_ms, "PRAGMA query_only = ON"))
             self._file = os.stat(path)
+        self._write_thread.start()
 
     async def read(self, sql: str, values: tuple[Parameter, ...], long: bool = False) -> Rows:
         if long:
-            deadline = self._deadline()
-            return await self._in_thread(self._read_threads, lambda: self._read_long(sql, values, deadline))
+            if self._closed:
+                raise StoreUnavailable("the store is closed")
+            reading = partial(self._read_long, sql, values, self._deadline())
+            return await asyncio.get_running_loop().run_in_executor(self._read_threads, reading)
         try:
             return self._reader.execute(sql, values).fetchall()
         except apsw.Error as error:
             _raise_translated(error)
 
     async def transact(self, script: Callable[[Revision], Script[T]]) -> T:
-        deadline = self._deadline()
-        return await self._in_thread(self._write_thread, lambda: self._transact(script, deadline))
+        if self._closed:
+            raise StoreUnavailable("the store is closed")
+        write: _Write[T] = _Write(script, self._deadline(), Future())
+        self._writes.put(write)
+        return await asyncio.wrap_future(write.result)
 
     async def schema_version(self) -> int:
         self._check_file()
@@ -115,17 +140,13 @@ class SqliteDatabase:
         if self._closed:
             return
         self._closed = True
-        self._write_thread.shutdown()
+        self._writes.put(None)
+        self._write_thread.join()
         self._read_threads.shutdown()
         self._writer.close()
         self._reader.close()
         for _ in range(LONG_READERS):
             self._long_readers.get().close()
-
-    async def _in_thread(self, threads: ThreadPoolExecutor, work: Callable[[], T]) -> T:
-        if self._closed:
-            raise StoreUnavailable("the store is closed")
-        return await asyncio.get_running_loop().run_in_executor(threads, work)
 
     def _deadline(self) -> float:
         """When a statement that has to wait for a thread must be done, that waiting included."""
@@ -150,24 +171,65 @@ class SqliteDatabase:
         finally:
             self._long_readers.put(connection)
 
-    def _transact(self, script: Callable[[Revision], Script[T]], deadline: float) -> T:
-        with _translated():
-            remaining_ms = int((deadline - time.monotonic()) * 1000)
-            if remaining_ms <= 0:
-                raise StoreUnavailable("the database had no time for this write")
-            self._check_file()
-            self._writer.set_busy_timeout(remaining_ms)
-            self._writer.execute("BEGIN IMMEDIATE")
-            try:
-                [(head, _)] = self._writer.execute(sql.READ_HEAD).fetchall()
-                result = self._drive(script(Revision(cast(int, head))))
-                self._observer("COMMIT")
-                self._writer.execute("COMMIT")
-            except BaseException:
-                if self._writer.in_transaction:  # SQLite ends the transaction by itself when the disk is full
-                    self._writer.execute("ROLLBACK")
+    def _write_on(self) -> None:
+        """The life of the writer thread: it ends at the None behind the last write."""
+        while (write := self._writes.get()) is not None:
+            group = [write]
+            while len(group) < WRITES_AT_ONCE and not self._writes.empty():
+                following = self._writes.get()
+                if following is None:
+                    self._writes.put(None)
+                    break
+                group.append(following)
+            # From here on, a caller that no longer waits cannot call its write back.
+            self._write_group([write for write in group if write.result.set_running_or_notify_cancel()])
+
+    def _write_group(self, group: Sequence[_Write[Any]]) -> None:
+        try:
+            with _translated():
+                outcomes = self._committed(group)
+        except Exception as error:
+            for write in group:
+                write.result.set_exception(error)
+            return
+        for write, (value, failure) in zip(group, outcomes, strict=True):
+            if failure is None:
+                write.result.set_result(value)
+            else:
+                write.result.set_exception(failure)
+
+    def _committed(self, group: Sequence[_Write[Any]]) -> list[tuple[Any, Exception | None]]:
+        """What each write answered or raised; all that answered are on disk. What is raised here fails all of them."""
+        remaining_ms = int((max(write.deadline for write in group) - time.monotonic()) * 1000)
+        if remaining_ms <= 0:
+            raise StoreUnavailable("the database had no time for this write")
+        self._check_file()
+        self._writer.set_busy_timeout(remaining_ms)
+        self._writer.execute("BEGIN IMMEDIATE")
+        try:
+            outcomes = [self._attempted(write) for write in group]
+            self._observer("COMMIT")
+            self._writer.execute("COMMIT")
+        except BaseException:
+            if self._writer.in_transaction:
+                self._writer.execute("ROLLBACK")
+            raise
+        return outcomes
+
+    def _attempted(self, write: _Write[T]) -> tuple[T | None, Exception | None]:
+        [(head, _)] = self._writer.execute(sql.READ_HEAD).fetchall()
+        self._writer.execute("SAVEPOINT one_write")
+        try:
+            with _translated():
+                return self._drive(write.script(Revision(cast(int, head)))), None
+        except Exception as error:
+            if not self._writer.in_transaction:  # SQLite ends it by itself when the disk is full
                 raise
-            return result
+            self._writer.execute("ROLLBACK TO one_write")
+            return None, error
+        finally:
+            if self._writer.in_transaction:
+                self._writer.execute("RELEASE one_write")
 
     def _drive(self, script: Script[T]) -> T:
         found: list[Rows] = []
@@ -194,6 +256,8 @@ def _opened(path: str, timeout_ms: int, *pragmas: str, flags: int = apsw.SQLITE_
     """A connection to a file that is there: one that was moved away must not be made again, empty."""
     connection = apsw.Connection(path, flags=flags)
     connection.set_busy_timeout(timeout_ms)
+    # Plans by the text alone: else this build of SQLite looks at bound values too, and prepares joins again each time.
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     # FULL: with NORMAL, a write-ahead log may lose acknowledged transactions when the machine loses power.
     connection.execute("PRAGMA synchronous = FULL")
     for pragma in ("PRAGMA cache_size = -16384", *pragmas):  # KiB

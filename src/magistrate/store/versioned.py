@@ -34,8 +34,7 @@ class Versioned(Generic[T]):
     missing: Callable[[Key], NotFound]
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
+class Effect(msgspec.Struct, frozen=True):
     """What a write did to one row, as the change log tells it."""
 
     action: Literal["created", "updated", "deleted"]

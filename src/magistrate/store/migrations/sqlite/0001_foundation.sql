@@ -44,10 +44,10 @@ CREATE TABLE object (
     deleted_revision INTEGER NOT NULL,
     PRIMARY KEY (object_type, object_id, deleted_revision)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX object_by_type              ON object (deleted_revision, object_type, object_id);
 CREATE INDEX object_by_id                ON object (deleted_revision, object_id, object_type);
 CREATE INDEX object_by_creation          ON object (deleted_revision, created_at, object_id, object_type);
 CREATE INDEX object_by_type_and_creation ON object (deleted_revision, object_type, created_at, object_id);
+CREATE INDEX object_by_type              ON object (deleted_revision, object_type, object_id);
 
 CREATE TABLE idempotency (
     actor            TEXT    NOT NULL,
