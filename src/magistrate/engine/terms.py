@@ -7,6 +7,7 @@ decisions 3 and 4; section 1.0 for the wording).
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NewType
 
 from magistrate.errors import InvalidParameter, MissingParameter
@@ -39,6 +40,7 @@ class ObjectRef:
     id: ObjectId
 
 
+@lru_cache(maxsize=1_024)  # a batch names few types many times
 def type_name(text: str | None, parameter: str) -> TypeName:
     return TypeName(_matched(_TYPE_NAME, text, parameter, MAX_NAME_LENGTH, NAME_MESSAGE))
 

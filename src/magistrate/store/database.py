@@ -32,7 +32,19 @@ class Execute:
     values: Sequence[tuple[Parameter, ...]]
 
 
-Step = Select | Execute
+@dataclass(frozen=True, slots=True)
+class Find:
+    """The rows of any of these keys; the script is sent one list of them, in any order. At least one key.
+
+    `one` is a statement for a single key; `any_of` ends in IN, to be followed by the keys. A database takes what suits it.
+    """
+
+    one: str
+    any_of: str
+    keys: Sequence[tuple[str, ...]]
+
+
+Step = Select | Find | Execute
 Script = Generator[Step, list[Rows], T]
 
 Observer = Callable[[str], None]

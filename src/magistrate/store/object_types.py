@@ -17,6 +17,7 @@ def stored_object_type(row: Row) -> StoredObjectType:
 OBJECT_TYPES: Versioned[StoredObjectType] = Versioned(
     kind="object-type",
     find=sql.FIND_OBJECT_TYPE,
+    find_any=sql.FIND_OBJECT_TYPES,
     end=sql.END_OBJECT_TYPE,
     insert=sql.INSERT_OBJECT_TYPE,
     stored=stored_object_type,

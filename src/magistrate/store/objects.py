@@ -17,6 +17,7 @@ def stored_object(row: Row) -> StoredObject:
 OBJECTS: Versioned[StoredObject] = Versioned(
     kind="object",
     find=sql.FIND_OBJECT,
+    find_any=sql.FIND_OBJECTS,
     end=sql.END_OBJECT,
     insert=sql.INSERT_OBJECT,
     stored=stored_object,

@@ -9,6 +9,7 @@ import random
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from functools import lru_cache
+from itertools import chain
 from typing import TypeVar
 
 import psycopg
@@ -19,7 +20,7 @@ from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 from magistrate.errors import InvalidSetting, SchemaMismatch, StoreUnavailable
 from magistrate.store import migrate, sql
 from magistrate.store.contract import Identity, Revision
-from magistrate.store.database import Observer, Rows, Script, Select, Step, observe_nothing
+from magistrate.store.database import Find, Observer, Rows, Script, Select, Step, observe_nothing
 from magistrate.store.sql import Parameter
 from magistrate.store.sql_store import SqlStore
 
@@ -145,6 +146,9 @@ class PostgresDatabase:
 
     async def _perform(self, connection: Connection, step: Step) -> list[Rows]:
         """Statements that return nothing are only queued: they travel with the next one that is waited for."""
+        if isinstance(step, Find):
+            # One statement for each key, in one round trip: a plan for many could read the table, and would be kept.
+            return [list(chain.from_iterable(await self._perform(connection, Select(step.one, step.keys))))]
         if not step.values:
             return []
         self._observer(step.sql)

@@ -45,6 +45,9 @@ LEFT JOIN object o ON o.object_type = ? AND o.object_id = ? AND o.created_revisi
 FIND_OBJECT = f"""
 SELECT object_type, object_id, meta, created_at FROM object
 WHERE object_type = ? AND object_id = ? AND deleted_revision = {ALIVE}"""
+FIND_OBJECTS = f"""
+SELECT object_type, object_id, meta, created_at FROM object
+WHERE deleted_revision = {ALIVE} AND (object_type, object_id) IN"""
 END_OBJECT = f"""
 UPDATE object SET deleted_revision = ? WHERE object_type = ? AND object_id = ? AND deleted_revision = {ALIVE}"""
 INSERT_OBJECT = f"""
@@ -58,6 +61,8 @@ GET_OBJECT_TYPE_AT = """
 SELECT h.revision, h.horizon, t.type, t.definition, t.created_at FROM head h
 LEFT JOIN object_type t ON t.type = ? AND t.created_revision <= ? AND t.deleted_revision > ?"""
 LIST_DEFINITIONS = f"SELECT type, definition FROM object_type WHERE deleted_revision = {ALIVE} ORDER BY type"
+FIND_OBJECT_TYPES = f"""
+SELECT type, definition, created_at FROM object_type WHERE deleted_revision = {ALIVE} AND (type) IN"""
 FIND_OBJECT_TYPE = f"SELECT type, definition, created_at FROM object_type WHERE type = ? AND deleted_revision = {ALIVE}"
 END_OBJECT_TYPE = f"UPDATE object_type SET deleted_revision = ? WHERE type = ? AND deleted_revision = {ALIVE}"
 INSERT_OBJECT_TYPE = f"""

@@ -12,7 +12,7 @@ import msgspec
 from magistrate.errors import KeyReused, NotFound
 from magistrate.store import sql
 from magistrate.store.contract import IDEMPOTENCY_HOURS, Revision, Snapshot, Stamp
-from magistrate.store.database import Execute, Row, Script, Select
+from magistrate.store.database import Execute, Find, Row, Script, Select
 from magistrate.store.sql import Parameter
 
 T = TypeVar("T")
@@ -24,10 +24,11 @@ MICROSECONDS_PER_HOUR = 3_600_000_000
 
 @dataclass(frozen=True, slots=True)
 class Versioned(Generic[T]):
-    """A table of rows (*key, content, created_at), and the statements that find, end and insert one."""
+    """A table of rows (*key, content, created_at), and the statements that find, end and insert them."""
 
     kind: Literal["object", "object-type"]
     find: str
+    find_any: str
     end: str
     insert: str
     stored: Callable[[Row], T]
@@ -83,8 +84,10 @@ def _logged(revision: Revision, position: int, effect: Effect) -> tuple[str | in
 
 def find(table: Versioned[T], keys: Collection[Key]) -> Script[dict[Key, Row]]:
     """The living rows of these keys; absent keys are left out."""
-    found = (yield Select(table.find, list(keys))) if keys else []
-    return {key: rows[0] for key, rows in zip(keys, found, strict=True) if rows}
+    if not keys:
+        return {}
+    [rows] = yield Find(table.find, table.find_any, list(keys))
+    return {row[:-2]: row for row in rows}
 
 
 def put(
