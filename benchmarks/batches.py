@@ -84,7 +84,7 @@ def _cases(stack: ExitStack, store: str, new_database: NewDatabase) -> list[Case
     return [
         bare,
         Case(f"POST over one connection, {store}", urls[1], _over(one, 1), bare, owed),
-        Case(f"POST over {CONNECTIONS} connections, {store}", urls[2], _over(few, CONNECTIONS), bare),
+        Case(f"POST over {CONNECTIONS} connections, {store}", urls[2], _over(few, CONNECTIONS), bare, owed),
     ]
 
 

@@ -19,9 +19,11 @@ import httpx
 import pytest
 
 import magistrate
+from magistrate import wiring
+from magistrate.store.sqlite import SqliteDatabase
 from tests.api.sockets import connect, head, read_answer
 from tests.processes.service_process import ServiceProcess
-from tests.running import KEY
+from tests.running import KEY, settings_for
 
 
 def test_without_settings_it_makes_a_key_prints_it_once_and_a_command_that_works(tmp_path: Path) -> None:
@@ -54,8 +56,7 @@ def test_the_file_is_made_with_a_write_ahead_log_and_survives_a_restart(tmp_path
 
 
 def test_the_connections_wait_for_the_disk(tmp_path: Path) -> None:
-    from magistrate.store.sqlite import SqliteDatabase
-
+    wiring.migrate_store(settings_for(f"sqlite:///{tmp_path}/m.db"))
     database = SqliteDatabase(str(tmp_path / "m.db"), 1_000, lambda sql: None)
 
     assert database._writer.execute("PRAGMA synchronous").fetchall() == [(2,)]  # FULL

@@ -141,8 +141,8 @@ def _check_nesting(body: bytes, max_depth: int) -> None:
 def _check_members(body: bytes, text: str) -> None:
     """Raises InvalidRequest if an object of this valid JSON has one member twice.
 
-    What is decoded and encoded again has each member once: if that is the body, blanks aside, there was none twice. Only
-    bodies that are written differently, with escapes for example, are read by a parser that shows every member.
+    What is decoded and encoded again has each member once: if that is the body, blanks aside, there was none twice.
+    Only bodies that are written differently, with escapes for example, are read by a parser that shows every member.
     """
     try:
         again = msgspec.json.encode(msgspec.json.decode(body))

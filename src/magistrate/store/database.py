@@ -36,8 +36,8 @@ class Execute:
 class Find:
     """The rows of any of these keys; the script is sent one list of them, in any order. At least one key.
 
-    `one` is a statement for a single key; `any_of` ends in IN, to be followed by the keys. A database takes what suits it.
-    """
+    `one` is a statement for a single key; `any_of` ends in IN, to be followed by the keys. A database takes what
+    suits it."""
 
     one: str
     any_of: str

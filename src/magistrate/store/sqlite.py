@@ -1,11 +1,11 @@
 """SQLite through APSW: one writer connection in a thread of its own, reads in the event loop.
 
-A read takes some microseconds, less than handing it to a thread would; only reads that say they are long go to threads.
-Any number of processes may have the same file open: SQLite's write-ahead log keeps readers and the one writer apart.
+A read takes some microseconds, less than handing it to a thread would; only reads that say they are long go to
+threads. Any number of processes may have the same file open: SQLite's write-ahead log keeps readers and the one
+writer apart.
 
-Writes that wait for the writer are committed together, each in a savepoint with a revision of its own: what one raises
-undoes that one alone, and all of them share the wait for the disk, which is longer than the writing.
-"""
+Writes that wait for the writer are committed together, each in a savepoint with a revision of its own: what one
+raises undoes that one alone, and all of them share the wait for the disk, which is longer than the writing."""
 
 import asyncio
 import os
@@ -82,6 +82,10 @@ async def open_sqlite(path: str, timeout_ms: int, observer: Observer = observe_n
         await database.close()
         raise
     return SqlStore(database, Identity(*row), len(migrate.migrations("sqlite")))
+
+
+Outcome = tuple[Any, Exception | None]
+"""What a write answered, or what it raised."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,8 +203,9 @@ class SqliteDatabase:
             else:
                 write.result.set_exception(failure)
 
-    def _committed(self, group: Sequence[_Write[Any]]) -> list[tuple[Any, Exception | None]]:
-        """What each write answered or raised; all that answered are on disk. What is raised here fails all of them."""
+    def _committed(self, group: Sequence[_Write[Any]]) -> list[Outcome]:
+        """What each write answered or raised; all that answered are on disk. What is raised here fails all of
+        them."""
         remaining_ms = int((max(write.deadline for write in group) - time.monotonic()) * 1000)
         if remaining_ms <= 0:
             raise StoreUnavailable("the database had no time for this write")
@@ -208,7 +213,10 @@ class SqliteDatabase:
         self._writer.set_busy_timeout(remaining_ms)
         self._writer.execute("BEGIN IMMEDIATE")
         try:
-            outcomes = [self._attempted(write) for write in group]
+            if len(group) == 1:
+                outcomes: list[Outcome] = [(self._answered(group[0]), None)]
+            else:
+                outcomes = [self._attempted(write) for write in group]
             self._observer("COMMIT")
             self._writer.execute("COMMIT")
         except BaseException:
@@ -217,12 +225,17 @@ class SqliteDatabase:
             raise
         return outcomes
 
-    def _attempted(self, write: _Write[T]) -> tuple[T | None, Exception | None]:
+    def _answered(self, write: _Write[T]) -> T:
         [(head, _)] = self._writer.execute(sql.READ_HEAD).fetchall()
+        return self._drive(write.script(Revision(cast(int, head))))
+
+    def _attempted(self, write: _Write[Any]) -> Outcome:
+        """What it raises is undone and leaves the rest of the group alone: that is what the savepoint is for, and
+        costs."""
         self._writer.execute("SAVEPOINT one_write")
         try:
             with _translated():
-                return self._drive(write.script(Revision(cast(int, head)))), None
+                return self._answered(write), None
         except Exception as error:
             if not self._writer.in_transaction:  # SQLite ends it by itself when the disk is full
                 raise
@@ -263,7 +276,8 @@ class SqliteDatabase:
 
 
 def _padded(keys: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """The keys, the last of them repeated until their number is a power of two: so there are few different statements."""
+    """The keys, the last of them repeated until their number is a power of two: so there are few different
+    statements."""
     return [*keys, *[keys[-1]] * ((1 << (len(keys) - 1).bit_length()) - len(keys))]
 
 
@@ -275,7 +289,8 @@ def _opened(path: str, timeout_ms: int, *pragmas: str, flags: int = apsw.SQLITE_
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     # FULL: with NORMAL, a write-ahead log may lose acknowledged transactions when the machine loses power.
     connection.execute("PRAGMA synchronous = FULL")
-    for pragma in ("PRAGMA cache_size = -16384", *pragmas):  # KiB
+    # KiB; and what savepoints may have to restore is kept in memory instead of a file.
+    for pragma in ("PRAGMA cache_size = -16384", "PRAGMA temp_store = MEMORY", *pragmas):
         connection.execute(pragma)
     return connection
 
