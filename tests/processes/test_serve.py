@@ -6,7 +6,6 @@ import re
 import shlex
 import signal
 import socket
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -22,6 +21,7 @@ import magistrate
 from magistrate import wiring
 from magistrate.store.sqlite import SqliteDatabase
 from tests.api.sockets import connect, head, read_answer
+from tests.databases import dump
 from tests.processes.service_process import ServiceProcess
 from tests.running import KEY, settings_for
 
@@ -80,8 +80,7 @@ def test_sigterm_lets_requests_in_flight_finish_and_exits_0(tmp_path: Path, work
         with pytest.raises(httpx.ConnectError):
             client.get("/healthz")
 
-    [(count,)] = sqlite3.connect(tmp_path / "magistrate.db").execute("SELECT count(*) FROM object").fetchall()
-    assert count == 1
+    assert len(dump(f"sqlite:///{tmp_path}/magistrate.db")["object"]) == 1
 
 
 def test_sigint_stops_it_as_well(tmp_path: Path) -> None:
