@@ -254,6 +254,44 @@ def test_the_begin_of_a_next_request_does_not_cost_the_answer_of_this_one(limite
         assert read_answer(connection).startswith(b"HTTP/1.1 200 ")
 
 
+@pytest.mark.parametrize(
+    "following",
+    [
+        b"GARBAGE\r\n\r\n",
+        b"GET /nope HTTP/1.1\r\nX: " + b"x" * (2 * MAX_HEAD) + b"\r\n\r\n",
+        b"GET /nope HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n",
+    ],
+)
+def test_what_is_wrong_with_the_next_request_does_not_take_the_answer_of_this_one(
+    limited: Client, following: bytes
+) -> None:
+    with connect(limited) as connection:
+        connection.sendall(head(limited, "POST", "/v2/objects", "Content-Length: 100") + body_of(100) + following)
+
+        assert read_answer(connection).startswith(b"HTTP/1.1 200 ")
+        assert is_hung_up(connection)
+
+
+def test_a_body_nobody_reads_gets_no_second_answer(limited: Client) -> None:
+    with connect(limited) as connection:
+        connection.sendall(b"POST /nope HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n")
+        received = read_answer(connection)
+        with contextlib.suppress(ConnectionError):
+            connection.sendall(b"x" * 100_000)
+            while chunk := connection.recv(65_536):
+                received += chunk
+
+    assert received.count(b"HTTP/1.1 ") == 1
+
+
+def test_a_client_that_closes_its_side_within_a_body_is_left(limited: Client) -> None:
+    with connect(limited, timeout=0.5) as connection:
+        connection.sendall(head(limited, "POST", "/v2/objects", "Content-Length: 100") + b"{")
+        connection.shutdown(socket.SHUT_WR)
+
+        assert is_hung_up(connection)
+
+
 def test_a_client_that_does_not_read_is_left(tmp_path: Path) -> None:
     settings = settings_for(f"sqlite:///{tmp_path}/m.db", body_timeout_ms=500)
     big = {"objectType": "big", "meta": {"x": "y" * 50_000}}

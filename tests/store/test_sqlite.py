@@ -47,6 +47,52 @@ async def test_writers_behind_a_lock_wait_together_not_one_after_the_other(tmp_p
     await store.close()
 
 
+async def test_each_waiting_writer_is_refused_at_its_own_time(tmp_path: Path) -> None:
+    store = await opened(tmp_path, store_timeout_ms=600)
+    holder = apsw.Connection(f"{tmp_path}/m.db")
+    holder.execute("BEGIN IMMEDIATE")
+    waited: list[float] = []
+
+    async def refused(number: int) -> None:
+        await asyncio.sleep(number * 0.1)
+        began = time.monotonic()
+        with pytest.raises(StoreUnavailable):
+            await put(store, f"id-{number}")
+        waited.append(time.monotonic() - began)
+
+    await asyncio.gather(*(refused(number) for number in range(8)))
+    holder.execute("ROLLBACK")
+
+    # In groups that wait for the youngest of them, some would have waited for up to two timeouts.
+    assert max(waited) < 1.5 * 0.6
+    await store.close()
+
+
+@pytest.mark.parametrize("breaking", [KeyboardInterrupt, SystemExit, asyncio.CancelledError, MemoryError])
+async def test_whatever_breaks_a_write_off_the_next_one_is_written(
+    tmp_path: Path, breaking: type[BaseException]
+) -> None:
+    broken = False
+
+    def break_once(sql: str) -> None:
+        nonlocal broken
+        if sql == "COMMIT" and not broken:
+            broken = True
+            raise breaking
+
+    given = settings_for(f"sqlite:///{tmp_path}/m.db")
+    wiring.migrate_store(given)
+    store = await wiring.open_store(given, break_once)
+
+    with pytest.raises((StoreUnavailable, MemoryError)):
+        await put(store, "broken-off")
+    await put(store, "next")
+
+    assert (await store.get_object(object_ref("d", "broken-off"))).value is None
+    assert (await store.get_object(object_ref("d", "next"))).revision == 1
+    await store.close()
+
+
 async def test_a_search_that_takes_too_long_is_stopped_and_holds_up_no_lookup(tmp_path: Path) -> None:
     store = await opened(tmp_path, store_timeout_ms=100)
     connection = apsw.Connection(f"{tmp_path}/m.db")

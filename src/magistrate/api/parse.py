@@ -134,7 +134,7 @@ def _check_nesting(body: bytes, max_depth: int) -> None:
     brackets = outside.translate(None, _NOT_BRACKETS)
     if len(brackets) > 2 * MAX_CONTAINERS:
         raise InvalidRequest(f"Request contains more than {MAX_CONTAINERS} arrays and objects")
-    if max(accumulate(map(_STEPS.__getitem__, brackets))) > max_depth:
+    if max(accumulate(map(_STEPS.__getitem__, brackets)), default=0) > max_depth:
         raise _too_deep(max_depth)
 
 

@@ -59,7 +59,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def eof_received(self) -> bool:  # type: ignore[override]  # asyncio lets it answer whether to stay open
         """A client may close its side when it has sent its request, and still read the answer."""
-        if not self._is_answering():
+        if not self._is_answering() or not self._in_head:
             return False
         self.cycle.keep_alive = False
         return True
@@ -79,7 +79,9 @@ class BoundedProtocol(HttpToolsProtocol):
             return
         if self._in_head and self._idle_bytes:
             self._head += data
-        if self._idle_bytes > self.config.max_head_bytes:
+        if self._idle_bytes > self.config.max_head_bytes and not self._in_head and not self._is_answering():
+            self.transport.close()  # a body that nobody reads; its request has had its answer
+        elif self._idle_bytes > self.config.max_head_bytes:
             limit = f"Request line and headers must not be larger than {self.config.max_head_bytes} bytes"
             self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, limit)
         elif self._in_head and self._idle_bytes and self._deadline is None:
@@ -180,7 +182,14 @@ class BoundedProtocol(HttpToolsProtocol):
             self._reading_deadline = None
 
     def _refuse(self, status: HTTPStatus, message: str) -> None:
-        """Hangs up, after an answer in the shape of every error (contract section 1.0) unless another has begun."""
+        """Hangs up, after an answer in the shape of every error (contract section 1.0) unless another has begun.
+
+        What is wrong with the next request is not said in place of the answer to this one: that goes out, and no other.
+        """
+        if self._is_answering() and self._in_head:
+            self.cycle.keep_alive = False
+            self.flow.pause_reading()
+            return
         begun = self._is_answering() and self.cycle.response_started
         if self._is_answering():
             self.cycle.disconnected = True  # whatever the application answers now is not sent

@@ -192,26 +192,46 @@ class SqliteDatabase:
     def _write_group(self, group: Sequence[_Write[Any]]) -> None:
         try:
             with _translated():
-                outcomes = self._committed(group)
-        except Exception as error:
+                group = self._begun(group)
+                outcomes = self._committed(group) if group else []
+        except BaseException as error:  # whatever it is: the thread must go on, and nobody may wait for ever
+            failure = error if isinstance(error, Exception) else StoreUnavailable("the write was broken off")
             for write in group:
-                write.result.set_exception(error)
+                if not write.result.done():
+                    write.result.set_exception(failure)
             return
-        for write, (value, failure) in zip(group, outcomes, strict=True):
-            if failure is None:
+        for write, (value, raised) in zip(group, outcomes, strict=True):
+            if raised is None:
                 write.result.set_result(value)
             else:
-                write.result.set_exception(failure)
+                write.result.set_exception(raised)
+
+    def _begun(self, group: Sequence[_Write[Any]]) -> Sequence[_Write[Any]]:
+        """Begins a transaction; answers the writes that may still wait then. The others are refused, each at its
+        time."""
+        self._check_file()
+        if self._writer.in_transaction:
+            self._writer.execute("ROLLBACK")
+        while group := self._in_time(group):
+            earliest = min(write.deadline for write in group)
+            self._writer.set_busy_timeout(max(1, int((earliest - time.monotonic()) * 1000)))
+            try:
+                self._writer.execute("BEGIN IMMEDIATE")
+                break
+            except apsw.BusyError:
+                continue
+        return group
+
+    def _in_time(self, group: Sequence[_Write[Any]]) -> Sequence[_Write[Any]]:
+        now = time.monotonic()
+        for write in group:
+            if write.deadline <= now:
+                write.result.set_exception(StoreUnavailable("the database had no time for this write"))
+        return [write for write in group if write.deadline > now]
 
     def _committed(self, group: Sequence[_Write[Any]]) -> list[Outcome]:
         """What each write answered or raised; all that answered are on disk. What is raised here fails all of
         them."""
-        remaining_ms = int((max(write.deadline for write in group) - time.monotonic()) * 1000)
-        if remaining_ms <= 0:
-            raise StoreUnavailable("the database had no time for this write")
-        self._check_file()
-        self._writer.set_busy_timeout(remaining_ms)
-        self._writer.execute("BEGIN IMMEDIATE")
         try:
             if len(group) == 1:
                 outcomes: list[Outcome] = [(self._answered(group[0]), None)]
