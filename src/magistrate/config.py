@@ -105,8 +105,6 @@ SETTINGS = (
     ),
 )
 
-SETTINGS_BY_NAME: Mapping[str, Setting] = {setting.name: setting for setting in SETTINGS}
-
 
 @dataclass(frozen=True, slots=True)
 class SqliteUrl:

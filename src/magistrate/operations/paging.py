@@ -22,7 +22,6 @@ from magistrate.errors import InvalidParameter, InvalidRequest
 from magistrate.store.contract import Identity, Portion, Slice
 
 T = TypeVar("T")
-U = TypeVar("U")
 
 DEFAULT_LIMIT = 25
 MAX_LIMIT = 1_000
@@ -59,9 +58,6 @@ class Page(Generic[T]):
     rows: Sequence[T]
     prev_cursor: str | None
     next_cursor: str | None
-
-    def map(self, shown: Callable[[T], U]) -> "Page[U]":
-        return Page([shown(row) for row in self.rows], self.prev_cursor, self.next_cursor)
 
 
 def read_search(parameters: Mapping[str, str]) -> str | None:
