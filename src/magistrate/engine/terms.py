@@ -32,12 +32,25 @@ _RELATION_NAME = re.compile(r"[a-zA-Z0-9_-]+")
 _OBJECT_ID = re.compile(r"[a-zA-Z0-9_\-.@|:]+")
 
 
+WILDCARD = ObjectId("*")
+"""In the place of an id: every object, or every subject, of the type. No object can be called so."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class ObjectRef:
     """One object, existing or not. Sorts by type, then by id, bytewise."""
 
     type: TypeName
     id: ObjectId
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Subject:
+    """One object, or with a relation the group of all that have the relation on it. The id may be WILDCARD."""
+
+    type: TypeName
+    id: ObjectId
+    relation: RelationName | None = None
 
 
 @lru_cache(maxsize=1_024)  # a batch names few types many times
@@ -55,6 +68,10 @@ def relation_name(text: str | None, parameter: str) -> RelationName:
 
 def object_id(text: str | None, parameter: str) -> ObjectId:
     return ObjectId(_matched(_OBJECT_ID, text, parameter, MAX_ID_LENGTH, ID_MESSAGE))
+
+
+def object_id_or_wildcard(text: str | None, parameter: str) -> ObjectId:
+    return WILDCARD if text == WILDCARD else object_id(text, parameter)
 
 
 def object_ref(of_type: str | None, id: str | None) -> ObjectRef:
