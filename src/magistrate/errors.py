@@ -10,6 +10,7 @@ MagistrateError
 │   └── KeyReused             an idempotency key came back with another request
 ├── Unauthenticated           no key, or not one of ours
 ├── NotFound                  carries `kind` and `key`
+├── BudgetSpent               a decision would take more work than is allowed; it is not known, and never "no"
 ├── RevisionUnavailable       carries `revision`: collected already, or not written yet
 └── StoreUnavailable          try again later; nothing of the request was kept unless it was acknowledged
     └── SchemaMismatch        the store is reachable but not at the schema this version needs
@@ -88,6 +89,14 @@ class NotFound(MagistrateError):
         super().__init__(f"{kind} {key} not found")
         self.kind = kind
         self.key = key
+
+
+class BudgetSpent(MagistrateError):
+    """`limit` is the number of nodes and warrants that one request may look at."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"the decision needs to look at more than {limit} nodes and warrants; it is not known")
+        self.limit = limit
 
 
 class RevisionUnavailable(MagistrateError):

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from magistrate.engine.terms import Revision
 from magistrate.operations.consistency import write_token
-from magistrate.store.contract import Identity, Revision
+from magistrate.store.contract import Identity
 from tests.running import Client, running_service, settings_for
 
 READS = ["/v2/objects", "/v2/object-types", "/v2/objects/d/x", "/v2/object-types/user"]

@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from magistrate.engine.terms import Revision
 from magistrate.errors import InvalidParameter
 from magistrate.operations.consistency import NO_DEMAND, is_token, read_token, write_token
-from magistrate.store.contract import Identity, Revision
+from magistrate.store.contract import Identity
 
 HERE = Identity("0123456789abcdef", "00" * 16)
 ELSEWHERE = Identity("fedcba9876543210", "00" * 16)

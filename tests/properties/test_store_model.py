@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from magistrate import wiring
-from magistrate.engine.terms import ObjectId, ObjectRef, TypeName
+from magistrate.engine.terms import ObjectId, ObjectRef, Revision, TypeName
 from magistrate.errors import NotFound
 from magistrate.store.contract import (
     NewObject,
@@ -21,7 +21,6 @@ from magistrate.store.contract import (
     ObjectFilter,
     ObjectTypeFilter,
     Portion,
-    Revision,
     Slice,
     Stamp,
     StoredObject,

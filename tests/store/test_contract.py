@@ -8,7 +8,7 @@ import pytest
 
 from magistrate import wiring
 from magistrate.config import SqliteUrl, read_database_url
-from magistrate.engine.terms import ObjectId, ObjectRef, TypeName, object_ref, type_name
+from magistrate.engine.terms import ObjectId, ObjectRef, Revision, TypeName, object_ref, type_name
 from magistrate.errors import (
     InvalidParameter,
     KeyReused,
@@ -24,7 +24,6 @@ from magistrate.store.contract import (
     ObjectFilter,
     ObjectTypeFilter,
     Once,
-    Revision,
     Slice,
     Stamp,
     Store,

@@ -29,7 +29,7 @@ Hinted = Callable[[str], sql.Clause]
 
 
 def listed(wanted: Slice, equal: dict[str, str]) -> Hinted:
-    return lambda index_hint: sql.list_statement(sql.OBJECTS, wanted, equal, None, None, index_hint)
+    return lambda index_hint: sql.list_statement(sql.OBJECTS, wanted, sql.Conditions(equal), None, index_hint)
 
 
 def looked_up(statement: str, *values: str | int) -> Hinted:

@@ -29,6 +29,7 @@ ERROR_TABLE: Mapping[type[errors.MagistrateError], ErrorRow] = {
     errors.Unauthenticated: ErrorRow(401, "unauthorized", {}),
     errors.NotFound: ErrorRow(404, "not_found", {"type": "kind", "key": "key"}),
     errors.RevisionUnavailable: ErrorRow(400, "invalid_request", {}),
+    errors.BudgetSpent: ErrorRow(503, "budget_spent", {}),
     errors.StoreUnavailable: ErrorRow(503, "unavailable", {}),
     errors.SchemaMismatch: ErrorRow(503, "unavailable", {}),
 }

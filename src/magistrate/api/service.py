@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from magistrate.api.auth import KeyRing
+from magistrate.engine.terms import Revision
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
-from magistrate.store.contract import Once, Revision, Stamp
+from magistrate.store.contract import Once, Stamp
 
 B = TypeVar("B")
 

@@ -15,6 +15,7 @@ from magistrate.errors import InvalidParameter, MissingParameter
 TypeName = NewType("TypeName", str)
 RelationName = NewType("RelationName", str)
 ObjectId = NewType("ObjectId", str)
+Revision = NewType("Revision", int)
 
 MAX_NAME_LENGTH = 64
 """Characters in the name of an object type or of a relation."""

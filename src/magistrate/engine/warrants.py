@@ -4,7 +4,7 @@ import hashlib
 
 import msgspec
 
-from magistrate.engine.terms import ObjectId, RelationName, Subject, TypeName
+from magistrate.engine.terms import ObjectId, RelationName, TypeName
 
 
 class Warrant(msgspec.Struct, frozen=True):
@@ -25,21 +25,19 @@ class Warrant(msgspec.Struct, frozen=True):
     number: int
 
     def written(self) -> str:
-        """`document:plan#viewer@team:eng#member[<SHA-256 of the policy in hex>]`."""
-        return written_claim(self.object_type, self.object_id, self.relation, self.subject) + (
-            f"[{policy_digest(self.policy)}]" if self.policy else ""
-        )
-
-    @property
-    def subject(self) -> Subject:
-        relation = RelationName(self.subject_relation) if self.subject_relation else None
-        return Subject(self.subject_type, self.subject_id, relation)
+        """`document:plan#viewer@team:eng#member[amount < 10]`."""
+        names = (self.object_type, self.object_id, self.relation)
+        claim = written_claim(*names, self.subject_type, self.subject_id, self.subject_relation)
+        return f"{claim}[{self.policy}]" if self.policy else claim
 
 
-def written_claim(object_type: str, object_id: str, relation: str, subject: Subject) -> str:
-    """`document:plan#viewer@team:eng#member`: the written form without a policy or context."""
-    group = f"#{subject.relation}" if subject.relation else ""
-    return f"{object_type}:{object_id}#{relation}@{subject.type}:{subject.id}{group}"
+def written_claim(
+    object_type: str, object_id: str, relation: str, subject_type: str, subject_id: str, subject_relation: str
+) -> str:
+    """`document:plan#viewer@team:eng#member`: the written form without a policy or context. `subject_relation` is
+    the empty text if absent."""
+    group = f"#{subject_relation}" if subject_relation else ""
+    return f"{object_type}:{object_id}#{relation}@{subject_type}:{subject_id}{group}"
 
 
 def policy_digest(text: str) -> str:

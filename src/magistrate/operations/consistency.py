@@ -8,8 +8,9 @@ import binascii
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import dataclass
 
+from magistrate.engine.terms import Revision
 from magistrate.errors import InvalidParameter
-from magistrate.store.contract import Identity, Revision
+from magistrate.store.contract import Identity
 
 LATEST = "latest"
 

@@ -8,21 +8,12 @@ from magistrate.engine.model import ObjectType, SourceForm, read_object_type
 from magistrate.engine.predefined import PREDEFINED_TYPES
 from magistrate.engine.rules.rule import RuleForm
 from magistrate.engine.stratification import find_negation_loop, written_loop
-from magistrate.engine.terms import TypeName
+from magistrate.engine.terms import Revision, TypeName
 from magistrate.errors import InvalidParameter, NotFound
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.paging import ListKind, Page, Sort, page_of
-from magistrate.store.contract import (
-    Judge,
-    NewObjectType,
-    ObjectTypeFilter,
-    Revision,
-    Slice,
-    Snapshot,
-    Stamp,
-    StoredObjectType,
-)
+from magistrate.store.contract import Judge, NewObjectType, ObjectTypeFilter, Slice, Snapshot, Stamp, StoredObjectType
 
 _BY_NAME: Sort[StoredObjectType] = Sort("typeId", lambda row: (row.name,))
 

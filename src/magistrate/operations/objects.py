@@ -5,20 +5,12 @@ from typing import Any
 
 import msgspec
 
-from magistrate.engine.terms import ObjectId, ObjectRef, TypeName
+from magistrate.engine.terms import ObjectId, ObjectRef, Revision, TypeName
 from magistrate.errors import InvalidParameter, NotFound
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.paging import ListKind, Page, Sort, page_of
-from magistrate.store.contract import (
-    NewObject,
-    ObjectFilter,
-    Revision,
-    Slice,
-    Snapshot,
-    Stamp,
-    StoredObject,
-)
+from magistrate.store.contract import NewObject, ObjectFilter, Slice, Snapshot, Stamp, StoredObject
 
 OBJECT_LIST: ListKind[StoredObject] = ListKind(
     "objects",

@@ -16,16 +16,16 @@ committed or not, but never by half. RevisionUnavailable when `at` is above the 
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Generic, Literal, NewType, Protocol, TypeVar
+from dataclasses import dataclass, field
+from typing import Generic, Literal, Protocol, TypeVar
 
 import msgspec
 
-from magistrate.engine.terms import ObjectId, ObjectRef, TypeName
+from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
+from magistrate.engine.warrant_source import Read, Reading, WarrantSource
+from magistrate.engine.warrants import Warrant
 
 T = TypeVar("T")
-
-Revision = NewType("Revision", int)
 
 ALIVE = 9_223_372_036_854_775_807
 """In the column `deleted_revision`: this row is part of the newest revision (the largest 64-bit integer)."""
@@ -150,18 +150,47 @@ class NewObjectType(msgspec.Struct, frozen=True):
     definition: str
 
 
+class NewWarrant(msgspec.Struct, frozen=True):
+    """A warrant to be stored, or named to be deleted. `policy` is its text; empty for none. The ids may be `*`."""
+
+    object: ObjectRef
+    relation: RelationName
+    subject: Subject
+    policy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WarrantFilter:
+    """`equal`: by column of `Warrant`, exactly this. `among`: likewise, any of these."""
+
+    equal: Mapping[str, str] = field(default_factory=dict)
+    among: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredModel:
+    """Every object type at one revision, the definitions by name; `written_at` is the revision that last wrote one."""
+
+    written_at: Revision
+    definitions: Mapping[TypeName, str]
+
+
+Kind = Literal["object", "object-type", "warrant"]
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """One row of the change log. (7, 0, 'created', 'object', ('document', 'plan'), None, '{"title":"Plan"}',
     'key-1f00', ...)
 
-    `before` and `after` are the meta of an object or the definition of an object type; None where there was none.
+    `before` and `after` are the meta of an object, the definition of an object type, or the policy of a warrant; None
+    where there was none. The key of a warrant is its first six columns and the digest of its policy.
     """
 
     revision: Revision
     position: int
     action: Literal["created", "updated", "deleted"]
-    kind: Literal["object", "object-type"]
+    kind: Kind
     key: tuple[str, ...]
     before: str | None
     after: str | None
@@ -170,11 +199,10 @@ class Change:
 
 
 Judge = Callable[[Mapping[TypeName, str]], None]
-"""Is given the definition of every object type as a write would leave them, inside that write; what it raises undoes
-it."""
+"""Is given the definitions of object types as a write would leave them, inside that write; what it raises undoes it."""
 
 
-class Store(Protocol):
+class Store(WarrantSource, Protocol):
     """One database. Use it from one event loop; `close` it once. After that every call raises StoreUnavailable."""
 
     @property
@@ -211,8 +239,36 @@ class Store(Protocol):
         ...
 
     async def delete_objects(self, refs: Sequence[ObjectRef], stamp: Stamp) -> Revision:
-        """Raises NotFound, naming the first that does not exist (any more, when named twice), and deletes none."""
+        """Deletes them and every warrant in which one of them is the object or the subject; those for every object or
+        every subject of the type stay. Cost: these warrants.
+
+        Raises NotFound, naming the first that does not exist (any more, when named twice), and deletes none."""
         ...
+
+    async def put_warrants(
+        self, new: Sequence[NewWarrant], judge: Judge, stamp: Stamp
+    ) -> Snapshot[tuple[Warrant, ...]]:
+        """Stores each, in order, unless the same is stored already, policy included; answers one row for each. The
+        objects and subjects named are created where they are missing, `*` excepted.
+
+        `judge` is given the types of the objects, as far as they are defined."""
+        ...
+
+    async def delete_warrants(self, named: Sequence[NewWarrant], stamp: Stamp) -> Revision:
+        """Raises NotFound, naming the first that does not exist (any more, when named twice), and deletes none.
+        Objects stay."""
+        ...
+
+    async def list_warrants(
+        self, wanted: Slice, only: WarrantFilter, at: Revision | None = None
+    ) -> Snapshot[Portion[Warrant]]:
+        """Sorts: createdAt (then number).
+
+        Cost: with a filter by object_id or subject_id, all warrants with one of these ids; without, the rows looked
+        at until enough are found."""
+        ...
+
+    async def read_model(self, at: Revision | None = None) -> Snapshot[StoredModel]: ...
 
     async def get_object_type(
         self, name: TypeName, at: Revision | None = None
@@ -227,11 +283,12 @@ class Store(Protocol):
     async def put_object_types(
         self, types: Sequence[NewObjectType], judge: Judge, stamp: Stamp, must_exist: bool = False
     ) -> Snapshot[tuple[StoredObjectType, ...]]:
-        """Like `put_objects`. With `must_exist` raises NotFound for the first that does not exist."""
+        """Like `put_objects`. `judge` is given all types. With `must_exist` raises NotFound for the first that does
+        not exist."""
         ...
 
     async def delete_object_type(self, name: TypeName, stamp: Stamp) -> Revision:
-        """Raises NotFound unless the type exists. Objects of the type stay."""
+        """Raises NotFound unless the type exists. Objects and warrants of the type stay."""
         ...
 
     async def list_changes(self, after: Revision, limit: int) -> Sequence[Change]:
@@ -255,5 +312,7 @@ class Store(Protocol):
     async def keep_key_digest(self, digest: str, at: int) -> bool:
         """Keeps it if the store has none yet; answers whether it did."""
         ...
+
+    async def read_warrants(self, reads: Sequence[Read], at: Revision | None, most: int) -> Reading: ...
 
     async def close(self) -> None: ...

@@ -7,7 +7,8 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from magistrate.store.contract import Revision
+from magistrate.engine.terms import Revision
+from magistrate.store.reading import Joining
 from magistrate.store.sql import Parameter
 
 T = TypeVar("T")
@@ -58,6 +59,7 @@ def observe_nothing(sql: str) -> None:
 class Database(Protocol):
     index_hint: str
     """See sql.list_statement."""
+    joining: Joining
 
     async def read(self, sql: str, values: tuple[Parameter, ...], long: bool = False) -> Rows:
         """Every row of one statement, from one snapshot of what is committed. `long`: it may look at many rows, and

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Sequence
 
-from magistrate.engine.terms import TypeName
+from magistrate.engine.terms import Revision, TypeName
 from magistrate.errors import NotFound
 from magistrate.store import sql
-from magistrate.store.contract import Judge, NewObjectType, Revision, Snapshot, Stamp, StoredObjectType
-from magistrate.store.database import Row, Script, Select
+from magistrate.store.contract import Judge, NewObjectType, Snapshot, Stamp, StoredObjectType
+from magistrate.store.database import Execute, Row, Script, Select
 from magistrate.store.versioned import Key, Outcome, Versioned, end, put, write
 
 
@@ -16,6 +16,7 @@ def stored_object_type(row: Row) -> StoredObjectType:
 
 OBJECT_TYPES: Versioned[StoredObjectType] = Versioned(
     kind="object-type",
+    key_length=1,
     find=sql.FIND_OBJECT_TYPE,
     find_any=sql.FIND_OBJECT_TYPES,
     end=sql.END_OBJECT_TYPE,
@@ -39,6 +40,7 @@ def put_object_types(
         judge(model | {new.name: new.definition for new in types})
         wanted: dict[Key, str | None] = {(new.name,): new.definition for new in types}
         stored, effects = yield from put(OBJECT_TYPES, wanted, stamp, revision)
+        yield Execute(sql.MOVE_MODEL, [(revision,)])
         return Outcome(tuple(stored[(new.name,)] for new in types), effects)
 
     return lambda head: write(head, stamp, tuple[StoredObjectType, ...], work)
@@ -56,6 +58,7 @@ def seed(types: Sequence[NewObjectType], stamp: Stamp) -> Callable[[Revision], S
 def delete_object_type(name: TypeName, stamp: Stamp) -> Callable[[Revision], Written]:
     def work(revision: Revision) -> Script[Outcome[StoredObjectType]]:
         effects = yield from end(OBJECT_TYPES, [(name,)], revision)
+        yield Execute(sql.MOVE_MODEL, [(revision,)])
         return Outcome((), effects)
 
     return lambda head: write(head, stamp, tuple[StoredObjectType, ...], work)

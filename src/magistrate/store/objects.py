@@ -2,20 +2,24 @@
 
 from collections.abc import Callable, Sequence
 
-from magistrate.engine.terms import ObjectRef
+from magistrate.engine.terms import ObjectRef, Revision
 from magistrate.errors import NotFound
 from magistrate.store import sql
-from magistrate.store.contract import NewObject, Revision, Snapshot, Stamp, StoredObject
-from magistrate.store.database import Row, Script
-from magistrate.store.versioned import Key, Outcome, Versioned, end, put, write
+from magistrate.store.contract import NewObject, Snapshot, Stamp, StoredObject
+from magistrate.store.database import Execute, Row, Rows, Script, Select
+from magistrate.store.versioned import Effect, Key, Outcome, Versioned, end, put, write
 
 
 def stored_object(row: Row) -> StoredObject:
     return StoredObject(*row)
 
 
+ENDED_AT_ONCE = 1_000
+"""Warrants of a deleted object that are read and ended together, to keep few of them in memory."""
+
 OBJECTS: Versioned[StoredObject] = Versioned(
     kind="object",
+    key_length=2,
     find=sql.FIND_OBJECT,
     find_any=sql.FIND_OBJECTS,
     end=sql.END_OBJECT,
@@ -49,6 +53,19 @@ def replace_meta(ref: ObjectRef, meta: str | None, stamp: Stamp) -> Callable[[Re
 def delete_objects(refs: Sequence[ObjectRef], stamp: Stamp) -> Callable[[Revision], Written]:
     def work(revision: Revision) -> Script[Outcome[StoredObject]]:
         effects = yield from end(OBJECTS, ((ref.type, ref.id) for ref in refs), revision)
+        for ref in refs:
+            for statement in (sql.WARRANTS_OF_OBJECT, sql.WARRANTS_OF_SUBJECT):
+                effects += yield from _end_warrants(statement, ref, revision)
         return Outcome((), effects)
 
     return lambda head: write(head, stamp, tuple[StoredObject, ...], work)
+
+
+def _end_warrants(statement: str, ref: ObjectRef, revision: Revision) -> Script[list[Effect]]:
+    effects: list[Effect] = []
+    found: Rows = [()]
+    while found:
+        [found] = yield Select(statement, [(ref.id, ref.type, ENDED_AT_ONCE)])
+        yield Execute(sql.END_NUMBERED_WARRANT, [(revision, number) for *_, number in found])
+        effects += [Effect("deleted", "warrant", tuple(key), policy, None) for *key, policy, _ in found]
+    return effects

@@ -17,10 +17,12 @@ from psycopg import errors
 from psycopg.rows import TupleRow
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
+from magistrate.engine.terms import Revision
 from magistrate.errors import InvalidSetting, SchemaMismatch, StoreUnavailable
 from magistrate.store import migrate, sql
-from magistrate.store.contract import Identity, Revision
+from magistrate.store.contract import Identity
 from magistrate.store.database import Find, Observer, Rows, Script, Select, Step, observe_nothing
+from magistrate.store.reading import Joining
 from magistrate.store.sql import Parameter
 from magistrate.store.sql_store import SqlStore
 
@@ -85,6 +87,13 @@ async def open_postgres(
 
 class PostgresDatabase:
     index_hint = ""
+    # OFFSET 0 keeps the subquery as it is: looked up once for each id.
+    joining = Joining(
+        ids="json_array_elements_text(?::json) AS ids (id) CROSS JOIN LATERAL "
+        "(SELECT * FROM warrant w WHERE w.object_id = ids.id AND {holds} OFFSET 0) w "
+        "LEFT JOIN policy ON digest = w.policy",
+        every="warrant w LEFT JOIN policy ON digest = w.policy WHERE {holds}",
+    )
 
     def __init__(self, conninfo: str, connections: int, timeout_ms: int, observer: Observer) -> None:
         self._observer = observer

@@ -9,7 +9,8 @@ one round trip. ALIVE stands in the text as a literal: a planner that cannot see
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import chain
 
 from magistrate.store.contract import ALIVE, Slice
 
@@ -19,6 +20,7 @@ READ_HEAD = "SELECT revision, horizon FROM head"
 READ_IDENTITY = "SELECT store_id, cursor_key FROM head"
 MAKE_HEAD = "INSERT INTO head (only_row, store_id, cursor_key, revision, horizon) VALUES (1, ?, ?, 0, 1)"
 MOVE_HEAD = "UPDATE head SET revision = ?"
+MOVE_MODEL = "UPDATE head SET model_revision = ?"
 MOVE_HORIZON = "UPDATE head SET horizon = ? WHERE horizon < ?"
 INSERT_REVISION = "INSERT INTO revision (revision, written_at, actor) VALUES (?, ?, ?)"
 
@@ -69,6 +71,34 @@ INSERT_OBJECT_TYPE = f"""
 INSERT INTO object_type (type, definition, created_at, created_revision, deleted_revision)
 VALUES (?, ?, ?, ?, {ALIVE})"""
 
+READ_MODEL = f"""
+SELECT h.revision, h.horizon, h.model_revision, t.type, t.definition FROM head h
+LEFT JOIN object_type t ON t.deleted_revision = {ALIVE} ORDER BY t.type"""
+READ_MODEL_AT = """
+SELECT h.revision, h.horizon, h.model_revision, t.type, t.definition FROM head h
+LEFT JOIN object_type t ON t.created_revision <= ? AND t.deleted_revision > ? ORDER BY t.type"""
+
+_WARRANT_KEY = "object_type, object_id, relation, subject_type, subject_id, subject_relation, policy"
+_FIND_WARRANTS = f"""
+SELECT {_WARRANT_KEY}, number, text, created_at FROM warrant LEFT JOIN policy ON digest = policy
+WHERE deleted_revision = {ALIVE} AND ({_WARRANT_KEY})"""
+FIND_WARRANT = f"{_FIND_WARRANTS} = (?, ?, ?, ?, ?, ?, ?)"
+FIND_WARRANTS = f"{_FIND_WARRANTS} IN"
+END_WARRANT = f"""
+UPDATE warrant SET deleted_revision = ?
+WHERE ({_WARRANT_KEY}) = (?, ?, ?, ?, ?, ?, ?) AND deleted_revision = {ALIVE}"""
+INSERT_WARRANT = f"""
+INSERT INTO warrant ({_WARRANT_KEY}, number, created_at, created_revision, deleted_revision)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {ALIVE})"""
+KEEP_POLICY = "INSERT INTO policy (digest, text) VALUES (?, ?) ON CONFLICT (digest) DO NOTHING"
+WARRANTS_OF_OBJECT = f"""
+SELECT {_WARRANT_KEY}, text, number FROM warrant LEFT JOIN policy ON digest = policy
+WHERE object_id = ? AND object_type = ? AND deleted_revision = {ALIVE} ORDER BY number LIMIT ?"""
+WARRANTS_OF_SUBJECT = f"""
+SELECT {_WARRANT_KEY}, text, number FROM warrant LEFT JOIN policy ON digest = policy
+WHERE subject_id = ? AND subject_type = ? AND deleted_revision = {ALIVE} ORDER BY number LIMIT ?"""
+END_NUMBERED_WARRANT = "UPDATE warrant SET deleted_revision = ? WHERE number = ?"
+
 LAST_REVISION_BY = "SELECT revision FROM revision WHERE written_at <= ? ORDER BY written_at DESC, revision DESC LIMIT 1"
 ENDED_OBJECTS = """
 SELECT object_type, object_id, deleted_revision FROM object
@@ -77,6 +107,9 @@ FORGET_OBJECT = "DELETE FROM object WHERE object_type = ? AND object_id = ? AND 
 ENDED_OBJECT_TYPES = """
 SELECT type, deleted_revision FROM object_type WHERE deleted_revision <= ? ORDER BY deleted_revision LIMIT ?"""
 FORGET_OBJECT_TYPE = "DELETE FROM object_type WHERE type = ? AND deleted_revision = ?"
+ENDED_WARRANTS = """
+SELECT number, deleted_revision FROM warrant WHERE deleted_revision <= ? ORDER BY deleted_revision LIMIT ?"""
+FORGET_WARRANT = "DELETE FROM warrant WHERE number = ? AND deleted_revision = ?"
 EXPIRED_ONCE = "SELECT actor, key FROM idempotency WHERE written_at <= ? ORDER BY written_at LIMIT ?"
 
 
@@ -90,7 +123,10 @@ class Listing:
     sorts: Mapping[str, tuple[str, ...]]
     indexes: Mapping[tuple[str, ...], str]
     """By the columns a filter fixes, then those that the rows are sorted by; `deleted_revision` comes before them."""
-    searched: tuple[str, ...]
+    searched: tuple[str, ...] = ()
+    joined: str = ""
+    narrowing: Mapping[str, str] = field(default_factory=dict)
+    """Columns that leave few rows when they are filtered by, and the index for that: these rows are then sorted."""
 
 
 OBJECTS = Listing(
@@ -118,6 +154,15 @@ OBJECT_TYPES = Listing(
     searched=("type",),
 )
 
+WARRANTS = Listing(
+    table="warrant",
+    columns=(*_WARRANT_KEY.split(", ")[:-1], "text", "created_at", "number"),
+    sorts={"createdAt": ("created_at", "number")},
+    indexes={("created_at", "number"): "warrant_by_creation"},
+    joined=" LEFT JOIN policy ON digest = policy",
+    narrowing={"object_id": "warrant_by_object", "subject_id": "warrant_by_subject"},
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Clause:
@@ -127,26 +172,36 @@ class Clause:
     values: tuple[Parameter, ...] = ()
 
 
-def list_statement(
-    listing: Listing, wanted: Slice, equal: Mapping[str, str], text: str | None, at: int | None, index_hint: str
-) -> Clause:
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """`equal`: the value of a column. `among`: its possible values. `text`: a substring of the searched columns."""
+
+    equal: Mapping[str, str] = field(default_factory=dict)
+    among: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    text: str | None = None
+
+    def is_searched(self, listing: Listing) -> bool:
+        """Whether rows are looked at that are not answered: by search, or by a filter that no index serves."""
+        by_index = {*chain.from_iterable(listing.indexes), *listing.narrowing}
+        return self.text is not None or not by_index.issuperset((*self.equal, *self.among)) or bool(self.among)
+
+
+def list_statement(listing: Listing, wanted: Slice, only: Conditions, at: int | None, index_hint: str) -> Clause:
     """A statement that answers (revision, horizon, behind, *columns) for up to `limit + 1` rows, nearest to the
     boundary first.
 
     `behind` says whether a row lies on the other side of the boundary. No row in the slice: one row whose columns are
-    NULL. `equal` filters by column; `text` by substring in the searched columns. `index_hint` is put behind the name
-    of the table, with the name of the index for `{}`."""
+    NULL. `index_hint` is put behind the name of the table, with the name of the index for `{}`."""
     ascending = wanted.descending == wanted.backwards
-    filters = [Clause(f"{column} = ?", (value,)) for column, value in equal.items()]
-    if text is not None:
-        filters.append(_contains(listing.searched, text))
-    ahead, behind = _sides(listing.sorts[wanted.sort], wanted.boundary, equal, ascending)
-    ordered_by = tuple(column for column in listing.sorts[wanted.sort] if column not in equal)
+    filters = _filters(listing, only)
+    key, index = _order(listing, wanted.sort, only)
+    ahead, behind = _sides(key, wanted.boundary, only.equal, ascending)
+    ordered_by = tuple(column for column in key if column not in only.equal)
     onwards, back = (
         ", ".join(f"{column} {direction}" for column in ordered_by)
         for direction in (("ASC", "DESC") if ascending else ("DESC", "ASC"))
     )
-    table = listing.table + index_hint.format(listing.indexes[*equal, *ordered_by])
+    table = listing.table + index_hint.format(index) + listing.joined
     rows = _select(listing, table, [*filters, ahead], onwards, wanted.limit + 1, at)
     columns = ", ".join(f"p.{column}" for column in listing.columns)
     page = f"{columns} FROM head h LEFT JOIN ({rows.sql}) p ON true ORDER BY {onwards}"
@@ -156,6 +211,26 @@ def list_statement(
     beyond = _select(listing, table, [*filters, behind], back, 1, at)
     probe = f"(SELECT {ordered_by[0]} FROM ({beyond.sql}) q) IS NOT NULL"
     return Clause(f"SELECT h.revision, h.horizon, {probe}, {page}", beyond.values + rows.values)
+
+
+def _filters(listing: Listing, only: Conditions) -> list[Clause]:
+    filters = [Clause(f"{column} = ?", (value,)) for column, value in only.equal.items()]
+    for column, values in only.among.items():
+        filters.append(Clause(f"{column} IN ({', '.join('?' * len(values))})", values))
+    if only.text is not None:
+        filters.append(_contains(listing.searched, only.text))
+    return filters
+
+
+def _order(listing: Listing, sort: str, only: Conditions) -> tuple[tuple[str, ...], str]:
+    """The terms that rows are ordered by, and the index to read."""
+    key = listing.sorts[sort]
+    for column, index in listing.narrowing.items():
+        if column in only.equal or column in only.among:
+            # `+ 0`: else a planner might read all rows in order instead, in the hope to meet the few that are wanted.
+            return tuple(f"{term} + 0" for term in key), index
+    unfixed = tuple(column for column in key if column not in only.equal)
+    return key, listing.indexes.get((*only.equal, *unfixed)) or listing.indexes[unfixed]
 
 
 def _select(listing: Listing, table: str, conditions: list[Clause], order: str, limit: int, at: int | None) -> Clause:

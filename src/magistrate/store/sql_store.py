@@ -1,30 +1,35 @@
 """The store over any Database: reads as single statements, writes as scripts."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 import msgspec
 
-from magistrate.engine.terms import ObjectRef, TypeName
-from magistrate.errors import RevisionUnavailable, SchemaMismatch
-from magistrate.store import collecting, object_types, objects, sql
+from magistrate.engine.terms import ObjectRef, Revision, TypeName
+from magistrate.engine.warrant_source import Read, Reading
+from magistrate.engine.warrants import Warrant
+from magistrate.errors import BudgetSpent, RevisionUnavailable, SchemaMismatch
+from magistrate.store import collecting, object_types, objects, sql, warrants
 from magistrate.store.contract import (
     Change,
     Identity,
     Judge,
     NewObject,
     NewObjectType,
+    NewWarrant,
     ObjectFilter,
     ObjectTypeFilter,
     Portion,
-    Revision,
     Slice,
     Snapshot,
     Stamp,
+    StoredModel,
     StoredObject,
     StoredObjectType,
+    WarrantFilter,
 )
 from magistrate.store.database import Database, Execute, Row, Script, Select
+from magistrate.store.reading import read_statement
 
 T = TypeVar("T")
 
@@ -65,7 +70,7 @@ class SqlStore:
         self, wanted: Slice, only: ObjectFilter, at: Revision | None = None
     ) -> Snapshot[Portion[StoredObject]]:
         equal = {} if only.of_type is None else {"object_type": only.of_type}
-        return await self._list(sql.OBJECTS, wanted, equal, only.text, at, objects.stored_object)
+        return await self._list(sql.OBJECTS, wanted, sql.Conditions(equal, text=only.text), at, objects.stored_object)
 
     async def put_objects(self, new: Sequence[NewObject], stamp: Stamp) -> Snapshot[tuple[StoredObject, ...]]:
         return await self._database.transact(objects.put_objects(new, stamp))
@@ -75,6 +80,39 @@ class SqlStore:
 
     async def delete_objects(self, refs: Sequence[ObjectRef], stamp: Stamp) -> Revision:
         return (await self._database.transact(objects.delete_objects(refs, stamp))).revision
+
+    async def put_warrants(
+        self, new: Sequence[NewWarrant], judge: Judge, stamp: Stamp
+    ) -> Snapshot[tuple[Warrant, ...]]:
+        return await self._database.transact(warrants.put_warrants(new, judge, stamp))
+
+    async def delete_warrants(self, named: Sequence[NewWarrant], stamp: Stamp) -> Revision:
+        return (await self._database.transact(warrants.delete_warrants(named, stamp))).revision
+
+    async def list_warrants(
+        self, wanted: Slice, only: WarrantFilter, at: Revision | None = None
+    ) -> Snapshot[Portion[Warrant]]:
+        conditions = sql.Conditions(only.equal, only.among)
+        return await self._list(sql.WARRANTS, wanted, conditions, at, warrants.listed_warrant)
+
+    async def read_model(self, at: Revision | None = None) -> Snapshot[StoredModel]:
+        statement = sql.READ_MODEL if at is None else sql.READ_MODEL_AT
+        rows = await self._database.read(statement, () if at is None else (at, at))
+        definitions = {name: definition for *_, name, definition in rows if name is not None}
+        return Snapshot(_answered_at(rows[0], at), StoredModel(Revision(rows[0][2]), definitions))
+
+    async def read_warrants(self, reads: Sequence[Read], at: Revision | None, most: int) -> Reading:
+        statement = read_statement(reads, at, most + 1, self._database.joining)
+        every = any(read.ids is None for read in reads)
+        rows = await self._database.read(statement.sql, statement.values, long=every)
+        revision = _answered_at(rows[0], at)
+        answers: list[list[Warrant]] = [[] for _ in reads]
+        if rows[0][3] is not None:
+            for row in rows:
+                answers[row[3]].append(Warrant(*row[4:]))
+        if len(rows) > most:
+            raise BudgetSpent(most)
+        return Reading(revision, Revision(rows[0][2]), answers)
 
     async def get_object_type(self, name: TypeName, at: Revision | None = None) -> Snapshot[StoredObjectType | None]:
         if at is None:
@@ -86,7 +124,8 @@ class SqlStore:
     async def list_object_types(
         self, wanted: Slice, only: ObjectTypeFilter, at: Revision | None = None
     ) -> Snapshot[Portion[StoredObjectType]]:
-        return await self._list(sql.OBJECT_TYPES, wanted, {}, only.text, at, object_types.stored_object_type)
+        only_named = sql.Conditions(text=only.text)
+        return await self._list(sql.OBJECT_TYPES, wanted, only_named, at, object_types.stored_object_type)
 
     async def put_object_types(
         self, types: Sequence[NewObjectType], judge: Judge, stamp: Stamp, must_exist: bool = False
@@ -122,13 +161,12 @@ class SqlStore:
         self,
         listing: sql.Listing,
         wanted: Slice,
-        equal: Mapping[str, str],
-        text: str | None,
+        only: sql.Conditions,
         at: Revision | None,
         stored: Callable[[Row], T],
     ) -> Snapshot[Portion[T]]:
-        statement = sql.list_statement(listing, wanted, equal, text, at, self._database.index_hint)
-        rows = await self._database.read(statement.sql, statement.values, long=text is not None)
+        statement = sql.list_statement(listing, wanted, only, at, self._database.index_hint)
+        rows = await self._database.read(statement.sql, statement.values, long=only.is_searched(listing))
         revision = _answered_at(rows[0], at)
         found = [stored(row[3:]) for row in rows if row[3] is not None]
         behind, ahead = bool(rows[0][2]) and bool(found), len(found) > wanted.limit

@@ -22,10 +22,12 @@ from typing import Any, Generic, NoReturn, TypeVar, cast
 
 import apsw
 
+from magistrate.engine.terms import Revision
 from magistrate.errors import MagistrateError, SchemaMismatch, StoreUnavailable
 from magistrate.store import migrate, sql
-from magistrate.store.contract import Identity, Revision
+from magistrate.store.contract import Identity
 from magistrate.store.database import Find, Observer, Rows, Script, Select, Step, observe_nothing
+from magistrate.store.reading import Joining
 from magistrate.store.sql import Parameter
 from magistrate.store.sql_store import SqlStore
 
@@ -100,6 +102,11 @@ class _Write(Generic[T]):
 class SqliteDatabase:
     index_hint = " INDEXED BY {}"
     """The planner does not count on LIMIT: with statistics it may rather sort a table than read an index in order."""
+    joining = Joining(
+        ids="json_each(?) ids CROSS JOIN warrant w INDEXED BY warrant_by_object ON w.object_id = ids.value AND {holds} "
+        "LEFT JOIN policy ON digest = w.policy",
+        every="warrant w INDEXED BY {index} LEFT JOIN policy ON digest = w.policy WHERE {holds}",
+    )
 
     def __init__(self, path: str, timeout_ms: int, observer: Observer) -> None:
         self._observer = observer

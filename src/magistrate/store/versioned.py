@@ -1,7 +1,7 @@
 """Tables whose rows are never changed in place: a row lives from the revision that wrote it to the one that ended it.
 
-Object types and objects (and later warrants) are all written by the functions here, inside `write`, which gives each
-write its revision, its rows in the change log and its idempotency."""
+Object types, objects and warrants are all written by the functions here, inside `write`, which gives each write its
+revision, its rows in the change log and its idempotency."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -9,9 +9,10 @@ from typing import Generic, Literal, TypeVar
 
 import msgspec
 
+from magistrate.engine.terms import Revision
 from magistrate.errors import KeyReused, NotFound
 from magistrate.store import sql
-from magistrate.store.contract import IDEMPOTENCY_HOURS, Revision, Snapshot, Stamp
+from magistrate.store.contract import IDEMPOTENCY_HOURS, Kind, Snapshot, Stamp
 from magistrate.store.database import Execute, Find, Row, Script, Select
 from magistrate.store.sql import Parameter
 
@@ -24,9 +25,11 @@ MICROSECONDS_PER_HOUR = 3_600_000_000
 
 @dataclass(frozen=True, slots=True)
 class Versioned(Generic[T]):
-    """A table of rows (*key, content, created_at), and the statements that find, end and insert them."""
+    """A table of rows that begin with a key of so many columns and end with content and created_at, and the statements
+    that find, end and insert them."""
 
-    kind: Literal["object", "object-type"]
+    kind: Kind
+    key_length: int
     find: str
     find_any: str
     end: str
@@ -39,7 +42,7 @@ class Effect(msgspec.Struct, frozen=True):
     """What a write did to one row, as the change log tells it."""
 
     action: Literal["created", "updated", "deleted"]
-    kind: Literal["object", "object-type"]
+    kind: Kind
     key: Key
     before: str | None
     after: str | None
@@ -87,7 +90,7 @@ def find(table: Versioned[T], keys: Collection[Key]) -> Script[dict[Key, Row]]:
     if not keys:
         return {}
     [rows] = yield Find(table.find, table.find_any, list(keys))
-    return {row[:-2]: row for row in rows}
+    return {row[: table.key_length]: row for row in rows}
 
 
 def put(

@@ -1,0 +1,52 @@
+"""What the engine asks of whoever holds the warrants: few kinds of reads, many at once, all at one revision.
+
+The engine itself never calls a source. An evaluation names the reads it misses; the operation that drives it fetches
+them in one go and hands the rows back.
+"""
+
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from magistrate.engine.terms import ObjectId, RelationName, Revision, Subject, TypeName
+from magistrate.engine.warrants import Warrant
+
+
+class Shape(NamedTuple):
+    """Which warrants of an object are wanted: those of any of `relations`, of objects of `type`, and
+
+    - `subjects` is a Subject: given to exactly this one, or to every subject of its type with the same relation;
+    - `subjects` is the name of a type: given to a subject of this type, or to a group on one;
+    - `subjects` is None: given to any group.
+    """
+
+    type: TypeName
+    relations: tuple[RelationName, ...]
+    subjects: Subject | TypeName | None
+
+
+class Read(NamedTuple):
+    """The warrants of this shape on each of these objects; None stands for every object of the type there is, WILDCARD
+    among the ids for the warrants that say `*` themselves."""
+
+    shape: Shape
+    ids: tuple[ObjectId, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """`rows` answers the reads one by one, in their order; the rows of one read are in no order. `model_revision` is
+    the revision that last wrote an object type, as of `revision`."""
+
+    revision: Revision
+    model_revision: Revision
+    rows: Sequence[Sequence[Warrant]]
+
+
+class WarrantSource(Protocol):
+    def read_warrants(self, reads: Sequence[Read], at: Revision | None, most: int) -> Awaitable[Reading]:
+        """All reads at one revision, the newest or `at` (then `model_revision` may be a later one), in one round trip.
+
+        Raises BudgetSpent if there are more than `most` rows, RevisionUnavailable, StoreUnavailable.
+        """
+        ...

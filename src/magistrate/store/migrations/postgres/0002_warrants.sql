@@ -1,0 +1,30 @@
+-- The revision that last wrote an object type: whoever holds the model of that revision holds the newest.
+ALTER TABLE head ADD COLUMN model_revision BIGINT NOT NULL DEFAULT 0;
+UPDATE head SET model_revision = revision;
+
+-- Texts of policies, each once: an index over warrants can then tell them apart without holding them.
+CREATE TABLE policy (
+    digest           TEXT COLLATE "C" PRIMARY KEY,
+    text             TEXT COLLATE "C" NOT NULL
+);
+
+-- An absent subject_relation or policy is the empty text; policy is a digest. number: see store/warrants.py.
+CREATE TABLE warrant (
+    number           BIGINT  PRIMARY KEY,
+    object_type      TEXT COLLATE "C" NOT NULL,
+    object_id        TEXT COLLATE "C" NOT NULL,
+    relation         TEXT COLLATE "C" NOT NULL,
+    subject_type     TEXT COLLATE "C" NOT NULL,
+    subject_id       TEXT COLLATE "C" NOT NULL,
+    subject_relation TEXT COLLATE "C" NOT NULL,
+    policy           TEXT COLLATE "C" NOT NULL,
+    created_at       BIGINT  NOT NULL,
+    created_revision BIGINT  NOT NULL,
+    deleted_revision BIGINT  NOT NULL
+);
+CREATE INDEX warrant_by_creation ON warrant (deleted_revision, created_at, number);
+CREATE INDEX warrant_by_type     ON warrant (object_type, relation, subject_relation, subject_type, deleted_revision);
+CREATE INDEX warrant_by_subject  ON warrant
+    (subject_id, subject_type, subject_relation, object_type, relation, object_id, deleted_revision);
+CREATE UNIQUE INDEX warrant_by_object ON warrant
+    (object_id, object_type, relation, subject_relation, subject_type, subject_id, policy, deleted_revision);

@@ -1,0 +1,103 @@
+"""Writes of warrants, as scripts.
+
+A warrant is its key: it is written once and ended, never changed. Its number tells the revision that wrote it and its
+place in that write, so numbers are unique and in order of creation without a counter."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from magistrate.engine.terms import WILDCARD, Revision
+from magistrate.engine.warrants import Warrant, policy_digest, written_claim
+from magistrate.errors import NotFound
+from magistrate.store import sql
+from magistrate.store.contract import Judge, NewWarrant, Snapshot, Stamp
+from magistrate.store.database import Execute, Row, Script
+from magistrate.store.object_types import OBJECT_TYPES
+from magistrate.store.objects import OBJECTS
+from magistrate.store.versioned import Effect, Key, Outcome, Versioned, end, find, put, write
+
+MAX_WARRANTS_IN_A_WRITE = 1_048_576
+"""2^20: the place of a warrant in its write takes the last 20 bits of its number."""
+
+
+def stored_warrant(row: Row) -> Warrant:
+    """Of the columns (*key, number, text, created_at)."""
+    number, text, created_at = row[7:]
+    columns: Row = (*row[:6], text or "", created_at, number)
+    return Warrant(*columns)
+
+
+def listed_warrant(row: Row) -> Warrant:
+    """Of the columns (*first six of the key, text, created_at, number)."""
+    columns: Row = (*row[:6], row[6] or "", *row[7:])
+    return Warrant(*columns)
+
+
+WARRANTS: Versioned[Warrant] = Versioned(
+    kind="warrant",
+    key_length=7,
+    find=sql.FIND_WARRANT,
+    find_any=sql.FIND_WARRANTS,
+    end=sql.END_WARRANT,
+    insert=sql.INSERT_WARRANT,
+    stored=stored_warrant,
+    missing=lambda key: NotFound("Warrant", _written(key)),
+)
+
+Written = Script[Snapshot[tuple[Warrant, ...]]]
+
+
+def put_warrants(new: Sequence[NewWarrant], judge: Judge, stamp: Stamp) -> Callable[[Revision], Written]:
+    def work(revision: Revision) -> Script[Outcome[Warrant]]:
+        types = yield from find(OBJECT_TYPES, {(warrant.object.type,): None for warrant in new})
+        judge({name: definition for name, definition, _ in types.values()})
+        wanted = {_key(warrant): warrant.policy for warrant in new}
+        stored = yield from find(WARRANTS, wanted)
+        inserted: list[Row] = []
+        for key, policy in wanted.items():
+            if key not in stored:
+                stored[key] = (*key, revision * MAX_WARRANTS_IN_A_WRITE + len(inserted), policy or None, stamp.at)
+                inserted.append(stored[key])
+        policies = {row[6]: row[8] for row in inserted if row[8]}
+        yield Execute(sql.KEEP_POLICY, list(policies.items()))
+        yield Execute(WARRANTS.insert, [(*row[:8], stamp.at, revision) for row in inserted])
+        effects = [Effect("created", "warrant", row[:7], None, row[8]) for row in inserted]
+        effects += yield from _create_missing(_objects_of(inserted), stamp, revision)
+        return Outcome(tuple(stored_warrant(stored[_key(warrant)]) for warrant in new), effects)
+
+    return lambda head: write(head, stamp, tuple[Warrant, ...], work)
+
+
+def delete_warrants(named: Sequence[NewWarrant], stamp: Stamp) -> Callable[[Revision], Written]:
+    def work(revision: Revision) -> Script[Outcome[Warrant]]:
+        effects = yield from end(WARRANTS, map(_key, named), revision)
+        return Outcome((), effects)
+
+    return lambda head: write(head, stamp, tuple[Warrant, ...], work)
+
+
+def _create_missing(keys: Iterable[Key], stamp: Stamp, revision: Revision) -> Script[list[Effect]]:
+    named = dict.fromkeys(keys)
+    existing = yield from find(OBJECTS, named)
+    missing: dict[Key, str | None] = {key: None for key in named if key not in existing}
+    _, effects = yield from put(OBJECTS, missing, stamp, revision, fresh=missing)
+    return effects
+
+
+def _objects_of(rows: Iterable[Row]) -> Iterable[Key]:
+    for object_type, object_id, _, subject_type, subject_id, *_ in rows:
+        if object_id != WILDCARD:
+            yield object_type, object_id
+        if subject_id != WILDCARD:
+            yield subject_type, subject_id
+
+
+def _key(warrant: NewWarrant) -> Key:
+    subject = warrant.subject
+    claim = (warrant.object.type, warrant.object.id, warrant.relation, subject.type, subject.id)
+    return (*claim, subject.relation or "", policy_digest(warrant.policy))
+
+
+def _written(key: Key) -> str:
+    *names, digest = key
+    claim = written_claim(*names)
+    return f"{claim}[{digest}]" if digest else claim
