@@ -78,6 +78,13 @@ SETTINGS = (
     Setting(
         "max_definition_bytes", 65_536, "the largest object type, in bytes of compact JSON (64 KiB)", 1_024, 1_048_576
     ),
+    Setting(
+        "max_check_work",
+        500_000,
+        "how many nodes and warrants one check request may look at before it is answered 503",
+        1_000,
+        100_000_000,
+    ),
     Setting("max_json_depth", 128, "how deep arrays and objects may nest in a request body", 8, 200),
     Setting(
         "head_timeout_ms",
@@ -133,6 +140,7 @@ class Settings:
     max_head_bytes: int
     max_meta_bytes: int
     max_definition_bytes: int
+    max_check_work: int
     max_json_depth: int
     head_timeout_ms: int
     body_timeout_ms: int

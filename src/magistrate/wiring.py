@@ -27,6 +27,7 @@ from magistrate.api.service import Limits, Service
 from magistrate.config import Settings, SqliteUrl
 from magistrate.errors import InvalidSetting, StoreUnavailable
 from magistrate.operations.context import Context
+from magistrate.operations.models import Models
 from magistrate.operations.object_types import seed_object_types
 from magistrate.operations.retention import forget_ended
 from magistrate.store.contract import Store
@@ -46,7 +47,13 @@ def microseconds_now() -> int:
 
 def context_of(store: Store, settings: Settings) -> Context:
     return Context(
-        store, microseconds_now, lambda: str(uuid7()), settings.max_meta_bytes, settings.max_definition_bytes
+        store=store,
+        models=Models(store),
+        now=microseconds_now,
+        new_id=lambda: str(uuid7()),
+        max_meta_bytes=settings.max_meta_bytes,
+        max_definition_bytes=settings.max_definition_bytes,
+        max_check_work=settings.max_check_work,
     )
 
 

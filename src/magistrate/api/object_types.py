@@ -11,7 +11,8 @@ from magistrate.engine.rules.rule import RuleForm
 from magistrate.engine.terms import TypeName, type_name
 from magistrate.errors import InvalidParameter, NotFound
 from magistrate.operations import object_types
-from magistrate.operations.object_types import OBJECT_TYPE_LIST, read_definition
+from magistrate.operations.definitions import read_definition
+from magistrate.operations.object_types import OBJECT_TYPE_LIST
 from magistrate.operations.paging import read_search, read_slice
 from magistrate.store.contract import ObjectTypeFilter, StoredObjectType
 

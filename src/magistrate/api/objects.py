@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import msgspec
 
 from magistrate.api.lists import list_answer
-from magistrate.api.parse import read_batch
+from magistrate.api.parse import documented, read_batch
 from magistrate.api.render import rendered_time
 from magistrate.api.service import Answer, Call
 from magistrate.engine.terms import ObjectRef, TypeName, object_id, object_ref, type_name
@@ -15,15 +15,8 @@ from magistrate.operations.objects import OBJECT_LIST, ObjectDraft, written_meta
 from magistrate.operations.paging import read_search, read_slice
 from magistrate.store.contract import ObjectFilter, StoredObject
 
-
-def _documented(pattern: str) -> msgspec.Meta:
-    """For the OpenAPI document only: what is checked, and in which words it is refused, is said in
-    engine/terms.py."""
-    return msgspec.Meta(extra_json_schema={"pattern": pattern})
-
-
-TypeText = Annotated[str, _documented(r"^[a-z0-9_-]{1,64}$")]
-IdText = Annotated[str, _documented(r"^[a-zA-Z0-9_\-.@|:]{0,255}$")]
+TypeText = Annotated[str, documented(r"^[a-z0-9_-]{1,64}$")]
+IdText = Annotated[str, documented(r"^[a-zA-Z0-9_\-.@|:]{0,255}$")]
 
 
 class ObjectBody(msgspec.Struct, rename="camel", frozen=True):

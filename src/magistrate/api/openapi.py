@@ -7,10 +7,12 @@ from typing import Any
 import msgspec
 
 import magistrate
+from magistrate.api.check import CheckBody, ClaimBody
 from magistrate.api.object_types import ObjectTypeBody
 from magistrate.api.objects import ObjectBody, ObjectRefBody
 from magistrate.api.parse import MAX_BATCH
 from magistrate.api.routes import ROUTES, Route
+from magistrate.api.warrants import SubjectBody, WarrantBody
 
 Schema = dict[str, Any]
 
@@ -18,6 +20,10 @@ REQUIRED: dict[type[msgspec.Struct], list[str]] = {
     ObjectTypeBody: ["type", "relations"],
     ObjectBody: ["objectType"],
     ObjectRefBody: ["objectType", "objectId"],
+    WarrantBody: ["objectType", "objectId", "relation", "subject"],
+    SubjectBody: ["objectType", "objectId"],
+    ClaimBody: ["objectType", "objectId", "relation", "subject"],
+    CheckBody: ["warrants"],
 }
 """Members that are optional to the decoder, so that their absence is reported in the contract's words."""
 
@@ -62,7 +68,8 @@ _ERRORS = {
     413: "the request body is too large",
     422: "the idempotency key was used before with another request",
     500: "a fault of the service",
-    503: "the store cannot be reached; nothing was written unless it was acknowledged",
+    503: "the store cannot be reached, and nothing was written unless it was acknowledged; or a check needs more work "
+    "than is allowed",
 }
 
 
@@ -82,7 +89,8 @@ def document() -> dict[str, Any]:
         "info": {
             "title": "Magistrate",
             "version": magistrate.__version__,
-            "description": "Fine-grained authorization: object types and objects. Compatible with the Warrant v2 API.",
+            "description": "Fine-grained authorization: object types, objects, warrants and checks. "
+            "Compatible with the Warrant v2 API.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "security": [{"ApiKey": []}],

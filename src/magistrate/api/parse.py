@@ -88,6 +88,12 @@ def read_batch(bodies: list[B], read: Callable[[B], T]) -> list[T]:
     return values
 
 
+def documented(pattern: str) -> msgspec.Meta:
+    """For the OpenAPI document only: what is checked, and in which words it is refused, is said in
+    engine/terms.py."""
+    return msgspec.Meta(extra_json_schema={"pattern": pattern})
+
+
 def _syntax_fault(message: str) -> InvalidRequest:
     position = _POSITION.search(message)
     if "trailing characters" in message:

@@ -4,14 +4,17 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from magistrate.api import object_types, objects
+from magistrate.api import check, object_types, objects, warrants
+from magistrate.api.check import CheckAnswer, CheckBody
 from magistrate.api.lists import ListAnswer
 from magistrate.api.object_types import ObjectTypeAnswer, ObjectTypeBody
 from magistrate.api.objects import MetaBody, ObjectAnswer, ObjectOrBatch, ObjectRefBody
 from magistrate.api.service import Answer, Call
+from magistrate.api.warrants import WarrantAnswer, WarrantOrBatch
 from magistrate.operations.object_types import OBJECT_TYPE_LIST
 from magistrate.operations.objects import OBJECT_LIST
 from magistrate.operations.paging import DEFAULT_LIMIT, MAX_LIMIT, MAX_SEARCH_LENGTH, ListKind
+from magistrate.operations.warrants import FILTERS, WARRANT_LIST
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +50,15 @@ class Route:
         return self.writes and self.method == "POST"
 
 
+_TEXT: dict[str, object] = {"type": "string"}
+_SEARCH = Parameter(
+    "q", "a text that must occur, the case of ASCII letters ignored", _TEXT | {"maxLength": MAX_SEARCH_LENGTH}
+)
+
+
 def _list_parameters(kind: ListKind[Any], *filters: Parameter) -> tuple[Parameter, ...]:
-    text: dict[str, object] = {"type": "string"}
     return (
         *filters,
-        Parameter(
-            "q", "a text that must occur, the case of ASCII letters ignored", text | {"maxLength": MAX_SEARCH_LENGTH}
-        ),
         Parameter(
             "limit",
             "how many results a page has at most",
@@ -62,15 +67,19 @@ def _list_parameters(kind: ListKind[Any], *filters: Parameter) -> tuple[Paramete
         Parameter(
             "sortBy",
             "what the results are sorted by",
-            text | {"enum": list(kind.sorts), "default": next(iter(kind.sorts))},
+            _TEXT | {"enum": list(kind.sorts), "default": next(iter(kind.sorts))},
         ),
-        Parameter("sortOrder", "in which direction", text | {"enum": ["ASC", "DESC"], "default": "ASC"}),
-        Parameter("nextCursor", "where the page begins: `nextCursor` of the page before it", text),
-        Parameter("prevCursor", "where the page ends: `prevCursor` of the page after it", text),
+        Parameter("sortOrder", "in which direction", _TEXT | {"enum": ["ASC", "DESC"], "default": "ASC"}),
+        Parameter("nextCursor", "where the page begins: `nextCursor` of the page before it", _TEXT),
+        Parameter("prevCursor", "where the page ends: `prevCursor` of the page after it", _TEXT),
     )
 
 
-_OBJECT_LIST = _list_parameters(OBJECT_LIST, Parameter("objectType", "only objects of this type", {"type": "string"}))
+_OBJECT_TYPE_LIST = _list_parameters(OBJECT_TYPE_LIST, _SEARCH)
+_OBJECT_LIST = _list_parameters(OBJECT_LIST, Parameter("objectType", "only objects of this type", _TEXT), _SEARCH)
+_WARRANT_LIST = _list_parameters(
+    WARRANT_LIST, *[Parameter(name, "only warrants with this, or with * in place of an id", _TEXT) for name in FILTERS]
+)
 
 ROUTES: tuple[Route, ...] = (
     Route(
@@ -79,7 +88,7 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "GET", "/v2/object-types", object_types.list_page, "List object types",
-        answer=ListAnswer[ObjectTypeAnswer], parameters=_list_parameters(OBJECT_TYPE_LIST),
+        answer=ListAnswer[ObjectTypeAnswer], parameters=_OBJECT_TYPE_LIST,
     ),
     Route(
         "PUT", "/v2/object-types", object_types.update_batch, "Replace the definitions of 1 to 100 object types",
@@ -128,5 +137,25 @@ ROUTES: tuple[Route, ...] = (
     Route(
         "DELETE", "/v2/objects/{objectType}/{objectId}", objects.delete, "Delete an object",
         writes=True, not_found=True,
+    ),
+    Route(
+        "POST", "/v2/warrants", warrants.create, "Create a warrant, or 1 to 100 of them",
+        answer=WarrantAnswer | list[WarrantAnswer], body=WarrantOrBatch, writes=True,
+    ),
+    Route(
+        "GET", "/v2/warrants", warrants.list_page, "List warrants",
+        answer=ListAnswer[WarrantAnswer], parameters=_WARRANT_LIST,
+    ),
+    Route(
+        "DELETE", "/v2/warrants", warrants.delete, "Delete a warrant, or 1 to 100 of them",
+        body=WarrantOrBatch, writes=True, not_found=True,
+    ),
+    Route(
+        "POST", "/v2/check", check.answer_check, "Check whether subjects have relations on objects",
+        answer=CheckAnswer | list[CheckAnswer], body=CheckBody, not_found=True,
+    ),
+    Route(
+        "POST", "/v2/authorize", check.answer_check, "The same as /v2/check",
+        answer=CheckAnswer | list[CheckAnswer], body=CheckBody, not_found=True,
     ),
 )  # fmt: skip

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from magistrate.operations.models import Models
 from magistrate.store.contract import Once, Stamp, Store
 
 
@@ -11,10 +12,12 @@ class Context:
     """`now` answers microseconds since 1970 UTC; `new_id` a UUIDv7 in text form. Tests give their own."""
 
     store: Store
+    models: Models
     now: Callable[[], int]
     new_id: Callable[[], str]
     max_meta_bytes: int
     max_definition_bytes: int
+    max_check_work: int
 
     def stamp(self, actor: str, once: Once | None = None) -> Stamp:
         return Stamp(actor, self.now(), once)

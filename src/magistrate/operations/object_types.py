@@ -2,16 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 
-import msgspec
-
-from magistrate.engine.model import ObjectType, SourceForm, read_object_type
+from magistrate.engine.model import ObjectType
 from magistrate.engine.predefined import PREDEFINED_TYPES
-from magistrate.engine.rules.rule import RuleForm
 from magistrate.engine.stratification import find_negation_loop, written_loop
 from magistrate.engine.terms import Revision, TypeName
 from magistrate.errors import InvalidParameter, NotFound
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
+from magistrate.operations.definitions import defined_type, written_definition
 from magistrate.operations.paging import ListKind, Page, Sort, page_of
 from magistrate.store.contract import Judge, NewObjectType, ObjectTypeFilter, Slice, Snapshot, Stamp, StoredObjectType
 
@@ -25,20 +23,6 @@ OBJECT_TYPE_LIST: ListKind[StoredObjectType] = ListKind(
         "createdAt": Sort("createdAt", lambda row: (row.created_at, row.name)),
     },
 )
-
-
-class Definition(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An object type as it is stored in `definition`, without its name."""
-
-    relations: dict[str, RuleForm]
-    source: SourceForm | None = None
-
-
-_DECODER = msgspec.json.Decoder(Definition)
-
-
-def read_definition(definition: str) -> Definition:
-    return _DECODER.decode(definition)
 
 
 async def create_object_types(
@@ -91,10 +75,7 @@ def _judge(changed: Sequence[ObjectType]) -> Judge:
 
     def judge(definitions: Mapping[TypeName, str]) -> None:
         def lookup(name: TypeName) -> ObjectType | None:
-            if name not in definitions:
-                return None
-            read = read_definition(definitions[name])
-            return read_object_type(name, read.source, read.relations)
+            return defined_type(name, definitions[name]) if name in definitions else None
 
         loop = find_negation_loop(lookup, [object_type.name for object_type in changed])
         if loop is not None:
@@ -106,7 +87,7 @@ def _judge(changed: Sequence[ObjectType]) -> Judge:
 def _new_object_types(ctx: Context, types: Sequence[ObjectType]) -> list[NewObjectType]:
     new = []
     for object_type in types:
-        definition = msgspec.json.encode(Definition(object_type.relation_forms(), object_type.source))
+        definition = written_definition(object_type)
         if len(definition) > ctx.max_definition_bytes:
             raise InvalidParameter("relations", f"must be at most {ctx.max_definition_bytes} bytes of JSON")
         new.append(NewObjectType(object_type.name, definition.decode()))

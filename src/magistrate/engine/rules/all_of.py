@@ -1,10 +1,22 @@
 """`allOf`: every one of the rules holds."""
 
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from magistrate.engine.rules.combination import Combination
+from magistrate.engine.truth import FALSE, Truth
 
 
 class AllOf(Combination):
     __slots__ = ()
     keyword: ClassVar[str] = "allOf"
+    decisive: ClassVar[Truth] = FALSE
+
+    @staticmethod
+    def combined(values: Iterable[Truth]) -> Truth:
+        return min(values)
+
+    @staticmethod
+    def witness(lengths: Sequence[int]) -> int | None:
+        """The first that rests on warrants at all: the contract asks for the path of one rule (section 5.2)."""
+        return next((place for place, length in enumerate(lengths) if length), None)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from magistrate.engine.rules.rule import Dependency, RuleForm
+from magistrate.engine.rules.rule import Alternatives, Dependency, RuleForm
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,3 +15,6 @@ class Direct:
 
     def dependencies(self) -> Iterator[Dependency]:
         return iter(())
+
+    def join(self, alternatives: Alternatives) -> None:
+        """Nothing: it never holds."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from magistrate.engine.rules.rule import Dependency, RuleForm
+from magistrate.engine.rules.rule import Alternatives, Dependency, RuleForm
 from magistrate.engine.terms import RelationName
 
 
@@ -18,3 +18,6 @@ class SameObject:
 
     def dependencies(self) -> Iterator[Dependency]:
         yield Dependency(None, self.relation)
+
+    def join(self, alternatives: Alternatives) -> None:
+        alternatives.add_relation(self.relation)

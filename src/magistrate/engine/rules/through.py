@@ -7,7 +7,7 @@ rule of this kind depends on R alone.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from magistrate.engine.rules.rule import Dependency, RuleForm
+from magistrate.engine.rules.rule import Alternatives, Dependency, RuleForm
 from magistrate.engine.terms import RelationName, TypeName
 
 
@@ -24,3 +24,6 @@ class Through:
 
     def dependencies(self) -> Iterator[Dependency]:
         yield Dependency(self.of_type, self.relation)
+
+    def join(self, alternatives: Alternatives) -> None:
+        alternatives.add_link(self.with_relation, self.of_type, self.relation)

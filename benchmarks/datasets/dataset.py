@@ -1,0 +1,120 @@
+"""What a data set offers: its object types, its warrants as a stream, and questions to ask of them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import NamedTuple, Protocol, TypeAlias
+
+from benchmarks.datasets.popularity import Popularity
+
+SMALLEST_SIZE = 1_000
+"""In warrants. Below it some shares of the whole would be less than one."""
+
+ALLOWED_SHARE = 0.7
+"""Of the questions."""
+
+RuleJson: TypeAlias = "dict[str, str | list[RuleJson]]"
+"""A relation rule as contract section 3 writes it."""
+
+WarrantRow = tuple[str, str, str, str, str, str, str]
+"""Object type, object id, relation, subject type, subject id, subject relation, policy; the last two may be empty."""
+
+
+class Question(NamedTuple):
+    """A check: has this subject that relation?"""
+
+    object_type: str
+    object_id: str
+    relation: str
+    subject_type: str
+    subject_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What can be asked about, and who would be allowed, as ranges of numbers of users.
+
+    Allowed is everyone in `audience` and not in `blocked`, nobody else. `neighbours`, not empty, are those whose
+    denial is more than a matter of course: they belong to the same tenant, or have a lesser relation.
+    """
+
+    object_type: str
+    object_id: str
+    relation: str
+    audience: Sequence[range]
+    neighbours: range
+    blocked: Sequence[range] = ()
+
+    def allows(self, user: int) -> bool:
+        return any(user in crowd for crowd in self.audience) and not any(user in crowd for crowd in self.blocked)
+
+
+class Structure(Protocol):
+    """The shape of one data set, all of it computed from the numbers of its parts."""
+
+    @property
+    def users(self) -> Popularity:
+        """How often each user asks."""
+        ...
+
+    def warrants(self) -> Iterator[WarrantRow]:
+        """As many as the size says, no two alike, in the same order each time."""
+        ...
+
+    def target(self, generator: Random) -> Target:
+        """Something to ask about, drawn by the popularity of objects."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """`types`: object type -> relation -> rule. `size`: in warrants. Takes no memory to speak of at any size."""
+
+    name: str
+    types: Mapping[str, Mapping[str, RuleJson]]
+    size: int
+    structure: Structure = field(repr=False)
+
+    def warrants(self) -> Iterator[WarrantRow]:
+        """`size` rows, no two alike; each call begins anew, with the same rows in the same order."""
+        return self.structure.warrants()
+
+    def questions(self, count: int, seed: int) -> list[Question]:
+        """Check questions, each drawn on its own to be allowed with the probability ALLOWED_SHARE.
+
+        Whether it is, follows from how the warrants are made and is exact: the share of allowed ones in a list is off
+        by nothing but chance, one standard deviation being 0.46 / sqrt(count): half a percentage point for 10,000
+        questions.
+
+        Objects are drawn by their popularity, Zipf's law with exponent 1.1, as far as someone is allowed, or denied,
+        on them at all. So are the users in half of the denied questions. All other users are popular ones among those
+        who have the relation in one of the ways to have it, or among the neighbours who have not.
+        """
+        generator = Random(seed)
+        return [self._question(generator) for _ in range(count)]
+
+    def _question(self, generator: Random) -> Question:
+        allowed = generator.random() < ALLOWED_SHARE
+        while True:
+            target = self.structure.target(generator)
+            user = self._user(target, allowed, generator)
+            if target.allows(user) == allowed:
+                return Question(target.object_type, target.object_id, target.relation, "user", user_id(user))
+
+    def _user(self, target: Target, allowed: bool, generator: Random) -> int:
+        """Someone who probably is allowed, or is denied, as wanted."""
+        users = self.structure.users
+        if allowed and target.audience:
+            return users.draw_from(target.audience[int(generator.random() * len(target.audience))], generator)
+        if not allowed and generator.random() < 0.5:
+            return users.draw_from(target.neighbours, generator)
+        return users.draw(generator)
+
+
+def user_id(number: int) -> str:
+    return f"user-{number}"
+
+
+def check_size(size: int) -> None:
+    if size < SMALLEST_SIZE:
+        raise ValueError(f"a data set has at least {SMALLEST_SIZE} warrants, not {size}")

@@ -1,0 +1,129 @@
+"""Bodies and handler of /v2/check, which /v2/authorize is another name of (contract section 5)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import msgspec
+
+from magistrate.api.objects import TypeText
+from magistrate.api.service import Answer, Call
+from magistrate.api.warrants import (
+    IdOrWildcard,
+    RelationText,
+    SubjectBody,
+    WarrantAnswer,
+    read_claim,
+    shown_warrant,
+)
+from magistrate.engine.evaluation import Question
+from magistrate.engine.warrants import written_claim
+from magistrate.errors import InvalidParameter
+from magistrate.operations import check
+from magistrate.operations.check import Decision
+
+MAX_CHECKS = 1_000
+"""Warrants in one check."""
+
+OPERATIONS = {
+    None: check.check_all,
+    "anyOf": check.check_any,
+    "allOf": check.check_every,
+    "batch": check.check_all,
+}
+
+ALLOWED, DENIED = (200, "Authorized"), (403, "Not Authorized")
+
+
+class ClaimBody(msgspec.Struct, rename="camel", frozen=True):
+    """A warrant to check. Its `context` is laid over that of the whole check."""
+
+    object_type: TypeText | None = None
+    object_id: IdOrWildcard | None = None
+    relation: RelationText | None = None
+    subject: SubjectBody | None = None
+    context: dict[str, Any] | None = None
+
+
+class CheckBody(msgspec.Struct, rename="camel", frozen=True):
+    """One warrant, or several and an operator: `anyOf`, `allOf`, or `batch` for an answer to each."""
+
+    op: str | None = None
+    warrants: list[ClaimBody] | None = None
+    debug: bool | None = None
+    context: dict[str, Any] | None = None
+    consistent_read: Annotated[bool | None, msgspec.Meta(description="accepted, without effect")] = None
+
+
+class CheckAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True):
+    """`code` is 200 or 403. With `debug`: `processingTime` in milliseconds, and by the written form of each warrant
+    that holds the warrants it rests on, from the subject to the object."""
+
+    code: int
+    result: str
+    is_implicit: bool
+    processing_time: int = 0
+    decision_path: dict[str, list[WarrantAnswer]] | msgspec.UnsetType = msgspec.UNSET
+
+
+async def answer_check(call: Call[CheckBody]) -> Answer:
+    started = call.context.now()
+    op, questions = _read(call.body)
+    found = await OPERATIONS[op](call.context, questions, call.freshness)
+    decided = list(zip(questions, found.value, strict=False))
+    if op == "batch":
+        answers = [_answer([one], one[1].is_authorized, call, started) for one in decided]
+        return Answer(answers, found.revision)
+    is_authorized = decided[-1][1].is_authorized
+    return Answer(_answer(decided, is_authorized, call, started), found.revision)
+
+
+def _read(body: CheckBody) -> tuple[str | None, list[Question]]:
+    op = body.op or None
+    if op not in OPERATIONS:
+        raise InvalidParameter("op", "must be either anyOf or allOf, or batch")
+    claims = body.warrants or []
+    if not claims:
+        raise InvalidParameter("warrants", "must be greater than or equal to 1")
+    if len(claims) > MAX_CHECKS:
+        raise InvalidParameter("warrants", f"must be less than {MAX_CHECKS + 1}")
+    if op is None and len(claims) > 1:
+        raise InvalidParameter("warrants", "must include operator when including multiple warrants")
+    return op, [_question(claim, body.context or {}) for claim in claims]
+
+
+def _question(claim: ClaimBody, context: Mapping[str, Any]) -> Question:
+    names = read_claim(claim.object_type, claim.object_id, claim.relation, claim.subject)
+    return Question(*names, {**context, **(claim.context or {})})
+
+
+def _answer(
+    decided: Sequence[tuple[Question, Decision]], is_authorized: bool, call: Call[CheckBody], started: int
+) -> CheckAnswer:
+    code, result = ALLOWED if is_authorized else DENIED
+    is_implicit = is_authorized and any(decision.is_implicit for _, decision in decided)
+    if not call.body.debug:
+        return CheckAnswer(code=code, result=result, is_implicit=is_implicit)
+    paths = {
+        _written(question): [shown_warrant(warrant) for warrant in decision.path]
+        for question, decision in decided
+        if decision.path
+    }
+    return CheckAnswer(
+        code=code,
+        result=result,
+        is_implicit=is_implicit,
+        processing_time=(call.context.now() - started) // 1_000,
+        decision_path=paths or msgspec.UNSET,
+    )
+
+
+def _written(question: Question) -> str:
+    """`report:q3#editor@user:ann[tenant=acme]`: the context's keys sorted, nothing if it is empty."""
+    object, subject = question.object, question.subject
+    claim = written_claim(object.type, object.id, question.relation, subject.type, subject.id, subject.relation or "")
+    given = " ".join(f"{key}={_plain(value)}" for key, value in sorted(question.context.items()))
+    return f"{claim}[{given}]" if given else claim
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value, order="sorted").decode()

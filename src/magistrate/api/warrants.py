@@ -1,0 +1,135 @@
+"""Bodies and handlers of /v2/warrants (contract section 4)."""
+
+from collections.abc import Callable
+from typing import Annotated
+
+import msgspec
+
+from magistrate.api.lists import list_answer
+from magistrate.api.objects import TypeText
+from magistrate.api.parse import INVALID_BODY, documented, read_batch
+from magistrate.api.render import rendered_time
+from magistrate.api.service import Answer, Call
+from magistrate.engine.policy import policy_of_context, read_policy
+from magistrate.engine.terms import (
+    ObjectRef,
+    RelationName,
+    Subject,
+    object_id_or_wildcard,
+    relation_name,
+    type_name,
+)
+from magistrate.engine.warrants import Warrant
+from magistrate.errors import InvalidRequest, MissingParameter
+from magistrate.operations import warrants
+from magistrate.operations.paging import read_slice
+from magistrate.operations.warrants import WARRANT_LIST, read_filter
+from magistrate.store.contract import NewWarrant
+
+IdOrWildcard = Annotated[str, documented(r"^([a-zA-Z0-9_\-.@|:]{0,255}|\*)$")]
+RelationText = Annotated[str, documented(r"^[a-zA-Z0-9_-]{0,64}$")]
+
+
+class SubjectBody(msgspec.Struct, rename="camel", frozen=True):
+    """Who gets the relation: an object, with a relation the group of all that have it, with the id `*` every one."""
+
+    object_type: TypeText | None = None
+    object_id: IdOrWildcard | None = None
+    relation: RelationText | None = None
+
+
+class WarrantBody(msgspec.Struct, rename="camel", frozen=True):
+    """A warrant to create or delete. `context` is the older form of a policy: what must be equal."""
+
+    object_type: TypeText | None = None
+    object_id: IdOrWildcard | None = None
+    relation: RelationText | None = None
+    subject: SubjectBody | None = None
+    policy: str | None = None
+    context: dict[str, str] | None = None
+
+
+class SubjectAnswer(msgspec.Struct, rename="camel", omit_defaults=True):
+    """The subject of a warrant as it is stored."""
+
+    object_type: str
+    object_id: str
+    relation: str = ""
+
+
+class WarrantAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True):
+    """A warrant as it is stored; `policy` is left out when there is none."""
+
+    object_type: str
+    object_id: str
+    relation: str
+    subject: SubjectAnswer
+    policy: str = ""
+    created_at: str
+
+
+WarrantOrBatch = WarrantBody | list[WarrantBody]
+
+
+async def create(call: Call[WarrantOrBatch]) -> Answer:
+    is_batch = isinstance(call.body, list)
+    new = _read_all(call.body, _read_new)
+    created = await warrants.create_warrants(
+        call.context, new, call.stamp(), (lambda place: f"[{place}].") if is_batch else (lambda place: "")
+    )
+    answers = [shown_warrant(row) for row in created.value]
+    return Answer(answers if is_batch else answers[0], created.revision)
+
+
+async def delete(call: Call[WarrantOrBatch]) -> Answer:
+    named = _read_all(call.body, _read)
+    return Answer(None, await warrants.delete_warrants(call.context, named, call.stamp()))
+
+
+async def list_page(call: Call[None]) -> Answer:
+    wanted = read_slice(WARRANT_LIST, call.parameters, call.context.store.identity)
+    found = await warrants.list_warrants(call.context, wanted, read_filter(call.parameters), call.freshness)
+    return Answer(list_answer(found.value, shown_warrant), found.revision)
+
+
+def read_claim(
+    object_type: str | None, object_id: str | None, relation: str | None, subject: SubjectBody | None
+) -> tuple[ObjectRef, RelationName, Subject]:
+    """Who is said to have what on which object; raises for the first fault, in the order of the members."""
+    ref = ObjectRef(type_name(object_type, "objectType"), object_id_or_wildcard(object_id, "objectId"))
+    name = relation_name(relation, "relation")
+    if subject is None:
+        raise MissingParameter("subject")
+    of_type = type_name(subject.object_type, "objectType")
+    id = object_id_or_wildcard(subject.object_id, "objectId")
+    group = relation_name(subject.relation, "relation") if subject.relation else None
+    return ref, name, Subject(of_type, id, group)
+
+
+def shown_warrant(row: Warrant) -> WarrantAnswer:
+    return WarrantAnswer(
+        object_type=row.object_type,
+        object_id=row.object_id,
+        relation=row.relation,
+        subject=SubjectAnswer(row.subject_type, row.subject_id, row.subject_relation),
+        policy=row.policy,
+        created_at=rendered_time(row.created_at),
+    )
+
+
+def _read_all(body: WarrantOrBatch, read: Callable[[WarrantBody], NewWarrant]) -> list[NewWarrant]:
+    return read_batch(body, read) if isinstance(body, list) else [read(body)]
+
+
+def _read_new(body: WarrantBody) -> NewWarrant:
+    new = _read(body)
+    if new.policy:
+        read_policy(new.policy)
+    return new
+
+
+def _read(body: WarrantBody) -> NewWarrant:
+    object, relation, subject = read_claim(body.object_type, body.object_id, body.relation, body.subject)
+    if body.policy and body.context is not None:
+        raise InvalidRequest(INVALID_BODY)
+    return NewWarrant(object, relation, subject, body.policy or policy_of_context(body.context or {}))

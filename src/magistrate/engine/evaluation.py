@@ -1,0 +1,307 @@
+"""Deciding checks (contract section 5.3): which reads are missing, then what follows from them.
+
+An evaluation is driven from outside: `advance` goes as far as it can and answers the reads it misses, all of a level
+at once; `take` is given their rows. It ends when `advance` misses nothing, and then every question is decided. So a
+check costs as many reads as there are levels between the object and what settles it, not as many as there are nodes,
+and a hundred questions together cost as many as the deepest of them.
+
+Nothing here recurses over objects: groups may be nested as deep as they like. A node that turns up again is the same
+node, and what waits only for itself is settled in loops.py.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from magistrate.engine.loops import settled
+from magistrate.engine.nodes import Edge, Node
+from magistrate.engine.plans import Gate, Model, Part, Plan
+from magistrate.engine.policy import read_policy
+from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, Subject, TypeName
+from magistrate.engine.truth import FALSE, MISSING, TRUE, UNKNOWN, Truth
+from magistrate.engine.warrant_source import Read, Shape
+from magistrate.engine.warrants import Warrant
+from magistrate.errors import BudgetSpent, InvalidParameter
+
+OBJECTS_AT_ONCE = 4_000
+"""Objects whose warrants are read together. Above it one level is more than one read, so that others get a turn."""
+
+_POLICY_VALUES: dict[bool | None, Truth] = {True: TRUE, False: FALSE, None: UNKNOWN}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Does `subject` have `relation` on `object`? `context` holds the variables of policies. The ids may be `*`."""
+
+    object: ObjectRef
+    relation: RelationName
+    subject: Subject
+    context: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Facts:
+    """The warrants that have been read so far, by shape and object."""
+
+    def __init__(self) -> None:
+        self._rows: dict[Shape, dict[ObjectId, list[Warrant]]] = {}
+        self._everywhere: dict[Shape, list[Warrant]] = {}
+        self._missing: dict[Shape, dict[ObjectId, None]] = {}
+        self._missing_everywhere: dict[Shape, None] = {}
+        self._room = OBJECTS_AT_ONCE
+
+    @property
+    def has_room(self) -> bool:
+        """Whether one more object may be looked up in the next reads."""
+        return self._room > 0
+
+    def find(self, shape: Shape, id: ObjectId) -> list[Warrant] | None:
+        """Warrants on this object and those on every object, oldest first; all there are on the type if the id is
+        `*`. None if they have not been read yet, and must be (see `missing`)."""
+        if id == WILDCARD:
+            if shape not in self._everywhere:
+                self._missing_everywhere[shape] = None
+            return self._everywhere.get(shape)
+        known = self._rows.setdefault(shape, {})
+        here, on_all = known.get(id), known.get(WILDCARD)
+        if here is None or on_all is None:
+            missing = self._missing.setdefault(shape, {})
+            if here is None:
+                missing[id] = None
+                self._room -= 1
+            if on_all is None:
+                missing[WILDCARD] = None
+            return None
+        found = here + on_all if on_all else here
+        return sorted(found, key=_by_number) if len(found) > 1 else found
+
+    def missing(self) -> list[Read]:
+        """The reads that `find` asked for since the last time."""
+        reads = [Read(shape, tuple(ids)) for shape, ids in self._missing.items()]
+        reads += [Read(shape, None) for shape in self._missing_everywhere]
+        self._missing, self._missing_everywhere, self._room = {}, {}, OBJECTS_AT_ONCE
+        return reads
+
+    def take(self, reads: Sequence[Read], rows: Sequence[Sequence[Warrant]]) -> None:
+        for read, found in zip(reads, rows, strict=True):
+            if read.ids is None:
+                self._everywhere[read.shape] = sorted(found, key=_by_number)
+                continue
+            known = self._rows.setdefault(read.shape, {})
+            for id in read.ids:
+                known[id] = []
+            for warrant in found:
+                known[warrant.object_id].append(warrant)
+
+
+class Evaluation:
+    """Decides the questions it is given, all at one revision. `now` is in microseconds since 1970 UTC; `budget` the
+    number of nodes and warrants that may be looked at: whoever needs more gets BudgetSpent."""
+
+    def __init__(self, model: Model, now: int, budget: int) -> None:
+        self.model = model
+        self._now = now
+        self._budget = budget
+        self._left = budget
+        self._facts = Facts()
+        self._walks: dict[tuple[Subject, bytes], _Walk] = {}
+
+    @property
+    def left(self) -> int:
+        """What is left of the budget."""
+        return self._left
+
+    def ask(self, question: Question) -> Node:
+        """The node that will have the answer. Questions with one subject and one context share what they find."""
+        key = (question.subject, msgspec.json.encode(question.context, order="deterministic"))
+        walk = self._walks.get(key)
+        if walk is None:
+            walk = self._walks[key] = _Walk(self, question.subject, question.context)
+        return walk.root(question.object, question.relation)
+
+    def advance(self) -> list[Read]:
+        """Decides what can be decided, and answers the reads that are missing for the rest; none if all is decided.
+
+        Raises BudgetSpent.
+        """
+        for walk in self._walks.values():
+            walk.advance(self._facts)
+        return self._facts.missing()
+
+    def take(self, reads: Sequence[Read], rows: Sequence[Sequence[Warrant]]) -> None:
+        """The rows of the reads that `advance` answered, one by one."""
+        self.spend(sum(map(len, rows)))
+        self._facts.take(reads, rows)
+
+    def spend(self, amount: int) -> None:
+        self._left -= amount
+        if self._left < 0:
+            raise BudgetSpent(self._budget)
+
+    def plan(self, of_type: TypeName, relation: RelationName) -> Plan:
+        return self.model.plan(of_type, relation)
+
+    def policy_value(self, warrant: Warrant, context: Mapping[str, Any]) -> Truth:
+        if not warrant.policy:
+            return TRUE
+        try:
+            policy = read_policy(warrant.policy)
+        except InvalidParameter:  # written when the language had more in it
+            return UNKNOWN
+        return _POLICY_VALUES[policy.holds(context, warrant, self._now)]
+
+
+class _Walk:
+    """The nodes for one subject and one context."""
+
+    def __init__(self, evaluation: Evaluation, subject: Subject, context: Mapping[str, Any]) -> None:
+        self._evaluation = evaluation
+        self._subject = subject
+        self._context = context
+        self._nodes: dict[tuple[Plan | Gate, ObjectId], Node] = {}
+        self._shapes: dict[Plan, Shape] = {}
+        self._roots: dict[Node, None] = {}
+        self._fresh: list[Node] = []
+        self._waiting: list[Node] = []
+        self._decided: list[Node] = []
+
+    def root(self, object: ObjectRef, relation: RelationName) -> Node:
+        node = self._node(self._evaluation.plan(object.type, relation), object.id)
+        self._roots[node] = None
+        self._wake(node)
+        return node
+
+    def advance(self, facts: Facts) -> None:
+        """Goes on until every root is decided, or rows are missing."""
+        self._fresh, self._waiting = self._fresh + self._waiting, []
+        while True:
+            self._work(facts)
+            open_roots = [root for root in self._roots if root.value is None]
+            if self._fresh or self._waiting or not open_roots:
+                return
+            # Nothing is left to be read, and yet these are open: they wait for each other.
+            for node, value in settled(_open_nodes(open_roots), self._evaluation.spend):
+                if node.value is None:
+                    node.decide(value)
+                    self._decided.append(node)
+
+    def _work(self, facts: Facts) -> None:
+        while True:
+            while self._decided:
+                self._tell_parents(self._decided.pop())
+            if not self._fresh or not facts.has_room:
+                return
+            node = self._fresh.pop()
+            if node not in self._roots and not node.is_asked_by_someone:
+                node.waits = False  # nobody wants to know any more; should somebody, `_attach` wakes it
+            elif not self._expanded(node, facts):
+                self._waiting.append(node)
+
+    def _tell_parents(self, node: Node) -> None:
+        for edge in node.parents:
+            if edge.node.value is None:
+                edge.node.hear(edge)
+                if edge.node.value is not None:
+                    self._decided.append(edge.node)
+
+    def _expanded(self, node: Node, facts: Facts) -> bool:
+        """Whether all that the node itself says is known; then its children are attached to it."""
+        plan = node.plan
+        if isinstance(plan, Gate):
+            for part in plan.parts:
+                self._attach(node, self._part(part, plan.type, node.id), TRUE, None)
+            self._settle(node)
+            return True
+        given = facts.find(self._shape(plan), node.id) if plan.relations else []
+        groups = facts.find(plan.groups, node.id) if plan.groups else []
+        links = [facts.find(link.shape, node.id) for link in plan.links]
+        if given is None or groups is None or None in links:
+            return False
+        if not self._holds_directly(node, plan, given):
+            node.floor = node.floor if plan.is_defined else max(node.floor, MISSING)
+            self._follow(node, plan, groups, [rows or [] for rows in links])
+            self._settle(node)
+        return True
+
+    def _follow(self, node: Node, plan: Plan, groups: list[Warrant], links: list[list[Warrant]]) -> None:
+        for warrant in groups:
+            relation = RelationName(warrant.subject_relation)
+            self._lead(node, warrant, self._evaluation.plan(warrant.subject_type, relation))
+        for link, warrants in zip(plan.links, links, strict=True):
+            for warrant in warrants:
+                self._lead(node, warrant, self._evaluation.plan(link.of_type, link.relation))
+        for part in plan.parts:
+            self._attach(node, self._part(part, plan.type, node.id), TRUE, None)
+
+    def _lead(self, node: Node, warrant: Warrant, plan: Plan) -> None:
+        """To whom a warrant points, unless its policy says no."""
+        cap = self._evaluation.policy_value(warrant, self._context)
+        if cap != FALSE:
+            self._attach(node, self._node(plan, warrant.subject_id), cap, warrant)
+
+    def _holds_directly(self, node: Node, plan: Plan, given: list[Warrant]) -> bool:
+        """By a warrant to the subject itself: of the asked relation first, without a policy first, oldest first."""
+        for warrant in sorted(given, key=lambda warrant: (warrant.relation != plan.relation, warrant.policy != "")):
+            value = self._evaluation.policy_value(warrant, self._context)
+            if value == TRUE:
+                node.hold_by(warrant)
+                self._decided.append(node)
+                return True
+            node.floor = max(node.floor, value)
+        return False
+
+    def _attach(self, node: Node, child: Node, cap: Truth, warrant: Warrant | None) -> None:
+        edge = Edge(node, child, cap, warrant)
+        node.edges.append(edge)
+        node.open_children += 1
+        if child.value is None:
+            child.parents.append(edge)
+            self._wake(child)
+
+    def _wake(self, node: Node) -> None:
+        if not node.waits:
+            node.waits = True
+            self._fresh.append(node)
+
+    def _settle(self, node: Node) -> None:
+        """Hears the children that were decided already; the others will be heard of."""
+        for edge in node.edges:
+            if edge.child.value is not None and node.value is None:
+                node.hear(edge)
+        if node.value is None and not node.edges:
+            node.decide(node.floor)
+        if node.value is not None:
+            self._decided.append(node)
+
+    def _part(self, part: Part, of_type: TypeName, id: ObjectId) -> Node:
+        return self._node(part if isinstance(part, Plan | Gate) else self._evaluation.plan(of_type, part), id)
+
+    def _node(self, plan: Plan | Gate, id: ObjectId) -> Node:
+        node = self._nodes.get((plan, id))
+        if node is None:
+            self._evaluation.spend(1)
+            node = self._nodes[plan, id] = Node(plan, id)
+        return node
+
+    def _shape(self, plan: Plan) -> Shape:
+        shape = self._shapes.get(plan)
+        if shape is None:
+            shape = self._shapes[plan] = Shape(plan.type, plan.relations, self._subject)
+        return shape
+
+
+def _open_nodes(roots: Sequence[Node]) -> list[Node]:
+    """Every undecided node that an undecided root leads to."""
+    found = dict.fromkeys(roots)
+    waiting = list(found)
+    while waiting:
+        for edge in waiting.pop().edges:
+            if edge.child.value is None and edge.child not in found:
+                found[edge.child] = None
+                waiting.append(edge.child)
+    return list(found)
+
+
+def _by_number(warrant: Warrant) -> int:
+    return warrant.number

@@ -1,0 +1,96 @@
+"""What is left when everything has been read: nodes that wait for each other.
+
+Loops of alternatives add nothing: whatever has no other support does not hold. A loop through a noneOf, which only
+warrants to groups can tie, leaves its nodes UNKNOWN. Together this is the well-founded semantics (Van Gelder, Ross
+and Schlipf, "The well-founded semantics for general logic programs", 1991), by an alternating fixpoint that treats
+each noneOf as a barrier: it looks at what is settled, not at what is being worked out.
+
+A barrier that looks at unsettled relations may have any value between two ends. Where the least fixpoints for the
+lower and for the upper ends agree, a node is settled; when none is any more, what remains below a barrier counts as
+UNKNOWN."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+
+from magistrate.engine.nodes import Node
+from magistrate.engine.plans import Gate
+from magistrate.engine.truth import FALSE, TRUE, UNKNOWN, Truth
+
+Ends = tuple[Truth, Truth]
+
+
+def settled(nodes: Sequence[Node], spend: Callable[[int], None]) -> list[tuple[Node, Truth]]:
+    """The values of one node or more out of `nodes`, which are all that are undecided, each of them with all its
+    children known. `spend` is told of every node that is looked at."""
+    spend(2 * len(nodes))
+    low = _least_fixpoint(nodes, {node: _ends(node, (FALSE, TRUE))[0] for node in _barriers(nodes)})
+    high = _least_fixpoint(nodes, {node: _ends(node, (FALSE, TRUE))[1] for node in _barriers(nodes)})
+    agreed = [(node, low[node]) for node in nodes if low[node] == high[node]]
+    if agreed:
+        return agreed
+    last = _least_fixpoint(nodes, {node: _ends(node, (UNKNOWN, UNKNOWN))[0] for node in _barriers(nodes)})
+    return list(last.items())
+
+
+def _barriers(nodes: Iterable[Node]) -> list[Node]:
+    return [node for node in nodes if isinstance(node.plan, Gate) and node.plan.rule.negates]
+
+
+def _ends(barrier: Node, unsettled: Ends) -> Ends:
+    """Between which values a combination must lie if every unsettled relation lies between these."""
+    ends = [_ends_of(edge.child, unsettled) for edge in barrier.edges]
+    return _combined(barrier, ends)
+
+
+def _ends_of(node: Node, unsettled: Ends) -> Ends:
+    """Of a relation that is not settled nothing is known; into what stands between the barrier and the relations one
+    looks further, as deep as rules were written into each other."""
+    if node.value is not None:
+        return node.value, node.value
+    if isinstance(node.plan, Gate):
+        return _ends(node, unsettled)
+    if node.plan.relation is not None:
+        return unsettled
+    low, high = node.floor, node.floor
+    for edge in node.edges:
+        child_low, child_high = _ends_of(edge.child, unsettled)
+        low, high = max(low, min(edge.cap, child_low)), max(high, min(edge.cap, child_high))
+    return low, high
+
+
+def _combined(node: Node, ends: Sequence[Ends]) -> Ends:
+    assert isinstance(node.plan, Gate)
+    lows, highs = zip(*ends, strict=True)
+    low, high = node.plan.rule.combined(lows), node.plan.rule.combined(highs)
+    return min(low, high), max(low, high)
+
+
+def _least_fixpoint(nodes: Sequence[Node], barriers: dict[Node, Truth]) -> dict[Node, Truth]:
+    """The least values that agree with each other, given those of the barriers."""
+    values: dict[Node, Truth] = dict.fromkeys(nodes, FALSE)
+    raised: deque[Node] = deque()
+
+    def raise_to(node: Node, value: Truth) -> None:
+        if value > values[node]:
+            values[node] = value
+            raised.append(node)
+
+    for node in nodes:
+        raise_to(node, barriers[node] if node in barriers else _value(node, values))
+    while raised:
+        node = raised.popleft()
+        for edge in node.parents:
+            if edge.node in values and edge.node not in barriers:
+                parent = edge.node
+                if isinstance(parent.plan, Gate):
+                    raise_to(parent, _value(parent, values))
+                else:
+                    raise_to(parent, min(edge.cap, values[node]))
+    return values
+
+
+def _value(node: Node, values: dict[Node, Truth]) -> Truth:
+    heard = [values.get(edge.child, FALSE) if edge.child.value is None else edge.child.value for edge in node.edges]
+    if isinstance(node.plan, Gate):
+        return node.plan.rule.combined(heard)
+    return max([node.floor, *(min(edge.cap, value) for edge, value in zip(node.edges, heard, strict=True))])

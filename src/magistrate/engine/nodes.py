@@ -1,0 +1,116 @@
+"""The graph of one decision: what is to be decided, what each thing waits for, and why it was decided as it was."""
+
+from magistrate.engine.plans import Gate, Plan
+from magistrate.engine.terms import ObjectId, RelationName
+from magistrate.engine.truth import FALSE, MISSING, TRUE, Truth
+from magistrate.engine.warrants import Warrant
+
+
+class Edge:
+    """`child` speaks for `node`, at most as strongly as `cap`: the value of the policy of `warrant`, which leads from
+    one to the other (None within one object)."""
+
+    __slots__ = ("cap", "child", "node", "warrant")
+
+    def __init__(self, node: "Node", child: "Node", cap: Truth, warrant: Warrant | None) -> None:
+        self.node = node
+        self.child = child
+        self.cap = cap
+        self.warrant = warrant
+
+
+class Node:
+    """Whether the subject has what `plan` gives on the object `id` of the plan's type; WILDCARD: on any of them.
+
+    `value` is None until it is decided. `floor` is what the node is worth by itself and by those children that are
+    decided; `open_children` counts the others. A node that holds has a `reason`, the warrant or the edge it rests on
+    (both None: it holds because something does not), and `length`, the number of warrants on its path.
+    """
+
+    __slots__ = ("edges", "floor", "id", "length", "open_children", "parents", "plan", "reason", "value", "waits")
+
+    def __init__(self, plan: Plan | Gate, id: ObjectId) -> None:
+        self.plan = plan
+        self.id = id
+        self.value: Truth | None = None
+        self.floor = FALSE
+        self.edges: list[Edge] = []
+        self.parents: list[Edge] = []
+        self.open_children = 0
+        self.reason: tuple[Warrant | None, Edge | None] = (None, None)
+        self.length = 0
+        self.waits = False
+
+    @property
+    def relation(self) -> RelationName | None:
+        """None within a combination."""
+        return self.plan.relation if isinstance(self.plan, Plan) else None
+
+    @property
+    def is_asked_by_someone(self) -> bool:
+        """Whether a node that is not decided yet waits for this one."""
+        return any(edge.node.value is None for edge in self.parents)
+
+    def hold_by(self, warrant: Warrant) -> None:
+        self.value = TRUE
+        self.reason = (warrant, None)
+        self.length = 1
+
+    def decide(self, value: Truth) -> None:
+        """From the values of its children, as far as they are decided."""
+        self.value = value
+        if value == TRUE and isinstance(self.plan, Gate):
+            witness = self.plan.rule.witness([edge.child.length for edge in self.edges])
+            if witness is not None:
+                self._rest_on(self.edges[witness])
+
+    def hear(self, edge: Edge) -> None:
+        """A child has been decided: so is this node, if that settles it or was the last thing it waited for."""
+        self.open_children -= 1
+        heard = edge.child.value
+        assert heard is not None
+        if isinstance(self.plan, Gate):
+            if heard == self.plan.rule.decisive or not self.open_children:
+                self.decide(self.plan.rule.combined([child for child in self._values() if child is not None]))
+            return
+        self.floor = max(self.floor, min(heard, edge.cap))
+        if self.floor == TRUE:
+            self.value = TRUE
+            self._rest_on(edge)
+        elif not self.open_children:
+            self.value = self.floor
+
+    def _values(self) -> list[Truth | None]:
+        return [edge.child.value for edge in self.edges]
+
+    def _rest_on(self, edge: Edge) -> None:
+        self.reason = (None, edge)
+        self.length = edge.child.length + (edge.warrant is not None)
+
+    def path(self) -> list[Warrant]:
+        """The warrants the node rests on, from the subject to the object; of a combination, those of one rule."""
+        path: list[Warrant] = []
+        node = self
+        while True:
+            warrant, edge = node.reason
+            if warrant is not None:
+                path.append(warrant)
+            if edge is None:
+                return path[::-1]
+            if edge.warrant is not None:
+                path.append(edge.warrant)
+            node = edge.child
+
+    def missing_type(self) -> str:
+        """The name of an object type that is not defined, and because of which the node is MISSING: the first in
+        written order, and of the warrants in order of their creation."""
+        seen = {id(self)}
+        waiting = [self]
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node.plan, Plan) and not node.plan.is_defined:
+                return node.plan.type
+            children = [edge.child for edge in reversed(node.edges) if edge.child.value == MISSING]
+            waiting += [child for child in children if id(child) not in seen]
+            seen.update(map(id, children))
+        raise AssertionError("a node is MISSING, and no type is")

@@ -1,0 +1,30 @@
+"""Object types as they are stored: the JSON text in `definition`."""
+
+import msgspec
+
+from magistrate.engine.model import ObjectType, SourceForm, read_object_type
+from magistrate.engine.rules.rule import RuleForm
+from magistrate.engine.terms import TypeName
+
+
+class Definition(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An object type as it is stored in `definition`, without its name."""
+
+    relations: dict[str, RuleForm]
+    source: SourceForm | None = None
+
+
+_DECODER = msgspec.json.Decoder(Definition)
+
+
+def read_definition(definition: str) -> Definition:
+    return _DECODER.decode(definition)
+
+
+def defined_type(name: TypeName, definition: str) -> ObjectType:
+    content = read_definition(definition)
+    return read_object_type(name, content.source, content.relations)
+
+
+def written_definition(object_type: ObjectType) -> bytes:
+    return msgspec.json.encode(Definition(object_type.relation_forms(), object_type.source))

@@ -1,0 +1,86 @@
+"""Creating, deleting and listing warrants (contract section 4)."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from magistrate.engine.terms import WILDCARD, Revision, TypeName, object_id_or_wildcard, relation_name, type_name
+from magistrate.engine.warrants import Warrant
+from magistrate.errors import InvalidParameter
+from magistrate.operations.consistency import Freshness
+from magistrate.operations.context import Context
+from magistrate.operations.definitions import defined_type
+from magistrate.operations.paging import ListKind, Page, Sort, page_of
+from magistrate.store.contract import Judge, NewWarrant, Slice, Snapshot, Stamp, WarrantFilter
+
+WARRANT_LIST: ListKind[Warrant] = ListKind(
+    "warrants", {"createdAt": Sort("createdAt", lambda row: (row.created_at, row.number))}
+)
+
+FILTERS: Mapping[str, tuple[str, Callable[[str, str], str]]] = {
+    "objectType": ("object_type", type_name),
+    "objectId": ("object_id", object_id_or_wildcard),
+    "relation": ("relation", relation_name),
+    "subjectType": ("subject_type", type_name),
+    "subjectId": ("subject_id", object_id_or_wildcard),
+    "subjectRelation": ("subject_relation", relation_name),
+}
+"""Parameter, column, and what can stand there at all."""
+
+_NOTHING = "!"
+"""No name and no id: what a filter that nothing can pass asks for."""
+
+
+async def create_warrants(
+    ctx: Context, new: Sequence[NewWarrant], stamp: Stamp, element: Callable[[int], str]
+) -> Snapshot[tuple[Warrant, ...]]:
+    """Stores each unless it is stored already, and creates the objects and subjects that are missing; answers one row
+    for each, in the same order. All or nothing.
+
+    Raises InvalidParameter if the type of an object, or the relation on it, is not defined; `element` gives the text
+    that goes before the name of the parameter, by the place of the warrant."""
+    return await ctx.store.put_warrants(new, _judge(new, element), stamp)
+
+
+async def delete_warrants(ctx: Context, named: Sequence[NewWarrant], stamp: Stamp) -> Revision:
+    """Raises NotFound for the first that does not exist, and deletes none."""
+    return await ctx.store.delete_warrants(named, stamp)
+
+
+def read_filter(parameters: Mapping[str, str]) -> WarrantFilter:
+    """What the parameters of a list let through (contract section 4.6). An id lets `*` through with it."""
+    equal: dict[str, str] = {}
+    among: dict[str, tuple[str, ...]] = {}
+    for parameter, (column, allowed) in FILTERS.items():
+        text = parameters.get(parameter)
+        if not text or (parameter == "objectId" and text == WILDCARD):
+            continue
+        try:
+            value = allowed(text, parameter)
+        except InvalidParameter:
+            value = _NOTHING
+        if column.endswith("_id"):
+            among[column] = tuple(dict.fromkeys([value, WILDCARD]))
+        else:
+            equal[column] = value
+    return WarrantFilter(equal, among)
+
+
+async def list_warrants(
+    ctx: Context, wanted: Slice, only: WarrantFilter, freshness: Freshness
+) -> Snapshot[Page[Warrant]]:
+    found = await ctx.store.list_warrants(wanted, only)
+    freshness.demand(found.revision)
+    return Snapshot(found.revision, page_of(WARRANT_LIST, wanted, found.value, ctx.store.identity))
+
+
+def _judge(new: Sequence[NewWarrant], element: Callable[[int], str]) -> Judge:
+    def judge(definitions: Mapping[TypeName, str]) -> None:
+        defined = {name: defined_type(name, definition) for name, definition in definitions.items()}
+        for place, warrant in enumerate(new):
+            object_type = defined.get(warrant.object.type)
+            if object_type is None:
+                raise InvalidParameter(element(place) + "objectType", "the object type does not exist.")
+            if warrant.relation not in object_type.relations:
+                message = "the relation does not exist on the specified object type."
+                raise InvalidParameter(element(place) + "relation", message)
+
+    return judge

@@ -1,0 +1,177 @@
+"""Random models, warrants and questions: the engine answers what the oracle answers, and does not contradict itself."""
+
+import itertools
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from magistrate.engine.policy import read_policy
+
+from magistrate.engine.evaluation import Question
+from magistrate.engine.nodes import Node
+from magistrate.engine.stratification import find_negation_loop
+from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
+from magistrate.engine.truth import MISSING, TRUE
+from magistrate.engine.warrants import Warrant
+from tests import oracle
+from tests.memory_source import evaluated, model_of
+
+Types = dict[str, dict[str, dict[str, Any]]]
+
+TYPES = ("doc", "team", "user")
+UNDEFINED = "ghost"
+RELATIONS = ("a", "b", "c", "d")
+UNKNOWN_RELATION = "gone"
+IDS = ("1", "2", "3")
+POLICIES = ("x == 1", "x == 2", "x.y == 1", "!x")
+"""With `x` 1: holds, does not hold, breaks, breaks."""
+
+types = st.sampled_from(TYPES)
+relations = st.sampled_from(RELATIONS)
+rare = st.integers(0, 9).map(lambda number: number == 0)
+
+
+@st.composite
+def rule(draw: st.DrawFn, depth: int = 2, negation: bool = True) -> dict[str, Any]:
+    kinds = ["none", "same", "through", *(["anyOf", "allOf", "noneOf"][: 3 if negation else 2] if depth else [])]
+    kind = draw(st.sampled_from(kinds))
+    if kind == "none":
+        return {}
+    if kind == "same":
+        return {"inheritIf": draw(relations)}
+    if kind == "through":
+        return {"inheritIf": draw(relations), "ofType": draw(types), "withRelation": draw(relations)}
+    return {"inheritIf": kind, "rules": draw(st.lists(rule(depth - 1, negation), min_size=1, max_size=3))}
+
+
+@st.composite
+def model(draw: st.DrawFn, negation: bool = True) -> Types:
+    """Types that may be defined together. Those whose relations would depend on their own negation lose these."""
+    drawn: Types = {
+        name: {relation: draw(rule(negation=negation)) for relation in RELATIONS if not draw(rare)}
+        for name in TYPES
+        if not draw(rare)
+    }
+    for name in list(drawn):
+        while loop := find_negation_loop(lambda wanted: model_of(drawn).types.get(wanted), [TypeName(name)]):
+            drawn[loop[0].source.type][loop[0].source.relation] = {}
+    return drawn
+
+
+@st.composite
+def warrants(draw: st.DrawFn, policies: bool = True) -> list[Warrant]:
+    id = st.sampled_from((*IDS, "*"))
+    group = st.sampled_from(("", "", *RELATIONS, UNKNOWN_RELATION))
+    policy = st.sampled_from(("", "", "", *POLICIES)) if policies else st.just("")
+    subject_type = st.sampled_from((*TYPES, *TYPES, UNDEFINED))
+    row = st.tuples(types, id, st.sampled_from((*RELATIONS, UNKNOWN_RELATION)), subject_type, id, group, policy)
+    rows = draw(st.lists(row, max_size=14, unique=True))
+    return [
+        Warrant(TypeName(t), ObjectId(i), RelationName(r), TypeName(s), ObjectId(n), g, p, 0, number)
+        for number, (t, i, r, s, n, g, p) in enumerate(rows, 1)
+    ]
+
+
+@st.composite
+def question(draw: st.DrawFn) -> Question:
+    object = ObjectRef(TypeName(draw(types)), ObjectId(draw(st.sampled_from((*IDS, *IDS, "*")))))
+    subject_id = ObjectId(draw(st.sampled_from((*IDS, *IDS, "*"))))
+    group = RelationName(draw(relations)) if draw(rare) else None
+    subject = Subject(TypeName(draw(st.sampled_from((*TYPES, "user", "user")))), subject_id, group)
+    return Question(object, RelationName(draw(relations)), subject, {"x": 1})
+
+
+def oracle_value(drawn: Types, stored: Sequence[Warrant], asked: Question) -> int:
+    def holds(warrant: Warrant) -> bool | None:
+        return read_policy(warrant.policy).holds(asked.context, warrant, 0)
+
+    object = asked.object
+    return int(oracle.check(drawn, stored, object.type, object.id, asked.relation, asked.subject, holds))
+
+
+def values(nodes: Sequence[Node]) -> list[int | None]:
+    return [node.value for node in nodes]
+
+
+@given(model(), warrants(), st.lists(question(), min_size=1, max_size=5))
+def test_checks_answer_what_the_oracle_answers_and_a_batch_what_single_checks_do(
+    drawn: Types, stored: list[Warrant], asked: list[Question]
+) -> None:
+    together, levels = evaluated(model_of(drawn), stored, asked)
+    alone = [evaluated(model_of(drawn), stored, [one]) for one in asked]
+
+    assert values(together) == [oracle_value(drawn, stored, one) for one in asked]
+    assert values(together) == [nodes[0].value for nodes, _ in alone]
+    assert levels == max(single for _, single in alone)
+
+
+@given(model(), warrants(), question(), st.randoms(use_true_random=False))
+def test_the_order_of_warrants_does_not_matter(
+    drawn: Types, stored: list[Warrant], asked: Question, random: Random
+) -> None:
+    shuffled = [*stored]
+    random.shuffle(shuffled)
+
+    [before], _ = evaluated(model_of(drawn), stored, [asked])
+    [after], _ = evaluated(model_of(drawn), shuffled, [asked])
+
+    assert after.value == before.value
+    if before.value == TRUE:
+        assert after.path() == before.path()
+
+
+@given(model(negation=False), warrants(), warrants(), question())
+def test_without_noneof_another_warrant_never_takes_access_away(
+    drawn: Types, stored: list[Warrant], more: list[Warrant], asked: Question
+) -> None:
+    [before], _ = evaluated(model_of(drawn), stored, [asked])
+    [after], _ = evaluated(model_of(drawn), [*stored, *more], [asked])
+
+    assert before.value is not None
+    assert after.value is not None
+    if before.value != MISSING:
+        assert after.value >= before.value
+
+
+def union_only(drawn: Types) -> Types:
+    """The same model with every allOf read as anyOf: its decisions rest on the one path that is shown."""
+    replaced = {"allOf": "anyOf"}
+
+    def rewritten(rule: dict[str, Any]) -> dict[str, Any]:
+        if "rules" not in rule:
+            return rule
+        rules = [rewritten(branch) for branch in rule["rules"]]
+        return {"inheritIf": replaced.get(rule["inheritIf"], rule["inheritIf"]), "rules": rules}
+
+    return {name: {key: rewritten(value) for key, value in relations.items()} for name, relations in drawn.items()}
+
+
+@given(model(negation=False).map(union_only), warrants(), question())
+def test_the_warrants_of_the_path_alone_grant_what_they_are_shown_for(
+    drawn: Types, stored: list[Warrant], asked: Question
+) -> None:
+    [node], _ = evaluated(model_of(drawn), stored, [asked])
+
+    if node.value == TRUE:
+        path = node.path()
+        [replayed], _ = evaluated(model_of(drawn), path, [asked])
+        assert replayed.value == TRUE
+        assert replayed.path() == path
+        assert node.length == len(path) >= 1
+        assert all(warrant in stored for warrant in path)
+
+
+@given(model(), warrants(), question())
+def test_a_path_leads_from_the_subject_to_the_object(drawn: Types, stored: list[Warrant], asked: Question) -> None:
+    [node], _ = evaluated(model_of(drawn), stored, [asked])
+
+    path = node.path() if node.value == TRUE else []
+    for lower, upper in itertools.pairwise(path):
+        assert upper.subject_type == lower.object_type
+        assert {upper.subject_id, lower.object_id} & {"*"} or upper.subject_id == lower.object_id
+    if path:
+        assert path[0].subject_type == asked.subject.type
+        assert path[0].subject_id in (asked.subject.id, "*")
+        assert path[-1].object_type == asked.object.type

@@ -1,0 +1,229 @@
+"""The check scenarios of tests/scenarios/check-*.yaml as values, and as the bodies of requests.
+
+`python -m tests.scenario_files` writes the schema that editors check the files against.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+import msgspec
+import yaml
+
+from magistrate.engine.terms import (
+    ObjectId,
+    RelationName,
+    Subject,
+    TypeName,
+    object_id_or_wildcard,
+    relation_name,
+    type_name,
+)
+from magistrate.engine.warrants import Warrant
+
+FOLDER = Path(__file__).parent / "scenarios"
+SCHEMA = FOLDER / "schema.json"
+FIRST_LINE = "# yaml-language-server: $schema=schema.json"
+
+SHORT_QUESTION = {
+    "description": "`document:plan#viewer@user:ann: true`",
+    "type": "object",
+    "minProperties": 1,
+    "maxProperties": 1,
+    "additionalProperties": {"type": "boolean"},
+}
+
+_WRITTEN = re.compile(
+    r"(?P<type>[^:#]+):(?P<id>[^#]+)#(?P<relation>[^@]+)"
+    r"@(?P<subject_type>[^:#]+):(?P<subject_id>[^#\[]+)(?:#(?P<subject_relation>[^\[]+))?"
+    r"(?:\[(?P<policy>.+)\])?",
+    re.DOTALL,
+)
+
+
+class Claim(NamedTuple):
+    """What a warrant says, or a check asks: the subject has the relation on the object."""
+
+    object_type: TypeName
+    object_id: ObjectId
+    relation: RelationName
+    subject: Subject
+
+
+# The docstrings of the Structs stand in the schema. One line each: the indent of others depends on the Python version.
+
+
+class WrittenRule(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A relation rule as a request has it, but with no member that means nothing to the server."""
+
+    inherit_if: str | None = None
+    of_type: str | None = None
+    with_relation: str | None = None
+    rules: "list[WrittenRule | None] | None" = None
+
+
+WrittenTypes = dict[str, dict[str, WrittenRule | None]]
+WrittenWarrant = Annotated[str, msgspec.Meta(description="type:id#relation@type:id#relation[policy]")]
+
+
+class Changes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is done after the warrants are written, in the order of these members."""
+
+    drop_types: tuple[str, ...] = ()
+    define_types: WrittenTypes = {}
+    delete_warrants: tuple[WrittenWarrant, ...] = ()
+    delete_objects: tuple[str, ...] = ()
+
+
+class Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A check, what it answers, and where the warrants leave no choice how it comes to the answer."""
+
+    ask: Annotated[str, msgspec.Meta(description="type:id#relation@type:id#relation")]
+    answer: bool | Literal["missing"]
+    context: dict[str, Any] = {}
+    missing: Annotated[str | None, msgspec.Meta(description="the type that the 404 names")] = None
+    implicit: bool | None = None
+    path: Annotated[
+        tuple[WrittenWarrant, ...] | None, msgspec.Meta(description="the warrants, from the subject to the object")
+    ] = None
+    levels: Annotated[int | None, msgspec.Meta(description="batched reads of a cold check")] = None
+
+    def __post_init__(self) -> None:
+        if (self.answer == "missing") != (self.missing is not None):
+            raise ValueError("`missing` goes with `answer: missing`, and only with it")
+        if self.answer is not True and (self.implicit is not None or self.path is not None):
+            raise ValueError("`implicit` and `path` go with `answer: true` only")
+
+    def claim(self) -> Claim:
+        return claim(self.ask)
+
+    def body(self) -> dict[str, Any]:
+        """The element of `warrants` in the body of a check."""
+        return {**warrant_body(self.ask), **({"context": self.context} if self.context else {})}
+
+
+class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Types and warrants in written form, and what is asked of them. Besides `types` nothing is defined."""
+
+    name: str
+    types: WrittenTypes
+    checks: tuple[Question, ...]
+    warrants: tuple[WrittenWarrant, ...] = ()
+    then: Changes = Changes()
+
+    def first_types(self) -> dict[str, dict[str, Any]]:
+        """Relations by type, rules as JSON: what is defined before the warrants are written."""
+        return _as_json(self.types)
+
+    def final_types(self) -> dict[str, dict[str, Any]]:
+        """Relations by type, rules as JSON, after the changes."""
+        kept = {name: relations for name, relations in self.types.items() if name not in self.then.drop_types}
+        return _as_json(kept | self.then.define_types)
+
+    def final_warrants(self, created_at: int = 0) -> list[Warrant]:
+        """The warrants after the changes, in order of creation.
+
+        Raises ValueError if a warrant is deleted that is not there."""
+        written = list(dict.fromkeys(self.warrants))
+        stored = {text: stored_warrant(text, number, created_at) for number, text in enumerate(written, start=1)}
+        for text in self.then.delete_warrants:
+            if stored.pop(text, None) is None:
+                raise ValueError(f"{self.name}: {text} is not there to be deleted")
+        return [warrant for warrant in stored.values() if not _ends_of(warrant) & set(self.then.delete_objects)]
+
+
+@cache
+def scenarios() -> Sequence[Scenario]:
+    """Those of all files, in the order of file names. Raises ValueError if two of them have one name."""
+    found = [scenario for path in scenario_paths() for scenario in read_scenarios(path)]
+    names = [scenario.name for scenario in found]
+    if repeated := {name for name in names if names.count(name) > 1}:
+        raise ValueError(f"more than one scenario is called {sorted(repeated)}")
+    return found
+
+
+def scenario_paths() -> list[Path]:
+    return sorted(FOLDER.glob("check-*.yaml"))
+
+
+def read_scenarios(path: Path) -> list[Scenario]:
+    """Raises msgspec.ValidationError with the place of the first fault."""
+    written = yaml.safe_load(path.read_text())
+    for scenario in written:
+        scenario["checks"] = [_in_full(question) for question in scenario["checks"]]
+    return msgspec.convert(written, list[Scenario])
+
+
+def warrant_body(written: str) -> dict[str, Any]:
+    """The body that writes or deletes the warrant; of a claim without a policy, the body that asks for it."""
+    parts = _parts(written)
+    subject = {"objectType": parts["subject_type"], "objectId": parts["subject_id"]}
+    if parts["subject_relation"]:
+        subject["relation"] = parts["subject_relation"]
+    body = {"objectType": parts["type"], "objectId": parts["id"], "relation": parts["relation"], "subject": subject}
+    return body | ({"policy": parts["policy"]} if parts["policy"] else {})
+
+
+def claim(written: str) -> Claim:
+    """What the written form says, its policy apart.
+
+    Raises InvalidParameter for a name or an id that no request could hold."""
+    parts = _parts(written)
+    group = parts["subject_relation"]
+    subject = Subject(
+        type_name(parts["subject_type"], "objectType"),
+        object_id_or_wildcard(parts["subject_id"], "objectId"),
+        relation_name(group, "relation") if group else None,
+    )
+    return Claim(
+        type_name(parts["type"], "objectType"),
+        object_id_or_wildcard(parts["id"], "objectId"),
+        relation_name(parts["relation"], "relation"),
+        subject,
+    )
+
+
+def stored_warrant(written: str, number: int, created_at: int) -> Warrant:
+    said = claim(written)
+    subject = (said.subject.type, said.subject.id, said.subject.relation or "")
+    return Warrant(*said[:3], *subject, _parts(written)["policy"], created_at, number)
+
+
+def schema() -> bytes:
+    """The JSON schema of a scenario file."""
+    made = msgspec.json.schema(list[Scenario])
+    checks = made["$defs"]["Scenario"]["properties"]["checks"]
+    checks["items"] = {"anyOf": [checks["items"], SHORT_QUESTION]}
+    dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    return msgspec.json.format(msgspec.json.encode(dialect | made), indent=2) + b"\n"
+
+
+def _parts(written: str) -> dict[str, str]:
+    matched = _WRITTEN.fullmatch(written)
+    if matched is None:
+        raise ValueError(f"{written} is not of the form type:id#relation@type:id#relation[policy]")
+    return matched.groupdict(default="")
+
+
+def _in_full(question: dict[str, Any]) -> dict[str, Any]:
+    """A question in the long form; `{ask: answer}` is the short one."""
+    if "ask" in question or len(question) != 1:
+        return question
+    [(ask, answer)] = question.items()
+    return {"ask": ask, "answer": answer}
+
+
+def _as_json(types: WrittenTypes) -> dict[str, dict[str, Any]]:
+    made: dict[str, dict[str, Any]] = msgspec.to_builtins(types)
+    return made
+
+
+def _ends_of(warrant: Warrant) -> set[str]:
+    """The two objects that a warrant names, as `team:eng`."""
+    return {f"{warrant.object_type}:{warrant.object_id}", f"{warrant.subject_type}:{warrant.subject_id}"}
+
+
+if __name__ == "__main__":
+    SCHEMA.write_bytes(schema())
