@@ -104,7 +104,7 @@ def test_checks_answer_what_the_oracle_answers_and_a_batch_what_single_checks_do
 
     assert values(together) == [oracle_value(drawn, stored, one) for one in asked]
     assert values(together) == [nodes[0].value for nodes, _ in alone]
-    assert levels == max(single for _, single in alone)
+    assert levels <= max(single for _, single in alone)
 
 
 @given(model(), warrants(), question(), st.randoms(use_true_random=False))

@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 import pytest
 
 from magistrate import wiring
-from magistrate.engine.terms import ObjectId, TypeName, object_ref
+from magistrate.engine.terms import WILDCARD, ObjectId, RelationName, Subject, TypeName, object_ref
 from magistrate.errors import StoreUnavailable
-from magistrate.store.contract import NewObject, NewObjectType, Once, Stamp, Store
+from magistrate.store.contract import NewObject, NewObjectType, NewWarrant, Once, Stamp, Store
 from magistrate.store.database import Observer
 from tests.databases import PostgresServer, dump
 from tests.running import settings_for
@@ -17,6 +17,12 @@ from tests.running import settings_for
 pytestmark = pytest.mark.anyio
 
 STAMP = Stamp("ann", 1, Once("key", "fingerprint"))
+
+
+OLD_WARRANT = NewWarrant(
+    object_ref("document", "a"), RelationName("viewer"), Subject(TypeName("document"), ObjectId("b"))
+)
+ENDED_WARRANT = NewWarrant(object_ref("document", "b"), RelationName("viewer"), Subject(TypeName("user"), WILDCARD))
 
 
 class InjectedFault(Exception):
@@ -45,17 +51,42 @@ async def delete_type(store: Store) -> None:
     await store.delete_object_type(TypeName("t"), STAMP)
 
 
+async def create_warrants(store: Store) -> None:
+    subject = Subject(TypeName("user"), ObjectId("ann"))
+    names = ["a", *(f"new-{number}" for number in range(10))]
+    new = [
+        NewWarrant(object_ref("document", name), RelationName("viewer"), subject, policy)
+        for name in names
+        for policy in ("", "x == 1")
+    ]
+    await store.put_warrants(new, lambda model: None, STAMP)
+
+
+async def delete_warrants(store: Store) -> None:
+    await store.delete_warrants([OLD_WARRANT], STAMP)
+
+
 async def collect(store: Store) -> None:
     await store.collect(10**18, 100)
 
 
 Write = Callable[[Store], Awaitable[None]]
-WRITES: list[Write] = [replace_and_create, delete, replace_meta, replace_and_create_types, delete_type, collect]
+WRITES: list[Write] = [
+    replace_and_create,
+    delete,
+    replace_meta,
+    replace_and_create_types,
+    delete_type,
+    create_warrants,
+    delete_warrants,
+    collect,
+]
 
 
 @asynccontextmanager
 async def filled_store(url: str, observer: Observer) -> AsyncIterator[Store]:
-    """A store with two objects, one of them replaced before, and a type; it is observed from here on."""
+    """A store with two objects, one of them replaced before, a type, and warrants, one of them deleted; it is observed
+    from here on."""
     settings = settings_for(url)
     wiring.migrate_store(settings)
     store = await wiring.open_store(settings)
@@ -65,6 +96,8 @@ async def filled_store(url: str, observer: Observer) -> AsyncIterator[Store]:
     await store.put_object_types(
         [NewObjectType(TypeName("t"), '{"relations":{}}')], lambda model: None, Stamp("ann", 1)
     )
+    await store.put_warrants([OLD_WARRANT, ENDED_WARRANT], lambda model: None, Stamp("ann", 1))
+    await store.delete_warrants([ENDED_WARRANT], Stamp("ann", 1))
     await store.close()
     observed = await wiring.open_store(settings, observer)
     yield observed
@@ -124,4 +157,4 @@ async def test_a_lost_connection_leaves_all_or_nothing(postgres: PostgresServer,
                 assert dump(url) == before
                 statements += 1
         assert dump(url) != before
-        assert await store.check() == (5 if write is collect else 6)
+        assert await store.check() == (7 if write is collect else 8)

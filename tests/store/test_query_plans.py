@@ -10,9 +10,12 @@ import pytest
 
 from magistrate import wiring
 from magistrate.config import PostgresUrl, SqliteUrl, read_database_url
+from magistrate.engine.terms import ObjectId, RelationName, Revision, Subject, TypeName
+from magistrate.engine.warrant_source import Read, Shape
 from magistrate.store import sql
 from magistrate.store.contract import ALIVE, Slice
 from magistrate.store.postgres import PostgresDatabase
+from magistrate.store.reading import read_statement
 from magistrate.store.sqlite import SqliteDatabase
 from tests.databases import PostgresServer
 from tests.running import settings_for
@@ -61,6 +64,86 @@ LOOKUPS = [
 ]
 
 
+ANN = Subject(TypeName("user"), ObjectId("id-5"))
+GROUPS = Shape(TypeName("type-3"), (RelationName("editor"), RelationName("viewer")), None)
+IDS = tuple(ObjectId(f"id-{number}") for number in range(50))
+
+
+def read_together(at: int | None, *reads: Read) -> Hinted:
+    revision = None if at is None else Revision(at)
+    return lambda index_hint: read_statement(
+        reads, revision, 1_000, SqliteDatabase.joining if index_hint else PostgresDatabase.joining
+    )
+
+
+def warrants_listed(only: sql.Conditions) -> Hinted:
+    boundary = (ROWS // 2, ROWS // 2)
+    return lambda index_hint: sql.list_statement(
+        sql.WARRANTS, Slice("createdAt", 25, boundary=boundary), only, None, index_hint
+    )
+
+
+KEY = ("type-3", "id-10", "viewer", "user", "id-3", "", "")
+SORTED_LISTS = [
+    pytest.param(warrants_listed(sql.Conditions({}, {"object_id": ("id-3", "*")})), id="list-warrants-of-object"),
+    pytest.param(warrants_listed(sql.Conditions({}, {"subject_id": ("id-3", "*")})), id="list-warrants-of-subject"),
+]
+"""Whose few rows are found first, and then sorted."""
+PLACES = "(?, ?, ?, ?, ?, ?, ?)"
+OF_WARRANTS = [
+    *[
+        pytest.param(read_together(at, read), id=f"read-{at=}-{name}")
+        for at in (None, 5)
+        for name, read in {
+            "subject": Read(GROUPS._replace(subjects=ANN), IDS),
+            "groups": Read(GROUPS, IDS),
+            "links": Read(GROUPS._replace(subjects=TypeName("user")), IDS),
+            "one-object": Read(GROUPS, IDS[:1]),
+            "subject-everywhere": Read(GROUPS._replace(subjects=ANN), None),
+            "groups-everywhere": Read(GROUPS, None),
+            "links-everywhere": Read(GROUPS._replace(subjects=TypeName("user")), None),
+        }.items()
+    ],
+    pytest.param(
+        read_together(None, Read(GROUPS, IDS), Read(GROUPS._replace(subjects=ANN), IDS)), id="read-two-shapes"
+    ),
+    pytest.param(looked_up(sql.FIND_WARRANT, *KEY), id="find-warrant"),
+    pytest.param(
+        looked_up(f"{sql.FIND_WARRANTS} (VALUES {', '.join(['(?, ?, ?, ?, ?, ?, ?)'] * 2)})", *KEY, *KEY),
+        id="find-any-warrant",
+    ),
+    pytest.param(looked_up(sql.END_WARRANT, 9, *KEY), id="end-warrant"),
+    pytest.param(looked_up(sql.END_NUMBERED_WARRANT, 9, 100), id="end-numbered-warrant"),
+    pytest.param(looked_up(sql.ENDED_WARRANTS, 5, 100), id="ended-warrants"),
+    pytest.param(looked_up(sql.WARRANTS_OF_OBJECT, "id-100", "type-3", 100), id="of-object"),
+    pytest.param(looked_up(sql.WARRANTS_OF_SUBJECT, "id-100", "user", 100), id="of-subject"),
+    pytest.param(warrants_listed(sql.Conditions()), id="list-warrants"),
+    pytest.param(warrants_listed(sql.Conditions({"object_type": "type-3"})), id="list-warrants-of-type"),
+    *SORTED_LISTS,
+]
+
+
+def warrant_rows() -> list[tuple[object, ...]]:
+    """In the order of the table's columns. A fifth of them of groups; an object has about 50, of two relations."""
+    relations, groups = ("viewer", "editor"), ("", "", "", "", "member")
+    return [
+        (
+            number,
+            f"type-{number % 7}",
+            f"id-{number % 400}",
+            relations[number % 2],
+            "user",
+            f"id-{number // 3}",
+            groups[number % 5],
+            "",
+            number,
+            1,
+            ALIVE,
+        )
+        for number in range(ROWS)
+    ]
+
+
 def rows() -> list[tuple[str, str, None, int, int]]:
     return [(f"type-{number % 7}", f"id-{number}", None, number, 1) for number in range(ROWS)]
 
@@ -73,6 +156,7 @@ def sqlite_connection(request: pytest.FixtureRequest, tmp_path_factory: pytest.T
     assert isinstance(database, SqliteUrl)
     connection = apsw.Connection(database.path)
     connection.executemany(sql.INSERT_OBJECT, rows())
+    connection.executemany(f"INSERT INTO warrant VALUES ({', '.join('?' * 11)})", warrant_rows())
     if request.param == "statistics":
         connection.execute("ANALYZE")
     return connection
@@ -88,6 +172,9 @@ def postgres_connection(postgres: PostgresServer) -> Iterator[psycopg.Connection
     with connection.cursor().copy("COPY object FROM STDIN") as copy:
         for of_type, id, meta, created_at, revision in rows():
             copy.write_row((of_type, id, meta, created_at, revision, ALIVE))
+    with connection.cursor().copy("COPY warrant FROM STDIN") as copy:
+        for row in warrant_rows():
+            copy.write_row(row)
     connection.execute("ANALYZE")
     yield connection
     connection.close()
@@ -119,7 +206,16 @@ def test_a_lookup_is_a_search_on_sqlite(sqlite_connection: apsw.Connection, hint
     assert not [line for line in plan if "TEMP B-TREE" in line], plan
 
 
-@pytest.mark.parametrize("hinted", [*LISTS, *LOOKUPS])
+@pytest.mark.parametrize("hinted", OF_WARRANTS)
+def test_warrants_are_searched_for_on_sqlite(sqlite_connection: apsw.Connection, hinted: Hinted) -> None:
+    plan = sqlite_plan(sqlite_connection, hinted)
+
+    of_table = [line for line in plan if line.split()[1:2] in (["warrant"], ["w"])]
+    assert of_table
+    assert all(line.startswith("SEARCH") for line in of_table), plan
+
+
+@pytest.mark.parametrize("hinted", [*LISTS, *LOOKUPS, *OF_WARRANTS])
 def test_no_statement_scans_the_table_on_postgresql(
     postgres_connection: psycopg.Connection[tuple[str, ...]], hinted: Hinted
 ) -> None:
@@ -127,8 +223,10 @@ def test_no_statement_scans_the_table_on_postgresql(
     text = statement.sql.replace("?", "%s")
     plan = [line for (line,) in postgres_connection.execute(f"EXPLAIN {text}", statement.values)]
 
-    assert not [line for line in plan if "Seq Scan on object" in line], "\n".join(plan)
-    assert sum("Sort  (" in line for line in plan) <= 1, "\n".join(plan)
+    scanned = [line for line in plan if "Seq Scan on object" in line or "Seq Scan on warrant" in line]
+    assert not scanned, "\n".join(plan)
+    few_sorts = 3 if hinted in [param.values[0] for param in SORTED_LISTS] else 1
+    assert sum("Sort  (" in line for line in plan) <= few_sorts, "\n".join(plan)
 
 
 @pytest.mark.parametrize("statement", [sql.GET_OBJECT, sql.FIND_OBJECT, sql.END_OBJECT])

@@ -1,0 +1,75 @@
+"""When two values are the same, and when one is in another.
+
+Values of different kinds are different, never an error; numbers are the same if they are the same number, so 1 is 1.0
+but not true. Context values may be nested as deep as JSON allows, hence no recursion here.
+"""
+
+from typing import Any
+
+from magistrate.engine.policy.kinds import LIST, NUMBER
+from magistrate.engine.policy.run import Fault, Run
+
+_SHORT_TEXT = 256
+"""Characters up to which comparing texts is not worth counting."""
+
+
+def equal(run: Run, left: Any, right: Any) -> bool:
+    if type(left) is str and len(left) <= _SHORT_TEXT:
+        return bool(left == right)
+    pairs = [(left, right)]
+    while pairs:
+        left, right = pairs.pop()
+        if type(left) in LIST and type(right) in LIST:
+            same = len(left) == len(right)
+            if same:
+                run.pay(len(left))
+                pairs.extend(zip(left, right, strict=True))
+        elif type(left) is dict and type(right) is dict:
+            same = len(left) == len(right) and _pair_members(run, left, right, pairs)
+        else:
+            same = _scalars_equal(run, left, right)
+        if not same:
+            return False
+    return True
+
+
+def contained(run: Run, sought: Any, among: Any) -> bool:
+    """Whether a list has the element, or a map the key. Nothing is in nil."""
+    if type(among) is list:
+        return _in_list(run, sought, among)
+    if type(among) is range:
+        return (type(sought) is int or (type(sought) is float and sought.is_integer())) and int(sought) in among
+    if type(among) is dict and type(sought) is str:
+        run.pay_text(len(sought))
+        return sought in among
+    if among is None:
+        return False
+    raise Fault('"in" needs a list, or a string and a map')
+
+
+def _in_list(run: Run, sought: Any, among: list[Any]) -> bool:
+    if type(sought) is str and len(sought) <= _SHORT_TEXT:
+        run.pay(len(among) // 8)  # Python's own search: a text is equal to no other kind of value
+        return sought in among
+    for element in among:
+        run.pay(2)
+        if equal(run, sought, element):
+            return True
+    return False
+
+
+def _pair_members(run: Run, left: dict[str, Any], right: dict[str, Any], pairs: list[tuple[Any, Any]]) -> bool:
+    for key, value in left.items():
+        run.pay(1 + len(key) // _SHORT_TEXT)
+        if key not in right:
+            return False
+        pairs.append((value, right[key]))
+    return True
+
+
+def _scalars_equal(run: Run, left: Any, right: Any) -> bool:
+    if type(left) is not type(right):
+        return type(left) in NUMBER and type(right) in NUMBER and bool(left == right)
+    if type(left) is str and len(left) == len(right):
+        run.pay_text(len(left))
+    return bool(left == right)

@@ -1,0 +1,80 @@
+"""What does not evaluate all of its operands: `&&`, `||`, `?:`, `??`; and `!`.
+
+Operands are taken from left to right and must be bools where a bool is asked for: nothing else counts as true or false.
+"""
+
+from magistrate.engine.policy.kinds import BOOL, NIL, Kinds, written
+from magistrate.engine.policy.node import Evaluate, Node, Refusal, composed
+from magistrate.engine.policy.run import Fault, Run
+
+
+def connected(parts: list[Node], stops_at: bool, sign: str, offset: int) -> Node:
+    """`a && b && …` stops at the first false, `a || b || …` at the first true."""
+    for part in parts:
+        _require_bool(part, sign, offset)
+    operands = [part.evaluate for part in parts]
+
+    def evaluate(run: Run) -> bool:
+        for operand in operands:
+            value = operand(run)
+            if value is stops_at:
+                return stops_at
+            if type(value) is not bool:
+                raise Fault(f"{sign} needs bools")
+        return not stops_at
+
+    return composed(evaluate, BOOL, offset, *parts)
+
+
+def negated(part: Node, sign: str, offset: int) -> Node:
+    _require_bool(part, sign, offset)
+    operand = part.evaluate
+
+    def evaluate(run: Run) -> bool:
+        value = operand(run)
+        if type(value) is not bool:
+            raise Fault(f"{sign} needs a bool")
+        return not value
+
+    return composed(evaluate, BOOL, offset, part)
+
+
+def choice(condition: Node, then: Node, otherwise: Node, offset: int) -> Node:
+    _require_bool(condition, "?", offset)
+    test, on_true, on_false = condition.evaluate, then.evaluate, otherwise.evaluate
+
+    def evaluate(run: Run) -> object:
+        value = test(run)
+        if type(value) is not bool:
+            raise Fault("? needs a bool")
+        return on_true(run) if value else on_false(run)
+
+    return composed(evaluate, then.kinds | otherwise.kinds, offset, condition, then, otherwise)
+
+
+def first_present(parts: list[Node]) -> Node:
+    """`a ?? b ?? …`: the first that is not nil, or the last."""
+    *before, last = [part.evaluate for part in parts]
+
+    def evaluate(run: Run) -> object:
+        for operand in before:
+            value = operand(run)
+            if value is not None:
+                return value
+        return last(run)
+
+    kinds = frozenset[type]().union(*(part.kinds for part in parts)) - NIL | parts[-1].kinds
+    return composed(evaluate, kinds, parts[0].offset, *parts)
+
+
+def require(kinds: Kinds, accepted: Kinds, sign: str, offset: int) -> None:
+    """Raises Refusal if an operand can be of none of the accepted kinds."""
+    if not kinds & accepted:
+        raise Refusal(f'"{sign}" does not take {written(kinds)}', offset)
+
+
+def _require_bool(part: Node, sign: str, offset: int) -> None:
+    require(part.kinds, BOOL, sign, offset)
+
+
+__all__ = ["Evaluate", "choice", "connected", "first_present", "negated", "require"]

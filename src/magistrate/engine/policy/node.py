@@ -1,0 +1,63 @@
+"""A part of a policy that has been read: how to evaluate it, and what is known of it before."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from magistrate.engine.policy.kinds import Kinds
+from magistrate.engine.policy.run import Run
+
+Evaluate = Callable[[Run], Any]
+Apply = Callable[[Run, Any, Any], Any]
+"""Two values to one."""
+
+MAX_DEPTH = 64
+"""Operators, calls, closures, lists and maps within each other. Evaluation goes as deep; parentheses do not count."""
+
+NOT_LITERAL = object()
+
+
+class Refusal(Exception):
+    """The policy cannot be accepted as it is written. `offset` is where in its text, in characters from 0."""
+
+    def __init__(self, reason: str, offset: int | None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.offset = offset
+
+
+class Node(msgspec.Struct):
+    """`weight` counts the parts that one evaluation runs through, loops once; `depth` those within each other.
+
+    `free_item` is where a `#` or `.field` stands that no closure encloses yet. `literal` is the value if it is written
+    out. `patterns` counts the literal regular expressions."""
+
+    evaluate: Evaluate
+    kinds: Kinds
+    offset: int
+    literal: Any = NOT_LITERAL
+    weight: int = 1
+    depth: int = 1
+    free_item: int | None = None
+    patterns: int = 0
+
+
+def literal_node(value: Any, offset: int) -> Node:
+    return Node(lambda run: value, frozenset({type(value)}), offset, value)
+
+
+def composed(evaluate: Evaluate, kinds: Kinds, offset: int, *parts: Node) -> Node:
+    """Raises Refusal if the parts are nested too deep."""
+    depth = 1 + max((part.depth for part in parts), default=0)
+    if depth > MAX_DEPTH:
+        raise Refusal(f"nested more than {MAX_DEPTH} deep", offset)
+    return Node(
+        evaluate,
+        kinds,
+        offset,
+        weight=1 + sum(part.weight for part in parts),
+        depth=depth,
+        free_item=next((part.free_item for part in parts if part.free_item is not None), None),
+        patterns=sum(part.patterns for part in parts),
+    )

@@ -1,0 +1,191 @@
+"""The operators: what kinds each takes, what it gives, and how.
+
+A table of kinds is both the static rule and the run-time dispatch of an operator, so the two cannot disagree.
+"""
+
+import math
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from magistrate.engine.policy.equality import contained, equal
+from magistrate.engine.policy.kinds import ANY, BOOL, LIST, MAP, NIL, NOTHING, STRING, Kinds
+from magistrate.engine.policy.node import Apply
+from magistrate.engine.policy.patterns import matches
+from magistrate.engine.policy.run import Fault, Run
+from magistrate.engine.policy.values import Duration, Time, as_whole, duration_of, finite, time_at, whole
+
+Table = Mapping[tuple[type, type], tuple[type, Apply]]
+"""By the kinds of both operands: the kind of the result, and how it is made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """`rows` are kinds of the left operand, of the right, and of the result; operands that fit no row cannot work.
+
+    `apply` raises Fault, or ArithmeticError, for operands it cannot take."""
+
+    apply: Apply
+    rows: tuple[tuple[Kinds, Kinds, Kinds], ...]
+
+    def result(self, left: Kinds, right: Kinds) -> Kinds:
+        """What it can give; nothing if it cannot work."""
+        fitting = [result for lefts, rights, result in self.rows if lefts & left and rights & right]
+        return NOTHING.union(*fitting)
+
+
+def _by_kinds(table: Table) -> Operator:
+    def apply(run: Run, left: Any, right: Any) -> Any:
+        row = table.get((type(left), type(right)))
+        if row is None:
+            raise Fault("the operator does not take these kinds")
+        return row[1](run, left, right)
+
+    rows = tuple(
+        (frozenset({left}), frozenset({right}), frozenset({result})) for (left, right), (result, _) in table.items()
+    )
+    return Operator(apply, rows)
+
+
+def _numbers(on_whole: Callable[[int, int], Any], on_any: Callable[[float, float], Any], whole_result: type) -> Table:
+    """Two integers give `whole_result`, any other two numbers a float."""
+
+    def ints(run: Run, left: int, right: int) -> Any:
+        return whole(on_whole(left, right))
+
+    def floats(run: Run, left: float, right: float) -> Any:
+        return finite(on_any(left, right))
+
+    return {
+        (int, int): (whole_result, ints if whole_result is int else floats),
+        (int, float): (float, floats),
+        (float, int): (float, floats),
+        (float, float): (float, floats),
+    }
+
+
+def _product(left: int, right: int) -> int:
+    # The context may hold numbers of thousands of digits, whose product takes long.
+    return whole(left) * whole(right)
+
+
+def _power(base: float, exponent: float) -> float:
+    try:
+        return math.pow(base, exponent)
+    except ValueError as error:
+        raise Fault("the power is not a number") from error
+
+
+def _remainder(run: Run, left: float, right: float) -> int:
+    """Takes the sign of the left operand."""
+    dividend, divisor = as_whole(left), as_whole(right)
+    remainder = abs(dividend) % abs(divisor)
+    return -remainder if dividend < 0 else remainder
+
+
+def _interval(run: Run, first: float, last: float) -> range:
+    """Both ends included; empty if the last is below the first."""
+    start, end = as_whole(first), as_whole(last)
+    whole(end - start + 1)  # Python's own limit for the length
+    return range(start, end + 1)
+
+
+def _join(run: Run, left: str, right: str) -> str:
+    run.pay_text(len(left) + len(right))
+    return left + right
+
+
+def _later(run: Run, time: Time, by: Duration) -> Time:
+    return time_at(time.nanoseconds + by.nanoseconds)
+
+
+def _earlier(run: Run, time: Time, by: Duration) -> Time:
+    return time_at(time.nanoseconds - by.nanoseconds)
+
+
+def _multiple(run: Run, duration: Duration, by: float) -> Duration:
+    return duration_of(int(duration.nanoseconds * finite(by)))
+
+
+_ADD = {
+    **_numbers(operator.add, operator.add, int),
+    (str, str): (str, _join),
+    (Time, Duration): (Time, _later),
+    (Duration, Time): (Time, lambda run, by, time: _later(run, time, by)),
+    (Duration, Duration): (Duration, lambda run, a, b: duration_of(a.nanoseconds + b.nanoseconds)),
+}
+_SUBTRACT = {
+    **_numbers(operator.sub, operator.sub, int),
+    (Time, Time): (Duration, lambda run, a, b: duration_of(a.nanoseconds - b.nanoseconds)),
+    (Time, Duration): (Time, _earlier),
+    (Duration, Duration): (Duration, lambda run, a, b: duration_of(a.nanoseconds - b.nanoseconds)),
+}
+_MULTIPLY = {
+    **_numbers(_product, operator.mul, int),
+    (Duration, int): (Duration, _multiple),
+    (Duration, float): (Duration, _multiple),
+    (int, Duration): (Duration, lambda run, by, duration: _multiple(run, duration, by)),
+    (float, Duration): (Duration, lambda run, by, duration: _multiple(run, duration, by)),
+}
+_NUMBER_PAIRS = ((int, int), (int, float), (float, int), (float, float))
+
+
+def _order(compare: Callable[[Any, Any], Any]) -> Operator:
+    def by_value(run: Run, left: Any, right: Any) -> bool:
+        return bool(compare(left, right))
+
+    def by_text(run: Run, left: str, right: str) -> bool:
+        run.pay_text(min(len(left), len(right)))
+        return bool(compare(left, right))
+
+    pairs = (*_NUMBER_PAIRS, (Time, Time), (Duration, Duration))
+    return _by_kinds({**{pair: (bool, by_value) for pair in pairs}, (str, str): (bool, by_text)})
+
+
+def _on_texts(apply: Callable[[Run, str, str], bool]) -> Operator:
+    return _by_kinds({(str, str): (bool, apply)})
+
+
+def _contains(run: Run, text: str, part: str) -> bool:
+    run.pay_search(len(text), len(part))
+    return part in text
+
+
+def _starts_with(run: Run, text: str, part: str) -> bool:
+    run.pay_text(len(part))
+    return text.startswith(part)
+
+
+def _ends_with(run: Run, text: str, part: str) -> bool:
+    run.pay_text(len(part))
+    return text.endswith(part)
+
+
+OPERATORS: dict[str, Operator] = {
+    "==": Operator(equal, ((ANY, ANY, BOOL),)),
+    "!=": Operator(lambda run, left, right: not equal(run, left, right), ((ANY, ANY, BOOL),)),
+    "<": _order(operator.lt),
+    "<=": _order(operator.le),
+    ">": _order(operator.gt),
+    ">=": _order(operator.ge),
+    "in": Operator(contained, ((ANY, LIST | NIL, BOOL), (STRING, MAP, BOOL))),
+    "contains": _on_texts(_contains),
+    "startsWith": _on_texts(_starts_with),
+    "endsWith": _on_texts(_ends_with),
+    "matches": _on_texts(matches),
+    "..": _by_kinds({pair: (range, _interval) for pair in _NUMBER_PAIRS}),
+    "+": _by_kinds(_ADD),
+    "-": _by_kinds(_SUBTRACT),
+    "*": _by_kinds(_MULTIPLY),
+    "/": _by_kinds(_numbers(operator.truediv, operator.truediv, float)),
+    "%": _by_kinds({pair: (int, _remainder) for pair in _NUMBER_PAIRS}),
+    "**": _by_kinds(_numbers(_power, _power, float)),
+    "^": _by_kinds(_numbers(_power, _power, float)),
+}
+"""Those of two operands, but for the logical ones and `??`, which do not evaluate both."""
+
+
+def opposite(apply: Apply) -> Apply:
+    """What `not` makes of an operator: `not in`, `not contains`."""
+    return lambda run, left, right: not apply(run, left, right)

@@ -1,0 +1,391 @@
+"""The sentences of magistrate/store/contract.py about warrants, on every store."""
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName, object_ref
+from magistrate.engine.warrant_source import Read, Shape
+from magistrate.engine.warrants import Warrant, policy_digest
+from magistrate.errors import BudgetSpent, InvalidParameter, NotFound, RevisionUnavailable
+from magistrate.store.contract import (
+    NewObject,
+    NewObjectType,
+    NewWarrant,
+    ObjectFilter,
+    Once,
+    Slice,
+    Stamp,
+    Store,
+    WarrantFilter,
+)
+from tests.memory_source import rows_of
+from tests.scenario_files import claim, stored_warrant
+
+pytestmark = pytest.mark.anyio
+
+NOW = 1_763_683_200_000_000
+EVERYTHING = Slice("createdAt", 1_000)
+MOST = 1_000
+
+
+def anything_goes(model: object) -> None:
+    """A judge that refuses nothing."""
+
+
+def stamp(at: int = NOW, once: Once | None = None) -> Stamp:
+    return Stamp("ann", at, once)
+
+
+def new(written: str) -> NewWarrant:
+    object_type, object_id, relation, subject = claim(written)
+    return NewWarrant(ObjectRef(object_type, object_id), relation, subject, stored_warrant(written, 0, 0).policy)
+
+
+async def put(store: Store, *written: str, at: int = NOW) -> Sequence[Warrant]:
+    return (await store.put_warrants([new(text) for text in written], anything_goes, stamp(at))).value
+
+
+async def delete(store: Store, *written: str) -> Revision:
+    return await store.delete_warrants([new(text) for text in written], stamp())
+
+
+async def listed(
+    store: Store, wanted: Slice = EVERYTHING, only: WarrantFilter | None = None, at: int | None = None
+) -> list[str]:
+    revision = None if at is None else Revision(at)
+    found = await store.list_warrants(wanted, only or WarrantFilter(), revision)
+    return [warrant.written() for warrant in found.value.rows]
+
+
+async def objects(store: Store) -> list[str]:
+    found = await store.list_objects(Slice("objectType", 1_000), ObjectFilter())
+    return [f"{row.type}:{row.id}" for row in found.value.rows]
+
+
+async def test_a_warrant_is_read_back_as_written(store: Store) -> None:
+    [written] = await put(store, "document:plan#viewer@team:eng#member[amount < 10]")
+
+    assert written == Warrant(
+        TypeName("document"),
+        ObjectId("plan"),
+        RelationName("viewer"),
+        TypeName("team"),
+        ObjectId("eng"),
+        "member",
+        "amount < 10",
+        NOW,
+        written.number,
+    )
+    assert (await store.list_warrants(EVERYTHING, WarrantFilter())).value.rows == (written,)
+
+
+async def test_writing_a_warrant_again_answers_the_first(store: Store) -> None:
+    first = await put(store, "document:plan#viewer@user:ann")
+
+    again = await put(store, "document:plan#viewer@user:ann", at=NOW + 5)
+
+    assert again == first
+    assert await store.check() == 2
+    assert await store.list_changes(Revision(1), 10) == []
+
+
+async def test_warrants_that_differ_in_anything_are_different(store: Store) -> None:
+    written = [
+        "document:plan#viewer@team:eng",
+        "document:plan#viewer@team:eng#member",
+        "document:plan#viewer@team:eng#member[a == 1]",
+        "document:plan#viewer@team:eng#member[a  == 1]",
+        "document:plan#editor@team:eng",
+        "document:plan#viewer@team:*",
+        "document:*#viewer@team:eng",
+        "folder:plan#viewer@team:eng",
+        "document:plan#viewer@user:eng",
+        "document:PLAN#viewer@team:eng",
+    ]
+    await put(store, *written)
+
+    assert await listed(store) == written
+
+
+async def test_of_several_that_are_the_same_one_is_stored_and_all_answer_it(store: Store) -> None:
+    written = await put(store, "document:a#viewer@user:ann", "document:b#viewer@user:ann", "document:a#viewer@user:ann")
+
+    assert written[0] == written[2]
+    assert await listed(store) == ["document:a#viewer@user:ann", "document:b#viewer@user:ann"]
+
+
+async def test_missing_objects_and_subjects_are_created_and_others_left_as_they_are(store: Store) -> None:
+    await store.put_objects([NewObject(TypeName("user"), ObjectId("ann"), '{"x":1}')], stamp())
+
+    await put(store, "document:plan#viewer@user:ann", "document:*#viewer@user:*", "team:eng#member@team:ops#member")
+
+    assert await objects(store) == ["document:plan", "team:eng", "team:ops", "user:ann"]
+    kept = await store.get_object(object_ref("user", "ann"))
+    assert kept.value is not None
+    assert kept.value.meta == '{"x":1}'
+
+
+async def test_writes_of_warrants_are_logged_with_what_they_created(store: Store) -> None:
+    await put(store, "document:plan#viewer@user:ann[a == 1]")
+    await delete(store, "document:plan#viewer@user:ann[a == 1]")
+
+    changes = [
+        (one.action, one.kind, one.key, one.before, one.after) for one in await store.list_changes(Revision(0), 9)
+    ]
+    key = ("document", "plan", "viewer", "user", "ann", "", policy_digest("a == 1"))
+    assert changes == [
+        ("created", "warrant", key, None, "a == 1"),
+        ("created", "object", ("document", "plan"), None, None),
+        ("created", "object", ("user", "ann"), None, None),
+        ("deleted", "warrant", key, "a == 1", None),
+    ]
+
+
+async def test_the_judge_is_given_the_types_of_the_objects_and_what_it_raises_undoes_the_write(store: Store) -> None:
+    await store.put_object_types(
+        [NewObjectType(TypeName(name), '{"relations":{}}') for name in ("document", "user")], anything_goes, stamp()
+    )
+    given: list[dict[str, str]] = []
+
+    def refuse(definitions: Mapping[TypeName, str]) -> None:
+        given.append(dict(definitions))
+        raise InvalidParameter("objectType", "no")
+
+    with pytest.raises(InvalidParameter):
+        await store.put_warrants([new("document:a#viewer@user:ann"), new("ghost:a#viewer@user:ann")], refuse, stamp())
+
+    assert given == [{"document": '{"relations":{}}'}]
+    assert await listed(store) == []
+    assert await objects(store) == []
+
+
+async def test_deleting_a_warrant_leaves_its_objects(store: Store) -> None:
+    await put(store, "document:plan#viewer@user:ann", "document:plan#editor@user:ann")
+
+    await delete(store, "document:plan#viewer@user:ann")
+
+    assert await listed(store) == ["document:plan#editor@user:ann"]
+    assert await objects(store) == ["document:plan", "user:ann"]
+
+
+@pytest.mark.parametrize(
+    ("named", "missing"),
+    [
+        (["document:a#viewer@user:ann", "document:x#viewer@user:ann"], "document:x#viewer@user:ann"),
+        (["document:a#viewer@user:ann", "document:a#viewer@user:ann"], "document:a#viewer@user:ann"),
+        (["document:a#viewer@user:ann[p]"], f"document:a#viewer@user:ann[{policy_digest('p')}]"),
+        (["document:a#viewer@user:ann#m"], "document:a#viewer@user:ann#m"),
+    ],
+)
+async def test_deleting_warrants_names_the_first_that_is_missing_and_deletes_none(
+    store: Store, named: list[str], missing: str
+) -> None:
+    await put(store, "document:a#viewer@user:ann")
+
+    with pytest.raises(NotFound) as caught:
+        await delete(store, *named)
+
+    assert (caught.value.kind, caught.value.key) == ("Warrant", missing)
+    assert await listed(store) == ["document:a#viewer@user:ann"]
+
+
+async def test_a_deleted_warrant_can_be_written_again(store: Store) -> None:
+    await put(store, "document:a#viewer@user:ann")
+    await delete(store, "document:a#viewer@user:ann")
+
+    [again] = await put(store, "document:a#viewer@user:ann", at=NOW + 5)
+
+    assert again.created_at == NOW + 5
+    assert await listed(store, at=1) == await listed(store, at=3) == ["document:a#viewer@user:ann"]
+    assert await listed(store, at=2) == []
+
+
+async def test_deleting_an_object_ends_its_warrants_in_the_same_revision(store: Store) -> None:
+    await put(
+        store,
+        "team:eng#member@user:ann",
+        "document:plan#viewer@team:eng#member[a == 1]",
+        "team:eng#parent@team:eng",
+        "team:*#member@user:root",
+        "document:plan#viewer@team:*#member",
+        "document:eng#viewer@user:eng",
+    )
+
+    revision = await store.delete_objects([object_ref("team", "eng")], stamp())
+
+    assert revision == 2
+    assert await listed(store) == [
+        "team:*#member@user:root",
+        "document:plan#viewer@team:*#member",
+        "document:eng#viewer@user:eng",
+    ]
+    assert len(await listed(store, at=1)) == 6
+    ended = [(one.kind, one.key[0], one.before) for one in await store.list_changes(Revision(1), 9)]
+    assert ended == [
+        ("object", "team", None),
+        ("warrant", "team", None),
+        ("warrant", "team", None),
+        ("warrant", "document", "a == 1"),
+    ]
+
+
+async def test_deleting_an_object_ends_more_warrants_than_are_read_at_once(store: Store) -> None:
+    await put(store, *[f"team:eng#member@user:{number}" for number in range(2_345)])
+
+    await store.delete_objects([object_ref("team", "eng")], stamp())
+
+    assert await listed(store) == []
+    assert len(await store.list_changes(Revision(1), 3_000)) == 2_346
+
+
+async def test_warrants_are_listed_in_order_of_creation_forwards_and_back(store: Store) -> None:
+    written = [f"document:{number}#viewer@user:ann" for number in (5, 3, 9, 1, 7)]
+    await put(store, *written[:2], at=NOW + 1)
+    await put(store, *written[2:], at=NOW + 1)
+    rows = (await store.list_warrants(EVERYTHING, WarrantFilter())).value.rows
+    middle = (rows[2].created_at, rows[2].number)
+
+    assert [row.written() for row in rows] == written
+    assert await listed(store, Slice("createdAt", 2, boundary=middle)) == written[3:]
+    assert await listed(store, Slice("createdAt", 9, boundary=middle, backwards=True)) == written[:2]
+    assert await listed(store, Slice("createdAt", 9, descending=True)) == written[::-1]
+
+
+async def test_an_earlier_clock_does_not_lose_a_warrant_from_the_list(store: Store) -> None:
+    await put(store, "document:1#viewer@user:ann", at=NOW + 9)
+    await put(store, "document:2#viewer@user:ann", at=NOW)
+
+    assert await listed(store) == ["document:2#viewer@user:ann", "document:1#viewer@user:ann"]
+
+
+ROWS = [
+    "document:a#viewer@user:ann",
+    "document:a#editor@user:ann",
+    "document:*#viewer@user:bob",
+    "folder:a#viewer@user:ann",
+    "document:b#viewer@team:eng#member",
+    "document:b#viewer@user:*",
+]
+
+
+@pytest.mark.parametrize(
+    ("only", "expected"),
+    [
+        (WarrantFilter({"object_type": "document"}), [0, 1, 2, 4, 5]),
+        (WarrantFilter({"relation": "viewer"}), [0, 2, 3, 4, 5]),
+        (WarrantFilter({"subject_type": "team"}), [4]),
+        (WarrantFilter({"subject_relation": "member"}), [4]),
+        (WarrantFilter({}, {"object_id": ("a", "*")}), [0, 1, 2, 3]),
+        (WarrantFilter({"object_type": "document"}, {"object_id": ("b", "*")}), [2, 4, 5]),
+        (WarrantFilter({}, {"subject_id": ("ann", "*")}), [0, 1, 3, 5]),
+        (WarrantFilter({}, {"subject_id": ("*",)}), [5]),
+        (WarrantFilter({"relation": "viewer"}, {"object_id": ("a", "*"), "subject_id": ("ann", "*")}), [0, 3]),
+        (WarrantFilter({"relation": "owner"}), []),
+    ],
+)
+@pytest.mark.parametrize("at", [None, 1])
+async def test_a_list_of_warrants_is_filtered_by_columns(
+    store: Store, only: WarrantFilter, expected: list[int], at: int | None
+) -> None:
+    await put(store, *ROWS)
+    if at is not None:
+        await delete(store, *ROWS[::2])
+
+    assert await listed(store, only=only, at=at) == [ROWS[place] for place in expected]
+
+
+def shape(relations: str, subjects: str | None) -> Shape:
+    """`subjects`: `user:ann` or `team:eng#member` for that subject, `user` for a type, None for any group."""
+    names = tuple(RelationName(name) for name in relations.split())
+    if subjects is None or ":" not in subjects:
+        return Shape(TypeName("document"), names, None if subjects is None else TypeName(subjects))
+    return Shape(TypeName("document"), names, claim(f"document:x#x@{subjects}").subject)
+
+
+READS = [
+    Read(shape("viewer", "user:ann"), (ObjectId("a"), ObjectId("b"), WILDCARD)),
+    Read(shape("viewer editor", "user:ann"), (ObjectId("a"), ObjectId("nowhere"))),
+    Read(shape("viewer", "user:bob"), None),
+    Read(shape("viewer", "team:eng#member"), (ObjectId("b"),)),
+    Read(shape("viewer editor", None), (ObjectId("a"), ObjectId("b"), WILDCARD)),
+    Read(shape("viewer", None), None),
+    Read(shape("viewer editor", "team"), (ObjectId("b"),)),
+    Read(shape("viewer", "user"), (ObjectId("b"), WILDCARD)),
+    Read(shape("viewer", "user"), None),
+    Read(Shape(TypeName("folder"), (RelationName("viewer"),), Subject(TypeName("user"), WILDCARD)), (ObjectId("a"),)),
+]
+
+
+@pytest.mark.parametrize("at", [None, 1])
+async def test_a_batch_of_reads_answers_each_of_them(store: Store, at: int | None) -> None:
+    stored = await put(store, *ROWS, "document:b#viewer@team:eng", "document:a#viewer@user:ann[a == 1]")
+    if at is not None:
+        await delete(store, *ROWS[::2])
+        await put(store, "document:a#viewer@user:ann", "document:b#editor@user:ann")
+
+    reading = await store.read_warrants(READS, None if at is None else Revision(at), MOST)
+
+    assert reading.revision == 1
+    assert [sorted(rows, key=lambda row: row.number) for rows in reading.rows] == [
+        rows_of(stored, read) for read in READS
+    ]
+
+
+async def test_reads_that_find_nothing_answer_nothing(store: Store) -> None:
+    reading = await store.read_warrants(READS, None, MOST)
+
+    assert (reading.revision, reading.rows) == (0, [[]] * len(READS))
+
+
+async def test_a_read_of_more_rows_than_allowed_is_refused(store: Store) -> None:
+    await put(store, *[f"document:a#viewer@team:{number}#member" for number in range(11)])
+    read = Read(shape("viewer", None), (ObjectId("a"),))
+
+    assert len((await store.read_warrants([read], None, 11)).rows[0]) == 11
+    with pytest.raises(BudgetSpent):
+        await store.read_warrants([read], None, 10)
+
+
+async def test_a_read_at_a_revision_that_is_not_there_is_refused(store: Store) -> None:
+    with pytest.raises(RevisionUnavailable):
+        await store.read_warrants(READS, Revision(1), MOST)
+
+
+async def test_the_model_is_all_definitions_and_the_revision_that_last_wrote_one(store: Store) -> None:
+    await store.put_object_types([NewObjectType(TypeName("document"), '{"relations":{}}')], anything_goes, stamp())
+    await put(store, "document:a#viewer@user:ann")
+    await store.put_object_types([NewObjectType(TypeName("team"), '{"relations":{}}')], anything_goes, stamp())
+    await put(store, "document:b#viewer@user:ann")
+    model = await store.read_model()
+    reading = await store.read_warrants(READS, None, MOST)
+    await store.delete_object_type(TypeName("team"), stamp())
+
+    assert (model.revision, model.value.written_at) == (4, 3)
+    assert (reading.revision, reading.model_revision) == (4, 3)
+    assert model.value.definitions == {"document": '{"relations":{}}', "team": '{"relations":{}}'}
+    assert (await store.read_model()).value.written_at == 5
+    assert list((await store.read_model()).value.definitions) == ["document"]
+    assert list((await store.read_model(Revision(4))).value.definitions) == ["document", "team"]
+
+
+async def test_a_write_of_warrants_with_a_key_happens_once(store: Store) -> None:
+    once = Once("key", "request-1")
+    warrants = [new("document:a#viewer@user:ann[a == 1]")]
+    first = await store.put_warrants(warrants, anything_goes, stamp(once=once))
+
+    again = await store.put_warrants(warrants, anything_goes, stamp(NOW + 9, once=once))
+
+    assert again == first
+    assert await store.check() == 1
+
+
+async def test_ended_warrants_are_collected_and_living_ones_kept(store: Store) -> None:
+    await put(store, "document:a#viewer@user:ann", "document:b#viewer@user:ann")
+    await delete(store, "document:a#viewer@user:ann")
+
+    assert await store.collect(NOW, 100) == 1
+
+    assert await listed(store) == ["document:b#viewer@user:ann"]
+    with pytest.raises(RevisionUnavailable):
+        await listed(store, at=1)
