@@ -253,5 +253,6 @@ def interval(expression: Expression, settled: Mapping[Node, Truth], unsettled: I
             ends = [interval(part, settled, unsettled) for part in parts]
             return (min(low for low, _ in ends), min(high for _, high in ends))
         case Negated(part):
-            first, second = (NEGATION.get(end, end) for end in interval(part, settled, unsettled))
-            return (min(first, second), max(first, second))
+            low, high = interval(part, settled, unsettled)
+            negated = [NEGATION.get(inner, inner) for inner in Truth if low <= inner <= high]
+            return (min(negated), max(negated))

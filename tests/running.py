@@ -13,6 +13,7 @@ import uvicorn
 
 from magistrate import wiring
 from magistrate.config import Settings, read_settings
+from tests.scenario_files import warrant_body
 
 KEY = "test-key"
 STARTED_WITHIN_SECONDS = 20.0
@@ -46,6 +47,33 @@ class Client(httpx.Client):
             if "nextCursor" not in page.json():
                 return
             cursor = {"nextCursor": page.json()["nextCursor"]}
+
+    def define(self, types: dict[str, Any]) -> None:
+        """Object types: relations by name."""
+        for name, relations in types.items():
+            self.post("/v2/object-types", json={"type": name, "relations": relations}).raise_for_status()
+
+    def grant(self, *written: str) -> None:
+        for start in range(0, len(written), 100):
+            batch = [warrant_body(text) for text in written[start : start + 100]]
+            self.post("/v2/warrants", json=batch).raise_for_status()
+
+    def ask(self, written: str, **members: Any) -> httpx.Response:
+        """A check of one warrant; members are those of the body, but `context` is the warrant's own."""
+        own = {"context": members.pop("context")} if "context" in members else {}
+        return self.post("/v2/check", json={"warrants": [warrant_body(written) | own], **members})
+
+    def clear(self) -> None:
+        """Deletes every warrant, object and object type."""
+        for path, keys in {
+            "/v2/warrants": ("objectType", "objectId", "relation", "subject", "policy"),
+            "/v2/objects": ("objectType", "objectId"),
+        }.items():
+            while found := self.get(path, params={"limit": 100}).json()["results"]:
+                named = [{key: row[key] for key in keys if key in row} for row in found]
+                self.delete_json(path, named).raise_for_status()
+        for row in self.get("/v2/object-types", params={"limit": 1000}).json()["results"]:
+            self.delete(f"/v2/object-types/{row['type']}").raise_for_status()
 
 
 @contextmanager

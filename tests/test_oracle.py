@@ -1,5 +1,6 @@
 """The oracle against answers worked out by hand, and the check scenarios against the oracle."""
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -319,7 +320,7 @@ def test_every_scenario_file_points_to_the_schema_and_the_schema_is_up_to_date()
         "{ask: 'document:1#a@user:ann', answer: true, because: owner}",
     ],
 )
-def test_a_question_that_contradicts_itself_is_refused(question: str, tmp_path: Any) -> None:
+def test_a_question_that_contradicts_itself_is_refused(question: str, tmp_path: Path) -> None:
     file = tmp_path / "check-x.yaml"
     file.write_text(f"- {{name: x, types: {{}}, checks: [{question}]}}")
 

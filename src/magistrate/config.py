@@ -1,11 +1,12 @@
-"""Every setting, said once: flags, environment variables, `--help` and docs/configuration.md are read off SETTINGS.
+"""Every setting, said once: flags, environment variables, `--help` and the documents are read off SETTINGS (of the
+service) and CLIENT_SETTINGS (of the commands that ask one).
 
 A flag wins over its environment variable. Anything that is not understood is an error, never a default: an unknown
 MAGISTRATE_ variable, an empty value, a number out of range, a database URL with an unknown scheme.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit
 
@@ -112,6 +113,11 @@ SETTINGS = (
     ),
 )
 
+CLIENT_SETTINGS = (
+    Setting("server", "http://127.0.0.1:8000", "the URL of the service to ask"),
+    Setting("api_key", "", "the key to show to the service; of several, separated by commas, the first"),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class SqliteUrl:
@@ -150,19 +156,35 @@ class Settings:
     retention_hours: int
 
 
+@dataclass(frozen=True, slots=True)
+class ClientSettings:
+    """`api_key` is None if there is none."""
+
+    server: str
+    api_key: str | None = field(repr=False)
+
+
 def read_settings(flags: Mapping[str, str | None], environment: Mapping[str, str]) -> Settings:
     """The settings that flags (by setting name; None: not given) and environment variables make.
 
     Raises InvalidSetting naming the first flag or variable that cannot stand.
     """
     _refuse_unknown_variables(environment)
-    values = dict(_values(flags, environment))
+    values = dict(_values(SETTINGS, flags, environment))
     database_url, api_key = str(values.pop("database_url")), str(values.pop("api_key"))
     return Settings(
         database=read_database_url(database_url),
         api_keys=_api_keys(api_key),
         **values,  # type: ignore[arg-type]  # each value was read by its row, which knows the type
     )
+
+
+def read_client_settings(flags: Mapping[str, str | None], environment: Mapping[str, str]) -> ClientSettings:
+    """Like `read_settings`, for the commands that ask a service."""
+    _refuse_unknown_variables(environment)
+    values = dict(_values(CLIENT_SETTINGS, flags, environment))
+    keys = _api_keys(str(values["api_key"]))
+    return ClientSettings(str(values["server"]), keys[0] if keys else None)
 
 
 def read_database_url(url: str) -> SqliteUrl | PostgresUrl:
@@ -187,14 +209,16 @@ def read_database_url(url: str) -> SqliteUrl | PostgresUrl:
 
 
 def _refuse_unknown_variables(environment: Mapping[str, str]) -> None:
-    known = {setting.variable for setting in SETTINGS}
+    known = {setting.variable for setting in (*SETTINGS, *CLIENT_SETTINGS)}
     for variable in environment:
         if variable.startswith(PREFIX) and variable not in known:
             raise InvalidSetting(f"{variable} is not a setting; `magistrate serve --help` lists them")
 
 
-def _values(flags: Mapping[str, str | None], environment: Mapping[str, str]) -> Iterator[tuple[str, str | int]]:
-    for setting in SETTINGS:
+def _values(
+    settings: Iterable[Setting], flags: Mapping[str, str | None], environment: Mapping[str, str]
+) -> Iterator[tuple[str, str | int]]:
+    for setting in settings:
         given = flags.get(setting.name)
         if given is not None:
             yield setting.name, setting.read(given, setting.flag)

@@ -12,8 +12,10 @@ MagistrateError
 ├── NotFound                  carries `kind` and `key`
 ├── BudgetSpent               a decision would take more work than is allowed; it is not known, and never "no"
 ├── RevisionUnavailable       carries `revision`: collected already, or not written yet
-└── StoreUnavailable          try again later; nothing of the request was kept unless it was acknowledged
-    └── SchemaMismatch        the store is reachable but not at the schema this version needs
+├── StoreUnavailable          try again later; nothing of the request was kept unless it was acknowledged
+│   └── SchemaMismatch        the store is reachable but not at the schema this version needs
+├── ServiceUnreachable        a client got no answer of a service; carries `url`
+└── RequestRefused            a client was refused; carries `status`, `code`, `parameter`, `request_id`
 """
 
 
@@ -113,3 +115,22 @@ class StoreUnavailable(MagistrateError):
 
 class SchemaMismatch(StoreUnavailable):
     """The store answers, but its schema is not the one this version of Magistrate was written for."""
+
+
+class ServiceUnreachable(MagistrateError):
+    """Nothing answers at `url`, or something that is no service of ours. A write may have been done nevertheless."""
+
+    def __init__(self, url: str, reason: str) -> None:
+        super().__init__(reason)
+        self.url = url
+
+
+class RequestRefused(MagistrateError):
+    """A service answered a client with an error; `message` is the service's."""
+
+    def __init__(self, status: int, code: str, message: str, parameter: str | None, request_id: str | None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.parameter = parameter
+        self.request_id = request_id

@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import random
 import secrets
+import shutil
 import signal
 import socket
 import sys
@@ -24,9 +25,10 @@ from magistrate.api.auth import KeyRing, key_digest
 from magistrate.api.metrics import DIRECTORY_VARIABLE
 from magistrate.api.protocol import BoundedConfig
 from magistrate.api.service import Limits, Service
-from magistrate.config import Settings, SqliteUrl
+from magistrate.config import Settings, SqliteUrl, read_client_settings
 from magistrate.errors import InvalidSetting, StoreUnavailable
 from magistrate.operations.context import Context
+from magistrate.operations.examples import Example, load_example, read_example
 from magistrate.operations.models import Models
 from magistrate.operations.object_types import seed_object_types
 from magistrate.operations.retention import forget_ended
@@ -37,6 +39,8 @@ KEY_PREFIX = "magistrate_"
 FORGET_EVERY_SECONDS = 600.0
 LOOK_AT_PARENT_EVERY_SECONDS = 1.0
 LISTEN_BACKLOG = 2_048
+SHOWN_TRIES = 3
+"""How many questions of an example are announced. Their contexts must be texts."""
 
 log = structlog.get_logger()
 
@@ -83,13 +87,15 @@ async def open_store(settings: Settings, observer: Observer = observe_nothing) -
     )
 
 
-async def prepare_store(settings: Settings) -> str | None:
-    """Seeds a new store and, if no key is configured and none was made before, makes one and answers it: nobody else
-    ever sees it again."""
+async def prepare_store(settings: Settings, example: Example | None = None) -> str | None:
+    """Seeds a new store, loads the example and, if no key is configured and none was made before, makes one and
+    answers it: nobody else ever sees it again."""
     store = await open_store(settings)
     try:
         context = context_of(store, settings)
         await seed_object_types(context)
+        if example is not None:
+            await load_example(context, example)
         if settings.api_keys:
             return None
         key = KEY_PREFIX + secrets.token_urlsafe(32)
@@ -167,16 +173,20 @@ def server_config(settings: Settings) -> BoundedConfig:
     )
 
 
-def serve(settings: Settings) -> int:
-    """Runs the service until SIGTERM or SIGINT; answers the exit code.
+def serve(settings: Settings, example_name: str | None = None) -> int:
+    """Runs the service until SIGTERM or SIGINT; answers the exit code. The example must be one that there is.
 
-    Raises StoreUnavailable, SchemaMismatch or InvalidSetting before anything is served.
+    Raises StoreUnavailable, SchemaMismatch or InvalidSetting before anything is served, and InvalidRequest if what the
+    store holds does not go together with the example.
     """
+    example = read_example(example_name) if example_name is not None else None
     listening = _listen(settings)
     with listening:
         migrate_store(settings)
-        key = asyncio.run(prepare_store(settings))
-        _announce(settings, listening, key)
+        key = asyncio.run(prepare_store(settings, example))
+        url = _announce(settings, listening, key)
+        if example is not None:
+            _announce_example(example, url, key)
         config = server_config(settings)
         if settings.workers == 1:
             return _serve_alone(config, listening)
@@ -226,7 +236,8 @@ def _listen(settings: Settings) -> socket.socket:
         raise InvalidSetting(f"cannot listen on {settings.host!a} port {settings.port}: {reason}") from error
 
 
-def _announce(settings: Settings, listening: socket.socket, key: str | None) -> None:
+def _announce(settings: Settings, listening: socket.socket, key: str | None) -> str:
+    """Says where the service is and what key it made; answers the URL."""
     host, port = listening.getsockname()[:2]
     url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     where = settings.database.path if isinstance(settings.database, SqliteUrl) else "PostgreSQL"
@@ -236,6 +247,25 @@ def _announce(settings: Settings, listening: socket.socket, key: str | None) -> 
         print(f"  curl -s '{url}/v2/object-types?limit=1' -H 'Authorization: ApiKey {key}'\n", flush=True)
     elif not settings.api_keys:
         print("Callers use the API key that was shown at the first start", flush=True)
+    return url
+
+
+def _announce_example(example: Example, url: str, key: str | None) -> None:
+    """Commands to paste into another terminal."""
+    command_folder = os.path.dirname(sys.executable)
+    exports = {
+        "PATH": None if shutil.which("magistrate") else f"{command_folder}{os.pathsep}$PATH",
+        "MAGISTRATE_SERVER": url if url != read_client_settings({}, {}).server else None,
+        "MAGISTRATE_API_KEY": key,
+    }
+    print(f"The example is loaded: {example.about}. Ask it, in another terminal:\n")
+    for name, value in exports.items():
+        if value is not None:
+            print(f'  export {name}="{value}"')
+    for shown in example.tries[:SHOWN_TRIES]:
+        context = "".join(f" --context {key}={value}" for key, value in shown.context.items())
+        print(f"  magistrate check {shown.ask}{context} --explain")
+    print(flush=True)
 
 
 def _log_to_stderr() -> None:

@@ -7,10 +7,10 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from magistrate.engine.policy import read_policy
 
 from magistrate.engine.evaluation import Question
 from magistrate.engine.nodes import Node
+from magistrate.engine.policy import read_policy
 from magistrate.engine.stratification import find_negation_loop
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
 from magistrate.engine.truth import MISSING, TRUE

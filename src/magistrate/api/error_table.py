@@ -32,6 +32,8 @@ ERROR_TABLE: Mapping[type[errors.MagistrateError], ErrorRow] = {
     errors.BudgetSpent: ErrorRow(503, "budget_spent", {}),
     errors.StoreUnavailable: ErrorRow(503, "unavailable", {}),
     errors.SchemaMismatch: ErrorRow(503, "unavailable", {}),
+    errors.ServiceUnreachable: ErrorRow(500, "internal_error", {}),
+    errors.RequestRefused: ErrorRow(500, "internal_error", {}),
 }
 
 INTERNAL_ERROR = {"code": "internal_error", "message": "Internal Server Error"}

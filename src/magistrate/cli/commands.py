@@ -1,15 +1,23 @@
-"""The command line. Options of `serve` are read off config.SETTINGS."""
+"""The command line: `serve`, and the commands that ask a service, one file a noun. Options are read off config.py."""
 
 import os
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import click
 
 import magistrate
-from magistrate.config import SETTINGS, Setting, read_settings
+from magistrate.cli.check import check
+from magistrate.cli.completion import completion
+from magistrate.cli.objects import objects
+from magistrate.cli.service import with_settings
+from magistrate.cli.types import types
+from magistrate.cli.warrants import warrants
+from magistrate.config import SETTINGS, read_settings
 from magistrate.errors import MagistrateError
+
+EXAMPLES = ("code-hosting", "document-sharing", "multi-tenant-rbac")
+"""The files of magistrate/examples. Said here so that no command has to look for them."""
 
 
 @click.group(help="Magistrate answers one question: may this subject do this to that object?")
@@ -17,21 +25,10 @@ from magistrate.errors import MagistrateError
 def main() -> None: ...
 
 
-def _option(setting: Setting) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    default = f"; default: {setting.default}" if setting.default != "" else ""
-    shown = f"{setting.meaning}  [env: {setting.variable}{default}]"
-    return click.option(setting.flag, setting.name, metavar="TEXT" if setting.default == "" else "", help=shown)
-
-
-def _with_settings(command: Callable[..., None]) -> Callable[..., None]:
-    for setting in reversed(SETTINGS):
-        command = _option(setting)(command)
-    return command
-
-
 @main.command(short_help="Run the service until it is told to stop.")
-@_with_settings
-def serve(**flags: Any) -> None:
+@with_settings(SETTINGS)
+@click.option("--example", type=click.Choice(EXAMPLES), help="load a worked example first, and say what to ask it")
+def serve(example: str | None, **flags: Any) -> None:
     """Run the service until SIGTERM or SIGINT, which let requests in flight finish.
 
     Without any option it listens on http://127.0.0.1:8000 and keeps everything in magistrate.db in the working
@@ -40,6 +37,10 @@ def serve(**flags: Any) -> None:
     from magistrate import wiring  # the server takes a moment to import, which `--help` need not wait for
 
     try:
-        sys.exit(wiring.serve(read_settings(flags, os.environ)))
+        sys.exit(wiring.serve(read_settings(flags, os.environ), example))
     except MagistrateError as error:
         raise click.ClickException(error.message) from error
+
+
+for command in (check, warrants, types, objects, completion):
+    main.add_command(command)

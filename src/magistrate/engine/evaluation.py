@@ -109,7 +109,7 @@ class Evaluation:
 
     @property
     def left(self) -> int:
-        """What is left of the budget."""
+        """What is left of the budget. Of a read with more rows, one row more is enough to tell."""
         return self._left
 
     def ask(self, question: Question) -> Node:

@@ -61,8 +61,11 @@ def _ends_of(node: Node, unsettled: Ends) -> Ends:
 def _combined(node: Node, ends: Sequence[Ends]) -> Ends:
     assert isinstance(node.plan, Gate)
     lows, highs = zip(*ends, strict=True)
-    low, high = node.plan.rule.combined(lows), node.plan.rule.combined(highs)
-    return min(low, high), max(low, high)
+    if not node.plan.rule.negates:
+        return node.plan.rule.combined(lows), node.plan.rule.combined(highs)
+    # Not the negated ends: the negation of what lies between them may lie outside of theirs (UNKNOWN and MISSING stay).
+    between = [node.plan.rule.combined([Truth(inner)]) for inner in range(max(lows), max(highs) + 1)]
+    return min(between), max(between)
 
 
 def _least_fixpoint(nodes: Sequence[Node], barriers: dict[Node, Truth]) -> dict[Node, Truth]:

@@ -46,7 +46,8 @@ class Reading:
 class WarrantSource(Protocol):
     def read_warrants(self, reads: Sequence[Read], at: Revision | None, most: int) -> Awaitable[Reading]:
         """All reads at one revision, the newest or `at` (then `model_revision` may be a later one), in one round trip.
+        Of more than `most` rows, that many of them.
 
-        Raises BudgetSpent if there are more than `most` rows, RevisionUnavailable, StoreUnavailable.
+        Raises RevisionUnavailable, StoreUnavailable.
         """
         ...

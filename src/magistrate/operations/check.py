@@ -52,7 +52,7 @@ async def _check(
     evaluation = Evaluation(await ctx.models.known(), ctx.now(), ctx.max_check_work)
     nodes = [evaluation.ask(question) for question in questions]
     reads = evaluation.advance()
-    reading = await ctx.store.read_warrants(reads, None, evaluation.left)
+    reading = await ctx.store.read_warrants(reads, None, evaluation.left + 1)
     revision = reading.revision
     freshness.demand(revision)
     model = await ctx.models.at(revision, reading.model_revision)
@@ -64,7 +64,7 @@ async def _check(
     while (decisions := _decided(nodes, is_last)) is None:
         reads = evaluation.advance()
         if reads:
-            reading = await ctx.store.read_warrants(reads, revision, evaluation.left)
+            reading = await ctx.store.read_warrants(reads, revision, evaluation.left + 1)
             evaluation.take(reads, reading.rows)
             await asyncio.sleep(0)  # whoever else has work gets a turn between levels
     return Snapshot(revision, decisions)

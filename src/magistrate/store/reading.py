@@ -40,10 +40,10 @@ def read_statement(reads: Sequence[Read], at: Revision | None, most: int, joinin
     values: list[Parameter] = []
     for number, read in enumerate(reads):
         ids = () if read.ids is None else (msgspec.json.encode(read.ids).decode(),)
-        fixed = (read.shape.type, *read.shape.relations)
         for subjects, subject_values in _subjects(read):
+            by_type = read.ids is None and subjects != _EXACTLY
             arms.append(_arm(number, len(read.shape.relations), subjects, read.ids is None, at is None, joining))
-            values += (*ids, *fixed, *subject_values, *(() if at is None else (at, at)))
+            values += (*ids, *_relations(read, by_type), *subject_values, *(() if at is None else (at, at)))
     found = " UNION ALL ".join(arms)
     text = f"SELECT h.revision, h.horizon, h.model_revision, u.* FROM head h LEFT JOIN ({found}) u ON true LIMIT ?"
     return Clause(text, (*values, most))
@@ -61,10 +61,22 @@ def _subjects(read: Read) -> Iterable[tuple[str, tuple[Parameter, ...]]]:
         yield _ANY_GROUP, ()
 
 
+def _relations(read: Read, by_type: bool) -> tuple[Parameter, ...]:
+    if by_type:
+        return tuple(f"{read.shape.type}#{relation}" for relation in read.shape.relations)
+    return (read.shape.type, *read.shape.relations)
+
+
 @lru_cache(maxsize=1_024)
 def _arm(number: int, relations: int, subjects: str, every: bool, newest: bool, joining: Joining) -> str:
+    places = ", ".join("?" * relations)
     alive = f"w.deleted_revision = {ALIVE}" if newest else "w.created_revision <= ? AND w.deleted_revision > ?"
-    holds = f"w.object_type = ? AND w.relation IN ({', '.join('?' * relations)}) AND {subjects} AND {alive}"
-    index = "warrant_by_subject" if subjects == _EXACTLY else "warrant_by_type"
-    warrants = joining.every.format(index=index, holds=holds) if every else joining.ids.format(holds=holds)
+    by_columns = f"w.object_type = ? AND w.relation IN ({places}) AND {subjects} AND {alive}"
+    if not every:
+        warrants = joining.ids.format(holds=by_columns)
+    elif subjects == _EXACTLY:
+        warrants = joining.every.format(index="warrant_by_subject", holds=by_columns)
+    else:
+        by_type = f"w.object_type || '#' || w.relation IN ({places}) AND {subjects} AND {alive}"
+        warrants = joining.every.format(index="warrant_by_type", holds=by_type)
     return f"SELECT {number} AS read_number, {_COLUMNS} FROM {warrants}"

@@ -8,7 +8,7 @@ import msgspec
 from magistrate.engine.terms import ObjectRef, Revision, TypeName
 from magistrate.engine.warrant_source import Read, Reading
 from magistrate.engine.warrants import Warrant
-from magistrate.errors import BudgetSpent, RevisionUnavailable, SchemaMismatch
+from magistrate.errors import RevisionUnavailable, SchemaMismatch
 from magistrate.store import collecting, object_types, objects, sql, warrants
 from magistrate.store.contract import (
     Change,
@@ -39,31 +39,31 @@ class SqlStore:
     version."""
 
     def __init__(self, database: Database, identity: Identity, schema_version: int) -> None:
-        self._database = database
+        self.database = database
         self._identity = identity
-        self._schema_version = schema_version
+        self.schema_version = schema_version
 
     @property
     def identity(self) -> Identity:
         return self._identity
 
     async def check(self) -> Revision:
-        found = await self._database.schema_version()
-        if found != self._schema_version:
+        found = await self.database.schema_version()
+        if found != self.schema_version:
             raise SchemaMismatch(
-                f"the store has schema {found}, this version of Magistrate needs {self._schema_version}"
+                f"the store has schema {found}, this version of Magistrate needs {self.schema_version}"
             )
-        [(revision, _)] = await self._database.read(sql.READ_HEAD, ())
+        [(revision, _)] = await self.database.read(sql.READ_HEAD, ())
         return Revision(revision)
 
     async def seed(self, types: Sequence[NewObjectType], stamp: Stamp) -> bool:
-        return await self._database.transact(object_types.seed(types, stamp))
+        return await self.database.transact(object_types.seed(types, stamp))
 
     async def get_object(self, ref: ObjectRef, at: Revision | None = None) -> Snapshot[StoredObject | None]:
         if at is None:
-            [row] = await self._database.read(sql.GET_OBJECT, (ref.type, ref.id))
+            [row] = await self.database.read(sql.GET_OBJECT, (ref.type, ref.id))
         else:
-            [row] = await self._database.read(sql.GET_OBJECT_AT, (ref.type, ref.id, at, at))
+            [row] = await self.database.read(sql.GET_OBJECT_AT, (ref.type, ref.id, at, at))
         return Snapshot(_answered_at(row, at), None if row[2] is None else objects.stored_object(row[2:]))
 
     async def list_objects(
@@ -73,21 +73,21 @@ class SqlStore:
         return await self._list(sql.OBJECTS, wanted, sql.Conditions(equal, text=only.text), at, objects.stored_object)
 
     async def put_objects(self, new: Sequence[NewObject], stamp: Stamp) -> Snapshot[tuple[StoredObject, ...]]:
-        return await self._database.transact(objects.put_objects(new, stamp))
+        return await self.database.transact(objects.put_objects(new, stamp))
 
     async def replace_meta(self, ref: ObjectRef, meta: str | None, stamp: Stamp) -> Snapshot[tuple[StoredObject, ...]]:
-        return await self._database.transact(objects.replace_meta(ref, meta, stamp))
+        return await self.database.transact(objects.replace_meta(ref, meta, stamp))
 
     async def delete_objects(self, refs: Sequence[ObjectRef], stamp: Stamp) -> Revision:
-        return (await self._database.transact(objects.delete_objects(refs, stamp))).revision
+        return (await self.database.transact(objects.delete_objects(refs, stamp))).revision
 
     async def put_warrants(
         self, new: Sequence[NewWarrant], judge: Judge, stamp: Stamp
     ) -> Snapshot[tuple[Warrant, ...]]:
-        return await self._database.transact(warrants.put_warrants(new, judge, stamp))
+        return await self.database.transact(warrants.put_warrants(new, judge, stamp))
 
     async def delete_warrants(self, named: Sequence[NewWarrant], stamp: Stamp) -> Revision:
-        return (await self._database.transact(warrants.delete_warrants(named, stamp))).revision
+        return (await self.database.transact(warrants.delete_warrants(named, stamp))).revision
 
     async def list_warrants(
         self, wanted: Slice, only: WarrantFilter, at: Revision | None = None
@@ -97,28 +97,26 @@ class SqlStore:
 
     async def read_model(self, at: Revision | None = None) -> Snapshot[StoredModel]:
         statement = sql.READ_MODEL if at is None else sql.READ_MODEL_AT
-        rows = await self._database.read(statement, () if at is None else (at, at))
+        rows = await self.database.read(statement, () if at is None else (at, at))
         definitions = {name: definition for *_, name, definition in rows if name is not None}
         return Snapshot(_answered_at(rows[0], at), StoredModel(Revision(rows[0][2]), definitions))
 
     async def read_warrants(self, reads: Sequence[Read], at: Revision | None, most: int) -> Reading:
-        statement = read_statement(reads, at, most + 1, self._database.joining)
+        statement = read_statement(reads, at, most, self.database.joining)
         every = any(read.ids is None for read in reads)
-        rows = await self._database.read(statement.sql, statement.values, long=every)
+        rows = await self.database.read(statement.sql, statement.values, long=every)
         revision = _answered_at(rows[0], at)
         answers: list[list[Warrant]] = [[] for _ in reads]
         if rows[0][3] is not None:
             for row in rows:
                 answers[row[3]].append(Warrant(*row[4:]))
-        if len(rows) > most:
-            raise BudgetSpent(most)
         return Reading(revision, Revision(rows[0][2]), answers)
 
     async def get_object_type(self, name: TypeName, at: Revision | None = None) -> Snapshot[StoredObjectType | None]:
         if at is None:
-            [row] = await self._database.read(sql.GET_OBJECT_TYPE, (name,))
+            [row] = await self.database.read(sql.GET_OBJECT_TYPE, (name,))
         else:
-            [row] = await self._database.read(sql.GET_OBJECT_TYPE_AT, (name, at, at))
+            [row] = await self.database.read(sql.GET_OBJECT_TYPE_AT, (name, at, at))
         return Snapshot(_answered_at(row, at), None if row[2] is None else object_types.stored_object_type(row[2:]))
 
     async def list_object_types(
@@ -130,20 +128,20 @@ class SqlStore:
     async def put_object_types(
         self, types: Sequence[NewObjectType], judge: Judge, stamp: Stamp, must_exist: bool = False
     ) -> Snapshot[tuple[StoredObjectType, ...]]:
-        return await self._database.transact(object_types.put_object_types(types, judge, stamp, must_exist))
+        return await self.database.transact(object_types.put_object_types(types, judge, stamp, must_exist))
 
     async def delete_object_type(self, name: TypeName, stamp: Stamp) -> Revision:
-        return (await self._database.transact(object_types.delete_object_type(name, stamp))).revision
+        return (await self.database.transact(object_types.delete_object_type(name, stamp))).revision
 
     async def list_changes(self, after: Revision, limit: int) -> Sequence[Change]:
-        rows = await self._database.read(sql.LIST_CHANGES, (after, limit))
+        rows = await self.database.read(sql.LIST_CHANGES, (after, limit))
         return [_change(row) for row in rows]
 
     async def collect(self, before: int, most: int) -> int:
-        return await self._database.transact(collecting.collect(before, most))
+        return await self.database.transact(collecting.collect(before, most))
 
     async def key_digests(self) -> Iterable[str]:
-        return [digest for (digest,) in await self._database.read(sql.LIST_KEY_DIGESTS, ())]
+        return [digest for (digest,) in await self.database.read(sql.LIST_KEY_DIGESTS, ())]
 
     async def keep_key_digest(self, digest: str, at: int) -> bool:
         def script(head: Revision) -> Script[bool]:
@@ -152,10 +150,10 @@ class SqlStore:
                 yield Execute(sql.KEEP_KEY_DIGEST, [(digest, at)])
             return not kept
 
-        return await self._database.transact(script)
+        return await self.database.transact(script)
 
     async def close(self) -> None:
-        await self._database.close()
+        await self.database.close()
 
     async def _list(
         self,
@@ -165,8 +163,8 @@ class SqlStore:
         at: Revision | None,
         stored: Callable[[Row], T],
     ) -> Snapshot[Portion[T]]:
-        statement = sql.list_statement(listing, wanted, only, at, self._database.index_hint)
-        rows = await self._database.read(statement.sql, statement.values, long=only.is_searched(listing))
+        statement = sql.list_statement(listing, wanted, only, at, self.database.index_hint)
+        rows = await self.database.read(statement.sql, statement.values, long=only.is_searched(listing))
         revision = _answered_at(rows[0], at)
         found = [stored(row[3:]) for row in rows if row[3] is not None]
         behind, ahead = bool(rows[0][2]) and bool(found), len(found) > wanted.limit

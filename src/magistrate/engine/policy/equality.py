@@ -6,16 +6,18 @@ but not true. Context values may be nested as deep as JSON allows, hence no recu
 
 from typing import Any
 
-from magistrate.engine.policy.kinds import LIST, NUMBER
+from magistrate.engine.policy.kinds import LIST, MAP, NUMBER
 from magistrate.engine.policy.run import Fault, Run
+
+_CONTAINERS = LIST | MAP
 
 _SHORT_TEXT = 256
 """Characters up to which comparing texts is not worth counting."""
 
 
 def equal(run: Run, left: Any, right: Any) -> bool:
-    if type(left) is str and len(left) <= _SHORT_TEXT:
-        return bool(left == right)
+    if type(left) not in _CONTAINERS:
+        return _scalars_equal(run, left, right)
     pairs = [(left, right)]
     while pairs:
         left, right = pairs.pop()

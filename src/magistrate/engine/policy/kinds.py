@@ -33,13 +33,19 @@ FLOAT: Kinds = frozenset({float})
 NUMBER: Kinds = INT | FLOAT
 STRING: Kinds = frozenset({str})
 RANGE: Kinds = frozenset({range})
-LIST: Kinds = frozenset({list}) | RANGE
+ARRAY: Kinds = frozenset({list})
+LIST: Kinds = ARRAY | RANGE
 MAP: Kinds = frozenset({dict})
 TIME: Kinds = frozenset({Time})
 DURATION: Kinds = frozenset({Duration})
 NOTHING: Kinds = frozenset()
 
 
-def written(kinds: Kinds) -> str:
-    """The kind if there is only one, else what Go calls a value of unknown type."""
+def go_type(kinds: Kinds) -> str:
+    """What the Go server calls the type of such a value: by its name only if there is one kind."""
     return _GO_NAMES[next(iter(kinds))] if len(kinds) == 1 else "interface {}"
+
+
+def written(kinds: Kinds) -> str:
+    """`int or float64`; a value of any kind is `interface {}`."""
+    return "interface {}" if kinds == ANY else " or ".join(name for kind, name in _GO_NAMES.items() if kind in kinds)

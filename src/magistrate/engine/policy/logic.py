@@ -3,8 +3,8 @@
 Operands are taken from left to right and must be bools where a bool is asked for: nothing else counts as true or false.
 """
 
-from magistrate.engine.policy.kinds import BOOL, NIL, Kinds, written
-from magistrate.engine.policy.node import Evaluate, Node, Refusal, composed
+from magistrate.engine.policy.kinds import BOOL, NIL
+from magistrate.engine.policy.node import Node, composed, require
 from magistrate.engine.policy.run import Fault, Run
 
 
@@ -14,14 +14,15 @@ def connected(parts: list[Node], stops_at: bool, sign: str, offset: int) -> Node
         _require_bool(part, sign, offset)
     operands = [part.evaluate for part in parts]
 
-    def evaluate(run: Run) -> bool:
+    def evaluate(run: Run) -> object:
+        value = None
         for operand in operands:
             value = operand(run)
-            if value is stops_at:
-                return stops_at
             if type(value) is not bool:
                 raise Fault(f"{sign} needs bools")
-        return not stops_at
+            if value is stops_at:
+                break
+        return value
 
     return composed(evaluate, BOOL, offset, *parts)
 
@@ -67,14 +68,5 @@ def first_present(parts: list[Node]) -> Node:
     return composed(evaluate, kinds, parts[0].offset, *parts)
 
 
-def require(kinds: Kinds, accepted: Kinds, sign: str, offset: int) -> None:
-    """Raises Refusal if an operand can be of none of the accepted kinds."""
-    if not kinds & accepted:
-        raise Refusal(f'"{sign}" does not take {written(kinds)}', offset)
-
-
 def _require_bool(part: Node, sign: str, offset: int) -> None:
     require(part.kinds, BOOL, sign, offset)
-
-
-__all__ = ["Evaluate", "choice", "connected", "first_present", "negated", "require"]

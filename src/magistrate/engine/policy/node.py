@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from magistrate.engine.policy.kinds import Kinds
+from magistrate.engine.policy.kinds import Kinds, written
 from magistrate.engine.policy.run import Run
 
 Evaluate = Callable[[Run], Any]
@@ -61,3 +61,9 @@ def composed(evaluate: Evaluate, kinds: Kinds, offset: int, *parts: Node) -> Nod
         free_item=next((part.free_item for part in parts if part.free_item is not None), None),
         patterns=sum(part.patterns for part in parts),
     )
+
+
+def require(kinds: Kinds, accepted: Kinds, name: str, offset: int) -> None:
+    """Raises Refusal if an operand or argument can be of none of the accepted kinds."""
+    if not kinds & accepted:
+        raise Refusal(f"{name} does not take {written(kinds)}", offset)

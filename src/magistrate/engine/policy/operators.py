@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from magistrate.engine.policy import texts
 from magistrate.engine.policy.equality import contained, equal
 from magistrate.engine.policy.kinds import ANY, BOOL, LIST, MAP, NIL, NOTHING, STRING, Kinds
 from magistrate.engine.policy.node import Apply
@@ -96,32 +97,34 @@ def _join(run: Run, left: str, right: str) -> str:
     return left + right
 
 
-def _later(run: Run, time: Time, by: Duration) -> Time:
-    return time_at(time.nanoseconds + by.nanoseconds)
+def _time(run: Run, nanoseconds: int) -> Time:
+    run.pay(2)
+    return time_at(nanoseconds)
 
 
-def _earlier(run: Run, time: Time, by: Duration) -> Time:
-    return time_at(time.nanoseconds - by.nanoseconds)
+def _duration(run: Run, nanoseconds: int) -> Duration:
+    run.pay(2)
+    return duration_of(nanoseconds)
 
 
 def _multiple(run: Run, duration: Duration, by: float) -> Duration:
-    return duration_of(int(duration.nanoseconds * finite(by)))
+    return _duration(run, int(duration.nanoseconds * finite(by)))
 
 
-_ADD = {
+_ADD: Table = {
     **_numbers(operator.add, operator.add, int),
     (str, str): (str, _join),
-    (Time, Duration): (Time, _later),
-    (Duration, Time): (Time, lambda run, by, time: _later(run, time, by)),
-    (Duration, Duration): (Duration, lambda run, a, b: duration_of(a.nanoseconds + b.nanoseconds)),
+    (Time, Duration): (Time, lambda run, a, b: _time(run, a.nanoseconds + b.nanoseconds)),
+    (Duration, Time): (Time, lambda run, a, b: _time(run, a.nanoseconds + b.nanoseconds)),
+    (Duration, Duration): (Duration, lambda run, a, b: _duration(run, a.nanoseconds + b.nanoseconds)),
 }
-_SUBTRACT = {
+_SUBTRACT: Table = {
     **_numbers(operator.sub, operator.sub, int),
-    (Time, Time): (Duration, lambda run, a, b: duration_of(a.nanoseconds - b.nanoseconds)),
-    (Time, Duration): (Time, _earlier),
-    (Duration, Duration): (Duration, lambda run, a, b: duration_of(a.nanoseconds - b.nanoseconds)),
+    (Time, Time): (Duration, lambda run, a, b: _duration(run, a.nanoseconds - b.nanoseconds)),
+    (Time, Duration): (Time, lambda run, a, b: _time(run, a.nanoseconds - b.nanoseconds)),
+    (Duration, Duration): (Duration, lambda run, a, b: _duration(run, a.nanoseconds - b.nanoseconds)),
 }
-_MULTIPLY = {
+_MULTIPLY: Table = {
     **_numbers(_product, operator.mul, int),
     (Duration, int): (Duration, _multiple),
     (Duration, float): (Duration, _multiple),
@@ -140,26 +143,17 @@ def _order(compare: Callable[[Any, Any], Any]) -> Operator:
         return bool(compare(left, right))
 
     pairs = (*_NUMBER_PAIRS, (Time, Time), (Duration, Duration))
-    return _by_kinds({**{pair: (bool, by_value) for pair in pairs}, (str, str): (bool, by_text)})
+    table: Table = {**dict.fromkeys(pairs, (bool, by_value)), (str, str): (bool, by_text)}
+    return _by_kinds(table)
+
+
+def _on_numbers(result: type, apply: Apply) -> Operator:
+    table: Table = dict.fromkeys(_NUMBER_PAIRS, (result, apply))
+    return _by_kinds(table)
 
 
 def _on_texts(apply: Callable[[Run, str, str], bool]) -> Operator:
     return _by_kinds({(str, str): (bool, apply)})
-
-
-def _contains(run: Run, text: str, part: str) -> bool:
-    run.pay_search(len(text), len(part))
-    return part in text
-
-
-def _starts_with(run: Run, text: str, part: str) -> bool:
-    run.pay_text(len(part))
-    return text.startswith(part)
-
-
-def _ends_with(run: Run, text: str, part: str) -> bool:
-    run.pay_text(len(part))
-    return text.endswith(part)
 
 
 OPERATORS: dict[str, Operator] = {
@@ -170,16 +164,16 @@ OPERATORS: dict[str, Operator] = {
     ">": _order(operator.gt),
     ">=": _order(operator.ge),
     "in": Operator(contained, ((ANY, LIST | NIL, BOOL), (STRING, MAP, BOOL))),
-    "contains": _on_texts(_contains),
-    "startsWith": _on_texts(_starts_with),
-    "endsWith": _on_texts(_ends_with),
+    "contains": _on_texts(texts.contains),
+    "startsWith": _on_texts(texts.has_prefix),
+    "endsWith": _on_texts(texts.has_suffix),
     "matches": _on_texts(matches),
-    "..": _by_kinds({pair: (range, _interval) for pair in _NUMBER_PAIRS}),
+    "..": _on_numbers(range, _interval),
     "+": _by_kinds(_ADD),
     "-": _by_kinds(_SUBTRACT),
     "*": _by_kinds(_MULTIPLY),
     "/": _by_kinds(_numbers(operator.truediv, operator.truediv, float)),
-    "%": _by_kinds({pair: (int, _remainder) for pair in _NUMBER_PAIRS}),
+    "%": _on_numbers(int, _remainder),
     "**": _by_kinds(_numbers(_power, _power, float)),
     "^": _by_kinds(_numbers(_power, _power, float)),
 }

@@ -22,6 +22,7 @@ own compiled again at every turn of a loop."""
 
 _MAX_MEMORY = 524_288  # (512 KiB) for one expression; room for about ten classes such as \pL
 _COMPILE_STEPS = 128  # per character of an expression: 25 microseconds for the worst, `\pL` many times
+_SEARCH_STEPS = 10  # for a call of RE2, however little there is to read
 _MATCH_STEP = 256  # instructions times characters: 2 nanoseconds each at worst
 
 
@@ -63,7 +64,7 @@ def matches_literal(run: Run, text: str, expression: str) -> bool:
 
 
 def _found(run: Run, text: str, pattern: Pattern) -> bool:
-    run.pay(len(text) // TEXT_STEP + len(text) * pattern.size // _MATCH_STEP)
+    run.pay(_SEARCH_STEPS + len(text) // TEXT_STEP + len(text) * pattern.size // _MATCH_STEP)
     try:
         return pattern.search(text) is not None
     except UnicodeEncodeError as error:

@@ -24,13 +24,13 @@ _UNITS = {
     "ns": 1,
     "us": 1_000,
     "µs": 1_000,  # U+00B5, the micro sign
-    "μs": 1_000,  # noqa: RUF001 - U+03BC, the Greek letter, is as common
+    "μs": 1_000,
     "ms": 1_000_000,
     "s": 1_000_000_000,
     "m": 60 * 1_000_000_000,
     "h": 3_600 * 1_000_000_000,
 }
-_PIECE = re.compile(r"(\d{1,19})?(?:\.(\d{0,18}))?(ns|us|µs|μs|ms|s|m|h)", re.ASCII)  # noqa: RUF001
+_PIECE = re.compile(r"(\d{1,19})?(?:\.(\d{0,18}))?(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
 _LONGEST_DURATION = 100
 
 

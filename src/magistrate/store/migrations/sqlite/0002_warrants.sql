@@ -23,7 +23,10 @@ CREATE TABLE warrant (
     deleted_revision INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX warrant_by_creation ON warrant (deleted_revision, created_at, number);
-CREATE INDEX warrant_by_type     ON warrant (object_type, relation, subject_relation, subject_type, deleted_revision);
+-- Of an expression, so that only reads of every object of a type can use it: to a planner without statistics, columns
+-- would look as selective as the id of an object.
+CREATE INDEX warrant_by_type     ON warrant
+    ((object_type || '#' || relation), subject_relation, subject_type, deleted_revision);
 CREATE INDEX warrant_by_subject  ON warrant
     (subject_id, subject_type, subject_relation, object_type, relation, object_id, deleted_revision);
 CREATE UNIQUE INDEX warrant_by_object ON warrant

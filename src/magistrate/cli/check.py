@@ -1,0 +1,99 @@
+"""`magistrate check`: asks, prints the answer, and says it with the exit code."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from magistrate.cli.completion import complete_objects
+from magistrate.cli.input import read_claim, read_context
+from magistrate.cli.output import aligned, print_json, printable, written_object, written_subject
+from magistrate.cli.service import asks_service
+
+if TYPE_CHECKING:
+    from magistrate.client import Client, Operator
+
+DENIED = 1
+"""The exit code when the answer is no."""
+
+
+@click.command(short_help="Ask whether subjects have relations on objects.")
+@click.argument("claims", metavar="CLAIM...", nargs=-1, required=True, shell_complete=complete_objects)
+@click.option("--any", "any_of", is_flag=True, help="of several: is at least one allowed?")
+@click.option("--all", "all_of", is_flag=True, help="of several: are all allowed?")
+@click.option("--batch", is_flag=True, help="of several: an answer to each; exit code 0 if all are allowed")
+@click.option(
+    "--context",
+    metavar="KEY=TEXT",
+    multiple=True,
+    help="what policies read: key=text, key:=JSON, or a JSON object; can be repeated",
+)
+@click.option("--explain", is_flag=True, help="show the warrants it rests on, from the subject to the object")
+@asks_service
+def check(
+    client: "Client",
+    as_json: bool,
+    claims: tuple[str, ...],
+    any_of: bool,
+    all_of: bool,
+    batch: bool,
+    context: tuple[str, ...],
+    explain: bool,
+) -> None:
+    """Ask whether a subject has a relation on an object, as in
+
+    magistrate check document:plan#viewer@user:ann
+
+    The exit code is 0 if it is allowed, 1 if it is denied, 2 if there is no answer."""
+    op = _operator(len(claims), {"anyOf": any_of, "allOf": all_of, "batch": batch})
+    answer = client.check([read_claim(claim) for claim in claims], op, read_context(context), explain)
+    answers = answer if op == "batch" else [answer]
+    if as_json:
+        print_json(answer)
+    else:
+        for one, claim in zip(answers, claims if op == "batch" else [""], strict=True):
+            _print_answer(one, claim)
+            if explain:
+                _print_reasons(one, with_claims=op in ("anyOf", "allOf"))
+    if not all(map(_is_allowed, answers)):
+        raise click.exceptions.Exit(DENIED)
+
+
+def _operator(claims: int, given: "dict[Operator, bool]") -> "Operator | None":
+    chosen = [op for op, is_given in given.items() if is_given]
+    if len(chosen) > 1 or (claims > 1 and not chosen):
+        raise click.UsageError("several claims need one of --any, --all and --batch", click.get_current_context())
+    return chosen[0] if chosen else None
+
+
+def _is_allowed(answer: dict[str, Any]) -> bool:
+    return bool(answer["code"] == 200)
+
+
+def _print_answer(answer: dict[str, Any], claim: str) -> None:
+    word, colour = ("allowed", "green") if _is_allowed(answer) else ("denied", "red")
+    gap = " " * (len("allowed  ") - len(word))
+    click.echo(click.style(word, fg=colour) + (gap + printable(claim) if claim else ""))
+
+
+def _print_reasons(answer: dict[str, Any], with_claims: bool) -> None:
+    for claim, path in answer.get("decisionPath", {}).items():
+        if with_claims:
+            click.echo("  " + printable(claim))
+        for line in aligned([_step(warrant) for warrant in path]):
+            click.echo("  " + line)
+    click.echo(f"  {_reason(answer)}; took {answer.get('processingTime') or 'less than 1'} ms")
+
+
+def _step(warrant: dict[str, Any]) -> list[str]:
+    condition = f"if {warrant['policy']}" if "policy" in warrant else ""
+    return [written_subject(warrant["subject"]), f"is {warrant['relation']} of", written_object(warrant), condition]
+
+
+def _reason(answer: dict[str, Any]) -> str:
+    if not _is_allowed(answer):
+        return "denied: no warrants lead to it, or a rule or a policy forbids it"
+    if not answer["isImplicit"]:
+        return "explicit: a warrant says it itself"
+    if "decisionPath" not in answer:
+        return "implicit: a rule holds for whoever no warrant excludes"
+    return "implicit: it follows from these warrants, by groups or rules"

@@ -1,0 +1,52 @@
+"""Shell completion: the scripts, and names that the service knows."""
+
+from typing import Any
+
+import click
+from click.shell_completion import get_completion_class
+
+from magistrate.cli.service import connected
+from magistrate.errors import MagistrateError
+
+SHELLS = ("bash", "zsh", "fish")
+TIMEOUT_MS = 250
+"""To connect, and again to be answered: nobody waits for a completion longer than half a second."""
+COMPLETE_VARIABLE = "_MAGISTRATE_COMPLETE"
+
+
+def complete_types(ctx: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
+    """Names of object types; none if no service answers."""
+    flags = {name: ctx.params.get(name) for name in ("server", "api_key")}
+    try:
+        with connected(flags, TIMEOUT_MS) as client:
+            return [known["type"] for known in client.object_types() if known["type"].startswith(begun)]
+    except (MagistrateError, click.ClickException):
+        return []
+
+
+def complete_objects(ctx: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
+    """What an object or a claim begins with: `document:`."""
+    before: Any = ctx.params.get(parameter.name or "")
+    if before and before[-1].endswith(":"):
+        return []  # bash takes the colon for a word of its own: what follows it is an id
+    return [f"{name}:" for name in complete_types(ctx, parameter, begun)]
+
+
+@click.command(short_help="Print the script that makes a shell complete commands.")
+@click.argument("shell", type=click.Choice(SHELLS))
+@click.pass_context
+def completion(ctx: click.Context, shell: str) -> None:
+    """Print a script that completes commands, options and the names of object types. To use it now and in every new
+    shell, put the line of yours into its start file:
+
+    \b
+    bash  ~/.bashrc                    eval "$(magistrate completion bash)"
+    zsh   ~/.zshrc                     eval "$(magistrate completion zsh)"
+    fish  ~/.config/fish/config.fish   magistrate completion fish | source"""
+    made = get_completion_class(shell)
+    assert made is not None, shell
+    script = made(ctx.find_root().command, {}, "magistrate", COMPLETE_VARIABLE).source()
+    if shell == "bash":
+        # After `document:` comes an id, not the next word.
+        script = script.replace("    return 0\n", "    [[ ${COMPREPLY-} == *: ]] && compopt -o nospace\n    return 0\n")
+    click.echo(script)

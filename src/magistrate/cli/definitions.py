@@ -1,0 +1,92 @@
+"""Object types in files, and told in words."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from magistrate.cli.input import read_json
+from magistrate.errors import InvalidRequest
+
+Definition = dict[str, Any]
+
+RULE_MEMBERS = {"inheritIf", "ofType", "withRelation", "rules"}
+
+HOW = 'write {"type": "document", "relations": {"viewer": {}}}, an array of such, or {"document": {"viewer": {}}}'
+
+
+def read_definitions(text: str) -> list[Definition]:
+    """Object types as one JSON object, an array of them, or relations by type.
+
+    Raises InvalidRequest for another form, a type that is named twice, and a rule with a member that means nothing: a
+    slip of the pen there would quietly make another rule."""
+    value = read_json(text, "the file")
+    if isinstance(value, dict) and not isinstance(value.get("type"), str):
+        value = [{"type": name, "relations": relations} for name, relations in value.items()]
+    definitions = [value] if isinstance(value, dict) else value
+    if not isinstance(definitions, list):
+        raise InvalidRequest(f"the file holds no object types; {HOW}")
+    names: set[str] = set()
+    for definition in definitions:
+        _check(definition)
+        if definition["type"] in names:
+            raise InvalidRequest(f"the file names the type {definition['type']} twice")
+        names.add(definition["type"])
+    return definitions
+
+
+def _check(definition: Any) -> None:
+    if not (
+        isinstance(definition, dict)
+        and isinstance(definition.get("type"), str)
+        and isinstance(definition.get("relations"), dict)
+    ):
+        raise InvalidRequest(f"the file holds something else than object types; {HOW}")
+    for relation, rule in definition["relations"].items():
+        _check_rule(rule, f"{definition['type']}#{relation}")
+
+
+def _check_rule(rule: Any, place: str) -> None:
+    if rule is None:
+        return
+    if not isinstance(rule, dict):
+        raise InvalidRequest(f"{place}: a rule is a JSON object")
+    if unknown := rule.keys() - RULE_MEMBERS:
+        members = ", ".join(sorted(RULE_MEMBERS))
+        raise InvalidRequest(f"{place}: {min(unknown)!r} is no part of a rule; there are {members}")
+    for part in rule.get("rules") or ():
+        _check_rule(part, place)
+
+
+def is_same(wanted: Definition, stored: Definition) -> bool:
+    """Whether writing it would change nothing, as far as can be seen: the service may leave out more."""
+    relations = {name: rule or {} for name, rule in wanted["relations"].items()}
+    return bool(relations == stored["relations"] and wanted.get("source") == stored.get("source"))
+
+
+def told_relations(relations: dict[str, Definition]) -> Iterator[list[str]]:
+    """Rows of a table: the relation, and a line for each way to inherit it."""
+    for name, rule in relations.items():
+        ways = rule["rules"] if rule.get("inheritIf") == "anyOf" else [rule]
+        for number, way in enumerate(ways):
+            yield ["" if number else name, told_rule(way or {})]
+
+
+def told_rule(rule: Definition) -> str:
+    """`editor and (viewer of any folder that is its parent) and not blocked`."""
+    match rule:
+        case {"inheritIf": "anyOf", "rules": rules}:
+            return " or ".join(map(_told_part, rules))
+        case {"inheritIf": "allOf", "rules": rules}:
+            return " and ".join(map(_told_part, rules))
+        case {"inheritIf": "noneOf", "rules": rules}:
+            return " and ".join(f"not {_told_part(part)}" for part in rules)
+        case {"inheritIf": relation, "ofType": of_type, "withRelation": link}:
+            return f"{relation} of any {of_type} that is its {link}"
+        case {"inheritIf": relation}:
+            return str(relation)
+    return ""
+
+
+def _told_part(rule: Definition | None) -> str:
+    told = told_rule(rule or {}) or "nobody"
+    is_one_word = " " not in told or (told.startswith("not ") and told.count(" ") == 1)
+    return told if is_one_word else f"({told})"

@@ -1,0 +1,83 @@
+"""What is typed, as the values of requests. All raise InvalidRequest, which says how to write it."""
+
+import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from magistrate.engine.written import read_written
+from magistrate.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    from magistrate.client import ClaimForm, RefForm, SubjectForm, WarrantForm
+
+
+def read_claim(text: str) -> "ClaimForm":
+    """`document:plan#viewer@user:ann`, as a check asks it."""
+    *names, subject_type, subject_id, group, policy = read_written(text)
+    if policy:
+        raise InvalidRequest(f"{text!r} has a policy; a check asks without, and gives what policies read by --context")
+    of_type, id, relation = names
+    subject = _subject(subject_type, subject_id, group)
+    return {"objectType": of_type, "objectId": id, "relation": relation, "subject": subject}
+
+
+def read_warrant(text: str, policy: str | None) -> "WarrantForm":
+    """With the policy in its brackets, or the one given apart."""
+    *names, subject_type, subject_id, group, own = read_written(text)
+    if own and policy is not None:
+        raise InvalidRequest(f"{text!r} has a policy already; leave out --policy, or the brackets")
+    of_type, id, relation = names
+    subject = _subject(subject_type, subject_id, group)
+    said: WarrantForm = {"objectType": of_type, "objectId": id, "relation": relation, "subject": subject}
+    return said | {"policy": own or policy or ""}
+
+
+def _subject(of_type: str, id: str, relation: str) -> "SubjectForm":
+    return {"objectType": of_type, "objectId": id, "relation": relation}
+
+
+def read_ref(text: str) -> "RefForm":
+    """`document:plan`."""
+    of_type, _, id = text.partition(":")
+    if not of_type or not id:
+        raise InvalidRequest(f"{text!r} is no object; write it as in document:plan")
+    return {"objectType": of_type, "objectId": id}
+
+
+def read_context(texts: Iterable[str]) -> dict[str, Any]:
+    """Each is a JSON object, or one value: `tenant=acme` is a text, `amount:=50` is JSON. Of equal keys the last
+    counts."""
+    context: dict[str, Any] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if text.lstrip().startswith("{"):
+            context |= read_json_object(text, "--context")
+        elif not equals or not key.rstrip(":"):
+            raise InvalidRequest(f"--context {text!r} is neither key=text, key:=JSON nor a JSON object")
+        elif key.endswith(":"):
+            context[key[:-1]] = read_json(value, f"--context {text}")
+        else:
+            context[key] = value
+    return context
+
+
+def read_json_object(text: str, origin: str) -> dict[str, Any]:
+    value = read_json(text, origin)
+    if not isinstance(value, dict):
+        raise InvalidRequest(f'{origin} must be a JSON object, as in {{"title": "Plan"}}')
+    return value
+
+
+def read_json(text: str, origin: str) -> Any:
+    """Members given twice are refused, as the service does: which one counts is anyone's guess."""
+    try:
+        return json.loads(text, object_pairs_hook=_members)
+    except (ValueError, RecursionError) as error:
+        raise InvalidRequest(f"{origin} is no JSON: {error}") from error
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise ValueError("a member is given twice in one object")
+    return members

@@ -1,0 +1,89 @@
+"""`magistrate objects`: create, get, update, delete and list them."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from magistrate.cli.completion import complete_objects, complete_types
+from magistrate.cli.input import read_json_object, read_ref
+from magistrate.cli.output import Columns, compact_json, print_done, print_json, print_list, print_table, written_object
+from magistrate.cli.service import asks_service, limit_option, page_size
+
+if TYPE_CHECKING:
+    from magistrate.client import Client
+
+_named = click.argument("named", metavar="TYPE:ID", shell_complete=complete_objects)
+
+COLUMNS: Columns = {
+    "OBJECT": written_object,
+    "META": lambda found: compact_json(found.get("meta")),
+    "CREATED": lambda found: found["createdAt"],
+}
+
+
+@click.group(short_help="Keep what warrants are about.")
+def objects() -> None:
+    """Keep what warrants are about. A warrant creates the objects it names; here they get meta, or are deleted with
+    all their warrants."""
+
+
+@objects.command(short_help="Create an object.")
+@click.argument("named", metavar="TYPE[:ID]", shell_complete=complete_objects)
+@click.option("--meta", metavar="JSON", help='what to keep with it, as in {"title": "Plan"}')
+@asks_service
+def create(client: "Client", as_json: bool, named: str, meta: str | None) -> None:
+    """Create an object; without an id the service makes one. The meta of one that exists is replaced."""
+    of_type, _, id = named.partition(":")
+    created = client.create_object(of_type, id or None, read_json_object(meta, "--meta") if meta else None)
+    if as_json:
+        print_json(created)
+    else:
+        print_done("created", [written_object(created)])
+
+
+@objects.command(short_help="Show an object.")
+@_named
+@asks_service
+def get(client: "Client", as_json: bool, named: str) -> None:
+    """Show an object."""
+    _show(client.get_object(read_ref(named)), as_json)
+
+
+@objects.command(short_help="Replace the meta of an object.")
+@_named
+@click.option("--meta", metavar="JSON", required=True, help="what replaces the meta; {} clears it")
+@asks_service
+def update(client: "Client", as_json: bool, named: str, meta: str) -> None:
+    """Replace the meta of an object as a whole."""
+    _show(client.update_object(read_ref(named), read_json_object(meta, "--meta")), as_json)
+
+
+@objects.command(short_help="Delete objects, and all warrants that name them.")
+@click.argument("named", metavar="TYPE:ID...", nargs=-1, required=True, shell_complete=complete_objects)
+@asks_service
+def delete(client: "Client", as_json: bool, named: tuple[str, ...]) -> None:
+    """Delete objects, all or none, and with them all warrants that name them."""
+    client.delete_objects([read_ref(text) for text in named])
+    if as_json:
+        print_json({"deleted": list(named)})
+    else:
+        print_done("deleted", named)
+
+
+@objects.command("list", short_help="List objects by id.")
+@click.option("--type", "of_type", metavar="TYPE", help="only of this type", shell_complete=complete_types)
+@click.option("-q", "--query", metavar="TEXT", help="only those whose id or meta contains this")
+@limit_option
+@asks_service
+def list_objects(client: "Client", as_json: bool, of_type: str | None, query: str | None, limit: int) -> None:
+    """List objects by id."""
+    filters = {"objectType": of_type, "q": query}
+    given = {parameter: text for parameter, text in filters.items() if text is not None}
+    print_list(client.objects(given, page_size(limit)), limit, as_json, COLUMNS)
+
+
+def _show(found: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print_json(found)
+    else:
+        print_table([list(COLUMNS), [show(found) for show in COLUMNS.values()]])

@@ -1,0 +1,139 @@
+"""What all commands that ask a service share: their options, the client, and what is said and answered on errors."""
+
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from magistrate.config import CLIENT_SETTINGS, ClientSettings, Setting, read_client_settings
+from magistrate.errors import MagistrateError, RequestRefused, ServiceUnreachable
+
+if TYPE_CHECKING:
+    from magistrate.client import Client
+
+Command = Callable[..., None]
+
+FAILED = 2
+"""The exit code of every failure; 1 means that a check is denied."""
+INTERRUPTED = 130
+"""128 + SIGINT, as shells have it."""
+
+HINTS = (
+    ("the object type does not exist", "`magistrate types list` shows those that do"),
+    ("the relation does not exist", "`magistrate types show TYPE` shows those that do"),
+    ("ObjectType ", "`magistrate types list` shows those that are defined"),
+    ("Warrant ", "`magistrate warrants list` shows those that are there; the policy must be the same, too"),
+)
+"""What to do, by how the service's message begins."""
+
+
+class CommandFailed(click.ClickException):
+    """One sentence for stderr that says what is wrong and what to do."""
+
+    exit_code = FAILED
+
+
+def with_settings(settings: Sequence[Setting]) -> Callable[[Command], Command]:
+    """Adds an option for each. Variables are read by config.py, not by click: there, an empty one is an error."""
+
+    def decorated(command: Command) -> Command:
+        for setting in reversed(settings):
+            command = _setting_option(setting)(command)
+        return command
+
+    return decorated
+
+
+def _setting_option(setting: Setting) -> Callable[[Command], Command]:
+    default = f"; default: {setting.default}" if setting.default != "" else ""
+    shown = f"{setting.meaning}  [env: {setting.variable}{default}]"
+    return click.option(setting.flag, setting.name, metavar="TEXT" if setting.default == "" else "", help=shown)
+
+
+def asks_service(command: Command) -> Command:
+    """Adds the options of every such command, and calls it with `client` and `as_json` before its own arguments."""
+
+    @wraps(command)
+    def called(server: str | None, api_key: str | None, as_json: bool, **given: Any) -> None:
+        with _failures_told(), connected({"server": server, "api_key": api_key}) as client:
+            command(client, as_json, **given)
+
+    return with_settings(CLIENT_SETTINGS)(
+        click.option("--json", "as_json", is_flag=True, help="print what the service answered, as JSON")(called)
+    )
+
+
+limit_option = click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=100,
+    show_default=True,
+    help="how many to show at most; as many pages as that takes are asked for",
+)
+
+
+def page_size(limit: int) -> int:
+    """One more than is shown, to know whether there are more; as far as a page goes."""
+    from magistrate.client import PAGE_SIZE
+
+    return min(limit + 1, PAGE_SIZE)
+
+
+@contextmanager
+def connected(flags: dict[str, str | None], timeout_ms: int = 30_000) -> Iterator["Client"]:
+    """A client for these flags and the environment.
+
+    Raises InvalidSetting, and what the client raises, with what to do added."""
+    from magistrate.client import Client  # httpx takes a moment to import, which `--help` need not wait for
+
+    settings = read_client_settings(flags, os.environ)
+    with Client(settings.server, settings.api_key, timeout_ms) as client:
+        try:
+            yield client
+        except ServiceUnreachable as error:
+            raise CommandFailed(_told_unreachable(error)) from error
+        except RequestRefused as error:
+            raise CommandFailed(_told_refused(error, settings)) from error
+
+
+@contextmanager
+def _failures_told() -> Iterator[None]:
+    """Whatever goes wrong must not end with exit code 1: that would say that a check was denied."""
+    try:
+        yield
+    except (click.ClickException, click.exceptions.Exit):
+        raise
+    except MagistrateError as error:
+        raise CommandFailed(error.message) from error
+    except BrokenPipeError:
+        # Whoever read the output is gone; the interpreter must not try to flush the rest to it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(FAILED)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except Exception:
+        traceback.print_exc()
+        sys.exit(FAILED)
+
+
+def _told_unreachable(error: ServiceUnreachable) -> str:
+    return (
+        f"no service at {error.url}: {error.message}; start one with `magistrate serve`, "
+        "or name another with --server URL or MAGISTRATE_SERVER"
+    )
+
+
+def _told_refused(error: RequestRefused, settings: ClientSettings) -> str:
+    if error.status == 401:
+        fault = "does not know this API key" if settings.api_key else "wants an API key"
+        return f"{settings.server} {fault}; give one that it knows with --api-key KEY or MAGISTRATE_API_KEY"
+    message = f"{error.parameter}: {error.message}" if error.parameter else error.message
+    if error.status >= 500:
+        return f"{settings.server} answered {error.status}: {message} (request {error.request_id})"
+    hint = next((hint for start, hint in HINTS if error.message.startswith(start)), None)
+    return f"{message.removesuffix('.')}; {hint}" if hint else message

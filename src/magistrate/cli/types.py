@@ -1,0 +1,94 @@
+"""`magistrate types`: define, show and delete object types."""
+
+from collections.abc import Iterator
+from typing import IO, TYPE_CHECKING
+
+import click
+
+from magistrate.cli.completion import complete_types
+from magistrate.cli.definitions import Definition, is_same, read_definitions, told_relations
+from magistrate.cli.output import Columns, print_done, print_json, print_list, print_table
+from magistrate.cli.service import asks_service, limit_option, page_size
+
+if TYPE_CHECKING:
+    from magistrate.client import Client
+
+BATCH = 100
+"""How many definitions one request may replace."""
+
+COLUMNS: Columns = {
+    "TYPE": lambda found: found["type"],
+    "RELATIONS": lambda found: ", ".join(found["relations"]),
+    "CREATED": lambda found: found["createdAt"],
+}
+
+
+@click.group(short_help="Define the relations that objects have.")
+def types() -> None:
+    """Define the relations that objects of a type have, and who inherits them."""
+
+
+@types.command(short_help="Create or change object types from a file.")
+@click.argument("file", type=click.File(encoding="utf-8"))
+@asks_service
+def apply(client: "Client", as_json: bool, file: IO[str]) -> None:
+    """Create or change object types as FILE says (- reads stdin): one as JSON, an array of them, or relations by
+    type. Types that the file does not name stay.
+
+    New ones are created one by one; then those that differ are changed in one request, all or none."""
+    wanted = read_definitions(file.read())
+    done: dict[str, list[Definition]] = {"created": [], "changed": [], "unchanged": []}
+    for word, definition in _applied(client, wanted):
+        done[word].append(definition)
+        if not as_json:
+            print_table([[f"{word:<9}", definition["type"]]])  # at once, so that it is seen even if the next one fails
+    if as_json:
+        print_json(done)
+
+
+def _applied(client: "Client", wanted: list[Definition]) -> Iterator[tuple[str, Definition]]:
+    """What became of each, as it is done."""
+    known = {definition["type"]: definition for definition in client.object_types()}
+    for definition in wanted:
+        if definition["type"] not in known:
+            yield "created", client.create_object_type(definition)
+    existing = [definition for definition in wanted if definition["type"] in known]
+    changes = [definition for definition in existing if not is_same(definition, known[definition["type"]])]
+    for start in range(0, len(changes), BATCH):
+        for changed in client.update_object_types(changes[start : start + BATCH]):
+            yield "unchanged" if changed == known[changed["type"]] else "changed", changed
+    for definition in existing:
+        if definition not in changes:
+            yield "unchanged", known[definition["type"]]
+
+
+@types.command("list", short_help="List object types by name.")
+@limit_option
+@asks_service
+def list_types(client: "Client", as_json: bool, limit: int) -> None:
+    """List object types by name."""
+    print_list(client.object_types(page_size(limit)), limit, as_json, COLUMNS)
+
+
+@types.command(short_help="Show who has the relations of an object type.")
+@click.argument("name", shell_complete=complete_types)
+@asks_service
+def show(client: "Client", as_json: bool, name: str) -> None:
+    """Show who has the relations of an object type."""
+    found = client.get_object_type(name)
+    if as_json:
+        print_json(found)
+    else:
+        print_table([["RELATION", "WHOEVER HAS A WARRANT, OR IS"], *told_relations(found["relations"])])
+
+
+@types.command(short_help="Delete an object type.")
+@click.argument("name", shell_complete=complete_types)
+@asks_service
+def delete(client: "Client", as_json: bool, name: str) -> None:
+    """Delete an object type. Its objects and warrants stay."""
+    client.delete_object_type(name)
+    if as_json:
+        print_json({"deleted": [name]})
+    else:
+        print_done("deleted", [name])

@@ -1,0 +1,79 @@
+"""`magistrate warrants`: create, delete and list them."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from magistrate.cli.completion import complete_objects, complete_types
+from magistrate.cli.input import read_warrant
+from magistrate.cli.output import print_done, print_json, print_list, written_warrant
+from magistrate.cli.service import Command, asks_service, limit_option, page_size
+
+if TYPE_CHECKING:
+    from magistrate.client import Client
+
+FILTERS = {
+    "--object-type": "objectType",
+    "--object-id": "objectId",
+    "--relation": "relation",
+    "--subject-type": "subjectType",
+    "--subject-id": "subjectId",
+    "--subject-relation": "subjectRelation",
+}
+"""Options of `list`, and the query parameter each stands for."""
+
+
+@click.group(short_help="Say who has which relation on what.")
+def warrants() -> None:
+    """Say who has which relation on what: document:plan#viewer@user:ann, or for all members of a team
+    document:plan#viewer@team:eng#member, or with a policy 'document:plan#viewer@user:ann[amount < 10]'."""
+
+
+_named = click.argument("named", metavar="WARRANT...", nargs=-1, required=True, shell_complete=complete_objects)
+_policy = click.option("--policy", metavar="TEXT", help="the condition of all of them, instead of one in brackets")
+
+
+@warrants.command(short_help="Create warrants; all or none.")
+@_named
+@_policy
+@asks_service
+def create(client: "Client", as_json: bool, named: tuple[str, ...], policy: str | None) -> None:
+    """Create warrants, all or none. One that exists already stays as it is."""
+    created = client.create_warrants([read_warrant(text, policy) for text in named])
+    if as_json:
+        print_json(created)
+    else:
+        print_done("created", map(written_warrant, created))
+
+
+@warrants.command(short_help="Delete warrants; all or none.")
+@_named
+@_policy
+@asks_service
+def delete(client: "Client", as_json: bool, named: tuple[str, ...], policy: str | None) -> None:
+    """Delete warrants, all or none. A policy must be given as it was created."""
+    forms = [read_warrant(text, policy) for text in named]
+    client.delete_warrants(forms)
+    deleted = [written_warrant(dict(form)) for form in forms]
+    if as_json:
+        print_json({"deleted": deleted})
+    else:
+        print_done("deleted", deleted)
+
+
+def _filters(command: Command) -> Command:
+    for flag, parameter in reversed(FILTERS.items()):
+        completes = complete_types if parameter.endswith("Type") else None
+        command = click.option(flag, parameter, metavar="TEXT", shell_complete=completes)(command)
+    return command
+
+
+@warrants.command("list", short_help="List warrants in the order of creation.")
+@_filters
+@limit_option
+@asks_service
+def list_warrants(client: "Client", as_json: bool, limit: int, **filters: str | None) -> None:
+    """List warrants in the order of creation: those that match all filters. An id also finds those with *."""
+    given = {parameter: text for parameter, text in filters.items() if text is not None}
+    columns = {"WARRANT": written_warrant, "CREATED": lambda warrant: warrant["createdAt"]}
+    print_list(client.warrants(given, page_size(limit)), limit, as_json, columns)

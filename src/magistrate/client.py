@@ -1,0 +1,195 @@
+"""A client of the HTTP API, with what the command line needs of it. It asks once and never again by itself.
+
+Answers are JSON values as the service sent them. Every method raises ServiceUnreachable if no service of ours
+answered, and RequestRefused if one answered with an error.
+"""
+
+import json
+import ssl
+from collections.abc import Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Literal, NotRequired, TypedDict
+from urllib.parse import quote, urlsplit
+
+import httpx
+
+from magistrate.errors import InvalidSetting, RequestRefused, ServiceUnreachable
+
+Json = dict[str, Any]
+Operator = Literal["anyOf", "allOf", "batch"]
+
+PAGE_SIZE = 1_000
+"""Results in a page of a list, unless fewer are wanted: as many as the API allows."""
+
+
+class SubjectForm(TypedDict):
+    """Who: an object, or with a relation the group of all that have it."""
+
+    objectType: str
+    objectId: str
+    relation: NotRequired[str]
+
+
+class ClaimForm(TypedDict):
+    """Who has what on which object: what a check asks."""
+
+    objectType: str
+    objectId: str
+    relation: str
+    subject: SubjectForm
+
+
+class WarrantForm(ClaimForm):
+    """A warrant to write or delete."""
+
+    policy: NotRequired[str]
+
+
+class RefForm(TypedDict):
+    """An object, existing or not."""
+
+    objectType: str
+    objectId: str
+
+
+class Client:
+    """Talks to the service at `url`; nothing is sent before the first question. `timeout_ms` is how long connecting
+    may take, and again each wait for the service.
+
+    Raises InvalidSetting if the URL is none that a service could have."""
+
+    def __init__(self, url: str, key: str | None = None, timeout_ms: int = 30_000) -> None:
+        self.url = url.rstrip("/")
+        self._timeout_ms = timeout_ms
+        self._http = httpx.Client(
+            headers={"Authorization": f"ApiKey {key}"} if key else {},
+            timeout=timeout_ms / 1000,
+            verify=_trust(self.url),
+            trust_env=False,
+        )
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._http.close()
+
+    def create_object_type(self, definition: Json) -> Json:
+        return self._object("POST", "/v2/object-types", definition)
+
+    def update_object_types(self, definitions: Sequence[Json]) -> list[Json]:
+        """All or none; each must exist."""
+        return self._array("PUT", "/v2/object-types", definitions)
+
+    def get_object_type(self, name: str) -> Json:
+        return self._object("GET", f"/v2/object-types/{_segment(name)}")
+
+    def delete_object_type(self, name: str) -> None:
+        self._send("DELETE", f"/v2/object-types/{_segment(name)}")
+
+    def object_types(self, page_size: int = PAGE_SIZE) -> Iterator[Json]:
+        """By name; pages are asked for as they are needed."""
+        return self._list("/v2/object-types", {}, page_size)
+
+    def create_object(self, object_type: str, object_id: str | None, meta: Json | None) -> Json:
+        """Without an id the service makes one."""
+        body = {"objectType": object_type, "objectId": object_id, "meta": meta}
+        return self._object("POST", "/v2/objects", body)
+
+    def get_object(self, ref: RefForm) -> Json:
+        return self._object("GET", _path(ref))
+
+    def update_object(self, ref: RefForm, meta: Json) -> Json:
+        return self._object("PUT", _path(ref), {"meta": meta})
+
+    def delete_objects(self, refs: Sequence[RefForm]) -> None:
+        """All or none."""
+        self._send("DELETE", "/v2/objects", refs)
+
+    def objects(self, filters: Mapping[str, str], page_size: int = PAGE_SIZE) -> Iterator[Json]:
+        """By id; pages are asked for as they are needed. `filters` as query parameters: objectType, q."""
+        return self._list("/v2/objects", filters, page_size)
+
+    def create_warrants(self, warrants: Sequence[WarrantForm]) -> list[Json]:
+        """All or none; one answer for each, in the same order."""
+        return self._array("POST", "/v2/warrants", warrants)
+
+    def delete_warrants(self, warrants: Sequence[WarrantForm]) -> None:
+        """All or none."""
+        self._send("DELETE", "/v2/warrants", warrants)
+
+    def warrants(self, filters: Mapping[str, str], page_size: int = PAGE_SIZE) -> Iterator[Json]:
+        """In the order of creation; pages are asked for as they are needed. `filters` as query parameters."""
+        return self._list("/v2/warrants", filters, page_size)
+
+    def check(self, claims: Sequence[ClaimForm], op: Operator | None, context: Json, debug: bool) -> Any:
+        """One answer; an array of them, in the order of the claims, if `op` is "batch"."""
+        body = {"warrants": claims, "op": op, "context": context, "debug": debug}
+        return self._send("POST", "/v2/check", body)
+
+    def _list(self, path: str, filters: Mapping[str, str], page_size: int) -> Iterator[Json]:
+        parameters = {**filters, "limit": str(page_size)}
+        while True:
+            page = self._object("GET", path, parameters=parameters)
+            yield from page["results"]
+            if "nextCursor" not in page:
+                return
+            parameters["nextCursor"] = page["nextCursor"]
+
+    def _object(self, method: str, path: str, body: object = None, parameters: Mapping[str, str] | None = None) -> Json:
+        answer: Json = self._send(method, path, body, parameters)
+        return answer
+
+    def _array(self, method: str, path: str, body: object) -> list[Json]:
+        answer: list[Json] = self._send(method, path, body)
+        return answer
+
+    def _send(self, method: str, path: str, body: object = None, parameters: Mapping[str, str] | None = None) -> Any:
+        content = None if body is None else json.dumps(body).encode()
+        try:
+            response = self._http.request(method, self.url + path, content=content, params=parameters)
+        except httpx.TimeoutException as error:
+            raise ServiceUnreachable(self.url, f"no answer within {self._timeout_ms} ms") from error
+        except httpx.RequestError as error:
+            raise ServiceUnreachable(self.url, str(error) or type(error).__name__) from error
+        return self._read(response)
+
+    def _read(self, response: httpx.Response) -> Any:
+        """The JSON value of an answer, None if it is empty."""
+        try:
+            value = json.loads(response.content) if response.content else None
+        except ValueError:
+            raise self._stranger(response) from None
+        if response.status_code == 200:
+            return value
+        if not isinstance(value, dict) or not {"code", "message"} <= value.keys():
+            raise self._stranger(response)
+        request_id = response.headers.get("Warrant-Request-Id")
+        raise RequestRefused(response.status_code, value["code"], value["message"], value.get("parameter"), request_id)
+
+    def _stranger(self, response: httpx.Response) -> ServiceUnreachable:
+        return ServiceUnreachable(self.url, f"what answers there, with status {response.status_code}, is no Magistrate")
+
+
+def _trust(url: str) -> ssl.SSLContext | bool:
+    """Whom to trust with TLS: what the system does. Without TLS nothing is loaded, which would take 20 ms."""
+    try:
+        parts = urlsplit(url)
+        is_url = parts.scheme in ("http", "https") and bool(parts.hostname) and not parts.query and not parts.fragment
+        httpx.URL(url)
+    except (ValueError, httpx.InvalidURL):
+        is_url = False
+    if not is_url:
+        raise InvalidSetting(f"{url!r} is not the URL of a service; write it as in http://127.0.0.1:8000")
+    return ssl.create_default_context() if parts.scheme == "https" else False
+
+
+def _path(ref: RefForm) -> str:
+    return f"/v2/objects/{_segment(ref['objectType'])}/{_segment(ref['objectId'])}"
+
+
+def _segment(text: str) -> str:
+    """An id of dots only would otherwise be read as a folder."""
+    return quote(text, safe="").replace(".", "%2E")

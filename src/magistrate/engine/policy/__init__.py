@@ -1,0 +1,8 @@
+"""The policy language: conditions that warrants carry, read, checked and evaluated (contract section 4.4).
+
+A new operator is a row in operators.py and a word in grammar.lark; a new function is a row in functions.py.
+"""
+
+from magistrate.engine.policy.policy import MAX_POLICY_LENGTH, Policy, policy_of_context, read_policy
+
+__all__ = ["MAX_POLICY_LENGTH", "Policy", "policy_of_context", "read_policy"]

@@ -1,0 +1,152 @@
+"""What is in a value: members, elements, slices, and the methods of times.
+
+`a.b[0].c` is a base and steps from it, taken in a loop. `a?.b` is nil if a is, and then so is all that follows.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from magistrate.engine.policy.kinds import ANY, DURATION, FLOAT, INT, LIST, MAP, NIL, NUMBER, STRING, TIME, Kinds
+from magistrate.engine.policy.node import Node, Refusal, composed, require
+from magistrate.engine.policy.run import Fault, Run
+from magistrate.engine.policy.values import Duration, as_whole, calendar
+
+_CALENDAR_STEPS = 5
+
+Take = Callable[[Run, Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """From a value of the kinds it `accepts` to another. `parts` are expressions within it, such as an index."""
+
+    name: str
+    take: Take
+    accepts: Kinds
+    result: Kinds
+    offset: int
+    is_optional: bool = False
+    parts: tuple[Node, ...] = ()
+
+
+def accessed(base: Node, steps: list[Step]) -> Node:
+    kinds, can_end = base.kinds, False
+    for step in steps:
+        can_end = can_end or step.is_optional
+        require(kinds, step.accepts | NIL if step.is_optional else step.accepts, step.name, step.offset)
+        kinds = step.result
+    start = base.evaluate
+    takes = [(step.is_optional, step.take) for step in steps]
+
+    def evaluate(run: Run) -> Any:
+        value = start(run)
+        for is_optional, take in takes:
+            if is_optional and value is None:
+                return None
+            value = take(run, value)
+        return value
+
+    parts = [part for step in steps for part in step.parts]
+    return composed(evaluate, kinds | NIL if can_end else kinds, steps[0].offset, base, *parts)
+
+
+def member(name: str, offset: int, is_optional: bool = False) -> Step:
+    """`.name`; a member that is missing is nil."""
+
+    def take(run: Run, value: Any) -> Any:
+        if type(value) is not dict:
+            raise Fault("only a map has members")
+        return value.get(name)
+
+    return Step(f'".{name}"', take, MAP, ANY, offset, is_optional)
+
+
+def element(index: Node, offset: int) -> Step:
+    """`[index]`: an element, counted from 0, or from -1 at the end; a character; a member."""
+    accepts = Kinds()
+    if index.kinds & NUMBER:
+        accepts |= LIST | STRING
+    if index.kinds & STRING:
+        accepts |= MAP
+    if not accepts:
+        require(index.kinds, NUMBER | STRING, "[]", offset)
+    at = index.evaluate
+    return Step("[]", lambda run, value: element_of(run, value, at(run)), accepts, ANY, offset, parts=(index,))
+
+
+def element_of(run: Run, value: Any, index: Any) -> Any:
+    """Raises Fault if the list or text is too short; a member that is missing is nil."""
+    if type(value) is dict and type(index) is str:
+        run.pay_text(len(index))
+        return value.get(index)
+    if (type(value) in LIST or type(value) is str) and type(index) in NUMBER:
+        at = as_whole(index)
+        if -len(value) <= at < len(value):
+            return value[at]
+        raise Fault("the index is out of range")
+    raise Fault("[] needs a list and a number, or a map and a string")
+
+
+def section(start: Node | None, end: Node | None, offset: int) -> Step:
+    """`[start:end]` of a list or text, without the end; what lies outside is left out."""
+    bounds = tuple(bound for bound in (start, end) if bound)
+    for bound in bounds:
+        require(bound.kinds, NUMBER, "[:]", offset)
+
+    def take(run: Run, value: Any) -> Any:
+        if type(value) not in LIST and type(value) is not str:
+            raise Fault("only lists and strings have slices")
+        taken = slice(_bound(run, start), _bound(run, end))
+        run.pay(len(range(*taken.indices(len(value)))) // 8)
+        return value[taken]
+
+    return Step("[:]", take, LIST | STRING, LIST | STRING, offset, parts=bounds)
+
+
+def _bound(run: Run, bound: Node | None) -> int | None:
+    if bound is None:
+        return None
+    value = bound.evaluate(run)
+    if type(value) not in NUMBER:
+        raise Fault("a slice needs numbers")
+    return as_whole(value)
+
+
+METHODS: dict[str, tuple[Kinds, Kinds, Callable[[Any], Any]]] = {
+    "Year": (TIME, INT, lambda time: calendar(time).year),
+    "Month": (TIME, INT, lambda time: calendar(time).month),
+    "Day": (TIME, INT, lambda time: calendar(time).day),
+    "Hour": (TIME, INT, lambda time: calendar(time).hour),
+    "Minute": (TIME, INT, lambda time: calendar(time).minute),
+    "Second": (TIME, INT, lambda time: calendar(time).second),
+    "Weekday": (TIME, INT, lambda time: calendar(time).isoweekday() % 7),
+    "YearDay": (TIME, INT, lambda time: calendar(time).timetuple().tm_yday),
+    "Unix": (TIME, INT, lambda time: time.nanoseconds // 1_000_000_000),
+    "Hours": (DURATION, FLOAT, lambda duration: _in_units(duration, 3_600_000_000_000)),
+    "Minutes": (DURATION, FLOAT, lambda duration: _in_units(duration, 60_000_000_000)),
+    "Seconds": (DURATION, FLOAT, lambda duration: _in_units(duration, 1_000_000_000)),
+    "Milliseconds": (DURATION, INT, lambda duration: int(duration.nanoseconds / 1_000_000)),
+}
+"""By name: what has it, what it gives, and how. Times are looked at in UTC; Sunday is weekday 0."""
+
+
+def _in_units(duration: Duration, unit: int) -> float:
+    return duration.nanoseconds / unit
+
+
+def method(name: str, offset: int, arguments: int) -> Step:
+    """`.Hour()`. No method takes arguments."""
+    if name not in METHODS:
+        raise Refusal(f"unknown method {name}", offset)
+    if arguments:
+        raise Refusal(f"{name} takes no arguments, got {arguments}", offset)
+    accepts, result, apply = METHODS[name]
+
+    def take(run: Run, value: Any) -> Any:
+        if type(value) not in accepts:
+            raise Fault(f"{name} is a method of times")
+        run.pay(_CALENDAR_STEPS)
+        return apply(value)
+
+    return Step(f'"{name}"', take, accepts, result, offset)

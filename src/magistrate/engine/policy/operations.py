@@ -1,0 +1,112 @@
+"""Operators applied to their operands: `a + b - c`, `a < b`, `-a`.
+
+Operators of one strength are applied from left to right in a loop, however many there are; only what stands within
+something else makes evaluation deeper.
+"""
+
+from typing import Any, NamedTuple
+
+from magistrate.engine.policy.kinds import DURATION, NUMBER, STRING, written
+from magistrate.engine.policy.node import (
+    NOT_LITERAL,
+    Apply,
+    Evaluate,
+    Node,
+    Refusal,
+    composed,
+    literal_node,
+    require,
+)
+from magistrate.engine.policy.operators import OPERATORS, opposite
+from magistrate.engine.policy.patterns import literal_pattern, matches_literal
+from magistrate.engine.policy.run import Fault, Run
+from magistrate.engine.policy.values import Duration, finite, whole
+
+
+class Sign(NamedTuple):
+    """An operator as it stands in a policy: `not in` is `in`, negated."""
+
+    name: str
+    offset: int
+    is_negated: bool = False
+
+    def __str__(self) -> str:
+        return f'"not {self.name}"' if self.is_negated else f'"{self.name}"'
+
+
+def chain(parts: list[Node], signs: list[Sign]) -> Node:
+    """`a + b - c`: a sign less than parts. Raises Refusal at the first that cannot work."""
+    first, *others = parts
+    kinds = first.kinds
+    for sign, part in zip(signs, others, strict=True):
+        taken, kinds = kinds, OPERATORS[sign.name].result(kinds, part.kinds)
+        if not kinds:
+            raise Refusal(f"{sign} does not take {written(taken)} and {written(part.kinds)}", sign.offset)
+    applies = [_apply(sign, part) for sign, part in zip(signs, others, strict=True)]
+    evaluate = _pair(first, signs[0], applies[0], others[0]) if len(signs) == 1 else _loop(first, applies, others)
+    node = composed(evaluate, kinds, signs[-1].offset, *parts)
+    node.patterns += sum(_is_pattern(sign, part) for sign, part in zip(signs, others, strict=True))
+    return node
+
+
+def signed(sign: str, part: Node, offset: int) -> Node:
+    """`-a` and `+a`, of numbers; a duration can be negated."""
+    accepted = NUMBER | DURATION if sign == "-" else NUMBER
+    require(part.kinds, accepted, f'"{sign}"', offset)
+    if type(part.literal) in NUMBER:
+        return literal_node(-part.literal if sign == "-" else part.literal, offset)
+    operand = part.evaluate
+
+    def evaluate(run: Run) -> Any:
+        value = operand(run)
+        if type(value) not in accepted:
+            raise Fault(f'"{sign}" needs a number')
+        return _negative(value) if sign == "-" else value
+
+    return composed(evaluate, part.kinds & accepted, offset, part)
+
+
+def _negative(value: Any) -> Any:
+    if type(value) is Duration:
+        return Duration(whole(-value.nanoseconds))
+    return whole(-value) if type(value) is int else finite(-value)
+
+
+def _apply(sign: Sign, right: Node) -> Apply:
+    apply = OPERATORS[sign.name].apply
+    if _is_pattern(sign, right):
+        try:
+            literal_pattern(right.literal)
+        except Fault as fault:
+            raise Refusal(str(fault), right.offset) from fault
+        apply = matches_literal
+    return opposite(apply) if sign.is_negated else apply
+
+
+def _is_pattern(sign: Sign, right: Node) -> bool:
+    return sign.name == "matches" and type(right.literal) is str
+
+
+def _loop(first: Node, applies: list[Apply], others: list[Node]) -> Evaluate:
+    start = first.evaluate
+    links = [(apply, part.evaluate) for apply, part in zip(applies, others, strict=True)]
+
+    def evaluate(run: Run) -> Any:
+        value = start(run)
+        for apply, operand in links:
+            value = apply(run, value, operand(run))
+        return value
+
+    return evaluate
+
+
+def _pair(left: Node, sign: Sign, apply: Apply, right: Node) -> Evaluate:
+    """Most of what policies do is to compare something with a literal, so that has short cuts."""
+    first, second, literal = left.evaluate, right.evaluate, right.literal
+    if literal is NOT_LITERAL:
+        return lambda run: apply(run, first(run), second(run))
+    if sign.name == "==" and (literal is None or type(literal) is bool):
+        return lambda run: first(run) is literal
+    if sign.name == "==" and type(literal) in STRING:
+        return lambda run: first(run) == literal  # a text is equal to no other kind of value
+    return lambda run: apply(run, first(run), literal)

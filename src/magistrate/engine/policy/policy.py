@@ -1,0 +1,131 @@
+"""Policies: conditions in text form that a warrant may carry (contract section 4.4).
+
+Read once into functions that call each other, evaluated as often as asked. See docs/policies.md for the language.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib import resources
+from typing import Any, cast
+
+from lark import Lark, Token, UnexpectedCharacters, UnexpectedToken
+
+from magistrate.engine.policy.compiler import Compiler
+from magistrate.engine.policy.kinds import BOOL, go_type
+from magistrate.engine.policy.literals import is_variable, read_string, written_string
+from magistrate.engine.policy.node import Evaluate, Node, Refusal
+from magistrate.engine.policy.patterns import MAX_PATTERNS
+from magistrate.engine.policy.run import Fault, Run
+from magistrate.engine.warrants import Warrant
+from magistrate.errors import InvalidParameter
+
+MAX_POLICY_LENGTH = 4_096
+"""Bytes of UTF-8 (4 KiB)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Policy:
+    """Made by `read_policy` only."""
+
+    text: str
+    evaluate: Evaluate
+
+    def holds(self, context: Mapping[str, Any], warrant: Warrant, now: int) -> bool | None:
+        """Whether the condition is true of this context; None after a run-time error: nobody knows.
+
+        Context values are what JSON can hold. `now` is in microseconds since 1970 UTC. Never raises; the work is
+        bounded by MAX_STEPS whatever the policy and the context."""
+        try:
+            value = self.evaluate(Run(context, warrant, now))
+        except (Fault, ArithmeticError):  # Python says itself that it divided by zero, or that a float overflowed
+            return None
+        return value if type(value) is bool else None
+
+
+@lru_cache(maxsize=4_096)
+def read_policy(text: str) -> Policy:
+    """The policy of a text.
+
+    Raises InvalidParameter, parameter `policy`, if it is too long, is not in the language, or cannot be a bool. The
+    message names the line and the column, both from 1, and shows the line."""
+    if len(text.encode(errors="surrogatepass")) > MAX_POLICY_LENGTH:
+        raise InvalidParameter("policy", f"must be at most {MAX_POLICY_LENGTH} bytes long")
+    try:
+        return Policy(text, compiled(text).evaluate)
+    except Refusal as refusal:
+        told = _told(text, refusal)
+        raise InvalidParameter("policy", f"error validating policy '{text}': {told}") from refusal
+
+
+def policy_of_context(context: Mapping[str, str]) -> str:
+    """The policy that demands every member of a context, in the order of their names; "" for the empty one.
+
+    Raises InvalidParameter, parameter `context`, for a name that cannot be a variable."""
+    for name in context:
+        if not is_variable(name):
+            raise InvalidParameter("context", f"'{name}' cannot be the name of a variable in a policy")
+    return " && ".join(f"{name} == {written_string(context[name])}" for name in sorted(context))
+
+
+@cache  # reading the grammar takes a tenth of a second, which only those need who have policies
+def _parser() -> Lark:
+    grammar = resources.files("magistrate.engine.policy").joinpath("grammar.lark").read_text(encoding="utf-8")
+    return Lark(grammar, parser="lalr", lexer="basic", transformer=Compiler())
+
+
+def compiled(text: str) -> Node:
+    try:
+        root = cast(Node, _parser().parse(text))  # Lark says it gives a tree; with a transformer it does not
+    except UnexpectedToken as error:
+        raise _unexpected(text, error.token) from error
+    except UnexpectedCharacters as error:
+        # Lark declares the position None and sets it.
+        raise _unreadable(error.char, error.pos_in_stream) from error  # type: ignore[arg-type]
+    if root.free_item is not None:
+        raise Refusal("# and .field stand for an element and need a closure around them", root.free_item)
+    if root.patterns > MAX_PATTERNS:
+        raise Refusal(f"a policy can have at most {MAX_PATTERNS} regular expressions", None)
+    if not root.kinds & BOOL:
+        raise Refusal(f"expected bool, but got {go_type(root.kinds)}", None)
+    return root
+
+
+def _unexpected(text: str, token: Token) -> Refusal:
+    if token.type == "$END":
+        return Refusal("unexpected token EOF", max(len(text) - 1, 0))
+    offset = token.start_pos or 0
+    value = read_string(token.value, offset) if token.type == "STRING" else token.value
+    return Refusal(f"unexpected token {_go_kind(token)}({written_string(value)})", offset)
+
+
+def _go_kind(token: Token) -> str:
+    """What the Go server calls a token of this kind; clients compare messages that have it."""
+    if token.type in ("INTEGER", "HEXADECIMAL", "DECIMAL"):
+        return "Number"
+    if token.type == "STRING":
+        return "String"
+    if token.value in "()[]{}":
+        return "Bracket"
+    is_word = token.type == "NAME" or token.value in ("true", "false", "nil")
+    return "Identifier" if is_word else "Operator"
+
+
+def _unreadable(character: str, offset: int) -> Refusal:
+    if character in "=&|;":
+        return Refusal(f'unexpected token Operator("{character}")', offset)
+    if character in "'\"":
+        return Refusal("the string is not terminated", offset)
+    shown = f" '{character}'" if character.isprintable() else ""
+    return Refusal(f"unrecognized character U+{ord(character):04X}{shown}", offset)
+
+
+def _told(text: str, refusal: Refusal) -> str:
+    """The reason, with the place and the line it is on if it is known."""
+    if refusal.offset is None:
+        return refusal.reason
+    before = text[: refusal.offset]
+    line_start = before.rfind("\n") + 1
+    line = text[line_start:].partition("\n")[0].rstrip("\r").replace("\t", " ")
+    column = refusal.offset - line_start
+    return f"{refusal.reason} ({before.count(chr(10)) + 1}:{column + 1})\n | {line}\n | {'.' * column}^"

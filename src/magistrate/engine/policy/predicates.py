@@ -1,0 +1,88 @@
+"""The functions that take a closure: `all(list, {.amount < 10})`.
+
+The closure is evaluated for one element after another, with the element as `#`; each turn pays for the parts of its
+body. What is decided early ends early.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from magistrate.engine.policy.kinds import ANY, ARRAY, BOOL, INT, LIST, Kinds
+from magistrate.engine.policy.node import Evaluate, Node, composed, require
+from magistrate.engine.policy.run import Fault, Run
+
+Verdicts = Iterator[tuple[Any, bool]]
+"""Each element with what the closure says of it, evaluated when it is asked for."""
+
+
+def _index_of_first(verdicts: Verdicts) -> int:
+    return next((index for index, (_, holds) in enumerate(verdicts) if holds), -1)
+
+
+PREDICATES: dict[str, tuple[Kinds, Callable[[Verdicts], Any]]] = {
+    "all": (BOOL, lambda verdicts: all(holds for _, holds in verdicts)),
+    "any": (BOOL, lambda verdicts: any(holds for _, holds in verdicts)),
+    "none": (BOOL, lambda verdicts: not any(holds for _, holds in verdicts)),
+    "one": (BOOL, lambda verdicts: sum(holds for _, holds in verdicts) == 1),
+    "count": (INT, lambda verdicts: sum(holds for _, holds in verdicts)),
+    "filter": (ARRAY, lambda verdicts: [element for element, holds in verdicts if holds]),
+    "find": (ANY, lambda verdicts: next((element for element, holds in verdicts if holds), None)),
+    "findIndex": (INT, _index_of_first),
+}
+"""By name: what it gives, and how. Their closures must give bools; that of `map` may give anything."""
+
+TAKE_CLOSURES = frozenset({*PREDICATES, "map"})
+
+
+def over_elements(name: str, source: Node, body: Node, offset: int) -> Node:
+    """`name(source, {body})`. Within the body, `#` is the element; an outer one comes back after it."""
+    require(source.kinds, LIST, name, source.offset)
+    if name == "map":
+        result, evaluate = ARRAY, _mapping(source.evaluate, body.evaluate, body.weight + 1)
+    else:
+        require(body.kinds, BOOL, f"the closure of {name}", body.offset)
+        result, decide = PREDICATES[name]
+        evaluate = _deciding(decide, source.evaluate, body.evaluate, body.weight + 1)
+    node = composed(evaluate, result, offset, source, body)
+    node.free_item = source.free_item
+    return node
+
+
+def _elements(run: Run, source: Evaluate) -> list[Any] | range:
+    found = source(run)
+    if type(found) is list or type(found) is range:
+        return found
+    raise Fault("a closure needs a list")
+
+
+def _deciding(decide: Callable[[Verdicts], Any], source: Evaluate, body: Evaluate, turn: int) -> Evaluate:
+    def verdicts(run: Run, elements: list[Any] | range) -> Verdicts:
+        for element in elements:
+            run.pay(turn)
+            run.item = element
+            holds = body(run)
+            if type(holds) is not bool:
+                raise Fault("the closure must give a bool")
+            yield element, holds
+
+    def evaluate(run: Run) -> Any:
+        elements, outer = _elements(run, source), run.item
+        decided = decide(verdicts(run, elements))
+        run.item = outer
+        return decided
+
+    return evaluate
+
+
+def _mapping(source: Evaluate, body: Evaluate, turn: int) -> Evaluate:
+    def evaluate(run: Run) -> list[Any]:
+        mapped: list[Any] = []
+        elements, outer = _elements(run, source), run.item
+        for element in elements:
+            run.pay(turn)
+            run.item = element
+            mapped.append(body(run))
+        run.item = outer
+        return mapped
+
+    return evaluate

@@ -1,0 +1,62 @@
+"""Worked examples: a model, warrants, and questions with the answers they must get. Files of magistrate/examples."""
+
+from importlib.resources import files
+from typing import Any
+
+import msgspec
+
+from magistrate.engine.model import read_object_type
+from magistrate.engine.rules.rule import RuleForm
+from magistrate.engine.terms import ObjectRef, Subject, object_id_or_wildcard, relation_name, type_name
+from magistrate.engine.written import read_written
+from magistrate.operations.context import Context
+from magistrate.operations.object_types import create_object_types
+from magistrate.operations.warrants import create_warrants
+from magistrate.store.contract import NewWarrant
+
+ACTOR = "magistrate"
+"""What the change log calls us."""
+
+
+class Try(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A question in written form, its answer, and in a line why."""
+
+    ask: str
+    answer: bool
+    why: str
+    context: dict[str, Any] = {}
+
+
+class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`about` completes a sentence; `types` holds relations by type, `warrants` their written form. The first of the
+    `tries` are for a newcomer."""
+
+    about: str
+    types: dict[str, dict[str, RuleForm | None]]
+    warrants: tuple[str, ...]
+    tries: tuple[Try, ...]
+
+
+def read_example(name: str) -> Example:
+    content = files("magistrate").joinpath("examples", f"{name}.json").read_bytes()
+    return msgspec.json.decode(content, type=Example)
+
+
+async def load_example(ctx: Context, example: Example) -> None:
+    """Creates its types and warrants, in two writes. What is there already stays, and so does all else; types that
+    are defined otherwise are changed."""
+    types = [read_object_type(name, None, relations) for name, relations in example.types.items()]
+    await create_object_types(ctx, types, ctx.stamp(ACTOR))
+    warrants = [_read_warrant(text) for text in example.warrants]
+    await create_warrants(ctx, warrants, ctx.stamp(ACTOR), lambda place: f"warrants[{place}].")
+
+
+def _read_warrant(text: str) -> NewWarrant:
+    said = read_written(text)
+    group = relation_name(said.subject_relation, "relation") if said.subject_relation else None
+    return NewWarrant(
+        ObjectRef(type_name(said.object_type, "objectType"), object_id_or_wildcard(said.object_id, "objectId")),
+        relation_name(said.relation, "relation"),
+        Subject(type_name(said.subject_type, "objectType"), object_id_or_wildcard(said.subject_id, "objectId"), group),
+        said.policy,
+    )

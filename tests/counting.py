@@ -1,0 +1,46 @@
+"""A database that counts what is asked of it."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from magistrate import wiring
+from magistrate.engine.terms import Revision
+from magistrate.store.database import Database, Rows, Script
+from magistrate.store.sql import Parameter
+from magistrate.store.sql_store import SqlStore
+from tests.running import settings_for
+
+T = TypeVar("T")
+
+
+class CountingDatabase:
+    """Hands everything on; `reads` counts the statements that read outside of writes."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.index_hint = database.index_hint
+        self.joining = database.joining
+        self.reads = 0
+
+    async def read(self, sql: str, values: tuple[Parameter, ...], long: bool = False) -> Rows:
+        self.reads += 1
+        return await self._database.read(sql, values, long)
+
+    async def transact(self, script: Callable[[Revision], Script[T]]) -> T:
+        return await self._database.transact(script)
+
+    async def schema_version(self) -> int:
+        return await self._database.schema_version()
+
+    async def close(self) -> None:
+        await self._database.close()
+
+
+async def counting_store(url: str) -> tuple[SqlStore, CountingDatabase]:
+    """A migrated store on a database that counts."""
+    settings = settings_for(url)
+    wiring.migrate_store(settings)
+    opened = await wiring.open_store(settings)
+    assert isinstance(opened, SqlStore)
+    counting = CountingDatabase(opened.database)
+    return SqlStore(counting, opened.identity, opened.schema_version), counting

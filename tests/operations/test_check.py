@@ -1,0 +1,299 @@
+"""Checks over real stores: at one revision whatever others write, in as many reads as there are levels, at any size."""
+
+import asyncio
+import json
+import random
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from magistrate import wiring
+from magistrate.engine.evaluation import Question
+from magistrate.engine.terms import ObjectRef, Revision
+from magistrate.errors import BudgetSpent, InvalidParameter, NotFound
+from magistrate.operations.check import Decision, check_all
+from magistrate.operations.consistency import NO_DEMAND, Freshness
+from magistrate.operations.context import Context
+from magistrate.operations.object_types import create_object_types, delete_object_type
+from magistrate.operations.warrants import create_warrants, delete_warrants
+from magistrate.store.contract import ALIVE, NewWarrant, Slice, Snapshot, WarrantFilter
+from magistrate.store.database import Execute, Script
+from tests import oracle
+from tests.counting import CountingDatabase, counting_store
+from tests.memory_source import model_of
+from tests.running import settings_for
+from tests.scenario_files import claim, stored_warrant
+
+pytestmark = pytest.mark.anyio
+
+Types = dict[str, dict[str, dict[str, Any]]]
+DRIVE: Types = {
+    "folder": {"parent": {}, "viewer": {"inheritIf": "viewer", "ofType": "folder", "withRelation": "parent"}},
+    "team": {"member": {}},
+}
+
+
+def question(asked: str) -> Question:
+    object_type, object_id, relation, subject = claim(asked)
+    return Question(ObjectRef(object_type, object_id), relation, subject)
+
+
+def new(written: str) -> NewWarrant:
+    object_type, object_id, relation, subject = claim(written)
+    return NewWarrant(ObjectRef(object_type, object_id), relation, subject, stored_warrant(written, 0, 0).policy)
+
+
+@pytest.fixture
+async def counted(database_url: str) -> AsyncIterator[tuple[Context, CountingDatabase]]:
+    store, database = await counting_store(database_url)
+    yield wiring.context_of(store, settings_for(database_url)), database
+    await store.close()
+
+
+async def define(ctx: Context, types: Types) -> None:
+    await create_object_types(ctx, list(model_of(types).types.values()), ctx.stamp("ann"))
+
+
+async def grant(ctx: Context, *written: str) -> None:
+    for start in range(0, len(written), 1_000):
+        batch = [new(text) for text in written[start : start + 1_000]]
+        await create_warrants(ctx, batch, ctx.stamp("ann"), str)
+
+
+async def check(ctx: Context, *asked: str) -> Snapshot[list[Decision]]:
+    return await check_all(ctx, [question(text) for text in asked], NO_DEMAND)
+
+
+async def allowed(ctx: Context, *asked: str) -> list[bool]:
+    return [decision.is_authorized for decision in (await check(ctx, *asked)).value]
+
+
+def chain(length: int) -> list[str]:
+    """Groups in groups, ann in the last."""
+    links = [f"team:{number}#member@team:{number + 1}#member" for number in range(length)]
+    return [*links, f"team:{length}#member@user:ann"]
+
+
+async def test_a_check_reads_once_for_each_level(counted: tuple[Context, CountingDatabase]) -> None:
+    ctx, database = counted
+    await define(ctx, DRIVE)
+    folders = [f"folder:{number}#parent@folder:{number + 1}" for number in range(5)]
+    await grant(ctx, *folders, "folder:5#viewer@team:0#member", *chain(2))
+    await check(ctx, "folder:9#viewer@user:ann")
+    database.reads = 0
+
+    assert await allowed(ctx, "folder:0#viewer@user:ann") == [True]
+
+    assert database.reads == len(["0", "1", "2", "3", "4", "5", "team:0", "team:1", "team:2"])
+
+
+async def test_a_hundred_checks_read_no_more_often_than_the_deepest(counted: tuple[Context, CountingDatabase]) -> None:
+    ctx, database = counted
+    await define(ctx, DRIVE)
+    await grant(ctx, *[f"folder:{number}#viewer@team:{number % 7}#member" for number in range(100)], *chain(7))
+    await check(ctx, "folder:0#viewer@user:nobody")
+    database.reads = 0
+
+    answers = await allowed(
+        ctx, *[f"folder:{number}#viewer@user:{'ann' if number % 2 else 'bob'}" for number in range(100)]
+    )
+
+    assert answers == [number % 2 == 1 for number in range(100)]
+    assert database.reads == 3  # what one has read, the others need not
+
+
+async def test_many_objects_on_one_level_are_one_read(counted: tuple[Context, CountingDatabase]) -> None:
+    ctx, database = counted
+    await define(ctx, DRIVE)
+    await grant(
+        ctx, *[f"folder:0#viewer@team:t{number}#member" for number in range(1_000)], "team:t500#member@user:ann"
+    )
+    await check(ctx, "folder:9#viewer@user:ann")
+    database.reads = 0
+
+    assert await allowed(ctx, "folder:0#viewer@user:ann", "folder:0#viewer@user:bob") == [True, False]
+    assert database.reads == 2
+
+
+async def test_the_model_is_read_again_only_when_a_type_was_written(
+    counted: tuple[Context, CountingDatabase],
+) -> None:
+    ctx, database = counted
+    await define(ctx, DRIVE)
+    await grant(ctx, "folder:0#viewer@user:ann")
+    reads = []
+    for change in (None, None, "warrant", "type", None):
+        if change == "warrant":
+            await grant(ctx, "folder:1#viewer@user:ann")
+        if change == "type":
+            await define(ctx, {"folder": {"viewer": {}}})
+        database.reads = 0
+        assert await allowed(ctx, "folder:0#viewer@user:ann") == [True]
+        reads.append(database.reads)
+
+    assert reads == [2, 1, 1, 3, 1]
+
+
+async def test_a_chain_of_ten_thousand_groups_answers(counted: tuple[Context, CountingDatabase]) -> None:
+    ctx, _ = counted
+    await define(ctx, DRIVE)
+    await grant(ctx, *chain(10_000))
+
+    [reached] = (await check(ctx, "team:0#member@user:ann")).value
+    [denied] = (await check(ctx, "team:0#member@user:bob")).value
+
+    assert reached.is_authorized
+    assert [warrant.written() for warrant in reached.path] == chain(10_000)[::-1]
+    assert not denied.is_authorized
+
+
+def members_of_all(number: int) -> Script[None]:
+    """As many members of one group, in one statement."""
+    yield Execute(
+        f"""
+        INSERT INTO warrant (object_type, object_id, relation, subject_type, subject_id, subject_relation, policy,
+                             number, created_at, created_revision, deleted_revision)
+        WITH RECURSIVE member (place) AS (SELECT 0 UNION ALL SELECT place + 1 FROM member WHERE place < {number - 1})
+        SELECT 'team', 'all', 'member', 'user', CAST(place AS TEXT), '', '', place + 1, 0, 1, {ALIVE} FROM member""",
+        [()],
+    )
+
+
+async def test_a_group_of_two_hundred_thousand_answers_for_each_of_them(
+    counted: tuple[Context, CountingDatabase],
+) -> None:
+    ctx, database = counted
+    await define(ctx, DRIVE)
+    await grant(
+        ctx, *[f"team:all#member@user:{number}" for number in range(200_000)], "folder:0#viewer@team:all#member"
+    )
+    await check(ctx, "folder:9#viewer@user:0")
+    database.reads = 0
+
+    asked = [f"folder:0#viewer@user:{number}" for number in (0, 9_999, 10_000, 10_001, 199_999, 200_000)]
+
+    assert await allowed(ctx, *asked) == [True] * 5 + [False]
+    assert database.reads == 2
+
+
+async def test_more_groups_on_one_object_than_are_read_at_once(counted: tuple[Context, CountingDatabase]) -> None:
+    ctx, _ = counted
+    await define(ctx, DRIVE)
+    await grant(ctx, *[f"folder:0#viewer@team:{number}#member" for number in range(9_000)], "team:77#member@user:ann")
+
+    assert await allowed(ctx, "folder:0#viewer@user:ann", "folder:0#viewer@user:bob") == [True, False]
+
+
+async def test_a_spent_budget_is_no_answer(counted: tuple[Context, CountingDatabase], database_url: str) -> None:
+    ctx, _ = counted
+    frugal = wiring.context_of(ctx.store, settings_for(database_url, max_check_work=1_000))
+    await define(frugal, DRIVE)
+    await grant(frugal, *chain(600))
+
+    with pytest.raises(BudgetSpent) as caught:
+        await check(frugal, "team:0#member@user:bob")
+
+    assert caught.value.limit == 1_000
+    assert await allowed(frugal, "team:300#member@user:bob") == [False]
+
+
+async def test_a_token_from_the_future_is_refused(counted: tuple[Context, CountingDatabase]) -> None:
+    ctx, _ = counted
+
+    with pytest.raises(InvalidParameter):
+        await check_all(ctx, [question("team:1#member@user:ann")], Freshness("Warrant-Token", Revision(1_000)))
+
+
+STORM: Types = {
+    "folder": {
+        "parent": {},
+        "blocked": {},
+        "reader": {
+            "inheritIf": "anyOf",
+            "rules": [{"inheritIf": "reader", "ofType": "folder", "withRelation": "parent"}],
+        },
+        "viewer": {
+            "inheritIf": "allOf",
+            "rules": [{"inheritIf": "reader"}, {"inheritIf": "noneOf", "rules": [{"inheritIf": "blocked"}]}],
+        },
+    },
+    "team": {"member": {}},
+}
+OTHER_FOLDER: Types = {"folder": STORM["folder"] | {"viewer": {"inheritIf": "reader"}}}
+
+
+def stormy_warrants() -> list[str]:
+    """All that is written and deleted: together they tie folders, groups and exclusions into each other."""
+    folders = [f"folder:{low}#parent@folder:{high}" for low in range(4) for high in range(low + 1, 5)]
+    readers = [f"folder:{number}#reader@team:{number % 3}#member" for number in range(5)]
+    blocked = [f"folder:{number}#blocked@user:{name}" for number in (0, 1) for name in ("ann", "bob")]
+    teams = ["team:0#member@team:1#member", "team:1#member@team:2#member", "team:2#member@team:0#member"]
+    return [*folders, *readers, *blocked, *teams, "team:1#member@user:ann", "team:2#member@user:bob"]
+
+
+async def test_each_answer_in_a_storm_of_writes_is_that_of_the_revision_it_names(
+    counted: tuple[Context, CountingDatabase],
+) -> None:
+    ctx, _ = counted
+    await define(ctx, STORM)
+    await grant(ctx, *stormy_warrants()[::2])
+    asked = [f"folder:{number}#viewer@user:{name}" for number in range(5) for name in ("ann", "bob")]
+    writing = True
+    seen: list[tuple[str, int, bool | None]] = []
+
+    async def write(seed: int) -> None:
+        chosen = random.Random(seed)
+        for _ in range(60):
+            text = chosen.choice(stormy_warrants())
+            try:
+                await delete_warrants(ctx, [new(text)], ctx.stamp("ann"))
+            except NotFound:
+                with suppress(InvalidParameter):  # its type may be gone for a moment
+                    await grant(ctx, text)
+                await change_type(chosen)
+
+    async def change_type(chosen: random.Random) -> None:
+        kind = chosen.randrange(12)
+        if kind == 0:
+            await define(ctx, OTHER_FOLDER if chosen.randrange(2) else STORM)
+        elif kind == 1:
+            await delete_object_type(ctx, claim("team:0#member@user:ann").object_type, ctx.stamp("ann"))
+            await define(ctx, STORM)
+
+    async def ask(seed: int) -> None:
+        chosen = random.Random(seed)
+        while writing:
+            text = chosen.choice(asked)
+            answer = await check_or_missing(ctx, text)
+            if answer is not None:
+                seen.append((text, *answer))
+
+    writers = [asyncio.create_task(write(seed)) for seed in range(3)]
+    askers = [asyncio.create_task(ask(seed)) for seed in range(4)]
+    await asyncio.gather(*writers)
+    writing = False
+    await asyncio.gather(*askers)
+
+    assert len({revision for _, revision, _ in seen}) > 20
+    sample = random.Random(0).sample(seen, min(400, len(seen)))
+    wrong = [one for one in sample if one[2] != await expected(ctx, one[0], Revision(one[1]))]
+    assert wrong == []
+
+
+async def check_or_missing(ctx: Context, text: str) -> tuple[int, bool] | None:
+    """The revision and the answer; None while a type is deleted, for then no revision is answered."""
+    try:
+        found = await check(ctx, text)
+    except NotFound:
+        return None
+    return found.revision, found.value[0].is_authorized
+
+
+async def expected(ctx: Context, text: str, at: Revision) -> bool:
+    """What the oracle answers from all that the store held at this revision."""
+    model = (await ctx.store.read_model(at)).value.definitions
+    listed = await ctx.store.list_warrants(Slice("createdAt", 1_000), WarrantFilter(), at)
+    relations: dict[str, Any] = {name: json.loads(definition)["relations"] for name, definition in model.items()}
+    return oracle.check(relations, listed.value.rows, *claim(text), lambda warrant: True) == oracle.Truth.TRUE
