@@ -88,7 +88,6 @@ class Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path: Annotated[
         tuple[WrittenWarrant, ...] | None, msgspec.Meta(description="the warrants, from the subject to the object")
     ] = None
-    levels: Annotated[int | None, msgspec.Meta(description="batched reads of a cold check")] = None
 
     def __post_init__(self) -> None:
         if (self.answer == "missing") != (self.missing is not None):
@@ -112,6 +111,13 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     checks: tuple[Question, ...]
     warrants: tuple[WrittenWarrant, ...] = ()
     then: Changes = Changes()
+    levels: Annotated[
+        tuple[int, ...], msgspec.Meta(description="how many batched reads each check makes, in order")
+    ] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.levels) != len(self.checks):
+            raise ValueError("`levels` has one number for each check")
 
     def first_types(self) -> dict[str, dict[str, Any]]:
         """Relations by type, rules as JSON: what is defined before the warrants are written."""

@@ -14,7 +14,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "store": {"engine", "errors"},
     "operations": {"store.contract", "engine", "errors"},
     "api": {"operations", "store.contract", "engine", "errors", "__version__"},
-    "cli": {"config", "wiring", "errors", "__version__"},
+    "client": {"errors"},
+    "cli": {"client", "config", "wiring", "engine.written", "errors", "__version__"},
 }
 ALLOWED_EVERYWHERE_ABOVE = {"wiring", "__main__", "__init__"}
 CLOSED_TO_ENGINE = {

@@ -255,7 +255,7 @@ def test_equations_have_their_well_founded_solution(
         (Lowest((P, Q)), (FALSE, MISSING)),
         (Negated(P), (FALSE, TRUE)),
         (Negated(Q), (MISSING, MISSING)),
-        (Negated(Lowest((P, Q))), (MISSING, TRUE)),
+        (Negated(Lowest((P, Q))), (UNKNOWN, TRUE)),
         (Negated(Highest((P, Q))), (FALSE, MISSING)),
         (Negated(Lowest((P, FALSE))), (TRUE, TRUE)),
     ],

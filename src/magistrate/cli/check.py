@@ -91,7 +91,7 @@ def _step(warrant: dict[str, Any]) -> list[str]:
 
 def _reason(answer: dict[str, Any]) -> str:
     if not _is_allowed(answer):
-        return "denied: no warrants lead to it, or a rule or a policy forbids it"
+        return "no warrants lead to it, or a rule or a policy forbids it"
     if not answer["isImplicit"]:
         return "explicit: a warrant says it itself"
     if "decisionPath" not in answer:

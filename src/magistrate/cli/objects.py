@@ -7,7 +7,7 @@ import click
 from magistrate.cli.completion import complete_objects, complete_types
 from magistrate.cli.input import read_json_object, read_ref
 from magistrate.cli.output import Columns, compact_json, print_done, print_json, print_list, print_table, written_object
-from magistrate.cli.service import asks_service, limit_option, page_size
+from magistrate.cli.service import asks_service, elements_named, limit_option, page_size
 
 if TYPE_CHECKING:
     from magistrate.client import Client
@@ -34,7 +34,9 @@ def objects() -> None:
 def create(client: "Client", as_json: bool, named: str, meta: str | None) -> None:
     """Create an object; without an id the service makes one. The meta of one that exists is replaced."""
     of_type, _, id = named.partition(":")
-    created = client.create_object(of_type, id or None, read_json_object(meta, "--meta") if meta else None)
+    content = read_json_object(meta, "--meta") if meta is not None else None
+    with elements_named([named]):
+        created = client.create_object(of_type, id or None, content)
     if as_json:
         print_json(created)
     else:
@@ -63,7 +65,9 @@ def update(client: "Client", as_json: bool, named: str, meta: str) -> None:
 @asks_service
 def delete(client: "Client", as_json: bool, named: tuple[str, ...]) -> None:
     """Delete objects, all or none, and with them all warrants that name them."""
-    client.delete_objects([read_ref(text) for text in named])
+    refs = [read_ref(text) for text in named]
+    with elements_named(named):
+        client.delete_objects(refs)
     if as_json:
         print_json({"deleted": list(named)})
     else:

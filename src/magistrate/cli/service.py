@@ -1,6 +1,7 @@
 """What all commands that ask a service share: their options, the client, and what is said and answered on errors."""
 
 import os
+import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -30,6 +31,9 @@ HINTS = (
     ("Warrant ", "`magistrate warrants list` shows those that are there; the policy must be the same, too"),
 )
 """What to do, by how the service's message begins."""
+HINTS_BY_CODE = {"internal_error": "the log of the service tells more", "unavailable": "try again in a moment"}
+
+_ELEMENT = re.compile(r"\[(\d+)\]\.?")
 
 
 class CommandFailed(click.ClickException):
@@ -102,6 +106,20 @@ def connected(flags: dict[str, str | None], timeout_ms: int = 30_000) -> Iterato
 
 
 @contextmanager
+def elements_named(names: Sequence[str]) -> Iterator[None]:
+    """Lets an error that is about one of these, by its index in the request, name it instead."""
+    try:
+        yield
+    except RequestRefused as error:
+        element = _ELEMENT.match(error.parameter or "")
+        if not error.parameter or (element is None and len(names) > 1):
+            raise
+        parameter = error.parameter[element.end() :] if element else error.parameter
+        error.parameter = f"{parameter} of {names[int(element[1]) if element else 0]}"
+        raise
+
+
+@contextmanager
 def _failures_told() -> Iterator[None]:
     """Whatever goes wrong must not end with exit code 1: that would say that a check was denied."""
     try:
@@ -134,6 +152,7 @@ def _told_refused(error: RequestRefused, settings: ClientSettings) -> str:
         return f"{settings.server} {fault}; give one that it knows with --api-key KEY or MAGISTRATE_API_KEY"
     message = f"{error.parameter}: {error.message}" if error.parameter else error.message
     if error.status >= 500:
-        return f"{settings.server} answered {error.status}: {message} (request {error.request_id})"
-    hint = next((hint for start, hint in HINTS if error.message.startswith(start)), None)
+        message = f"{settings.server} answered {error.status} to request {error.request_id}: {message}"
+    hints = (hint for start, hint in HINTS if error.message.startswith(start))
+    hint = HINTS_BY_CODE.get(error.code) or next(hints, None)
     return f"{message.removesuffix('.')}; {hint}" if hint else message

@@ -8,7 +8,7 @@ import click
 from magistrate.cli.completion import complete_types
 from magistrate.cli.definitions import Definition, is_same, read_definitions, told_relations
 from magistrate.cli.output import Columns, print_done, print_json, print_list, print_table
-from magistrate.cli.service import asks_service, limit_option, page_size
+from magistrate.cli.service import asks_service, elements_named, limit_option, page_size
 
 if TYPE_CHECKING:
     from magistrate.client import Client
@@ -51,11 +51,16 @@ def _applied(client: "Client", wanted: list[Definition]) -> Iterator[tuple[str, 
     known = {definition["type"]: definition for definition in client.object_types()}
     for definition in wanted:
         if definition["type"] not in known:
-            yield "created", client.create_object_type(definition)
+            with elements_named([definition["type"]]):
+                created = client.create_object_type(definition)
+            yield "created", created
     existing = [definition for definition in wanted if definition["type"] in known]
     changes = [definition for definition in existing if not is_same(definition, known[definition["type"]])]
     for start in range(0, len(changes), BATCH):
-        for changed in client.update_object_types(changes[start : start + BATCH]):
+        batch = changes[start : start + BATCH]
+        with elements_named([definition["type"] for definition in batch]):
+            answers = client.update_object_types(batch)
+        for changed in answers:
             yield "unchanged" if changed == known[changed["type"]] else "changed", changed
     for definition in existing:
         if definition not in changes:

@@ -7,7 +7,7 @@ import click
 from magistrate.cli.completion import complete_objects, complete_types
 from magistrate.cli.input import read_warrant
 from magistrate.cli.output import print_done, print_json, print_list, written_warrant
-from magistrate.cli.service import Command, asks_service, limit_option, page_size
+from magistrate.cli.service import Command, asks_service, elements_named, limit_option, page_size
 
 if TYPE_CHECKING:
     from magistrate.client import Client
@@ -39,7 +39,9 @@ _policy = click.option("--policy", metavar="TEXT", help="the condition of all of
 @asks_service
 def create(client: "Client", as_json: bool, named: tuple[str, ...], policy: str | None) -> None:
     """Create warrants, all or none. One that exists already stays as it is."""
-    created = client.create_warrants([read_warrant(text, policy) for text in named])
+    forms = [read_warrant(text, policy) for text in named]
+    with elements_named(named):
+        created = client.create_warrants(forms)
     if as_json:
         print_json(created)
     else:
@@ -53,7 +55,8 @@ def create(client: "Client", as_json: bool, named: tuple[str, ...], policy: str 
 def delete(client: "Client", as_json: bool, named: tuple[str, ...], policy: str | None) -> None:
     """Delete warrants, all or none. A policy must be given as it was created."""
     forms = [read_warrant(text, policy) for text in named]
-    client.delete_warrants(forms)
+    with elements_named(named):
+        client.delete_warrants(forms)
     deleted = [written_warrant(dict(form)) for form in forms]
     if as_json:
         print_json({"deleted": deleted})

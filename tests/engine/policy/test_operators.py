@@ -126,7 +126,7 @@ TRUE = [
     "missing ?? true",
     "(nothing ?? missing ?? 3) == 3",
     "(no ?? yes) == false",
-    "yes ?? 1 / 0",
+    "yes ?? (1 / 0)",
     # ranges
     "1..3 == [1, 2, 3]",
     "len(1..1000000000000) == 1000000000000",
@@ -172,8 +172,8 @@ UNKNOWN = [
     "missing < 1",
     "name < 1",
     "yes < no",
-    "ids < [2]",
-    "now() > 1",
+    "ids < ten",
+    "now() > ten",
     "'a' in name",
     "1 in order",
     "1 in yes",
@@ -188,7 +188,7 @@ UNKNOWN = [
     "name + 1 == 'Ada1'",
     "missing + 1 == 1",
     "ids + ids == []",
-    "name - 'a' == 'Ad'",
+    "name - name == ''",
     "yes + 1 == 2",
     "-missing == nil",
     "-name == 'Ada'",
@@ -215,7 +215,7 @@ UNKNOWN = [
     "now() + duration('2500000h') + duration('2500000h') * 20 > now()",
     "duration('2500000h') + duration('2500000h') > duration('1h')",
     "duration('2500000h') * 1e300 > duration('1h')",
-    "now() + 1 > now()",
+    "now() + ten > now()",
 ]
 
 

@@ -70,9 +70,9 @@ def element(index: Node, offset: int) -> Step:
     if index.kinds & STRING:
         accepts |= MAP
     if not accepts:
-        require(index.kinds, NUMBER | STRING, "[]", offset)
+        require(index.kinds, NUMBER | STRING, '"[]"', offset)
     at = index.evaluate
-    return Step("[]", lambda run, value: element_of(run, value, at(run)), accepts, ANY, offset, parts=(index,))
+    return Step('"[]"', lambda run, value: element_of(run, value, at(run)), accepts, ANY, offset, parts=(index,))
 
 
 def element_of(run: Run, value: Any, index: Any) -> Any:
@@ -92,7 +92,7 @@ def section(start: Node | None, end: Node | None, offset: int) -> Step:
     """`[start:end]` of a list or text, without the end; what lies outside is left out."""
     bounds = tuple(bound for bound in (start, end) if bound)
     for bound in bounds:
-        require(bound.kinds, NUMBER, "[:]", offset)
+        require(bound.kinds, NUMBER, '"[:]"', offset)
 
     def take(run: Run, value: Any) -> Any:
         if type(value) not in LIST and type(value) is not str:
@@ -101,7 +101,7 @@ def section(start: Node | None, end: Node | None, offset: int) -> Step:
         run.pay(len(range(*taken.indices(len(value)))) // 8)
         return value[taken]
 
-    return Step("[:]", take, LIST | STRING, LIST | STRING, offset, parts=bounds)
+    return Step('"[:]"', take, LIST | STRING, LIST | STRING, offset, parts=bounds)
 
 
 def _bound(run: Run, bound: Node | None) -> int | None:

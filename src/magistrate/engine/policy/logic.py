@@ -41,7 +41,7 @@ def negated(part: Node, sign: str, offset: int) -> Node:
 
 
 def choice(condition: Node, then: Node, otherwise: Node, offset: int) -> Node:
-    _require_bool(condition, "?", offset)
+    _require_bool(condition, '"?"', offset)
     test, on_true, on_false = condition.evaluate, then.evaluate, otherwise.evaluate
 
     def evaluate(run: Run) -> object:

@@ -59,7 +59,10 @@ def matches(run: Run, text: str, expression: str) -> bool:
     return _found(run, text, _context_pattern(expression))
 
 
-def matches_literal(run: Run, text: str, expression: str) -> bool:
+def matches_literal(run: Run, text: Any, expression: str) -> bool:
+    """For an expression that is written out; the kind of the text has not been looked at."""
+    if type(text) is not str:
+        raise Fault("only a string can match")
     return _found(run, text, literal_pattern(expression))
 
 

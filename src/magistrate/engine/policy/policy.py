@@ -75,6 +75,7 @@ def _parser() -> Lark:
 
 
 def compiled(text: str) -> Node:
+    """What `read_policy` makes a policy of. Raises Refusal."""
     try:
         root = cast(Node, _parser().parse(text))  # Lark says it gives a tree; with a transformer it does not
     except UnexpectedToken as error:

@@ -1,0 +1,48 @@
+"""Warrants in written form are taken apart where no name and no id can go on."""
+
+import pytest
+
+from magistrate.engine.written import Written, read_written
+from magistrate.errors import InvalidRequest
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("document:plan#viewer@user:ann", Written("document", "plan", "viewer", "user", "ann", "", "")),
+        ("document:plan#viewer@team:eng#member", Written("document", "plan", "viewer", "team", "eng", "member", "")),
+        ("document:*#viewer@user:*", Written("document", "*", "viewer", "user", "*", "", "")),
+        ("d:a@b:c|d#r@u:x@y.z:1", Written("d", "a@b:c|d", "r", "u", "x@y.z:1", "", "")),
+        ("d:x#r@u:y[a < 1]", Written("d", "x", "r", "u", "y", "", "a < 1")),
+        ("d:x#r@u:y#m[a[0] == ']' and\n#b@c:d]", Written("d", "x", "r", "u", "y", "m", "a[0] == ']' and\n#b@c:d")),
+    ],
+)
+def test_the_parts_of_a_written_warrant(text: str, expected: Written) -> None:
+    assert read_written(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "document",
+        "document:plan",
+        "document:plan#viewer",
+        "document:plan#viewer@user",
+        "document:plan#viewer@user:",
+        "document:plan#viewer@user:ann#",
+        "document:plan#viewer@user:ann[]",
+        "document:plan#viewer@user:ann[a",
+        "document:plan#viewer@user:ann[a] ",
+        "document:plan#viewer@user:ann#a#b",
+        "document#viewer@user:ann",
+        "document:#viewer@user:ann",
+        "document:plan@user:ann",
+        ":plan#viewer@user:ann",
+    ],
+)
+def test_what_is_no_warrant_is_refused_and_shown(text: str) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        read_written(text)
+
+    assert repr(text) in caught.value.message
