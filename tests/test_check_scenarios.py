@@ -2,8 +2,7 @@
 
 import json
 import time
-from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -16,13 +15,14 @@ from magistrate.engine.nodes import Node
 from magistrate.engine.terms import ObjectRef, object_ref, type_name
 from magistrate.engine.truth import MISSING, TRUE
 from magistrate.errors import NotFound
-from magistrate.operations.check import check_all
+from magistrate.operations.check import Decision, check_all
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.object_types import create_object_types, delete_object_type
 from magistrate.operations.objects import delete_objects
 from magistrate.operations.warrants import create_warrants, delete_warrants
 from magistrate.store.contract import NewWarrant
+from magistrate.store.database import Execute, Script
 from tests.conftest import STORES, new_database_url
 from tests.counting import CountingDatabase, counting_store
 from tests.memory_source import evaluated, model_of
@@ -54,3 +54,123 @@ def test_a_scenario_through_the_engine(scenario: Scenario) -> None:
             assert node.missing_type() == question.missing
         if question.path is not None:
             assert [warrant.written() for warrant in node.path()] == list(question.path)
+
+
+@pytest.fixture(scope="module", params=STORES)
+async def counted(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, anyio_backend: str
+) -> AsyncIterator[tuple[Context, CountingDatabase]]:
+    url = new_database_url(request.param, tmp_path_factory.mktemp("counted"), request)
+    store, database = await counting_store(url)
+    yield wiring.context_of(store, settings_for(url)), database
+    await store.close()
+
+
+def emptied() -> Script[None]:
+    for table in ("warrant", "object", "object_type"):
+        yield Execute(f"DELETE FROM {table}", [()])
+
+
+def new(written: str) -> NewWarrant:
+    object_type, object_id, relation, subject = claim(written)
+    return NewWarrant(ObjectRef(object_type, object_id), relation, subject, stored_warrant(written, 0, 0).policy)
+
+
+async def carry_out(ctx: Context, scenario: Scenario) -> None:
+    """Writes what the scenario begins with, then does what it says."""
+    await create_object_types(ctx, list(model_of(scenario.first_types()).types.values()), ctx.stamp("ann"))
+    if scenario.warrants:
+        await create_warrants(ctx, [new(text) for text in scenario.warrants], ctx.stamp("ann"), str)
+    for name in scenario.then.drop_types:
+        await delete_object_type(ctx, type_name(name, "type"), ctx.stamp("ann"))
+    if scenario.then.define_types:
+        changed = {name: scenario.final_types()[name] for name in scenario.then.define_types}
+        await create_object_types(ctx, list(model_of(changed).types.values()), ctx.stamp("ann"))
+    if scenario.then.delete_warrants:
+        await delete_warrants(ctx, [new(text) for text in scenario.then.delete_warrants], ctx.stamp("ann"))
+    if refs := [object_ref(*text.split(":", 1)) for text in scenario.then.delete_objects]:
+        await delete_objects(ctx, refs, ctx.stamp("ann"))
+
+
+async def decision_of(ctx: Context, question: Question) -> Decision | NotFound:
+    try:
+        return (await check_all(ctx, [asked(question)], NO_DEMAND)).value[0]
+    except NotFound as missing:
+        return missing
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("scenario", EVERY_SCENARIO)
+async def test_a_scenario_over_a_store_reads_once_for_each_level(
+    scenario: Scenario, counted: tuple[Context, CountingDatabase]
+) -> None:
+    ctx, database = counted
+    await database.transact(lambda head: emptied())
+    await carry_out(ctx, scenario)
+    await ctx.models.at(await ctx.store.check(), (await ctx.store.read_model()).value.written_at)
+
+    for question, levels in zip(scenario.checks, scenario.levels, strict=True):
+        database.reads = 0
+        decision = await decision_of(ctx, question)
+        assert database.reads == levels, question.ask
+        if isinstance(decision, NotFound):
+            assert (question.answer, question.missing) == ("missing", decision.key), question.ask
+            continue
+        assert decision.is_authorized == question.answer, question.ask
+        if question.implicit is not None:
+            assert decision.is_implicit == question.implicit, question.ask
+        if question.path is not None:
+            assert [warrant.written() for warrant in decision.path] == list(question.path)
+
+
+def carry_out_over_http(client: Client, scenario: Scenario) -> None:
+    client.clear()
+    client.define(scenario.first_types())
+    client.grant(*scenario.warrants)
+    for name in scenario.then.drop_types:
+        client.delete(f"/v2/object-types/{name}").raise_for_status()
+    client.define({name: scenario.final_types()[name] for name in scenario.then.define_types})
+    for text in scenario.then.delete_warrants:
+        client.delete_json("/v2/warrants", warrant_body(text)).raise_for_status()
+    for text in scenario.then.delete_objects:
+        client.delete(f"/v2/objects/{text.replace(':', '/', 1)}").raise_for_status()
+
+
+def written(row: dict[str, Any]) -> str:
+    """A warrant of an answer in its written form."""
+    subject = row["subject"]
+    group = f"#{subject['relation']}" if "relation" in subject else ""
+    policy = f"[{row['policy']}]" if "policy" in row else ""
+    claimed = f"{row['objectType']}:{row['objectId']}#{row['relation']}"
+    return f"{claimed}@{subject['objectType']}:{subject['objectId']}{group}{policy}"
+
+
+@pytest.mark.parametrize("scenario", EVERY_SCENARIO)
+def test_a_scenario_over_http_and_on_the_command_line(scenario: Scenario, shared_client: Client) -> None:
+    carry_out_over_http(shared_client, scenario)
+
+    for question in scenario.checks:
+        over_http = shared_client.post("/v2/check", json={"warrants": [question.body()], "debug": True})
+        demand_answer(question, over_http.json())
+        ran = CliRunner().invoke(
+            main,
+            ["check", question.ask, "--context", json.dumps(question.context), "--json", "--explain"],
+            env={"MAGISTRATE_SERVER": str(shared_client.base_url), "MAGISTRATE_API_KEY": KEY},
+        )
+        codes = {True: 0, False: 1, "missing": 2}
+        assert ran.exit_code == codes[question.answer], (question.ask, ran.output)
+        if question.answer != "missing":
+            demand_answer(question, json.loads(ran.stdout))
+
+
+def demand_answer(question: Question, body: dict[str, Any]) -> None:
+    if question.answer == "missing":
+        assert (body["code"], body["type"], body["key"]) == ("not_found", "ObjectType", question.missing), question.ask
+        return
+    assert body["code"] == (200 if question.answer else 403), question.ask
+    assert body["result"] == ("Authorized" if question.answer else "Not Authorized")
+    if question.implicit is not None:
+        assert body["isImplicit"] == question.implicit, question.ask
+    if question.path is not None:
+        paths = list(body.get("decisionPath", {}).values()) or [[]]
+        assert [[written(row) for row in path] for path in paths] == [list(question.path)]

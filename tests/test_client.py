@@ -9,21 +9,176 @@ from itertools import islice
 
 import pytest
 
-from magistrate.client import Client, ClaimForm, Json, RefForm, WarrantForm
+from magistrate.client import Client, RefForm, SubjectForm, WarrantForm
 from magistrate.errors import InvalidSetting, RequestRefused, ServiceUnreachable
-from tests.running import KEY, running_service, settings_for
+from tests.running import KEY
 from tests.running import Client as HttpClient
 
 NOBODY = "http://127.0.0.1:1"
-"""Port 1 is for nobody without privileges."""
+"""Nothing listens on port 1."""
 
 
 @pytest.fixture
-def client(shared_client: HttpClient) -> Iterator[Client]:
+def service(shared_client: HttpClient) -> Iterator[Client]:
     with Client(str(shared_client.base_url), KEY) as client:
         yield client
 
 
-def warrant(object_id: str, user: str) -> WarrantForm:
-    subject = {"objectType": "user", "objectId": user}
-    return {"objectType": "page", "objectId": object_id, "relation": "reader", "subject": subject}  # type: ignore[typeddict-item]
+def page_warrant(object_id: str, user: str) -> WarrantForm:
+    subject: SubjectForm = {"objectType": "user", "objectId": user}
+    return {"objectType": "page", "objectId": object_id, "relation": "reader", "subject": subject}
+
+
+def test_object_types_are_created_changed_read_listed_and_deleted(service: Client) -> None:
+    created = service.create_object_type({"type": "book", "relations": {"owner": {}}})
+    [changed] = service.update_object_types([{"type": "book", "relations": {"reader": {}}}])
+
+    assert created["relations"] == {"owner": {}}
+    assert changed == service.get_object_type("book") == {**created, "relations": {"reader": {}}}
+    assert changed in list(service.object_types(page_size=2))
+    service.delete_object_type("book")
+    assert "book" not in [found["type"] for found in service.object_types()]
+
+
+@pytest.mark.parametrize("id", [".", "..", "a.b", "x@y|z:1", "a-_b"])
+def test_an_object_of_any_id_is_created_read_changed_and_deleted(service: Client, id: str) -> None:
+    ref: RefForm = {"objectType": "thing", "objectId": id}
+
+    created = service.create_object("thing", id, {"size": 1})
+
+    assert created["meta"] == {"size": 1}
+    assert service.get_object(ref) == created
+    assert service.update_object(ref, {}) == {**ref, "createdAt": created["createdAt"]}
+    service.delete_objects([ref])
+    with pytest.raises(RequestRefused, match=f"^thing {id.replace('|', '.')} not found$"):
+        service.get_object(ref)
+
+
+def test_the_service_makes_an_id_where_none_is_given(service: Client) -> None:
+    assert len(service.create_object("thing", None, None)["objectId"]) == 36
+
+
+@pytest.mark.parametrize("id", ["a/b", "?q", "#x", "%2F", "ü", "a b"])
+def test_what_cannot_be_an_id_is_not_found_and_reaches_no_other_path(service: Client, id: str) -> None:
+    with pytest.raises(RequestRefused) as caught:
+        service.get_object({"objectType": "thing", "objectId": id})
+
+    assert (caught.value.status, caught.value.code) == (404, "not_found")
+
+
+def test_warrants_are_created_checked_listed_over_pages_and_deleted(service: Client) -> None:
+    service.create_object_type({"type": "page", "relations": {"reader": {}}})
+    warrants = [page_warrant("home", f"user-{number}") for number in range(5)]
+
+    created = service.create_warrants(warrants)
+
+    assert [one["subject"]["objectId"] for one in created] == [one["subject"]["objectId"] for one in warrants]
+    assert list(service.warrants({"objectType": "page"}, page_size=2)) == created
+    assert list(service.warrants({"objectType": "page", "subjectId": "user-3"})) == [created[3]]
+    assert service.check(warrants[:1], None, {}, debug=False)["result"] == "Authorized"
+    service.delete_warrants(warrants[:1])
+    answers = service.check(warrants[:2], "batch", {}, debug=True)
+    assert [answer["code"] for answer in answers] == [403, 200]
+    assert list(answers[1]["decisionPath"]) == ["page:home#reader@user:user-1"]
+
+
+def test_a_list_asks_for_no_page_before_it_is_needed(service: Client) -> None:
+    for number in range(3):
+        service.create_object("page", f"lazy-{number}", None)
+    found = service.objects({"objectType": "page", "q": "lazy-"}, page_size=1)
+
+    first = [one["objectId"] for one in islice(found, 2)]
+    service.delete_objects([{"objectType": "page", "objectId": "lazy-2"}])
+
+    assert first == ["lazy-0", "lazy-1"]
+    assert list(found) == []
+
+
+def test_a_refusal_carries_what_the_service_said(service: Client) -> None:
+    with pytest.raises(RequestRefused) as caught:
+        service.create_warrants([{**page_warrant("x", "y"), "objectType": "no-such"}])
+
+    refused = caught.value
+    assert (refused.status, refused.code, refused.parameter) == (400, "invalid_parameter", "[0].objectType")
+    assert refused.message == "the object type does not exist."
+    assert refused.request_id is not None
+    assert len(refused.request_id) == 36
+
+
+@pytest.mark.parametrize("key", [None, "another-key"])
+def test_without_a_good_key_it_is_401(shared_client: HttpClient, key: str | None) -> None:
+    with Client(str(shared_client.base_url) + "/", key) as stranger, pytest.raises(RequestRefused) as caught:
+        stranger.get_object_type("user")
+
+    assert (caught.value.status, caught.value.parameter) == (401, None)
+
+
+def test_nobody_there_is_unreachable() -> None:
+    with Client(NOBODY, KEY) as client, pytest.raises(ServiceUnreachable, match="refused") as caught:
+        client.get_object_type("user")
+
+    assert caught.value.url == NOBODY
+
+
+def test_who_does_not_answer_in_time_is_unreachable() -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as silent,
+        Client(f"http://127.0.0.1:{silent.getsockname()[1]}", KEY, timeout_ms=50) as client,
+        pytest.raises(ServiceUnreachable, match="no answer within 50 ms"),
+    ):
+        client.get_object_type("user")
+
+
+@contextmanager
+def stranger(status: int, body: bytes) -> Iterator[str]:
+    """The URL of an HTTP server that always answers the same."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *values: object) -> None: ...
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.handle_request)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (200, b"<html>Welcome</html>"),
+        (200, b"\xff\xfe"),
+        (404, b"<html>Not here</html>"),
+        (502, b""),
+        (404, b'"no"'),
+        (500, b'{"error": "other"}'),
+        (301, b""),
+    ],
+)
+def test_who_answers_otherwise_is_no_service_of_ours(status: int, body: bytes) -> None:
+    with (
+        stranger(status, body) as url,
+        Client(url) as client,
+        pytest.raises(ServiceUnreachable, match=f"with status {status}, is no Magistrate"),
+    ):
+        client.get_object_type("user")
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["", "localhost:8000", "127.0.0.1", "ftp://x", "http://", "http://[::1", "http://h:x", "http://h?q", "http://h#f"],
+)
+def test_what_is_no_url_is_refused_at_once(url: str) -> None:
+    with pytest.raises(InvalidSetting, match="is not the URL of a service"):
+        Client(url)
+
+
+def test_https_is_checked_against_what_the_system_trusts() -> None:
+    with Client("https://127.0.0.1:1") as client, pytest.raises(ServiceUnreachable, match="refused"):
+        client.get_object_type("user")
