@@ -41,7 +41,9 @@ def _has_shape(warrant: Warrant, shape: Shape) -> bool:
         ids = (wanted.id, WILDCARD)
         same_kind = (warrant.subject_type, warrant.subject_relation) == (wanted.type, wanted.relation or "")
         return same_kind and warrant.subject_id in ids
-    return warrant.subject_type == wanted if wanted is not None else warrant.subject_relation != ""
+    if wanted is None:
+        return warrant.subject_relation != ""
+    return (warrant.subject_type, warrant.subject_relation) == (wanted, "")
 
 
 def evaluated(

@@ -3,6 +3,7 @@
 import itertools
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import apsw
 import psycopg
@@ -95,17 +96,17 @@ OF_WARRANTS = [
         pytest.param(read_together(at, read), id=f"read-{at=}-{name}")
         for at in (None, 5)
         for name, read in {
-            "subject": Read(GROUPS._replace(subjects=ANN), IDS),
+            "subject": Read(replace(GROUPS, subjects=ANN), IDS),
             "groups": Read(GROUPS, IDS),
-            "links": Read(GROUPS._replace(subjects=TypeName("user")), IDS),
+            "links": Read(replace(GROUPS, subjects=TypeName("user")), IDS),
             "one-object": Read(GROUPS, IDS[:1]),
-            "subject-everywhere": Read(GROUPS._replace(subjects=ANN), None),
+            "subject-everywhere": Read(replace(GROUPS, subjects=ANN), None),
             "groups-everywhere": Read(GROUPS, None),
-            "links-everywhere": Read(GROUPS._replace(subjects=TypeName("user")), None),
+            "links-everywhere": Read(replace(GROUPS, subjects=TypeName("user")), None),
         }.items()
     ],
     pytest.param(
-        read_together(None, Read(GROUPS, IDS), Read(GROUPS._replace(subjects=ANN), IDS)), id="read-two-shapes"
+        read_together(None, Read(GROUPS, IDS), Read(replace(GROUPS, subjects=ANN), IDS)), id="read-two-shapes"
     ),
     pytest.param(looked_up(sql.FIND_WARRANT, *KEY), id="find-warrant"),
     pytest.param(

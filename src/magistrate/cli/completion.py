@@ -16,12 +16,7 @@ COMPLETE_VARIABLE = "_MAGISTRATE_COMPLETE"
 
 def complete_types(ctx: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
     """Names of object types; none if no service answers."""
-    flags = {name: ctx.params.get(name) for name in ("server", "api_key")}
-    try:
-        with connected(flags, TIMEOUT_MS) as client:
-            return [known["type"] for known in client.object_types() if known["type"].startswith(begun)]
-    except (MagistrateError, click.ClickException):
-        return []
+    return [name for name in _type_names(ctx) if name.startswith(begun)]
 
 
 def complete_objects(ctx: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
@@ -29,7 +24,16 @@ def complete_objects(ctx: click.Context, parameter: click.Parameter, begun: str)
     before: Any = ctx.params.get(parameter.name or "")
     if before and before[-1].endswith(":"):
         return []  # bash takes the colon for a word of its own: what follows it is an id
-    return [f"{name}:" for name in complete_types(ctx, parameter, begun)]
+    return [f"{name}:" for name in _type_names(ctx) if f"{name}:".startswith(begun)]
+
+
+def _type_names(ctx: click.Context) -> list[str]:
+    flags = {name: ctx.params.get(name) for name in ("server", "api_key")}
+    try:
+        with connected(flags, TIMEOUT_MS) as client:
+            return [known["type"] for known in client.object_types()]
+    except (MagistrateError, click.ClickException):
+        return []
 
 
 @click.command(short_help="Print the script that makes a shell complete commands.")

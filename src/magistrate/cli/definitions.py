@@ -52,7 +52,10 @@ def _check_rule(rule: Any, place: str) -> None:
     if unknown := rule.keys() - RULE_MEMBERS:
         members = ", ".join(sorted(RULE_MEMBERS))
         raise InvalidRequest(f"{place}: {min(unknown)!r} is no part of a rule; there are {members}")
-    for part in rule.get("rules") or ():
+    parts = rule.get("rules")
+    if parts is not None and not isinstance(parts, list):
+        raise InvalidRequest(f"{place}: the rules in a rule are a JSON array")
+    for part in parts or ():
         _check_rule(part, place)
 
 

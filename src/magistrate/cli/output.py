@@ -25,7 +25,7 @@ def print_list(rows: Iterator[Row], limit: int, as_json: bool, columns: Columns)
         print_table([list(columns), *([show(row) for show in columns.values()] for row in shown)])
     if next(rows, None) is not None:
         click.echo(f"These are the first {limit}; --limit shows more", err=True)
-    elif not shown:
+    elif not shown and not as_json:
         click.echo("There are none", err=True)
 
 

@@ -63,18 +63,22 @@ class Facts:
             if shape not in self._everywhere:
                 self._missing_everywhere[shape] = None
             return self._everywhere.get(shape)
+        known = self._rows.get(shape)
+        if known is not None:
+            here, on_all = known.get(id), known.get(WILDCARD)
+            if here is not None and on_all is not None:
+                found = here + on_all if on_all else here
+                return sorted(found, key=_by_number) if len(found) > 1 else found
+        self._miss(shape, id)
+        return None
+
+    def _miss(self, shape: Shape, id: ObjectId) -> None:
         known = self._rows.setdefault(shape, {})
-        here, on_all = known.get(id), known.get(WILDCARD)
-        if here is None or on_all is None:
-            missing = self._missing.setdefault(shape, {})
-            if here is None:
-                missing[id] = None
-                self._room -= 1
-            if on_all is None:
-                missing[WILDCARD] = None
-            return None
-        found = here + on_all if on_all else here
-        return sorted(found, key=_by_number) if len(found) > 1 else found
+        missing = self._missing.setdefault(shape, {})
+        self._room -= 1
+        for wanted in (id, WILDCARD):
+            if wanted not in known:
+                missing[wanted] = None
 
     def missing(self) -> list[Read]:
         """The reads that `find` asked for since the last time."""
@@ -200,10 +204,8 @@ class _Walk:
 
     def _tell_parents(self, node: Node) -> None:
         for edge in node.parents:
-            if edge.node.value is None:
-                edge.node.hear(edge)
-                if edge.node.value is not None:
-                    self._decided.append(edge.node)
+            if edge.node.value is None and edge.node.hear(edge):
+                self._decided.append(edge.node)
 
     def _expanded(self, node: Node, facts: Facts) -> bool:
         """Whether all that the node itself says is known; then its children are attached to it."""
@@ -226,11 +228,16 @@ class _Walk:
 
     def _follow(self, node: Node, plan: Plan, groups: list[Warrant], links: list[list[Warrant]]) -> None:
         for warrant in groups:
-            relation = RelationName(warrant.subject_relation)
-            self._lead(node, warrant, self._evaluation.plan(warrant.subject_type, relation))
+            if warrant.relation in plan.group_relations:
+                relation = RelationName(warrant.subject_relation)
+                self._lead(node, warrant, self._evaluation.plan(warrant.subject_type, relation))
         for link, warrants in zip(plan.links, links, strict=True):
+            following = self._evaluation.plan(link.of_type, link.relation)
             for warrant in warrants:
-                self._lead(node, warrant, self._evaluation.plan(link.of_type, link.relation))
+                self._lead(node, warrant, following)
+            for warrant in groups:  # a group is followed as if the object were named (contract section 3)
+                if warrant.relation == link.with_relation and warrant.subject_type == link.of_type:
+                    self._lead(node, warrant, following)
         for part in plan.parts:
             self._attach(node, self._part(part, plan.type, node.id), TRUE, None)
 

@@ -64,24 +64,23 @@ class Node:
             if witness is not None:
                 self._rest_on(self.edges[witness])
 
-    def hear(self, edge: Edge) -> None:
-        """A child has been decided: so is this node, if that settles it or was the last thing it waited for."""
+    def hear(self, edge: Edge) -> bool:
+        """A child has been decided: whether that settles this node, or was the last thing it waited for."""
         self.open_children -= 1
         heard = edge.child.value
         assert heard is not None
         if isinstance(self.plan, Gate):
             if heard == self.plan.rule.decisive or not self.open_children:
-                self.decide(self.plan.rule.combined([child for child in self._values() if child is not None]))
-            return
-        self.floor = max(self.floor, min(heard, edge.cap))
-        if self.floor == TRUE:
-            self.value = TRUE
-            self._rest_on(edge)
-        elif not self.open_children:
-            self.value = self.floor
-
-    def _values(self) -> list[Truth | None]:
-        return [edge.child.value for edge in self.edges]
+                values = [edge.child.value for edge in self.edges]
+                self.decide(self.plan.rule.combined([value for value in values if value is not None]))
+        else:
+            self.floor = max(self.floor, min(heard, edge.cap))
+            if self.floor == TRUE:
+                self.value = TRUE
+                self._rest_on(edge)
+            elif not self.open_children:
+                self.value = self.floor
+        return self.value is not None
 
     def _rest_on(self, edge: Edge) -> None:
         self.reason = (None, edge)

@@ -4,8 +4,8 @@ A relation holds on an object if a warrant gives it or its rule holds. Rules tha
 anyOf) are flattened away: if viewer inherits editor and editor owner, then *viewer* is one plan whose warrants are
 those of all three. What is left are links to other objects, and combinations that must be decided as a whole."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from magistrate.engine.model import ObjectType
 from magistrate.engine.rules.rule import Combined, Rule
@@ -15,11 +15,13 @@ from magistrate.engine.warrant_source import Shape
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Whoever has `relation` on an object that `shape` finds has the relation of the plan here."""
+    """Whoever has `relation` on an object of type `of_type` that a warrant of `with_relation` names has the relation
+    of the plan here. `shape`: such warrants, but for those that name a group on such an object."""
 
-    shape: Shape
+    with_relation: RelationName
     of_type: TypeName
     relation: RelationName
+    shape: Shape
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,8 +29,10 @@ class Plan:
     """Alternatives: any of them gives the relation. `relation` is None for alternatives within a combination.
 
     - `relations`: a warrant of one of these to the subject; the plan's own relation comes first;
-    - `groups`: a warrant of this shape to a group the subject is in, None if there can be none;
+    - `group_relations`: a warrant of one of these to a group the subject is in;
     - `links`, `parts`.
+
+    `groups`: all warrants to groups that matter, those of links among them; None if none can.
 
     `is_defined` is false if the object type does not exist: then it is not known what else might give the relation.
     """
@@ -36,6 +40,7 @@ class Plan:
     type: TypeName
     relation: RelationName | None
     relations: tuple[RelationName, ...]
+    group_relations: frozenset[RelationName]
     groups: Shape | None
     links: tuple[Link, ...]
     parts: "tuple[Part, ...]"
@@ -74,57 +79,65 @@ class Model:
     def _compiled(self, of_type: TypeName, relation: RelationName) -> Plan:
         defined = self.types.get(of_type)
         if defined is None:
-            return Plan(of_type, relation, (relation,), None, (), (), is_defined=False)
-        flattened = _Flattened(of_type)
+            return Plan(of_type, relation, (relation,), frozenset(), None, (), (), is_defined=False)
+        flattened = _Alternatives(of_type)
+        relations: dict[RelationName, None] = {}
         waiting = [relation]
         while waiting:
             name = waiting.pop(0)
-            if name not in flattened.relations:
-                flattened.relations[name] = name in defined.relations
+            if name not in relations:
+                relations[name] = None
+                # One that was dropped still counts where a warrant names the subject itself (contract section 3).
                 if name in defined.relations:
                     defined.relations[name].join(flattened)
                 waiting += flattened.take_named()
-        groups = tuple(name for name, exists in flattened.relations.items() if exists)
-        return Plan(
-            of_type,
-            relation,
-            tuple(flattened.relations),
-            Shape(of_type, groups, None) if groups else None,
-            tuple(flattened.links),
-            tuple(flattened.gates),
-        )
+        groups = [name for name in relations if name in defined.relations]
+        return flattened.plan(relation, tuple(relations), groups, tuple(flattened.gates))
 
 
-@dataclass(slots=True)
-class _Flattened:
-    """Collects the alternatives of a relation. `relations` tells of each whether the type defines it: one that was
-    dropped still counts where a warrant names the subject itself (contract section 3)."""
+class _Alternatives:
+    """Collects those of a relation, or of a rule within a combination."""
 
-    type: TypeName
-    relations: dict[RelationName, bool] = field(default_factory=dict)
-    links: dict[Link, None] = field(default_factory=dict)
-    gates: list[Gate] = field(default_factory=list)
-    named: list[RelationName] = field(default_factory=list)
+    def __init__(self, of_type: TypeName) -> None:
+        self.gates: list[Gate] = []
+        self.named: list[RelationName] = []
+        self._type = of_type
+        self._links: dict[tuple[RelationName, TypeName, RelationName], None] = {}
 
     def add_relation(self, relation: RelationName) -> None:
         self.named.append(relation)
 
     def add_link(self, with_relation: RelationName, of_type: TypeName, relation: RelationName) -> None:
-        self.links[Link(Shape(self.type, (with_relation,), of_type), of_type, relation)] = None
+        self._links[with_relation, of_type, relation] = None
 
     def add_combination(self, rule: Combined) -> None:
-        self.gates.append(Gate(self.type, rule, tuple(_part(self.type, branch) for branch in rule.rules)))
+        self.gates.append(Gate(self._type, rule, tuple(_part(self._type, branch) for branch in rule.rules)))
 
     def take_named(self) -> list[RelationName]:
         named, self.named = self.named, []
         return named
 
+    def part(self) -> Part:
+        """What was collected, as part of a combination."""
+        parts: tuple[Part, ...] = (*self.named, *self.gates)
+        return parts[0] if len(parts) == 1 and not self._links else self.plan(None, (), [], parts)
+
+    def plan(
+        self,
+        relation: RelationName | None,
+        relations: tuple[RelationName, ...],
+        group_relations: Sequence[RelationName],
+        parts: tuple[Part, ...],
+    ) -> Plan:
+        shapes = {(name, of_type): Shape(self._type, (name,), of_type) for name, of_type, _ in self._links}
+        links = tuple(Link(*names, shapes[names[:2]]) for names in self._links)
+        with_groups = tuple(dict.fromkeys([*group_relations, *(link.with_relation for link in links)]))
+        groups = Shape(self._type, with_groups, None) if with_groups else None
+        return Plan(self._type, relation, relations, frozenset(group_relations), groups, links, parts)
+
 
 def _part(of_type: TypeName, rule: Rule) -> Part:
     """A rule within a combination. The relations it names stay whole: they are decided once, wherever they stand."""
-    alternatives = _Flattened(of_type)
+    alternatives = _Alternatives(of_type)
     rule.join(alternatives)
-    parts: tuple[Part, ...] = (*alternatives.named, *alternatives.gates)
-    if len(parts) == 1 and not alternatives.links:
-        return parts[0]
-    return Plan(of_type, None, (), None, tuple(alternatives.links), parts)
+    return alternatives.part()

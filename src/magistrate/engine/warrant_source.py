@@ -12,12 +12,15 @@ from magistrate.engine.terms import ObjectId, RelationName, Revision, Subject, T
 from magistrate.engine.warrants import Warrant
 
 
-class Shape(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class Shape:
     """Which warrants of an object are wanted: those of any of `relations`, of objects of `type`, and
 
     - `subjects` is a Subject: given to exactly this one, or to every subject of its type with the same relation;
-    - `subjects` is the name of a type: given to a subject of this type, or to a group on one;
+    - `subjects` is the name of a type: given to a subject of this type, no group;
     - `subjects` is None: given to any group.
+
+    Compared by identity, which is what makes them fast keys.
     """
 
     type: TypeName

@@ -70,7 +70,7 @@ TRUE = [
     "find(ids, # > 1) == 2",
     "find(ids, # > 9) == nil",
     "findIndex(ids, # > 1) == 1",
-    "findIndex(ids, # > 9) == -1",
+    "findIndex(ids, # > 9) == nil",
     "any(items, any(.tags, # == 'a'))",
     "all(items, {all(.tags, {# == 'a'})})",
     "map(ids, len(filter(ids, # > 1)) + #) == [3, 4, 5]",

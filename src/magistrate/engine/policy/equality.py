@@ -36,7 +36,7 @@ def equal(run: Run, left: Any, right: Any) -> bool:
 
 
 def contained(run: Run, sought: Any, among: Any) -> bool:
-    """Whether a list has the element, or a map the key. Nothing is in nil."""
+    """Whether a list has the element, or a map the key. Nothing is in nil, and nil is no key."""
     if type(among) is list:
         return _in_list(run, sought, among)
     if type(among) is range:
@@ -44,7 +44,7 @@ def contained(run: Run, sought: Any, among: Any) -> bool:
     if type(among) is dict and type(sought) is str:
         run.pay_text(len(sought))
         return sought in among
-    if among is None:
+    if among is None or (type(among) is dict and sought is None):
         return False
     raise Fault('"in" needs a list, or a string and a map')
 

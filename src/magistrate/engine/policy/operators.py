@@ -163,7 +163,7 @@ OPERATORS: dict[str, Operator] = {
     "<=": _order(operator.le),
     ">": _order(operator.gt),
     ">=": _order(operator.ge),
-    "in": Operator(contained, ((ANY, LIST | NIL, BOOL), (STRING, MAP, BOOL))),
+    "in": Operator(contained, ((ANY, LIST | NIL, BOOL), (STRING | NIL, MAP, BOOL))),
     "contains": _on_texts(texts.contains),
     "startsWith": _on_texts(texts.has_prefix),
     "endsWith": _on_texts(texts.has_suffix),

@@ -23,6 +23,8 @@ from magistrate.errors import InvalidParameter
 MAX_POLICY_LENGTH = 4_096
 """Bytes of UTF-8 (4 KiB)."""
 
+_SHORT_POLICY = 256
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Policy:
@@ -43,12 +45,15 @@ class Policy:
         return value if type(value) is bool else None
 
 
-@lru_cache(maxsize=4_096)
 def read_policy(text: str) -> Policy:
-    """The policy of a text.
+    """The policy of a text; those that were read lately are kept.
 
     Raises InvalidParameter, parameter `policy`, if it is too long, is not in the language, or cannot be a bool. The
     message names the line and the column, both from 1, and shows the line."""
+    return _read_short(text) if len(text) <= _SHORT_POLICY else _read_long(text)
+
+
+def _read(text: str) -> Policy:
     if len(text.encode(errors="surrogatepass")) > MAX_POLICY_LENGTH:
         raise InvalidParameter("policy", f"must be at most {MAX_POLICY_LENGTH} bytes long")
     try:
@@ -56,6 +61,12 @@ def read_policy(text: str) -> Policy:
     except Refusal as refusal:
         told = _told(text, refusal)
         raise InvalidParameter("policy", f"error validating policy '{text}': {told}") from refusal
+
+
+# A policy takes up to two hundred times its length in memory. So many of each kind stay below half a gigabyte even if
+# somebody writes the largest there can be; usual ones take a kilobyte or two.
+_read_short = lru_cache(maxsize=4_096)(_read)
+_read_long = lru_cache(maxsize=256)(_read)
 
 
 def policy_of_context(context: Mapping[str, str]) -> str:

@@ -7,7 +7,7 @@ body. What is decided early ends early.
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from magistrate.engine.policy.kinds import ANY, ARRAY, BOOL, INT, LIST, Kinds
+from magistrate.engine.policy.kinds import ANY, ARRAY, BOOL, INT, LIST, NIL, Kinds
 from magistrate.engine.policy.node import Evaluate, Node, composed, require
 from magistrate.engine.policy.run import Fault, Run
 
@@ -15,8 +15,8 @@ Verdicts = Iterator[tuple[Any, bool]]
 """Each element with what the closure says of it, evaluated when it is asked for."""
 
 
-def _index_of_first(verdicts: Verdicts) -> int:
-    return next((index for index, (_, holds) in enumerate(verdicts) if holds), -1)
+def _index_of_first(verdicts: Verdicts) -> int | None:
+    return next((index for index, (_, holds) in enumerate(verdicts) if holds), None)
 
 
 PREDICATES: dict[str, tuple[Kinds, Callable[[Verdicts], Any]]] = {
@@ -27,7 +27,7 @@ PREDICATES: dict[str, tuple[Kinds, Callable[[Verdicts], Any]]] = {
     "count": (INT, lambda verdicts: sum(holds for _, holds in verdicts)),
     "filter": (ARRAY, lambda verdicts: [element for element, holds in verdicts if holds]),
     "find": (ANY, lambda verdicts: next((element for element, holds in verdicts if holds), None)),
-    "findIndex": (INT, _index_of_first),
+    "findIndex": (INT | NIL, _index_of_first),
 }
 """By name: what it gives, and how. Their closures must give bools; that of `map` may give anything."""
 

@@ -1,0 +1,40 @@
+"""The command line in this process, pointed at a service."""
+
+import json
+from typing import Any
+
+from click.testing import CliRunner, Result
+
+from magistrate.cli.commands import main
+from tests.running import KEY
+
+
+class Magistrate:
+    """`magistrate` as a caller with `url` and a key in the environment runs it."""
+
+    def __init__(self, url: str, key: str | None = KEY) -> None:
+        self.url = url
+        self._environment = {"MAGISTRATE_SERVER": url, "MAGISTRATE_API_KEY": key}
+
+    def __call__(self, *arguments: str, typed: str | None = None, **environment: str | None) -> Result:
+        """Any exit code; `environment` is laid over that of the caller."""
+        return CliRunner().invoke(
+            main, arguments, input=typed, env=self._environment | environment, prog_name="magistrate"
+        )
+
+    def done(self, *arguments: str, typed: str | None = None) -> str:
+        """What a command prints that must succeed, and have nothing to complain about."""
+        result = self(*arguments, typed=typed)
+        assert (result.exit_code, result.stderr) == (0, ""), result.output
+        return result.stdout
+
+    def json(self, *arguments: str) -> Any:
+        return json.loads(self.done(*arguments, "--json"))
+
+    def failed(self, *arguments: str, typed: str | None = None, **environment: str | None) -> str:
+        """What a command that must fail says after `Error: `, on stderr only."""
+        result = self(*arguments, typed=typed, **environment)
+        assert (result.exit_code, result.stdout) == (2, ""), result.output
+        before, _, told = result.stderr.partition("Error: ")
+        assert not before or before.startswith("Usage: "), result.stderr
+        return told.removesuffix("\n")

@@ -1,0 +1,203 @@
+"""`magistrate check`: answers, exit codes, context and reasons."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from magistrate.client import Client as ServiceClient
+from tests.cli.asking import Magistrate
+from tests.running import Client
+
+TYPES = {
+    "team": {"member": {}},
+    "page": {
+        "blocked": {},
+        "reader": {},
+        "open": {"inheritIf": "noneOf", "rules": [{"inheritIf": "blocked"}]},
+        "visible": {"inheritIf": "allOf", "rules": [{"inheritIf": "reader"}, {"inheritIf": "open"}]},
+    },
+}
+WARRANTS = [
+    "page:home#reader@team:eng#member",
+    "team:eng#member@user:ann",
+    "team:eng#member@user:kim",
+    "page:home#blocked@user:kim",
+    "page:home#reader@user:eve[site == 'rome' && amount < 10]",
+]
+ANN, KIM, EVE = (f"page:home#visible@user:{user}" for user in ("ann", "kim", "eve"))
+
+
+@pytest.fixture
+def asked(magistrate: Magistrate) -> Magistrate:
+    """With something to ask about; written anew for each test, which changes nothing."""
+    magistrate.done("types", "apply", "-", typed=json.dumps(TYPES))
+    magistrate.done("warrants", "create", *WARRANTS)
+    return magistrate
+
+
+def answered(magistrate: Magistrate, *arguments: str) -> tuple[int, str]:
+    """The exit code and what is printed, with the time replaced."""
+    result = magistrate("check", *arguments)
+    assert result.stderr == ""
+    return result.exit_code, re.sub(r"took (\d+|less than 1) ms", "took N ms", result.stdout)
+
+
+def test_one_question_is_answered_in_a_word_and_by_the_exit_code(asked: Magistrate) -> None:
+    assert answered(asked, ANN) == (0, "allowed\n")
+    assert answered(asked, KIM) == (1, "denied\n")
+
+
+@pytest.mark.parametrize(
+    ("operator", "claims", "expected"),
+    [
+        ("--any", [KIM, ANN], (0, "allowed\n")),
+        ("--any", [KIM, EVE], (1, "denied\n")),
+        ("--all", [ANN, ANN], (0, "allowed\n")),
+        ("--all", [ANN, KIM], (1, "denied\n")),
+        ("--batch", [ANN, ANN], (0, f"allowed  {ANN}\nallowed  {ANN}\n")),
+        ("--batch", [ANN, KIM], (1, f"allowed  {ANN}\ndenied   {KIM}\n")),
+        ("--batch", [KIM], (1, f"denied   {KIM}\n")),
+    ],
+)
+def test_several_questions(asked: Magistrate, operator: str, claims: list[str], expected: tuple[int, str]) -> None:
+    assert answered(asked, *claims, operator) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        ([], 1),
+        (["site=rome", "amount:=9"], 0),
+        (["site=rome", "amount:=9.5", "site=oslo"], 1),
+        (["site=rome", "amount=9"], 1),  # a text is no number
+        (['{"site": "rome", "amount": 9}'], 0),
+        (['{"site": "oslo", "amount": 9}', "site=rome"], 0),
+        (['site:="rome"', "amount:=9", "more:=[1, {}]", "equals=a=b", "empty="], 0),
+    ],
+)
+def test_context_is_what_policies_read(asked: Magistrate, given: list[str], code: int) -> None:
+    context = [word for text in given for word in ("--context", text)]
+
+    assert answered(asked, EVE, *context)[0] == code
+
+
+@pytest.mark.parametrize(
+    ("given", "fault"),
+    [
+        ("site", "neither key=text, key:=JSON nor a JSON object"),
+        ("=rome", "neither key=text"),
+        (":=1", "neither key=text"),
+        ("amount:=ten", "--context amount:=ten is no JSON"),
+        ("{site}", "--context is no JSON"),
+        ('{"a": 1, "a": 2}', "a member is given twice"),
+    ],
+)
+def test_a_context_that_cannot_be_read_is_no_answer(magistrate: Magistrate, given: str, fault: str) -> None:
+    assert fault in magistrate.failed("check", ANN, "--context", given)
+
+
+def test_explained_with_the_way_from_the_subject_to_the_object(asked: Magistrate) -> None:
+    assert answered(asked, ANN, "--explain") == (
+        0,
+        "allowed\n"
+        "  user:ann         is member of  team:eng\n"
+        "  team:eng#member  is reader of  page:home\n"
+        "  implicit: it follows from these warrants, by groups or rules; took N ms\n",
+    )
+
+
+def test_explained_with_the_policy_that_was_satisfied(asked: Magistrate) -> None:
+    claim = "page:home#reader@user:eve"
+
+    assert answered(asked, claim, "--context", "site=rome", "--context", "amount:=1", "--explain") == (
+        0,
+        "allowed\n"
+        "  user:eve  is reader of  page:home  if site == 'rome' && amount < 10\n"
+        "  explicit: a warrant says it itself; took N ms\n",
+    )
+
+
+def test_explained_where_no_warrant_is_needed_or_none_helps(asked: Magistrate) -> None:
+    by_absence = "allowed\n  implicit: a rule holds for whoever no warrant excludes; took N ms\n"
+    denied = "denied\n  no warrants lead to it, or a rule or a policy forbids it; took N ms\n"
+
+    assert answered(asked, "page:home#open@user:bob", "--explain") == (0, by_absence)
+    assert answered(asked, KIM, "--explain") == (1, denied)
+
+
+def test_explained_for_several_with_the_claim_that_it_is_about(asked: Magistrate) -> None:
+    anyone = answered(asked, KIM, ANN, "--any", "--explain")
+    each = answered(asked, KIM, ANN, "--batch", "--explain")
+
+    assert anyone[1].splitlines()[:2] == ["allowed", f"  {ANN}"]
+    assert [line.split(" ")[0] for line in each[1].splitlines()] == ["denied", "", "allowed", "", "", ""]
+
+
+def test_json_is_what_the_service_answers(asked: Magistrate, shared_client: Client) -> None:
+    claim = {"objectType": "page", "objectId": "home", "relation": "visible"}
+    body: dict[str, Any] = {"warrants": [{**claim, "subject": {"objectType": "user", "objectId": "ann"}}]}
+
+    one = asked("check", ANN, "--json")
+    explained = json.loads(asked("check", ANN, "--json", "--explain").stdout)
+    batch = asked("check", ANN, KIM, "--json", "--batch")
+
+    assert json.loads(one.stdout) == shared_client.post("/v2/check", json=body).json()
+    answer = shared_client.post("/v2/check", json={**body, "debug": True}).json()
+    assert explained["decisionPath"] == answer["decisionPath"]
+    assert [answer["code"] for answer in json.loads(batch.stdout)] == [200, 403]
+    assert (one.exit_code, batch.exit_code) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fault"),
+    [
+        ([], "Missing argument 'CLAIM...'"),
+        ([ANN, KIM], "several claims need one of --any, --all and --batch"),
+        ([ANN, KIM, "--any", "--all"], "several claims need one of"),
+        ([ANN, "--some"], "--some"),
+        (["page:home"], "'page:home' does not read as type:id#relation@type:id"),
+        (["page:home#reader@user:eve[a]"], "a check asks without, and gives what policies read by --context"),
+        (["Page:home#reader@user:eve"], "objectType: can only contain lower-case"),
+        (["pge:home#reader@user:eve"], "ObjectType pge not found; `magistrate types list` shows"),
+    ],
+)
+def test_what_is_no_question_is_told_and_is_no_denial(asked: Magistrate, arguments: list[str], fault: str) -> None:
+    assert fault in asked.failed("check", *arguments)
+
+
+def test_a_fault_of_ours_is_no_denial(magistrate: Magistrate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ServiceClient, "check", lambda *_: {})
+
+    result = magistrate("check", ANN)
+
+    assert result.exit_code == 2
+    assert "KeyError" in result.stderr
+
+
+def test_an_interrupted_check_is_no_denial(magistrate: Magistrate, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ServiceClient, "check", interrupted)
+
+    assert magistrate("check", ANN).exit_code == 130
+
+
+def test_an_answer_that_nobody_reads_is_no_denial(asked: Magistrate, shared_client: Client) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+
+    ran = subprocess.run(
+        [sys.executable, "-m", "magistrate", "check", ANN, "--server", str(shared_client.base_url)],
+        env=os.environ | {"MAGISTRATE_API_KEY": "test-key"},
+        stdout=writer,
+        stderr=subprocess.PIPE,
+    )
+    os.close(writer)
+
+    assert (ran.returncode, ran.stderr) == (2, b"")

@@ -1,0 +1,123 @@
+"""The worked examples: each question gets the answer it promises, and a stranger can follow what is printed."""
+
+import asyncio
+import shlex
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import magistrate as package
+from magistrate import wiring
+from magistrate.cli.commands import EXAMPLES
+from magistrate.operations.examples import Example, Try, read_example
+from magistrate.wiring import SHOWN_TRIES
+from tests.conftest import STORES, new_database_url
+from tests.databases import dump
+from tests.processes.service_process import ServiceProcess
+from tests.running import Client, running_service, settings_for
+from tests.scenario_files import warrant_body
+
+LOADED: dict[str, Example] = {name: read_example(name) for name in EXAMPLES}
+TRIES = [pytest.param(one, id=f"{name}: {one.why}") for name, example in LOADED.items() for one in example.tries]
+
+
+@pytest.fixture(scope="module", params=STORES)
+def exemplary(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    """A client of a service with all examples: they do not get in each other's way."""
+    settings = settings_for(new_database_url(request.param, tmp_path_factory.mktemp("examples"), request))
+    wiring.migrate_store(settings)
+    for example in LOADED.values():
+        asyncio.run(wiring.prepare_store(settings, example))
+    with running_service(settings) as url, Client(url) as client:
+        yield client
+
+
+@pytest.mark.parametrize("one", TRIES)
+def test_a_question_gets_the_answer_it_promises(one: Try, exemplary: Client) -> None:
+    body: dict[str, Any] = {"warrants": [warrant_body(one.ask)], "context": one.context}
+
+    answer = exemplary.post("/v2/check", json=body).json()
+
+    assert answer["code"] == (200 if one.answer else 403)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_loading_it_again_changes_nothing(name: str, database_url: str) -> None:
+    settings = settings_for(database_url)
+    wiring.migrate_store(settings)
+    asyncio.run(wiring.prepare_store(settings, LOADED[name]))
+    first = dump(database_url)
+
+    asyncio.run(wiring.prepare_store(settings, LOADED[name]))
+
+    again = dump(database_url)
+    assert len(first["warrant"]) == len(LOADED[name].warrants)
+    assert {table: rows for table, rows in again.items() if rows != first[table]}.keys() <= {"head", "revision"}
+
+
+def test_every_file_is_an_example_that_the_command_offers() -> None:
+    files = (Path(package.__file__).parent / "examples").iterdir()
+
+    assert sorted(path.name for path in files) == [f"{name}.json" for name in EXAMPLES]
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_first_questions_can_be_typed_and_have_both_answers(name: str) -> None:
+    first = LOADED[name].tries[:SHOWN_TRIES]
+
+    assert {one.answer for one in first} == {True, False}
+    for one in first:
+        for word in (one.ask, *one.context, *one.context.values()):
+            assert shlex.quote(word.replace("#", "")) == word.replace("#", "")  # within a word the sign is harmless
+
+
+def test_a_stranger_pastes_what_is_printed_and_sees_an_answer_change_with_a_warrant(tmp_path: Path) -> None:
+    with ServiceProcess(tmp_path, "--example", "document-sharing") as service:
+        exports, questions = announced(service)
+
+        first = [pasted(exports, question) for question in questions]
+        deleted = pasted(exports, "magistrate warrants delete document:roadmap#blocked@user:kim")
+        again = pasted(exports, questions[1])
+
+    assert [(exit_code, printed.splitlines()[0]) for exit_code, printed in first] == [
+        (0, "allowed"),
+        (1, "denied"),
+        (0, "allowed"),
+    ]
+    assert deleted == (0, "deleted  document:roadmap#blocked@user:kim\n")
+    assert again[0] == 0
+    assert "group:interns#member      is member of  group:engineering" in again[1]
+
+
+def test_an_unknown_example_is_refused_with_those_there_are(tmp_path: Path) -> None:
+    service = ServiceProcess(tmp_path, "--example", "no-such")
+
+    told = service.errors()
+
+    assert service.process.returncode == 2
+    assert all(name in told for name in EXAMPLES)
+    assert list(tmp_path.iterdir()) == []
+
+
+def announced(service: ServiceProcess) -> tuple[list[str], list[str]]:
+    """The lines to paste: those that set variables, and the questions."""
+    assert service.process.stdout is not None
+    exports: list[str] = []
+    commands: list[str] = []
+    while len(commands) < SHOWN_TRIES:
+        line = service.process.stdout.readline().strip()
+        if line.startswith("export "):
+            exports.append(line)
+        elif line.startswith("magistrate "):
+            commands.append(line)
+    return exports, commands
+
+
+def pasted(exports: list[str], command: str) -> tuple[int, str]:
+    """Exit code and output of a command in a new shell that only knows what is printed."""
+    ran = subprocess.run(["sh", "-c", "\n".join([*exports, command])], capture_output=True, text=True)
+    assert ran.stderr == ""
+    return ran.returncode, ran.stdout

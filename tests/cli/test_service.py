@@ -1,0 +1,133 @@
+"""What all commands that ask a service share: whom they ask, with which key, and what they say when it fails."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from magistrate.client import Client
+from magistrate.config import CLIENT_SETTINGS
+from magistrate.errors import RequestRefused
+from tests.cli.asking import Magistrate
+from tests.running import KEY, running_service, settings_for
+
+COMMANDS = [
+    ["check", "page:home#reader@user:ann"],
+    ["warrants", "create", "page:home#reader@user:ann"],
+    ["warrants", "delete", "page:home#reader@user:ann"],
+    ["warrants", "list"],
+    ["types", "list"],
+    ["types", "show", "user"],
+    ["types", "delete", "user"],
+    ["types", "apply", "-"],
+    ["objects", "create", "page:home"],
+    ["objects", "get", "page:home"],
+    ["objects", "update", "page:home", "--meta", "{}"],
+    ["objects", "delete", "page:home"],
+    ["objects", "list"],
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_where_nobody_answers_every_command_says_so_and_what_to_do(command: list[str]) -> None:
+    told = Magistrate("http://127.0.0.1:1").failed(*command, typed="{}")
+
+    assert told.startswith("no service at http://127.0.0.1:1: ")
+    assert told.endswith("start one with `magistrate serve`, or name another with --server URL or MAGISTRATE_SERVER")
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_without_a_good_key_every_command_says_so_and_what_to_do(magistrate: Magistrate, command: list[str]) -> None:
+    missing = magistrate.failed(*command, typed="{}", MAGISTRATE_API_KEY=None)
+    wrong = magistrate.failed(*command, "--api-key", "wrong", typed="{}")
+
+    assert "wants an API key; give one that it knows with --api-key KEY or MAGISTRATE_API_KEY" in missing
+    assert "does not know this API key; give one" in wrong
+    assert "Traceback" not in missing + wrong
+
+
+def test_of_several_keys_the_first_is_used(magistrate: Magistrate) -> None:
+    assert magistrate("types", "list", MAGISTRATE_API_KEY=f"{KEY},other").exit_code == 0
+    assert magistrate("types", "list", MAGISTRATE_API_KEY=f"other,{KEY}").exit_code == 2
+
+
+def test_options_win_over_the_environment(magistrate: Magistrate) -> None:
+    good = {"server": magistrate.url, "key": KEY}
+
+    ran = magistrate(
+        *["types", "list", "--server", good["server"], "--api-key", good["key"]],
+        MAGISTRATE_SERVER="http://127.0.0.1:1",
+        MAGISTRATE_API_KEY="wrong",
+    )
+
+    assert ran.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("environment", "fault"),
+    [
+        ({"MAGISTRATE_SERVER": ""}, "MAGISTRATE_SERVER is empty"),
+        ({"MAGISTRATE_API_KEY": ""}, "MAGISTRATE_API_KEY is empty"),
+        ({"MAGISTRATE_API_KEY": "a b"}, "an API key must be one word of printable ASCII characters"),
+        ({"MAGISTRATE_SEVER": "http://x"}, "MAGISTRATE_SEVER is not a setting"),
+        ({"MAGISTRATE_SERVER": "localhost:8000"}, "'localhost:8000' is not the URL of a service"),
+    ],
+)
+def test_settings_that_cannot_stand_are_told(magistrate: Magistrate, environment: dict[str, str], fault: str) -> None:
+    assert fault in magistrate.failed("types", "list", **environment)
+
+
+def test_variables_of_the_service_do_not_disturb(magistrate: Magistrate) -> None:
+    assert magistrate("types", "list", MAGISTRATE_PORT="9", MAGISTRATE_DATABASE_URL="sqlite:///x.db").exit_code == 0
+
+
+def test_a_store_that_is_away_is_told_with_what_to_do(tmp_path: Path) -> None:
+    with running_service(settings_for(f"sqlite:///{tmp_path}/magistrate.db")) as url:
+        (tmp_path / "magistrate.db").rename(tmp_path / "moved.db")
+
+        told = Magistrate(url).failed("objects", "create", "page:home")
+
+        (tmp_path / "moved.db").rename(tmp_path / "magistrate.db")
+    assert re.match(rf"{url} answered 503 to request [0-9a-f-]{{36}}: .*; try again in a moment$", told)
+
+
+def test_a_fault_of_the_service_is_told_with_where_to_look(
+    magistrate: Magistrate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise RequestRefused(500, "internal_error", "Internal Server Error", None, "some-id")
+
+    monkeypatch.setattr(Client, "check", refused)
+
+    told = magistrate.failed("check", "page:home#reader@user:ann")
+
+    assert told == (
+        f"{magistrate.url} answered 500 to request some-id: Internal Server Error; the log of the service tells more"
+    )
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_every_command_helps_with_the_same_options(magistrate: Magistrate, command: list[str]) -> None:
+    words = [word for word in command if word.isalpha()]
+
+    helped = " ".join(magistrate.done(*words, "--help").split())
+
+    for setting in CLIENT_SETTINGS:
+        assert f"{setting.flag} " in helped
+        assert f"[env: {setting.variable}" in helped
+        assert setting.meaning in helped
+    assert "--json" in helped
+
+
+def test_asking_does_not_import_the_server() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "magistrate", "types", "list", "--server", "http://127.0.0.1:1"],
+        capture_output=True,
+        text=True,
+    )
+
+    imported = {line.rpartition("|")[2].strip() for line in ran.stderr.splitlines() if line.startswith("import time:")}
+    assert "magistrate.client" in imported
+    assert not imported & {"magistrate.wiring", "falcon", "uvicorn", "msgspec", "apsw", "psycopg", "lark", "structlog"}

@@ -1,0 +1,200 @@
+"""`magistrate types`: from a file to the service and back, and told in words."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from magistrate.cli.definitions import told_relations
+from tests.cli.asking import Magistrate
+
+FOLDER: dict[str, Any] = {"parent": {}, "viewer": {"inheritIf": "viewer", "ofType": "folder", "withRelation": "parent"}}
+FILE: dict[str, Any] = {"owner": {}, "editor": {"inheritIf": "owner"}}
+
+
+@pytest.fixture
+def clean(magistrate: Magistrate) -> Magistrate:
+    """Without any object types."""
+    for found in magistrate.json("types", "list", "--limit", "1000")["results"]:
+        magistrate.done("types", "delete", found["type"])
+    return magistrate
+
+
+def applied(magistrate: Magistrate, value: object) -> list[str]:
+    return magistrate.done("types", "apply", "-", typed=json.dumps(value)).splitlines()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"type": "file", "relations": FILE},
+        [{"type": "file", "relations": FILE}],
+        {"file": FILE},
+        {"file": {**FILE, "owner": None}},
+    ],
+)
+def test_each_form_of_a_file_defines_the_type(clean: Magistrate, value: object) -> None:
+    assert applied(clean, value) == ["created    file"]
+    assert clean.json("types", "show", "file")["relations"] == FILE
+    assert applied(clean, value) == ["unchanged  file"]
+
+
+def test_what_is_listed_can_be_applied_again(clean: Magistrate, tmp_path: Path) -> None:
+    source = {"dbType": "postgres", "dbName": "main", "table": "file", "primaryKey": ["id"]}
+    applied(clean, [{"type": "folder", "relations": FOLDER}, {"type": "file", "relations": FILE, "source": source}])
+    before = clean.json("types", "list")
+    (tmp_path / "types.json").write_text(json.dumps(before["results"]))
+
+    again = clean.done("types", "apply", str(tmp_path / "types.json"))
+
+    assert again.splitlines() == ["unchanged  file", "unchanged  folder"]
+    assert clean.json("types", "list") == before
+
+
+def test_new_changed_and_unchanged_are_told_apart_and_others_stay(clean: Magistrate) -> None:
+    applied(clean, {"file": FILE, "folder": FOLDER, "other": {}})
+
+    done = applied(clean, {"file": {"owner": {}}, "folder": FOLDER, "user": {}})
+
+    assert done == ["created    user", "changed    file", "unchanged  folder"]
+    assert [found["type"] for found in clean.json("types", "list")["results"]] == ["file", "folder", "other", "user"]
+
+
+def test_json_holds_the_types_by_what_became_of_them(clean: Magistrate) -> None:
+    applied(clean, {"file": FILE})
+
+    done = json.loads(clean.done("types", "apply", "-", "--json", typed=json.dumps({"file": {}, "folder": FOLDER})))
+
+    assert {word: [one["type"] for one in found] for word, found in done.items()} == {
+        "created": ["folder"],
+        "changed": ["file"],
+        "unchanged": [],
+    }
+    assert done["created"][0]["relations"] == FOLDER
+
+
+def test_more_types_than_a_request_takes_are_changed(clean: Magistrate) -> None:
+    names = [f"type-{number:03}" for number in range(101)]
+
+    created = applied(clean, {name: {} for name in names})
+    changed = applied(clean, {name: FILE for name in names})
+
+    assert created == [f"created    {name}" for name in names]
+    assert changed == [f"changed    {name}" for name in names]
+
+
+def test_changes_are_made_together_or_not_at_all(clean: Magistrate) -> None:
+    applied(clean, {"file": FILE, "folder": FOLDER})
+
+    fault = clean.failed("types", "apply", "-", typed='{"file": {}, "folder": {"a": {"inheritIf": "anyOf"}}}')
+
+    assert fault == "rules of folder: Missing required parameter rules"
+    assert clean.json("types", "show", "file")["relations"] == FILE
+
+
+def test_what_was_done_before_a_fault_is_seen(clean: Magistrate) -> None:
+    result = clean("types", "apply", "-", typed='{"file": {}, "folder": {"a": {"inheritIf": "anyOf"}}}')
+
+    assert (result.exit_code, result.stdout) == (2, "created    file\n")
+    assert result.stderr == "Error: rules of folder: Missing required parameter rules\n"
+
+
+@pytest.mark.parametrize(
+    ("typed", "fault"),
+    [
+        ("", "the file is no JSON"),
+        ("[1", "the file is no JSON"),
+        ('{"file": {}, "file": {}}', "a member is given twice"),
+        ("1", "the file holds no object types; write {"),
+        ("[1]", "something else than object types; write {"),
+        ('{"file": 1}', "something else than object types"),
+        ('{"type": "file"}', "something else than object types"),
+        ('[{"relations": {}}]', "something else than object types"),
+        ('[{"type": "a", "relations": {}}, {"type": "a", "relations": {}}]', "the file names the type a twice"),
+        ('{"file": {"a": {"inheritsIf": "b"}}}', "file#a: 'inheritsIf' is no part of a rule; there are inheritIf, "),
+        ('{"file": {"a": {"inheritIf": "anyOf", "rules": [{}, {"x": 1}]}}}', "file#a: 'x' is no part of a rule"),
+        ('{"file": {"relations": {"viewer": {}}}}', "file#relations: 'viewer' is no part of a rule"),
+        ('{"file": {"a": []}}', "file#a: a rule is a JSON object"),
+        ('{"file": {"a": {"inheritIf": "anyOf", "rules": 1}}}', "file#a: the rules in a rule are a JSON array"),
+        ('{"file": {"a": {"inheritIf": "anyOf", "rules": {"b": 1}}}}', "file#a: the rules in a rule are"),
+        ('{"file": {"a": {"inheritIf": "anyOf", "rules": []}}}', "rules of file: must be greater than or equal to 1"),
+        ('{"File": {}}', "type of File: can only contain lower-case"),
+    ],
+)
+def test_a_file_that_cannot_be_is_told_and_changes_nothing(clean: Magistrate, typed: str, fault: str) -> None:
+    assert fault in clean.failed("types", "apply", "-", typed=typed)
+    assert clean.json("types", "list") == {"results": []}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fault"),
+    [
+        (["apply", "no-such-file"], "no-such-file"),
+        (["show", "no-such"], "ObjectType no-such not found; `magistrate types list` shows"),
+        (["delete", "no-such"], "ObjectType no-such not found"),
+    ],
+)
+def test_what_is_not_there_is_told(clean: Magistrate, arguments: list[str], fault: str) -> None:
+    assert fault in clean.failed("types", *arguments)
+
+
+def test_a_deleted_type_is_gone(clean: Magistrate) -> None:
+    applied(clean, {"file": FILE, "folder": FOLDER})
+
+    assert clean.done("types", "delete", "file") == "deleted  file\n"
+    assert clean.json("types", "delete", "folder") == {"deleted": ["folder"]}
+    assert clean("types", "list").stderr == "There are none\n"
+
+
+def test_a_list_names_the_relations(clean: Magistrate) -> None:
+    applied(clean, {"folder": FOLDER, "file": FILE})
+
+    rows = [re.split(" {2,}", line) for line in clean.done("types", "list").splitlines()]
+
+    assert [row[:2] for row in rows] == [
+        ["TYPE", "RELATIONS"],
+        ["file", "owner, editor"],
+        ["folder", "parent, viewer"],
+    ]
+
+
+def test_a_type_is_shown_in_words(clean: Magistrate) -> None:
+    applied(clean, {"folder": {**FOLDER, "owner": {}}})
+
+    assert clean.done("types", "show", "folder").splitlines() == [
+        "RELATION  WHOEVER HAS A WARRANT, OR IS",
+        "parent",
+        "viewer    viewer of any folder that is its parent",
+        "owner",
+    ]
+
+
+OWNER, BLOCKED = {"inheritIf": "owner"}, {"inheritIf": "blocked"}
+OF_PARENT = {"inheritIf": "viewer", "ofType": "folder", "withRelation": "parent"}
+NOT_BLOCKED = {"inheritIf": "noneOf", "rules": [BLOCKED]}
+
+
+@pytest.mark.parametrize(
+    ("rule", "lines"),
+    [
+        ({}, [""]),
+        (OWNER, ["owner"]),
+        ({"inheritIf": "anyOf", "rules": [OWNER, OF_PARENT]}, ["owner", "viewer of any folder that is its parent"]),
+        ({"inheritIf": "allOf", "rules": [OWNER, NOT_BLOCKED]}, ["owner and not blocked"]),
+        ({"inheritIf": "noneOf", "rules": [OWNER, BLOCKED]}, ["not owner and not blocked"]),
+        (
+            {"inheritIf": "noneOf", "rules": [{"inheritIf": "allOf", "rules": [OWNER, BLOCKED]}]},
+            ["not (owner and blocked)"],
+        ),
+        (
+            {"inheritIf": "allOf", "rules": [{"inheritIf": "anyOf", "rules": [OWNER, OF_PARENT]}, NOT_BLOCKED]},
+            ["(owner or (viewer of any folder that is its parent)) and not blocked"],
+        ),
+        ({"inheritIf": "anyOf", "rules": [{}, None, NOT_BLOCKED]}, ["", "", "not blocked"]),
+        ({"inheritIf": "allOf", "rules": [{}, OWNER]}, ["nobody and owner"]),
+    ],
+)
+def test_rules_in_words(rule: dict[str, Any], lines: list[str]) -> None:
+    assert [line for _, line in told_relations({"viewer": rule})] == lines

@@ -1,0 +1,133 @@
+"""`magistrate warrants`: create, delete and list."""
+
+import json
+
+import pytest
+
+from tests.cli.asking import Magistrate
+
+TYPES = '{"note": {"reader": {}, "writer": {}}}'
+NOTED = [
+    "note:a#reader@user:ann",
+    "note:a#reader@team:eng#member",
+    "note:b#writer@user:ann[amount < 10]",
+    "note:*#reader@user:*",
+]
+
+
+@pytest.fixture
+def noted(magistrate: Magistrate) -> Magistrate:
+    """With the warrants of NOTED and no others on notes."""
+    magistrate.done("types", "apply", "-", typed=TYPES)
+    if found := listed(magistrate):
+        magistrate.done("warrants", "delete", *found)
+    magistrate.done("warrants", "create", *NOTED)
+    return magistrate
+
+
+def listed(magistrate: Magistrate, *filters: str) -> list[str]:
+    result = magistrate("warrants", "list", "--object-type", "note", *filters)
+    assert result.exit_code == 0
+    return [line.rsplit("  ", 1)[0].rstrip() for line in result.stdout.splitlines()[1:]]
+
+
+def test_what_is_listed_is_in_the_form_that_is_typed_and_in_order(noted: Magistrate) -> None:
+    assert listed(noted) == NOTED
+
+
+def test_creating_again_changes_nothing(noted: Magistrate) -> None:
+    again = noted.done("warrants", "create", NOTED[2])
+
+    assert again == f"created  {NOTED[2]}\n"
+    assert listed(noted) == NOTED
+
+
+def test_a_policy_is_given_in_brackets_or_apart(noted: Magistrate) -> None:
+    noted.done("warrants", "create", "note:c#reader@user:ann", "note:d#reader@user:ann", "--policy", "vip")
+
+    assert listed(noted)[4:] == ["note:c#reader@user:ann[vip]", "note:d#reader@user:ann[vip]"]
+    noted.done("warrants", "delete", "note:c#reader@user:ann[vip]")
+    noted.done("warrants", "delete", "note:d#reader@user:ann", "--policy", "vip")
+    assert listed(noted) == NOTED
+
+
+def test_json_tells_what_was_written_and_deleted(noted: Magistrate) -> None:
+    [created] = noted.json("warrants", "create", NOTED[2])
+    found = noted.json("warrants", "list", "--object-id", "b", "--relation", "writer")
+
+    assert created["policy"] == "amount < 10"
+    assert found == {"results": [created]}
+    assert noted.json("warrants", "delete", NOTED[2]) == {"deleted": [NOTED[2]]}
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        (["--object-id", "a"], [0, 1, 3]),
+        (["--object-id", "b"], [2, 3]),
+        (["--relation", "writer"], [2]),
+        (["--subject-type", "user"], [0, 2, 3]),
+        (["--subject-id", "ann"], [0, 2, 3]),
+        (["--subject-id", "*"], [3]),
+        (["--subject-relation", "member"], [1]),
+        (["--object-id", "a", "--subject-type", "team", "--subject-id", "eng"], [1]),
+        (["--relation", "no-such"], []),
+    ],
+)
+def test_filters(noted: Magistrate, filters: list[str], expected: list[int]) -> None:
+    assert listed(noted, *filters) == [NOTED[place] for place in expected]
+
+
+def test_a_limit_is_said_when_there_is_more(noted: Magistrate) -> None:
+    few = noted("warrants", "list", "--object-type", "note", "--limit", "3")
+    all_of_them = noted("warrants", "list", "--object-type", "note", "--limit", "4")
+    none = noted("warrants", "list", "--object-type", "no-such")
+
+    assert (len(few.stdout.splitlines()), few.stderr) == (4, "These are the first 3; --limit shows more\n")
+    assert (len(all_of_them.stdout.splitlines()), all_of_them.stderr) == (5, "")
+    assert (none.stdout, none.stderr, none.exit_code) == ("", "There are none\n", 0)
+
+
+def test_more_than_a_page_is_listed(magistrate: Magistrate) -> None:
+    magistrate.done("types", "apply", "-", typed='{"leaf": {"reader": {}}}')
+    for start in range(0, 1_100, 100):
+        magistrate.done("warrants", "create", *[f"leaf:{n}#reader@user:ann" for n in range(start, start + 100)])
+
+    found = magistrate("warrants", "list", "--object-type", "leaf", "--limit", "1050", "--json").stdout
+
+    assert [one["objectId"] for one in json.loads(found)["results"]] == [str(number) for number in range(1_050)]
+
+
+def test_several_are_created_and_deleted_all_or_none(noted: Magistrate) -> None:
+    creating = noted.failed("warrants", "create", "note:z#reader@user:ann", "note:z#raeder@user:ann")
+    deleting = noted.failed("warrants", "delete", NOTED[0], "note:z#reader@user:ann")
+
+    assert creating.startswith("relation of note:z#raeder@user:ann: the relation does not exist on the specified")
+    assert creating.endswith("; `magistrate types show TYPE` shows those that do")
+    assert deleting.startswith("Warrant note:z#reader@user:ann not found; `magistrate warrants list` shows")
+    assert listed(noted) == NOTED
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fault"),
+    [
+        (["create"], "Missing argument 'WARRANT...'"),
+        (["create", "note:a"], "'note:a' does not read as"),
+        (["create", "note:a#reader@user:ann[a]", "--policy", "b"], "has a policy already; leave out --policy"),
+        (
+            ["create", "note:a#reader@user:ann[a = 1]"],
+            "policy of note:a#reader@user:ann[a = 1]: error validating policy",
+        ),
+        (["create", "nte:a#reader@user:ann"], "objectType of nte:a#reader@user:ann: the object type does not exist; "),
+        (["list", "--limit", "0"], "0 is not in the range x>=1"),
+        (["list", "--limit", "many"], "'many' is not a valid integer"),
+    ],
+)
+def test_what_cannot_be_is_told(noted: Magistrate, arguments: list[str], fault: str) -> None:
+    assert fault in noted.failed("warrants", *arguments)
+
+
+def test_a_policy_of_several_lines_stays_on_one(noted: Magistrate) -> None:
+    noted.done("warrants", "create", "note:e#reader@user:ann[a ==\n1]")
+
+    assert listed(noted, "--object-id", "e")[-1] == r"note:e#reader@user:ann[a ==\n1]"

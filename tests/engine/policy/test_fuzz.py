@@ -1,0 +1,76 @@
+"""Whatever text, whatever context: refused with InvalidParameter, or answered with true, false or unknown."""
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from magistrate.engine.policy import Policy, policy_of_context, read_policy
+from magistrate.engine.policy.literals import is_variable
+from magistrate.engine.policy.node import Node
+from magistrate.engine.policy.policy import compiled
+from magistrate.engine.policy.run import MAX_STEPS, Fault, Run
+from magistrate.errors import InvalidParameter
+from tests.engine.policy.asking import NOW, WARRANT, answer
+from tests.engine.policy.expressions import contexts, expressions, token_runs
+
+
+def read_or_refused(text: str) -> Policy | None:
+    try:
+        return read_policy(text)
+    except InvalidParameter as error:
+        refusal = error
+    assert refusal.parameter == "policy"
+    assert refusal.message.startswith("error validating policy '")
+    return None
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.text(st.characters(), max_size=60))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    policy = read_or_refused(text)
+
+    assert policy is None or policy.holds({}, WARRANT, NOW) in (True, False, None)
+
+
+@settings(deadline=None, max_examples=500)
+@given(token_runs)
+def test_any_run_of_tokens_is_read_or_refused(text: str) -> None:
+    policy = read_or_refused(text)
+
+    assert policy is None or policy.holds({}, WARRANT, NOW) in (True, False, None)
+
+
+@settings(deadline=None, max_examples=600)
+@given(expressions(), contexts)
+def test_any_policy_has_an_answer_of_the_kinds_that_were_known_before(text: str, context: dict[str, Any]) -> None:
+    policy = read_or_refused(text)
+    if policy is None:
+        return
+
+    answers = [policy.holds(context, WARRANT, NOW) for _ in range(2)]
+    value, steps = outcome(compiled(text), context)
+
+    assert answers[0] in (True, False, None)
+    assert answers[1] is answers[0] is (value if type(value) is bool else None)
+    assert value is Fault or type(value) in compiled(text).kinds
+    assert steps <= MAX_STEPS
+
+
+def outcome(node: Node, context: dict[str, Any]) -> tuple[Any, int]:
+    """The value, or Fault, and the steps it took."""
+    run = Run(context, WARRANT, NOW)
+    try:
+        value = node.evaluate(run)
+    except (Fault, ArithmeticError):
+        return Fault, MAX_STEPS - max(run.steps, 0)
+    return value, MAX_STEPS - run.steps
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.dictionaries(st.text(max_size=4).filter(is_variable), st.text(max_size=8), min_size=1, max_size=4))
+def test_the_policy_of_a_context_is_true_of_it_and_of_no_other(context: dict[str, str]) -> None:
+    text = policy_of_context(context)
+
+    assert answer(text, context) is True
+    assert answer(text, {**context, next(iter(context)): "something else"}) is False
