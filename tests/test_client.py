@@ -173,7 +173,18 @@ def test_who_answers_otherwise_is_no_service_of_ours(status: int, body: bytes) -
 
 @pytest.mark.parametrize(
     "url",
-    ["", "localhost:8000", "127.0.0.1", "ftp://x", "http://", "http://[::1", "http://h:x", "http://h?q", "http://h#f"],
+    [
+        "",
+        "localhost:8000",
+        "127.0.0.1",
+        "ftp://x",
+        "http://",
+        "http://[::1",
+        "http://h:x",
+        "http://h?",
+        "http://h#f",
+        "http://u:p@h",
+    ],
 )
 def test_what_is_no_url_is_refused_at_once(url: str) -> None:
     with pytest.raises(InvalidSetting, match="is not the URL of a service"):

@@ -177,7 +177,7 @@ def _trust(url: str) -> ssl.SSLContext | bool:
     """Whom to trust with TLS: what the system does. Without TLS nothing is loaded, which would take 20 ms."""
     try:
         parts = urlsplit(url)
-        is_url = parts.scheme in ("http", "https") and bool(parts.hostname) and not parts.query and not parts.fragment
+        is_url = parts.scheme in ("http", "https") and bool(parts.hostname) and not set(url) & set("?#@")
         httpx.URL(url)
     except (ValueError, httpx.InvalidURL):
         is_url = False

@@ -61,7 +61,7 @@ def test_killed_50_times_it_keeps_whole_batches_and_every_acknowledged_one(
     assert set(acknowledged) <= set(elements)
     assert len(acknowledged) > ROUNDS
     # Half-written means more than objects: each batch has its revision, and each object its row in the log.
-    [(_, _, _, revision, _)] = tables["head"]
+    [(_, _, _, revision, *_)] = tables["head"]
     assert revision == len(tables["revision"]) == len(elements) + 1
     assert Counter(row[0] for row in tables["change"] if row[3] == "object") == dict.fromkeys(
         range(2, revision + 1), BATCH

@@ -29,9 +29,9 @@ def print_list(rows: Iterator[Row], limit: int, as_json: bool, columns: Columns)
         click.echo("There are none", err=True)
 
 
-def print_table(rows: Sequence[Sequence[str]], indent: str = "") -> None:
+def print_table(rows: Sequence[Sequence[str]]) -> None:
     for line in aligned(rows):
-        click.echo(indent + line)
+        click.echo(line)
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:

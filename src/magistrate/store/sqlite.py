@@ -43,6 +43,9 @@ LOOKUP_TIMEOUT_MS = 250
 """A lookup waits in the event loop, and everyone with it. Only recovery after a crash, or a tool that locks the whole
 file, makes a reader wait at all."""
 
+STATEMENTS_KEPT = 512
+"""Prepared, for each connection: the most that APSW keeps. Those of a check are long, and take a millisecond."""
+
 STEPS_BETWEEN_LOOKS_AT_THE_CLOCK = 10_000
 """Of SQLite's virtual machine: about a millisecond."""
 
@@ -310,7 +313,7 @@ def _padded(keys: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
 
 def _opened(path: str, timeout_ms: int, *pragmas: str, flags: int = apsw.SQLITE_OPEN_READWRITE) -> apsw.Connection:
     """A connection to a file that is there: one that was moved away must not be made again, empty."""
-    connection = apsw.Connection(path, flags=flags)
+    connection = apsw.Connection(path, flags=flags, statementcachesize=STATEMENTS_KEPT)
     connection.set_busy_timeout(timeout_ms)
     # Plans by the text alone: else this build of SQLite looks at bound values too, and prepares joins again each time.
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)

@@ -7,7 +7,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from magistrate.engine.policy.kinds import ANY, DURATION, FLOAT, INT, LIST, MAP, NIL, NUMBER, STRING, TIME, Kinds
+from magistrate.engine.policy.kinds import (
+    ANY,
+    DURATION,
+    FLOAT,
+    INT,
+    LIST,
+    MAP,
+    NIL,
+    NOTHING,
+    NUMBER,
+    STRING,
+    TIME,
+    Kinds,
+)
 from magistrate.engine.policy.node import Node, Refusal, composed, require
 from magistrate.engine.policy.run import Fault, Run
 from magistrate.engine.policy.values import Duration, as_whole, calendar
@@ -64,7 +77,7 @@ def member(name: str, offset: int, is_optional: bool = False) -> Step:
 
 def element(index: Node, offset: int) -> Step:
     """`[index]`: an element, counted from 0, or from -1 at the end; a character; a member."""
-    accepts = Kinds()
+    accepts = NOTHING
     if index.kinds & NUMBER:
         accepts |= LIST | STRING
     if index.kinds & STRING:
@@ -90,7 +103,7 @@ def element_of(run: Run, value: Any, index: Any) -> Any:
 
 def section(start: Node | None, end: Node | None, offset: int) -> Step:
     """`[start:end]` of a list or text, without the end; what lies outside is left out."""
-    bounds = tuple(bound for bound in (start, end) if bound)
+    bounds = tuple(bound for bound in (start, end) if bound is not None)
     for bound in bounds:
         require(bound.kinds, NUMBER, '"[:]"', offset)
 
@@ -98,7 +111,8 @@ def section(start: Node | None, end: Node | None, offset: int) -> Step:
         if type(value) not in LIST and type(value) is not str:
             raise Fault("only lists and strings have slices")
         taken = slice(_bound(run, start), _bound(run, end))
-        run.pay(len(range(*taken.indices(len(value)))) // 8)
+        if type(value) is not range:
+            run.pay(len(range(*taken.indices(len(value)))) // 8)
         return value[taken]
 
     return Step('"[:]"', take, LIST | STRING, LIST | STRING, offset, parts=bounds)

@@ -141,7 +141,7 @@ class Compiler(Transformer[Token, Any]):
         if NOT_LITERAL not in literals:
             return literal_node(literals, _offset(bracket))
         makers = [element.evaluate for element in elements]
-        return composed(lambda run: [make(run) for make in makers], ARRAY, _offset(bracket), *elements)
+        return _container(composed(lambda run: [make(run) for make in makers], ARRAY, _offset(bracket), *elements))
 
     def map_literal(self, parts: list[Any]) -> Node:
         brace, *entries = parts
@@ -150,9 +150,8 @@ class Compiler(Transformer[Token, Any]):
         def evaluate(run: Run) -> dict[str, Any]:
             return {_key(make_key(run)): make_value(run) for make_key, make_value in makers}
 
-        node = composed(evaluate, MAP, _offset(brace), *(part for entry in entries for part in entry))
-        node.weight += 2  # a map is larger than other values
-        return node
+        parts = [part for entry in entries for part in entry]
+        return _container(composed(evaluate, MAP, _offset(brace), *parts))
 
     def entry(self, parts: Any) -> Entry:
         key, value = parts
@@ -174,6 +173,13 @@ def _offset(token: Token) -> int:
 
 def _quoted(token: Token) -> str:
     return f'"{token.value}"'
+
+
+def _container(node: Node) -> Node:
+    node.weight += (
+        2  # lists and maps take more time and memory than other values, and the garbage collector's attention
+    )
+    return node
 
 
 def _key(value: Any) -> str:

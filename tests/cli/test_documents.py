@@ -1,0 +1,79 @@
+"""docs/cli.md says what is true: its commands are run, and nothing that can be typed is left out."""
+
+import asyncio
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from magistrate import wiring
+from magistrate.cli.commands import EXAMPLES, main
+from magistrate.config import CLIENT_SETTINGS
+from magistrate.operations.examples import read_example
+from tests.running import KEY, running_service, settings_for
+
+DOCUMENT = (Path(__file__).parents[2] / "docs" / "cli.md").read_text()
+
+CHANGING = ((r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "<time>"), (r"took (\d+|less than 1) ms", "took <n> ms"))
+
+
+def settled(text: str) -> str:
+    for pattern, name in CHANGING:
+        text = re.sub(pattern, name, text)
+    return text
+
+
+def shown_commands() -> list[tuple[str, str]]:
+    """Each command with the output that is shown for it."""
+    blocks = re.findall(r"```console\n(.*?)```", DOCUMENT, re.DOTALL)
+    return [pair for block in blocks for pair in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)]
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> dict[str, str]:
+    """The environment of a reader with `magistrate` installed."""
+    (tmp_path / "magistrate").write_text(f'#!/bin/sh\nexec {sys.executable} -m magistrate "$@"\n')
+    (tmp_path / "magistrate").chmod(0o755)
+    return os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "MAGISTRATE_API_KEY": KEY}
+
+
+def test_commands_answer_what_is_shown(shell: dict[str, str], tmp_path: Path) -> None:
+    settings = settings_for(f"sqlite:///{tmp_path}/magistrate.db")
+    wiring.migrate_store(settings)
+    asyncio.run(wiring.prepare_store(settings, read_example("document-sharing")))
+
+    with running_service(settings) as url:
+        for command, output in shown_commands():
+            ran = subprocess.run(
+                ["sh", "-c", command], env=shell | {"MAGISTRATE_SERVER": url}, capture_output=True, text=True
+            )
+            assert settled(ran.stdout + ran.stderr) == settled(output), command
+
+
+def commands(group: click.Group, *before: str) -> Iterator[tuple[str, click.Command]]:
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from commands(command, *before, name)
+        else:
+            yield " ".join([*before, name]), command
+
+
+@pytest.mark.parametrize(("name", "command"), [pytest.param(*pair, id=pair[0]) for pair in commands(main)])
+def test_every_command_and_its_own_options_are_told(name: str, command: click.Command) -> None:
+    assert name in DOCUMENT
+    for option in command.params:
+        if isinstance(option, click.Option) and name != "serve":
+            assert any(flag in DOCUMENT for flag in option.opts), option.opts
+
+
+def test_settings_exit_codes_and_examples_are_told() -> None:
+    for setting in CLIENT_SETTINGS:
+        default = f"`{setting.default}`" if setting.default else ""
+        assert f"| `{setting.variable}` | `… {setting.flag}` | {default} | {setting.meaning} |" in DOCUMENT
+    for name in EXAMPLES:
+        assert f"| `{name}` |" in DOCUMENT

@@ -1,0 +1,45 @@
+"""docs/policies.md names everything there is, with the numbers and messages of the code."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from magistrate.engine.policy import MAX_POLICY_LENGTH
+from magistrate.engine.policy.access import METHODS
+from magistrate.engine.policy.functions import FUNCTIONS
+from magistrate.engine.policy.node import MAX_DEPTH
+from magistrate.engine.policy.operators import OPERATORS
+from magistrate.engine.policy.patterns import MAX_PATTERN_LENGTH, MAX_PATTERNS
+from magistrate.engine.policy.predicates import TAKE_CLOSURES
+from magistrate.engine.policy.run import MAX_STEPS, TEXT_STEP
+from tests.engine.policy.asking import answer, refusal
+
+DOCUMENT = (Path(__file__).parents[3] / "docs" / "policies.md").read_text()
+CODE = " ".join(re.findall(r"`([^`\n]+)`", DOCUMENT))
+
+
+@pytest.mark.parametrize("name", [*FUNCTIONS, *TAKE_CLOSURES, *METHODS])
+def test_every_function_is_documented(name: str) -> None:
+    assert re.search(rf"\b{name}\b", CODE)
+
+
+@pytest.mark.parametrize("sign", OPERATORS)
+def test_every_operator_is_documented(sign: str) -> None:
+    assert sign in CODE.replace("a..b", "..").split()
+
+
+def test_the_numbers_are_those_of_the_code() -> None:
+    assert f"at most {MAX_POLICY_LENGTH} bytes" in DOCUMENT
+    assert f"| parts within each other | {MAX_DEPTH};" in DOCUMENT
+    assert f"| {MAX_PATTERN_LENGTH} characters each, {MAX_PATTERNS} written out" in DOCUMENT
+    assert f"| {MAX_STEPS:,} steps |".replace(",", " ") in DOCUMENT
+    assert f"one for {TEXT_STEP} characters" in DOCUMENT
+
+
+def test_the_examples_can_be_read_and_the_message_is_shown_word_for_word() -> None:
+    examples, message = re.findall(r"```\n(.*?)\n```", DOCUMENT, re.DOTALL)
+
+    for example in examples.splitlines():
+        assert answer(example, {}) in (False, None)
+    assert message.removeprefix("error validating policy 'element = \"115\"': ") == refusal('element = "115"')
