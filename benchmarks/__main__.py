@@ -8,12 +8,18 @@ import sys
 import apsw
 
 from benchmarks.batches import measure_batches
+from benchmarks.checks import measure_checks
 from benchmarks.cores import LOAD_CORE, SERVER_CORE
 from benchmarks.load import GENERATOR
 from benchmarks.request_rates import measure_request_rates
 from benchmarks.startup import measure_startup
 
-TOPICS = {"requests": measure_request_rates, "batch": measure_batches, "startup": measure_startup}
+TOPICS = {
+    "requests": measure_request_rates,
+    "batch": measure_batches,
+    "checks": measure_checks,
+    "startup": measure_startup,
+}
 
 
 def main() -> None:

@@ -20,9 +20,13 @@ PLENTY = 1_000_000
 """A budget that no test spends by accident."""
 
 
-def model_of(types: dict[str, Relations]) -> Model:
+def model_of(types: dict[str, Relations], warrants: Sequence[Warrant] = ()) -> Model:
+    """One that knows where these warrants say `*`."""
     forms = msgspec.convert(types, dict[str, dict[str, RuleForm | None]])
-    return Model({TypeName(name): read_object_type(name, None, form) for name, form in forms.items()}, Revision(1))
+    types_by_name = {TypeName(name): read_object_type(name, None, form) for name, form in forms.items()}
+    on_all = {(warrant.object_type, warrant.relation) for warrant in warrants if warrant.object_id == WILDCARD}
+    to_all = {(warrant.object_type, warrant.relation) for warrant in warrants if warrant.subject_id == WILDCARD}
+    return Model(types_by_name, Revision(1), on_all, to_all)
 
 
 def rows_of(warrants: Sequence[Warrant], read: Read) -> list[Warrant]:
@@ -38,7 +42,7 @@ def _has_shape(warrant: Warrant, shape: Shape) -> bool:
         return False
     wanted = shape.subjects
     if isinstance(wanted, Subject):
-        ids = (wanted.id, WILDCARD)
+        ids = (wanted.id, WILDCARD) if shape.to_all else (wanted.id,)
         same_kind = (warrant.subject_type, warrant.subject_relation) == (wanted.type, wanted.relation or "")
         return same_kind and warrant.subject_id in ids
     if wanted is None:

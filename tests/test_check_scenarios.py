@@ -45,7 +45,7 @@ def answer_of(node: Node) -> bool | str:
 def test_a_scenario_through_the_engine(scenario: Scenario) -> None:
     now = time.time_ns() // 1_000
     warrants = scenario.final_warrants(created_at=now)
-    model = model_of(scenario.final_types())
+    model = model_of(scenario.final_types(), warrants)
 
     for question, levels in zip(scenario.checks, scenario.levels, strict=True):
         [node], read = evaluated(model, warrants, [asked(question)], now)

@@ -28,6 +28,8 @@ from magistrate.errors import BudgetSpent, InvalidParameter
 OBJECTS_AT_ONCE = 4_000
 """Objects whose warrants are read together. Above it one level is more than one read, so that others get a turn."""
 
+_NONE: list[Warrant] = []
+
 _POLICY_VALUES: dict[bool | None, Truth] = {True: TRUE, False: FALSE, None: UNKNOWN}
 
 
@@ -65,7 +67,7 @@ class Facts:
             return self._everywhere.get(shape)
         known = self._rows.get(shape)
         if known is not None:
-            here, on_all = known.get(id), known.get(WILDCARD)
+            here, on_all = known.get(id), known.get(WILDCARD) if shape.on_all else _NONE
             if here is not None and on_all is not None:
                 found = here + on_all if on_all else here
                 return sorted(found, key=_by_number) if len(found) > 1 else found
@@ -76,7 +78,7 @@ class Facts:
         known = self._rows.setdefault(shape, {})
         missing = self._missing.setdefault(shape, {})
         self._room -= 1
-        for wanted in (id, WILDCARD):
+        for wanted in (id, WILDCARD) if shape.on_all else (id,):
             if wanted not in known:
                 missing[wanted] = None
 
@@ -294,7 +296,8 @@ class _Walk:
     def _shape(self, plan: Plan) -> Shape:
         shape = self._shapes.get(plan)
         if shape is None:
-            shape = self._shapes[plan] = Shape(plan.type, plan.relations, self._subject)
+            model = self._evaluation.model
+            shape = self._shapes[plan] = model.shape(plan.type, plan.relations, self._subject)
         return shape
 
 

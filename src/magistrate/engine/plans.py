@@ -4,13 +4,16 @@ A relation holds on an object if a warrant gives it or its rule holds. Rules tha
 anyOf) are flattened away: if viewer inherits editor and editor owner, then *viewer* is one plan whose warrants are
 those of all three. What is left are links to other objects, and combinations that must be decided as a whole."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import partial
 
 from magistrate.engine.model import ObjectType
 from magistrate.engine.rules.rule import Combined, Rule
-from magistrate.engine.terms import RelationName, Revision, TypeName
+from magistrate.engine.terms import RelationName, Revision, Subject, TypeName
 from magistrate.engine.warrant_source import Shape
+
+Place = tuple[TypeName, RelationName]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +64,20 @@ Part = Plan | Gate | RelationName
 
 
 class Model:
-    """All object types as of one revision, immutable; `revision` is the one that last wrote an object type."""
+    """All object types as of one revision, and on which relations warrants may say `*`; immutable. `revision` is the
+    one that last changed any of it."""
 
-    def __init__(self, types: Mapping[TypeName, ObjectType], revision: Revision) -> None:
+    def __init__(
+        self,
+        types: Mapping[TypeName, ObjectType],
+        revision: Revision,
+        object_wildcards: Set[Place],
+        subject_wildcards: Set[Place],
+    ) -> None:
         self.types = types
         self.revision = revision
+        self._object_wildcards = object_wildcards
+        self._subject_wildcards = subject_wildcards
         self._plans: dict[tuple[TypeName, str], Plan] = {}
 
     def plan(self, of_type: TypeName, relation: RelationName) -> Plan:
@@ -76,11 +88,19 @@ class Model:
             plan = self._plans[key] = self._compiled(of_type, relation)
         return plan
 
+    def shape(
+        self, of_type: TypeName, relations: tuple[RelationName, ...], subjects: Subject | TypeName | None
+    ) -> Shape:
+        """One that does not look for `*` where none is."""
+        places = {(of_type, relation) for relation in relations}
+        on_all, to_all = places & self._object_wildcards, places & self._subject_wildcards
+        return Shape(of_type, relations, subjects, bool(on_all), bool(to_all))
+
     def _compiled(self, of_type: TypeName, relation: RelationName) -> Plan:
         defined = self.types.get(of_type)
         if defined is None:
             return Plan(of_type, relation, (relation,), frozenset(), None, (), (), is_defined=False)
-        flattened = _Alternatives(of_type)
+        flattened = _Alternatives(of_type, self)
         relations: dict[RelationName, None] = {}
         waiting = [relation]
         while waiting:
@@ -98,7 +118,8 @@ class Model:
 class _Alternatives:
     """Collects those of a relation, or of a rule within a combination."""
 
-    def __init__(self, of_type: TypeName) -> None:
+    def __init__(self, of_type: TypeName, model: Model) -> None:
+        self._model = model
         self.gates: list[Gate] = []
         self.named: list[RelationName] = []
         self._type = of_type
@@ -111,7 +132,9 @@ class _Alternatives:
         self._links[with_relation, of_type, relation] = None
 
     def add_combination(self, rule: Combined) -> None:
-        self.gates.append(Gate(self._type, rule, tuple(_part(self._type, branch) for branch in rule.rules)))
+        self.gates.append(
+            Gate(self._type, rule, tuple(_part(self._type, self._model, branch) for branch in rule.rules))
+        )
 
     def take_named(self) -> list[RelationName]:
         named, self.named = self.named, []
@@ -129,15 +152,16 @@ class _Alternatives:
         group_relations: Sequence[RelationName],
         parts: tuple[Part, ...],
     ) -> Plan:
-        shapes = {(name, of_type): Shape(self._type, (name,), of_type) for name, of_type, _ in self._links}
+        shape = partial(self._model.shape, self._type)
+        shapes = {(name, of_type): shape((name,), of_type) for name, of_type, _ in self._links}
         links = tuple(Link(*names, shapes[names[:2]]) for names in self._links)
         with_groups = tuple(dict.fromkeys([*group_relations, *(link.with_relation for link in links)]))
-        groups = Shape(self._type, with_groups, None) if with_groups else None
+        groups = shape(with_groups, None) if with_groups else None
         return Plan(self._type, relation, relations, frozenset(group_relations), groups, links, parts)
 
 
-def _part(of_type: TypeName, rule: Rule) -> Part:
+def _part(of_type: TypeName, model: Model, rule: Rule) -> Part:
     """A rule within a combination. The relations it names stay whole: they are decided once, wherever they stand."""
-    alternatives = _Alternatives(of_type)
+    alternatives = _Alternatives(of_type, model)
     rule.join(alternatives)
     return alternatives.part()

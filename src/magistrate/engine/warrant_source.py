@@ -20,12 +20,15 @@ class Shape:
     - `subjects` is the name of a type: given to a subject of this type, no group;
     - `subjects` is None: given to any group.
 
-    Compared by identity, which is what makes them fast keys.
+    `on_all` and `to_all` are false if it is known that no such warrant says `*` in place of the object, or of a
+    subject: then nobody need look for one. Compared by identity, which is what makes them fast keys.
     """
 
     type: TypeName
     relations: tuple[RelationName, ...]
     subjects: Subject | TypeName | None
+    on_all: bool = True
+    to_all: bool = True
 
 
 class Read(NamedTuple):

@@ -1,5 +1,7 @@
 """The model of a store, compiled, as long as no object type changes."""
 
+from dataclasses import replace
+
 from magistrate.engine.plans import Model
 from magistrate.engine.terms import Revision
 from magistrate.operations.definitions import defined_type
@@ -26,11 +28,11 @@ class Models:
         if self._known is not None and self._known.revision == model_revision:
             return self._known
         read = await self._store.read_model(revision)
-        return self._keep(Snapshot(revision, StoredModel(model_revision, read.value.definitions)))
+        return self._keep(Snapshot(revision, replace(read.value, written_at=model_revision)))
 
     def _keep(self, read: Snapshot[StoredModel]) -> Model:
         types = {name: defined_type(name, definition) for name, definition in read.value.definitions.items()}
-        model = Model(types, read.value.written_at)
+        model = Model(types, read.value.written_at, read.value.object_wildcards, read.value.subject_wildcards)
         if self._known is None or self._known.revision < model.revision:
             self._known = model
         return model

@@ -15,7 +15,7 @@ Errors. StoreUnavailable when the database cannot be reached or gives no answer 
 committed or not, but never by half. RevisionUnavailable when `at` is above the newest revision or collected.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Generic, Literal, Protocol, TypeVar
 
@@ -169,10 +169,13 @@ class WarrantFilter:
 
 @dataclass(frozen=True, slots=True)
 class StoredModel:
-    """Every object type at one revision, the definitions by name; `written_at` is the revision that last wrote one."""
+    """Every object type at one revision, the definitions by name; and where warrants may say `*`: all (type, relation)
+    of which one ever did, by then or later. `written_at` is the revision that last changed any of it."""
 
     written_at: Revision
     definitions: Mapping[TypeName, str]
+    object_wildcards: Set[tuple[TypeName, RelationName]] = frozenset()
+    subject_wildcards: Set[tuple[TypeName, RelationName]] = frozenset()
 
 
 Kind = Literal["object", "object-type", "warrant"]

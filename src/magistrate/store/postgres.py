@@ -90,9 +90,8 @@ class PostgresDatabase:
     # OFFSET 0 keeps the subquery as it is: looked up once for each id.
     joining = Joining(
         many_ids="json_array_elements_text(?::json) AS ids (id) CROSS JOIN LATERAL "
-        "(SELECT * FROM warrant w WHERE w.object_id = ids.id AND {holds} OFFSET 0) w "
-        "LEFT JOIN policy ON digest = w.policy",
-        indexed="warrant w LEFT JOIN policy ON digest = w.policy WHERE {holds}",
+        "(SELECT * FROM warrant w WHERE w.object_id = ids.id AND {holds} OFFSET 0) w",
+        indexed="warrant w WHERE {holds}",
     )
 
     def __init__(self, conninfo: str, connections: int, timeout_ms: int, observer: Observer) -> None:

@@ -19,8 +19,12 @@ FEW_IDS = 2
 """So many ids get an arm each, which is faster than to send them as one JSON array."""
 
 _COLUMNS = (
-    "w.object_type, w.object_id, w.relation, w.subject_type, w.subject_id, w.subject_relation, "
-    "coalesce(text, ''), w.created_at, w.number"
+    "w.object_type, w.object_id, w.relation, w.subject_type, w.subject_id, w.subject_relation, w.policy, "
+    "w.created_at, w.number"
+)
+_ANSWERED = (
+    "u.read_number, u.object_type, u.object_id, u.relation, u.subject_type, u.subject_id, u.subject_relation, "
+    "coalesce(p.text, ''), u.created_at, u.number"
 )
 _Ids = Literal["one", "many", "every"]
 _EXACTLY = "w.subject_relation = ? AND w.subject_type = ? AND w.subject_id = ?"
@@ -49,7 +53,7 @@ def read_statement(reads: Sequence[Read], at: Revision | None, most: int, joinin
     values: list[Parameter] = []
     revisions = () if at is None else (at, at)
     for number, (shape, ids) in enumerate(reads):
-        for subjects, subject_values in _subjects(shape.subjects):
+        for subjects, subject_values in _subjects(shape):
             for kind, object_values in _objects(shape, ids, by_type=subjects != _EXACTLY):
                 arms.append((number, len(shape.relations), subjects, kind))
                 values += (*object_values, *subject_values, *revisions)
@@ -70,13 +74,16 @@ def _objects(shape: Shape, ids: Sequence[str] | None, by_type: bool) -> Iterator
             yield "one", (id, shape.type, *shape.relations)
 
 
-def _subjects(wanted: Subject | str | None) -> Sequence[tuple[str, tuple[Parameter, ...]]]:
+def _subjects(shape: Shape) -> Sequence[tuple[str, tuple[Parameter, ...]]]:
     """Conditions on subjects, each of them one range of the index, and their values."""
+    wanted = shape.subjects
     if isinstance(wanted, Subject):
         group = wanted.relation or ""
         itself, everyone = (group, wanted.type, wanted.id), (group, wanted.type, WILDCARD)
+        if wanted.id == WILDCARD or not shape.to_all:
+            return [(_EXACTLY, itself)]
         # Not one condition with IN: SQLite would build the list anew for each of the relations, three times as slow.
-        return [(_EXACTLY, itself)] if wanted.id == WILDCARD else [(_EXACTLY, itself), (_EXACTLY, everyone)]
+        return [(_EXACTLY, itself), (_EXACTLY, everyone)]
     if wanted is not None:
         return [(_OF_TYPE, (wanted,))]
     return [(_ANY_GROUP, ())]
@@ -85,7 +92,10 @@ def _subjects(wanted: Subject | str | None) -> Sequence[tuple[str, tuple[Paramet
 @lru_cache(maxsize=1_024)
 def _text(arms: tuple[_Arm, ...], newest: bool, joining: Joining) -> str:
     found = " UNION ALL ".join(_arm_text(arm, newest, joining) for arm in arms)
-    return f"SELECT h.revision, h.horizon, h.model_revision, u.* FROM head h LEFT JOIN ({found}) u ON true LIMIT ?"
+    return (
+        f"SELECT h.revision, h.horizon, h.model_revision, {_ANSWERED} FROM head h LEFT JOIN ({found}) u ON true "
+        "LEFT JOIN policy p ON p.digest = u.policy LIMIT ?"
+    )
 
 
 def _arm_text(arm: _Arm, newest: bool, joining: Joining) -> str:

@@ -71,12 +71,17 @@ INSERT_OBJECT_TYPE = f"""
 INSERT INTO object_type (type, definition, created_at, created_revision, deleted_revision)
 VALUES (?, ?, ?, ?, {ALIVE})"""
 
-READ_MODEL = f"""
-SELECT h.revision, h.horizon, h.model_revision, t.type, t.definition FROM head h
-LEFT JOIN object_type t ON t.deleted_revision = {ALIVE} ORDER BY t.type"""
-READ_MODEL_AT = """
-SELECT h.revision, h.horizon, h.model_revision, t.type, t.definition FROM head h
-LEFT JOIN object_type t ON t.created_revision <= ? AND t.deleted_revision > ? ORDER BY t.type"""
+_MODEL = """
+SELECT h.revision, h.horizon, h.model_revision, m.kind, m.name, m.content FROM head h LEFT JOIN (
+    SELECT 'type' AS kind, type AS name, definition AS content FROM object_type WHERE {alive}
+    UNION ALL SELECT place, object_type, relation FROM wildcard
+) m ON true ORDER BY m.kind, m.name, m.content"""
+READ_MODEL = _MODEL.format(alive=f"deleted_revision = {ALIVE}")
+READ_MODEL_AT = _MODEL.format(alive="created_revision <= ? AND deleted_revision > ?")
+
+FIND_WILDCARD = "SELECT object_type, relation, place FROM wildcard WHERE (object_type, relation, place) = (?, ?, ?)"
+FIND_WILDCARDS = "SELECT object_type, relation, place FROM wildcard WHERE (object_type, relation, place) IN"
+INSERT_WILDCARD = "INSERT INTO wildcard (object_type, relation, place) VALUES (?, ?, ?)"
 
 _WARRANT_KEY = "object_type, object_id, relation, subject_type, subject_id, subject_relation, policy"
 _FIND_WARRANTS = f"""

@@ -1,5 +1,6 @@
 """The store over any Database: reads as single statements, writes as scripts."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
@@ -98,8 +99,13 @@ class SqlStore:
     async def read_model(self, at: Revision | None = None) -> Snapshot[StoredModel]:
         statement = sql.READ_MODEL if at is None else sql.READ_MODEL_AT
         rows = await self.database.read(statement, () if at is None else (at, at))
-        definitions = {name: definition for *_, name, definition in rows if name is not None}
-        return Snapshot(_answered_at(rows[0], at), StoredModel(Revision(rows[0][2]), definitions))
+        of_kind: dict[str | None, list[Row]] = defaultdict(list)
+        for *_, kind, name, content in rows:
+            of_kind[kind].append((name, content))
+        model = StoredModel(
+            Revision(rows[0][2]), dict(of_kind["type"]), frozenset(of_kind["object"]), frozenset(of_kind["subject"])
+        )
+        return Snapshot(_answered_at(rows[0], at), model)
 
     async def read_warrants(self, reads: Sequence[Read], at: Revision | None, most: int) -> Reading:
         statement = read_statement(reads, at, most, self.database.joining)

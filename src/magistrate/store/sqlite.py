@@ -107,8 +107,8 @@ class SqliteDatabase:
     """The planner does not count on LIMIT: with statistics it may rather sort a table than read an index in order."""
     joining = Joining(
         many_ids="json_each(?) ids CROSS JOIN warrant w INDEXED BY warrant_by_object "
-        "ON w.object_id = ids.value AND {holds} LEFT JOIN policy ON digest = w.policy",
-        indexed="warrant w INDEXED BY {index} LEFT JOIN policy ON digest = w.policy WHERE {holds}",
+        "ON w.object_id = ids.value AND {holds}",
+        indexed="warrant w INDEXED BY {index} WHERE {holds}",
     )
 
     def __init__(self, path: str, timeout_ms: int, observer: Observer) -> None:

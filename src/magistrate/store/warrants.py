@@ -10,7 +10,7 @@ from magistrate.engine.warrants import Warrant, policy_digest, written_claim
 from magistrate.errors import NotFound
 from magistrate.store import sql
 from magistrate.store.contract import Judge, NewWarrant, Snapshot, Stamp
-from magistrate.store.database import Execute, Row, Script
+from magistrate.store.database import Execute, Find, Row, Script
 from magistrate.store.object_types import OBJECT_TYPES
 from magistrate.store.objects import OBJECTS
 from magistrate.store.versioned import Effect, Key, Outcome, Versioned, end, find, put, write
@@ -59,6 +59,7 @@ def put_warrants(new: Sequence[NewWarrant], judge: Judge, stamp: Stamp) -> Calla
                 inserted.append(stored[key])
         policies = {row[6]: row[8] for row in inserted if row[8]}
         yield Execute(sql.KEEP_POLICY, list(policies.items()))
+        yield from _keep_wildcards(inserted, revision)
         yield Execute(WARRANTS.insert, [(*row[:8], stamp.at, revision) for row in inserted])
         effects = [Effect("created", "warrant", row[:7], None, row[8]) for row in inserted]
         effects += yield from _create_missing(_objects_of(inserted), stamp, revision)
@@ -73,6 +74,21 @@ def delete_warrants(named: Sequence[NewWarrant], stamp: Stamp) -> Callable[[Revi
         return Outcome((), effects)
 
     return lambda head: write(head, stamp, tuple[Warrant, ...], work)
+
+
+def _keep_wildcards(rows: Iterable[Row], revision: Revision) -> Script[None]:
+    """A relation on which `*` has not been said before changes the model."""
+    said: dict[Key, None] = {}
+    for object_type, object_id, relation, _, subject_id, *_ in rows:
+        if object_id == WILDCARD:
+            said[object_type, relation, "object"] = None
+        if subject_id == WILDCARD:
+            said[object_type, relation, "subject"] = None
+    if said:
+        [known] = yield Find(sql.FIND_WILDCARD, sql.FIND_WILDCARDS, list(said))
+        new = [place for place in said if place not in known]
+        yield Execute(sql.INSERT_WILDCARD, new)
+        yield Execute(sql.MOVE_MODEL, [(revision,)] if new else [])
 
 
 def _create_missing(keys: Iterable[Key], stamp: Stamp, revision: Revision) -> Script[list[Effect]]:

@@ -1,4 +1,4 @@
--- The revision that last wrote an object type: whoever holds the model of that revision holds the newest.
+-- The revision that last wrote an object type or a wildcard: whoever holds the model of that revision has the newest.
 ALTER TABLE head ADD COLUMN model_revision INTEGER NOT NULL DEFAULT 0;
 UPDATE head SET model_revision = revision;
 
@@ -6,6 +6,14 @@ UPDATE head SET model_revision = revision;
 CREATE TABLE policy (
     digest           TEXT    PRIMARY KEY,
     text             TEXT    NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- On which relations warrants have ever said `*`, in place of the object or of the subject: elsewhere nobody need look.
+CREATE TABLE wildcard (
+    object_type      TEXT NOT NULL,
+    relation         TEXT NOT NULL,
+    place            TEXT NOT NULL,
+    PRIMARY KEY (object_type, relation, place)
 ) STRICT, WITHOUT ROWID;
 
 -- An absent subject_relation or policy is the empty text; policy is a digest. number: see store/warrants.py.

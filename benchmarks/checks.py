@@ -1,0 +1,198 @@
+"""Checks on the drive data set: the engine with its reads in this process, and the same questions over HTTP."""
+
+import asyncio
+import itertools
+import statistics
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+import msgspec
+
+from benchmarks.cores import SERVER_CORE, on_core
+from benchmarks.databases import STORES
+from benchmarks.datasets import DATASETS
+from benchmarks.datasets.dataset import Dataset, Question
+from benchmarks.keep_alive import Driven, drive, request_bytes
+from benchmarks.loading import load
+from benchmarks.server import Server, serving
+from benchmarks.table import markdown_table
+from magistrate import wiring
+from magistrate.config import read_settings
+from magistrate.engine import evaluation
+from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
+from magistrate.operations.check import check_all
+from magistrate.operations.consistency import NO_DEMAND
+from magistrate.operations.context import Context
+from tests.counting import CountingDatabase, counting_store
+
+SIZES = (10_000, 1_000_000)
+SEED = 1
+QUESTIONS = 2_000
+ROUNDS = 3
+CONNECTIONS = 16
+MOST_SECONDS = 120
+
+OWED_SQLITE_MS = 0.4
+OWED_OVER_ROUND_TRIPS_MS = 0.3
+OWED_GROWTH = 1.3
+"""How much dearer a check may be with the largest of SIZES than with the smallest."""
+
+
+@dataclass(slots=True)
+class Case:
+    """`asked` are the same in all rounds; `milliseconds` has one list for each round, `reads` one number for each
+    question."""
+
+    store: str
+    size: int
+    url: str
+    asked: Sequence[Question]
+    reads: list[int] = field(default_factory=list)
+    allowed: int = 0
+    milliseconds: list[list[float]] = field(default_factory=list)
+    round_trips: list[float] = field(default_factory=list)
+
+    def median(self) -> float:
+        return statistics.median(statistics.median(one) for one in self.milliseconds)
+
+    def p99(self) -> float:
+        return statistics.median(statistics.quantiles(one, n=100)[98] for one in self.milliseconds)
+
+
+def measure_checks(seconds: int) -> str:
+    """Two tables. Loading takes a minute or two; then each case is asked QUESTIONS in each round, over HTTP for
+    `seconds` besides."""
+    with ExitStack() as stack:
+        cases = [
+            _loaded(store, stack.enter_context(databases())(f"checks_{size}"), DATASETS["drive"](size, SEED))
+            for store, databases in STORES.items()
+            for size in SIZES
+        ]
+        with on_core(SERVER_CORE):
+            asyncio.run(_ask_in_process(cases))
+        over_http = [_asked_over_http(case, seconds) for case in cases if case.size == max(SIZES)]
+    return f"{_engine_table(cases)}\n{_http_table(over_http)}"
+
+
+def _loaded(store: str, url: str, dataset: Dataset) -> Case:
+    load(url, dataset)
+    with serving(url) as server:
+        bodies = [{"type": name, "relations": relations} for name, relations in dataset.types.items()]
+        requests = (request_bytes("POST", "/v2/object-types", msgspec.json.encode(body)) for body in bodies)
+        drive(server.url, requests, 1, MOST_SECONDS)
+    return Case(store, dataset.size, url, dataset.questions(QUESTIONS, SEED))
+
+
+async def _ask_in_process(cases: Sequence[Case]) -> None:
+    opened = [await counting_store(case.url) for case in cases]
+    contexts = [wiring.context_of(store, read_settings({}, {})) for store, _ in opened]
+    for _ in range(ROUNDS + 1):
+        for case, context, (_, database) in zip(cases, contexts, opened, strict=True):
+            case.milliseconds.append([])
+            case.reads, case.allowed = [], 0
+            for question in case.asked:
+                case.allowed += await _timed(case, context, database, question)
+            case.round_trips.append(await _round_trip(database))
+    for case, (store, _) in zip(cases, opened, strict=True):
+        del case.milliseconds[0]  # in which plans and statements are made
+        await store.close()
+
+
+async def _timed(case: Case, context: Context, database: CountingDatabase, question: Question) -> bool:
+    object = ObjectRef(TypeName(question.object_type), ObjectId(question.object_id))
+    subject = Subject(TypeName(question.subject_type), ObjectId(question.subject_id))
+    asked = evaluation.Question(object, RelationName(question.relation), subject)
+    database.reads = 0
+    started = time.perf_counter()
+    found = await check_all(context, [asked], NO_DEMAND)
+    case.milliseconds[-1].append((time.perf_counter() - started) * 1_000)
+    case.reads.append(database.reads)
+    return found.value[0].is_authorized
+
+
+async def _round_trip(database: CountingDatabase) -> float:
+    """Milliseconds for the least that can be read."""
+    took = []
+    for _ in range(200):
+        started = time.perf_counter()
+        await database.read("SELECT revision FROM head", ())
+        took.append((time.perf_counter() - started) * 1_000)
+    return statistics.median(took)
+
+
+@dataclass(frozen=True, slots=True)
+class OverHttp:
+    store: str
+    cold: Driven
+    warm: Driven
+    loaded: Driven
+    constant: Driven
+
+
+def _asked_over_http(case: Case, seconds: int) -> OverHttp:
+    bodies = [request_bytes("POST", "/v2/check", _body(question)) for question in case.asked]
+    health = request_bytes("GET", "/healthz")
+    with serving(case.url) as server:
+        return OverHttp(
+            case.store,
+            cold=drive(server.url, iter(bodies), 1, MOST_SECONDS),
+            warm=drive(server.url, iter(bodies), 1, MOST_SECONDS),
+            loaded=_under_load(server, itertools.cycle(bodies), seconds),
+            constant=_under_load(server, itertools.repeat(health), seconds),
+        )
+
+
+def _under_load(server: Server, requests: Iterator[bytes], seconds: int) -> Driven:
+    return drive(server.url, requests, CONNECTIONS, seconds)
+
+
+def _body(question: Question) -> bytes:
+    subject = {"objectType": question.subject_type, "objectId": question.subject_id}
+    names = {"objectType": question.object_type, "objectId": question.object_id, "relation": question.relation}
+    return msgspec.json.encode({"warrants": [{**names, "subject": subject}]})
+
+
+def _engine_table(cases: Sequence[Case]) -> str:
+    header = ("", "statements a check", "largest", "p50 ms", "p99 ms", "owed p50 ms", "growth", "owed")
+    rows = []
+    for case in cases:
+        smallest = next(other for other in cases if other.store == case.store)
+        is_largest = case.size == max(SIZES)
+        rows.append(
+            (
+                f"{case.store}, {case.size:,} warrants, {case.allowed / len(case.asked):.0%} allowed",
+                f"{statistics.mean(case.reads):.1f}",
+                str(max(case.reads)),
+                f"{case.median():.2f}",
+                f"{case.p99():.2f}",
+                f"≤ {_owed_ms(case):.2f}",
+                f"{case.median() / smallest.median():.2f}" if is_largest else "",
+                f"≤ {OWED_GROWTH}" if is_largest else "",
+            )
+        )
+    return markdown_table("Check, the engine with its reads (drive data set)", header, rows)
+
+
+def _owed_ms(case: Case) -> float:
+    if case.store == "SQLite":
+        return OWED_SQLITE_MS
+    return statistics.median(case.reads) * statistics.median(case.round_trips) + OWED_OVER_ROUND_TRIPS_MS
+
+
+def _http_table(measured: Sequence[OverHttp]) -> str:
+    header = ("", "cold p50 ms", "cold p99 ms", "warm p50 ms", "warm p99 ms", "checks/s", "of the constant answer")
+    rows = []
+    for one in measured:
+        rate, constant = (len(driven.latencies) / driven.seconds for driven in (one.loaded, one.constant))
+        percentiles = [_percentiles(driven) for driven in (one.cold, one.warm)]
+        latencies = itertools.chain.from_iterable(percentiles)
+        name = f"{one.store}, {max(SIZES):,} warrants"
+        rows.append((name, *latencies, f"{rate:,.0f}", f"{rate / constant:.0%}"))
+    return markdown_table(f"Check over HTTP, one connection; checks/s over {CONNECTIONS}", header, rows)
+
+
+def _percentiles(driven: Driven) -> tuple[str, ...]:
+    cuts = statistics.quantiles(driven.latencies, n=100)
+    return f"{cuts[49] * 1_000:.2f}", f"{cuts[98] * 1_000:.2f}"
