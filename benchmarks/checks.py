@@ -1,6 +1,5 @@
 """Checks on the drive data set: the engine with its reads in this process, and the same questions over HTTP."""
 
-import asyncio
 import itertools
 import statistics
 import time
@@ -9,6 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 import msgspec
+import uvloop
 
 from benchmarks.cores import SERVER_CORE, on_core
 from benchmarks.databases import STORES
@@ -71,7 +71,7 @@ def measure_checks(seconds: int) -> str:
             for size in SIZES
         ]
         with on_core(SERVER_CORE):
-            asyncio.run(_ask_in_process(cases))
+            uvloop.run(_ask_in_process(cases))  # the loop the service has
         over_http = [_asked_over_http(case, seconds) for case in cases if case.size == max(SIZES)]
     return f"{_engine_table(cases)}\n{_http_table(over_http)}"
 

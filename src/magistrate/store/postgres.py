@@ -6,10 +6,11 @@ between."""
 
 import asyncio
 import random
+import re
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, count
 from typing import TypeVar
 
 import psycopg
@@ -101,7 +102,13 @@ class PostgresDatabase:
         self._writing = asyncio.Semaphore(max(1, min(WRITERS, connections - 1)))
         self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
             conninfo,
-            kwargs={"autocommit": True, "connect_timeout": _seconds(timeout_ms), "client_encoding": "utf8"},
+            kwargs={
+                "autocommit": True,
+                "connect_timeout": _seconds(timeout_ms),
+                "client_encoding": "utf8",
+                # It takes statements as they are: others take long ones apart anew each time.
+                "cursor_factory": psycopg.AsyncRawCursor,
+            },
             configure=_configure,
             min_size=1,
             max_size=connections,
@@ -219,18 +226,20 @@ def _migrate(connection: psycopg.Connection[TupleRow]) -> None:
     if encoding != "UTF8":
         raise InvalidSetting(f"database URL: the database has the encoding {encoding}; it must be UTF8")
     connection.execute(migrate.CREATE_TABLE)
+    raw = psycopg.RawCursor(connection)
     [applied] = connection.execute(migrate.READ_VERSION).fetchone() or (0,)
     for migration in migrate.pending("postgres", applied):
         connection.execute(migration.sql)
-        connection.execute(_text(migrate.INSERT_MIGRATION), (migration.number, migration.name))
+        raw.execute(_text(migrate.INSERT_MIGRATION), (migration.number, migration.name))
     if connection.execute(sql.READ_HEAD).fetchone() is None:
-        connection.execute(_text(sql.MAKE_HEAD), migrate.new_identity())
+        raw.execute(_text(sql.MAKE_HEAD), migrate.new_identity())
 
 
 @lru_cache(maxsize=1024)
 def _text(statement: str) -> str:
-    """psycopg's spelling of a statement; none of ours has a percent sign or a question mark but for parameters."""
-    return statement.replace("?", "%s")
+    """PostgreSQL's own spelling of a statement, `$1` for the first `?`: none of ours has a question mark elsewhere."""
+    places = count(1)
+    return re.sub(r"\?", lambda _: f"${next(places)}", statement)
 
 
 def _seconds(milliseconds: int) -> int:
