@@ -1,14 +1,20 @@
 """The documents say what is true: commands are run, tables are made anew, links lead somewhere."""
 
+import asyncio
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
+from magistrate import wiring
+from magistrate.cli.commands import main
 from magistrate.config import SETTINGS
+from magistrate.operations.examples import read_example
 from tests.generated_docs import BLOCKS, ROOT, filled
 from tests.running import KEY, running_service, settings_for
 
@@ -19,6 +25,7 @@ CHANGING = [
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "<time>"),
     (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}"), "<uuid>"),
     (re.compile(r'(Cursor":")[\w-]+'), r"\1<cursor>"),
+    (re.compile(r"took (\d+|less than 1) ms"), "took <n> ms"),
 ]
 
 
@@ -30,41 +37,32 @@ def settled(text: str) -> str:
 
 
 def readme_commands() -> list[tuple[str, str]]:
-    """Each command of the README that talks to the service, or prepares one that does, with the output shown."""
+    """Each command of the README that talks to the service, with the output shown."""
     blocks = re.findall(r"```console\n(.*?)```", README, re.DOTALL)
     pairs = [pair for block in blocks for pair in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)]
-    return [(command, output) for command, output in pairs if command.startswith(("curl", "BATCH="))]
+    return [(command, output) for command, output in pairs if command.startswith(("curl", "./run magistrate"))]
 
 
 def test_the_commands_of_the_readme_answer_what_it_shows(database_url: str, tmp_path: Path) -> None:
-    curl = tmp_path / "curl"
-    curl.write_text(f'#!/bin/sh\nexec {sys.executable} {ROOT}/tests/curl.py "$@"\n')
-    curl.chmod(0o755)
-    environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "KEY": KEY}
-    script: list[str] = []
-    expected: list[tuple[str, str]] = []
-    cursors: dict[str, str] = {}
+    for name, arguments in {"curl": f"{ROOT}/tests/curl.py", "magistrate": "-m magistrate"}.items():
+        (tmp_path / name).write_text(f'#!/bin/sh\nexec {sys.executable} {arguments} "$@"\n')
+        (tmp_path / name).chmod(0o755)
+    path = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "MAGISTRATE_API_KEY": KEY}
+    settings = settings_for(database_url)
+    wiring.migrate_store(settings)
+    asyncio.run(wiring.prepare_store(settings, read_example("document-sharing")))
+    answered: list[tuple[str, str]] = []
 
-    with running_service(settings_for(database_url)) as url:
+    with running_service(settings) as url:
         for command, output in readme_commands():
-            for shown_cursor, real_cursor in cursors.items():
-                command = command.replace(f"nextCursor={shown_cursor}", f"nextCursor={real_cursor}")
-            script.append(command.replace("http://127.0.0.1:8000", url))
-            prepared = [line for line in script[:-1] if line.startswith("BATCH=")]
-            ran = subprocess.run(
-                ["sh", "-c", "\n".join([*prepared, script[-1]])],
-                env=environment,
-                capture_output=True,
-                text=True,
-                check=True,
-            )
-            expected.append((settled(output).strip(), settled(ran.stdout).strip()))
-            shown, real = (re.findall(r'nextCursor":"([\w-]+)', text) for text in (output, ran.stdout))
-            cursors.update(zip(shown, real, strict=True))
+            typed = command.replace("http://127.0.0.1:8000", url).replace("./run magistrate", "magistrate")
+            environment = os.environ | path | {"MAGISTRATE_SERVER": url}
+            ran = subprocess.run(["sh", "-c", typed], env=environment, capture_output=True, text=True)
+            answered.append((settled(output).strip(), settled(ran.stdout).strip()))
 
-    assert len(expected) >= 6
-    for promised, answered in expected:
-        assert answered == promised
+    assert len(answered) >= 9
+    for promised, real in answered:
+        assert real == promised
 
 
 def test_the_readme_begins_with_a_sentence_a_command_a_request_and_its_answer() -> None:
@@ -72,8 +70,8 @@ def test_the_readme_begins_with_a_sentence_a_command_a_request_and_its_answer() 
 
     assert title == "# Magistrate"
     assert sentence.count(". ") == 0
-    assert command.startswith("```console\n$ ./run serve\n")
-    assert "$ curl" in README.partition("## What it is")[0]
+    assert command.startswith("```console\n$ ./run serve --example document-sharing\n")
+    assert "$ curl" in README.partition("## ")[0]
     assert request
 
 
@@ -103,9 +101,17 @@ def test_files_that_documents_name_exist(document: Path) -> None:
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_flags_that_documents_name_exist(document: Path) -> None:
     flags = {setting.flag for setting in SETTINGS} | {"--help", "--only", "--seconds", "--version"}
+    flags |= {flag for command in commands_of(main) for option in command.params for flag in option.opts}
 
     for flag in re.findall(r"`(--[a-z-]+)", document.read_text()):
         assert flag in flags, flag
+
+
+def commands_of(group: click.Group) -> Iterator[click.Command]:
+    for command in group.commands.values():
+        yield command
+        if isinstance(command, click.Group):
+            yield from commands_of(command)
 
 
 def test_help_tells_every_setting() -> None:
