@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from magistrate import wiring
 from magistrate.store.contract import Store
@@ -11,6 +12,10 @@ from tests.databases import PostgresServer, postgres_server
 from tests.running import Client, running_service, settings_for, wait_for_stopped_services
 
 STORES = ("sqlite", "postgres")
+
+settings.register_profile("quick", max_examples=200, deadline=None)  # other work on the machine is no failure
+settings.register_profile("thorough", parent=settings.get_profile("quick"), max_examples=20_000)
+settings.load_profile("quick")
 
 
 @pytest.fixture(scope="session")
