@@ -11,6 +11,7 @@ import msgspec
 import uvloop
 
 from benchmarks.cores import SERVER_CORE, on_core
+from benchmarks.counting import CountingDatabase, counting_store
 from benchmarks.databases import STORES
 from benchmarks.datasets import DATASETS
 from benchmarks.datasets.dataset import Dataset, Question
@@ -25,7 +26,6 @@ from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, 
 from magistrate.operations.check import check_all
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
-from tests.counting import CountingDatabase, counting_store
 
 SIZES = (10_000, 1_000_000)
 SEED = 1

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from benchmarks.counting import CountingDatabase, counting_store
 from magistrate import wiring
 from magistrate.cli.commands import main
 from magistrate.engine import evaluation
@@ -24,7 +25,6 @@ from magistrate.operations.warrants import create_warrants, delete_warrants
 from magistrate.store.contract import NewWarrant
 from magistrate.store.database import Execute, Script
 from tests.conftest import STORES, new_database_url
-from tests.counting import CountingDatabase, counting_store
 from tests.memory_source import evaluated, model_of
 from tests.running import KEY, Client, settings_for
 from tests.scenario_files import Question, Scenario, claim, scenarios, stored_warrant, warrant_body

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.counting import CountingDatabase, counting_store
 from magistrate import wiring
 from magistrate.engine.evaluation import Question
 from magistrate.engine.terms import ObjectRef, Revision
@@ -21,7 +22,6 @@ from magistrate.operations.warrants import create_warrants, delete_warrants
 from magistrate.store.contract import ALIVE, NewWarrant, Slice, Snapshot, WarrantFilter
 from magistrate.store.database import Execute, Script
 from tests import oracle
-from tests.counting import CountingDatabase, counting_store
 from tests.memory_source import model_of
 from tests.running import settings_for
 from tests.scenario_files import claim, stored_warrant

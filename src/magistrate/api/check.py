@@ -16,7 +16,7 @@ from magistrate.api.warrants import (
     shown_warrant,
 )
 from magistrate.engine.evaluation import Question
-from magistrate.engine.warrants import written_claim
+from magistrate.engine.written import written_claim
 from magistrate.errors import InvalidParameter
 from magistrate.operations import check
 from magistrate.operations.check import Decision

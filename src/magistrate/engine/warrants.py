@@ -5,6 +5,7 @@ import hashlib
 import msgspec
 
 from magistrate.engine.terms import ObjectId, RelationName, TypeName
+from magistrate.engine.written import written_claim
 
 
 class Warrant(msgspec.Struct, frozen=True):
@@ -29,15 +30,6 @@ class Warrant(msgspec.Struct, frozen=True):
         names = (self.object_type, self.object_id, self.relation)
         claim = written_claim(*names, self.subject_type, self.subject_id, self.subject_relation)
         return f"{claim}[{self.policy}]" if self.policy else claim
-
-
-def written_claim(
-    object_type: str, object_id: str, relation: str, subject_type: str, subject_id: str, subject_relation: str
-) -> str:
-    """`document:plan#viewer@team:eng#member`: the written form without a policy or context. `subject_relation` is
-    the empty text if absent."""
-    group = f"#{subject_relation}" if subject_relation else ""
-    return f"{object_type}:{object_id}#{relation}@{subject_type}:{subject_id}{group}"
 
 
 def policy_digest(text: str) -> str:

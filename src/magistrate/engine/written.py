@@ -1,4 +1,4 @@
-"""Warrants in written form, `document:plan#viewer@team:eng#member[amount < 10]`, taken apart (contract section 4.1).
+"""Warrants in written form, `document:plan#viewer@team:eng#member[amount < 10]` (contract section 4.1).
 
 The form is unambiguous: no name and no id can hold the sign that ends it. Whether they can stand is not looked at here.
 """
@@ -35,3 +35,12 @@ def read_written(text: str) -> Written:
             f"{text!r} does not read as type:id#relation@type:id, with #relation behind it for a group"
         )
     return Written(*matched.groups(default=""))
+
+
+def written_claim(
+    object_type: str, object_id: str, relation: str, subject_type: str, subject_id: str, subject_relation: str
+) -> str:
+    """`document:plan#viewer@team:eng#member`: the written form without a policy or context. `subject_relation` is
+    the empty text if absent."""
+    group = f"#{subject_relation}" if subject_relation else ""
+    return f"{object_type}:{object_id}#{relation}@{subject_type}:{subject_id}{group}"

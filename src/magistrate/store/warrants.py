@@ -6,7 +6,8 @@ place in that write, so numbers are unique and in order of creation without a co
 from collections.abc import Callable, Iterable, Sequence
 
 from magistrate.engine.terms import WILDCARD, Revision
-from magistrate.engine.warrants import Warrant, policy_digest, written_claim
+from magistrate.engine.warrants import Warrant, policy_digest
+from magistrate.engine.written import written_claim
 from magistrate.errors import NotFound
 from magistrate.store import sql
 from magistrate.store.contract import Judge, NewWarrant, Snapshot, Stamp

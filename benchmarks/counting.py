@@ -4,11 +4,11 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from magistrate import wiring
+from magistrate.config import read_settings
 from magistrate.engine.terms import Revision
 from magistrate.store.database import Database, Rows, Script
 from magistrate.store.sql import Parameter
 from magistrate.store.sql_store import SqlStore
-from tests.running import settings_for
 
 T = TypeVar("T")
 
@@ -38,7 +38,7 @@ class CountingDatabase:
 
 async def counting_store(url: str) -> tuple[SqlStore, CountingDatabase]:
     """A migrated store on a database that counts."""
-    settings = settings_for(url)
+    settings = read_settings({"database_url": url}, {})
     wiring.migrate_store(settings)
     opened = await wiring.open_store(settings)
     assert isinstance(opened, SqlStore)

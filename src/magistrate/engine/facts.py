@@ -1,0 +1,74 @@
+"""The warrants an evaluation has been given, and those it still has to ask for."""
+
+from collections.abc import Sequence
+
+from magistrate.engine.terms import WILDCARD, ObjectId
+from magistrate.engine.warrant_source import Read, Shape
+from magistrate.engine.warrants import Warrant
+
+OBJECTS_AT_ONCE = 4_000
+"""Objects whose warrants are read together. Above it one level is more than one read, so that others get a turn."""
+
+_NONE: list[Warrant] = []
+
+
+class Facts:
+    """The warrants that have been read so far, by shape and object."""
+
+    def __init__(self) -> None:
+        self._rows: dict[Shape, dict[ObjectId, list[Warrant]]] = {}
+        self._everywhere: dict[Shape, list[Warrant]] = {}
+        self._missing: dict[Shape, dict[ObjectId, None]] = {}
+        self._missing_everywhere: dict[Shape, None] = {}
+        self._room = OBJECTS_AT_ONCE
+
+    @property
+    def has_room(self) -> bool:
+        """Whether one more object may be looked up in the next reads."""
+        return self._room > 0
+
+    def find(self, shape: Shape, id: ObjectId) -> list[Warrant] | None:
+        """Warrants on this object and those on every object, oldest first; all there are on the type if the id is
+        `*`. None if they have not been read yet, and must be (see `missing`)."""
+        if id == WILDCARD:
+            if shape not in self._everywhere:
+                self._missing_everywhere[shape] = None
+            return self._everywhere.get(shape)
+        known = self._rows.get(shape)
+        if known is not None:
+            here, on_all = known.get(id), known.get(WILDCARD) if shape.on_all else _NONE
+            if here is not None and on_all is not None:
+                found = here + on_all if on_all else here
+                return sorted(found, key=_by_number) if len(found) > 1 else found
+        self._miss(shape, id)
+        return None
+
+    def _miss(self, shape: Shape, id: ObjectId) -> None:
+        known = self._rows.setdefault(shape, {})
+        missing = self._missing.setdefault(shape, {})
+        self._room -= 1
+        for wanted in (id, WILDCARD) if shape.on_all else (id,):
+            if wanted not in known:
+                missing[wanted] = None
+
+    def missing(self) -> list[Read]:
+        """The reads that `find` asked for since the last time."""
+        reads = [Read(shape, tuple(ids)) for shape, ids in self._missing.items()]
+        reads += [Read(shape, None) for shape in self._missing_everywhere]
+        self._missing, self._missing_everywhere, self._room = {}, {}, OBJECTS_AT_ONCE
+        return reads
+
+    def take(self, reads: Sequence[Read], rows: Sequence[Sequence[Warrant]]) -> None:
+        for read, found in zip(reads, rows, strict=True):
+            if read.ids is None:
+                self._everywhere[read.shape] = sorted(found, key=_by_number)
+                continue
+            known = self._rows.setdefault(read.shape, {})
+            for id in read.ids:
+                known[id] = []
+            for warrant in found:
+                known[warrant.object_id].append(warrant)
+
+
+def _by_number(warrant: Warrant) -> int:
+    return warrant.number
