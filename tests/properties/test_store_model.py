@@ -13,17 +13,20 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from magistrate import wiring
-from magistrate.engine.terms import ObjectId, ObjectRef, Revision, TypeName
+from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
+from magistrate.engine.warrants import Warrant, policy_digest
 from magistrate.errors import NotFound
 from magistrate.store.contract import (
     NewObject,
     NewObjectType,
+    NewWarrant,
     ObjectFilter,
     ObjectTypeFilter,
     Portion,
     Slice,
     Stamp,
     StoredObject,
+    WarrantFilter,
 )
 from tests.databases import PostgresServer
 from tests.running import settings_for
@@ -37,6 +40,15 @@ names = st.sampled_from(["a", "b", "B", "ab", "a-", "z"])
 types = st.sampled_from(["d", "f", "f-1"])
 metas = st.sampled_from([None, '{"x":1}', '{"x":"Ab_%"}', '{"y":[true]}'])
 refs = st.tuples(types, names)
+
+Claim = tuple[str, str, str, str, str, str]
+"""Object, its id, relation, subject, its id, policy."""
+Warrants = dict[Claim, int]
+"""In order of creation → created_at"""
+Content = tuple[Objects, dict[str, str], Warrants]
+
+ids = st.sampled_from(["a", "b", "B", "*"])
+claims = st.tuples(types, ids, st.sampled_from(["r", "R"]), types, ids, st.sampled_from(["", "x == 1", "x == 2"]))
 
 SORT_KEYS: dict[str, Callable[[StoredObject], tuple[str | int, ...]]] = {
     "objectId": lambda row: (row.id, row.type),
@@ -56,7 +68,8 @@ class StoreAgainstDict(RuleBasedStateMachine):
         self.clock = 1_000
         self.objects: Objects = {}
         self.types: dict[str, str] = {}
-        self.history: list[tuple[Objects, dict[str, str]]] = [({}, {})]
+        self.warrants: Warrants = {}
+        self.history: list[Content] = [({}, {}, {})]
 
     def run(self, work: Any) -> Any:
         return self.runner.run(work)
@@ -67,7 +80,7 @@ class StoreAgainstDict(RuleBasedStateMachine):
 
     def written(self, revision: Revision) -> None:
         assert revision == len(self.history)
-        self.history.append((dict(self.objects), dict(self.types)))
+        self.history.append((dict(self.objects), dict(self.types), dict(self.warrants)))
 
     @initialize()
     def open(self) -> None:
@@ -108,7 +121,51 @@ class StoreAgainstDict(RuleBasedStateMachine):
             revision = self.run(self.store.delete_objects(wanted, self.stamp()))
             for ref in batch:
                 del self.objects[ref]
+            self.warrants = {
+                claim: at for claim, at in self.warrants.items() if not {claim[:2], claim[3:5]} & set(batch)
+            }
             self.written(revision)
+
+    @rule(batch=st.lists(claims, min_size=1, max_size=4))
+    def put_warrants(self, batch: list[Claim]) -> None:
+        stamp = self.stamp()
+
+        answer = self.run(self.store.put_warrants([new_warrant(claim) for claim in batch], lambda model: None, stamp))
+
+        for claim in batch:
+            self.warrants.setdefault(claim, stamp.at)
+            for ref in (claim[:2], claim[3:5]):
+                if ref[1] != "*":
+                    self.objects.setdefault(ref, (None, stamp.at))
+        assert [row.created_at for row in answer.value] == [self.warrants[claim] for claim in batch]
+        self.written(answer.revision)
+
+    @rule(data=st.data(), unknown=st.lists(claims, max_size=1))
+    def delete_warrants(self, data: st.DataObject, unknown: list[Claim]) -> None:
+        known = data.draw(st.lists(st.sampled_from(list(self.warrants)), max_size=2)) if self.warrants else []
+        batch = [*known, *unknown]
+        with contextlib.ExitStack() as stack:
+            if len(set(batch)) < len(batch) or not set(batch) <= set(self.warrants):
+                stack.enter_context(pytest.raises(NotFound))
+            revision = self.run(self.store.delete_warrants([new_warrant(claim) for claim in batch], self.stamp()))
+            for claim in batch:
+                del self.warrants[claim]
+            self.written(revision)
+
+    @rule(data=st.data(), limit=st.integers(1, 5), as_of=st.booleans())
+    def walk_warrants(self, data: st.DataObject, limit: int, as_of: bool) -> None:
+        """Pages from the first to the last are the warrants in order of creation, now and at every revision."""
+        at = Revision(data.draw(st.integers(1, len(self.history) - 1))) if as_of and len(self.history) > 1 else None
+        expected = self.history[at][2] if at is not None else self.warrants
+        walked: list[Warrant] = []
+        wanted, more = Slice("createdAt", limit), True
+        while more:
+            portion = self.run(self.store.list_warrants(wanted, WarrantFilter(), at)).value
+            walked += portion.rows
+            more = portion.follows
+            if more:
+                wanted = Slice("createdAt", limit, boundary=(walked[-1].created_at, walked[-1].number))
+        assert [(claim_of(row), row.created_at) for row in walked] == list(expected.items())
 
     @rule(name=types, definition=st.sampled_from(['{"relations":{}}', '{"relations":{"a":{}}}']))
     def put_type(self, name: str, definition: str) -> None:
@@ -202,12 +259,24 @@ class StoreAgainstDict(RuleBasedStateMachine):
     def teardown(self) -> None:
         if hasattr(self, "store"):
             log = self.run(self.store.list_changes(Revision(0), 100_000))
-            assert replayed(log) == (self.objects_as_metas(), self.types)
+            objects, types, warrants = replayed(log)
+            assert (objects, types) == (self.objects_as_metas(), self.types)
+            assert sorted(warrants) == sorted((*c[:5], "", policy_digest(c[5])) for c in self.warrants)
             self.run(self.store.close())
         self.runner.close()
 
     def objects_as_metas(self) -> dict[tuple[str, ...], str | None]:
         return {ref: meta for ref, (meta, _) in self.objects.items()}
+
+
+def new_warrant(claim: Claim) -> NewWarrant:
+    of_type, id, relation, subject_type, subject_id, policy = claim
+    subject = Subject(TypeName(subject_type), ObjectId(subject_id))
+    return NewWarrant(ObjectRef(TypeName(of_type), ObjectId(id)), RelationName(relation), subject, policy)
+
+
+def claim_of(row: Warrant) -> Claim:
+    return (row.object_type, row.object_id, row.relation, row.subject_type, row.subject_id, row.policy)
 
 
 def matches(row: StoredObject, of_type: str | None, text: str | None) -> bool:
@@ -227,17 +296,17 @@ def summary(row: StoredObject | None) -> tuple[str | None, int] | None:
     return None if row is None else (row.meta, row.created_at)
 
 
-def replayed(log: Any) -> tuple[dict[tuple[str, ...], str | None], dict[str, str | None]]:
-    """What the change log says the content is."""
-    content: dict[str, dict[Any, str | None]] = {"object": {}, "object-type": {}}
+def replayed(log: Any) -> tuple[dict[Any, str | None], dict[Any, str | None], dict[Any, str | None]]:
+    """What the change log says the objects, types and warrants are."""
+    content: dict[str, dict[Any, str | None]] = {"object": {}, "object-type": {}, "warrant": {}}
     for change in log:
-        key = change.key if change.kind == "object" else change.key[0]
+        key = change.key[0] if change.kind == "object-type" else change.key
         assert content[change.kind].get(key) == change.before
         if change.action == "deleted":
             del content[change.kind][key]
         else:
             content[change.kind][key] = change.after
-    return content["object"], content["object-type"]
+    return content["object"], content["object-type"], content["warrant"]
 
 
 def run_machine(new_url: Callable[[], str], examples: int) -> None:

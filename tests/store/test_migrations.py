@@ -10,14 +10,18 @@ from magistrate import wiring
 from magistrate.config import SqliteUrl, read_database_url
 from magistrate.errors import SchemaMismatch, StoreUnavailable
 from magistrate.store import migrate
+from magistrate.store.contract import ALIVE
 from tests.databases import dump
 from tests.running import settings_for
+
+pytestmark = pytest.mark.anyio
 
 
 def run_sql(url: str, statement: str) -> None:
     database = read_database_url(url)
     if isinstance(database, SqliteUrl):
-        apsw.Connection(database.path).execute(statement)
+        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+        apsw.Connection(database.path, flags=flags).execute(statement)
     else:
         with psycopg.connect(database.conninfo, autocommit=True) as connection:
             connection.execute(statement)
@@ -65,3 +69,24 @@ def test_a_migration_that_fails_leaves_nothing(database_url: str) -> None:
         wiring.migrate_store(settings_for(database_url))
 
     assert dump(database_url) == {"object": []}
+
+
+async def test_a_store_of_the_first_version_is_brought_up_to_date_with_what_it_holds(database_url: str) -> None:
+    database = read_database_url(database_url)
+    first = migrate.migrations("sqlite" if isinstance(database, SqliteUrl) else "postgres")[0]
+    for statement in (
+        first.sql,
+        migrate.CREATE_TABLE,
+        "INSERT INTO migration (number, name) VALUES (1, 'foundation')",
+        f"INSERT INTO head VALUES (1, '{'a' * 16}', '{'b' * 32}', 7, 1)",
+        f"""INSERT INTO object_type VALUES ('document', '{{"relations":{{"viewer":{{}}}}}}', 5, 7, {ALIVE})""",
+    ):
+        run_sql(database_url, statement)
+
+    wiring.migrate_store(settings_for(database_url))
+
+    store = await wiring.open_store(settings_for(database_url))
+    model = await store.read_model()
+    await store.close()
+    assert (model.revision, model.value.written_at) == (7, 7)
+    assert list(model.value.definitions) == ["document"]
