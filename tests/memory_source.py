@@ -57,7 +57,8 @@ def evaluated(
     evaluation = Evaluation(model, now, budget)
     nodes = [evaluation.ask(question) for question in questions]
     levels = 0
-    while reads := evaluation.advance():
-        levels += 1
-        evaluation.take(reads, [rows_of(warrants, read) for read in reads])
+    while any(node.value is None for node in nodes):
+        if reads := evaluation.advance():
+            levels += 1
+            evaluation.take(reads, [rows_of(warrants, read) for read in reads])
     return nodes, levels

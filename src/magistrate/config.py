@@ -81,10 +81,17 @@ SETTINGS = (
     ),
     Setting(
         "max_check_work",
-        500_000,
+        200_000,
         "how many nodes and warrants one check request may look at before it is answered 503",
         1_000,
         100_000_000,
+    ),
+    Setting(
+        "max_context_bytes",
+        65_536,
+        "the largest context of a warrant that is checked, in bytes of compact JSON (64 KiB)",
+        1_024,
+        8_388_608,
     ),
     Setting("max_json_depth", 128, "how deep arrays and objects may nest in a request body", 8, 200),
     Setting(
@@ -147,6 +154,7 @@ class Settings:
     max_meta_bytes: int
     max_definition_bytes: int
     max_check_work: int
+    max_context_bytes: int
     max_json_depth: int
     head_timeout_ms: int
     body_timeout_ms: int

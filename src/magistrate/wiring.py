@@ -26,6 +26,7 @@ from magistrate.api.metrics import DIRECTORY_VARIABLE
 from magistrate.api.protocol import BoundedConfig
 from magistrate.api.service import Limits, Service
 from magistrate.config import Settings, SqliteUrl, read_client_settings
+from magistrate.engine.policy import read_grammar
 from magistrate.errors import InvalidSetting, StoreUnavailable
 from magistrate.operations.context import Context
 from magistrate.operations.examples import Example, load_example, read_example
@@ -58,6 +59,7 @@ def context_of(store: Store, settings: Settings) -> Context:
         max_meta_bytes=settings.max_meta_bytes,
         max_definition_bytes=settings.max_definition_bytes,
         max_check_work=settings.max_check_work,
+        max_context_bytes=settings.max_context_bytes,
     )
 
 
@@ -115,7 +117,8 @@ async def open_service(settings: Settings) -> AsyncIterator[Service]:
         digests = [key_digest(key) for key in settings.api_keys] or await store.key_digests()
         limits = Limits(settings.max_body_bytes, settings.max_json_depth, settings.body_timeout_ms)
         context = context_of(store, settings)
-        async with _running_beside(_forget_now_and_then(context, settings.retention_hours), _stop_with_parent()):
+        forgetting = _forget_now_and_then(context, settings.retention_hours)
+        async with _running_beside(forgetting, _stop_with_parent(), asyncio.to_thread(read_grammar)):
             yield Service(context, KeyRing(digests), limits)
     finally:
         await store.close()

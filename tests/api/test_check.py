@@ -83,6 +83,11 @@ def test_an_object_type_that_is_not_defined_is_not_found(granted: Client) -> Non
         ({"warrants": [warrant_body("report:a#editor@user:ann") | {"subject": {}}]}, "objectType", "Missing"),
         ({"warrants": [warrant_body("report:a#editor@user:ann") | {"context": 5}]}, "warrants.context", "must be an"),
         ({"warrants": 5}, "warrants", "must be an array"),
+        (
+            {"warrants": claims("report:a#editor@user:ann"), "context": {"x": "y" * 65_530}},
+            "context",
+            "must be at most",
+        ),
         ({"debug": "yes", "warrants": claims("report:a#editor@user:ann")}, "debug", "must be true or false"),
     ],
 )
@@ -217,3 +222,18 @@ def test_a_check_that_needs_too_much_work_is_503_and_says_so(database_url: str) 
         assert "1000" in spent.json()["message"]
         assert "retry-after" not in spent.headers
         assert enough.json() == DENIED
+
+
+def test_a_thousand_subjects_and_contexts_can_be_asked_about_at_once(granted: Client) -> None:
+    granted.grant("report:b#viewer@user:*")
+    asked = [warrant_body(f"report:{'ab'[n % 2]}#viewer@user:{n}") | {"context": {"n": n}} for n in range(1_000)]
+
+    answers = granted.post("/v2/check", json={"op": "batch", "warrants": asked}).json()
+
+    assert [answer["code"] for answer in answers] == [403, 200] * 500
+
+
+def test_a_context_as_large_as_the_limit_is_taken(granted: Client) -> None:
+    context = {"tenant": "b", "x": "y" * (65_536 - len('{"tenant":"b","x":""}'))}
+
+    assert granted.ask("report:a#editor@user:bob", context=context).json()["code"] == 200

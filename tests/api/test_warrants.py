@@ -123,6 +123,18 @@ def test_an_empty_context_is_no_policy(defined: Client) -> None:
             "policy",
             "error validating policy '1 + 2': expected bool, but got int",
         ),
+        (
+            {"policy": "a == 'b\0c'"},
+            "invalid_parameter",
+            "policy",
+            "error validating policy 'a == 'b\0c'': unrecognized character U+0000 (1:8)\n | a == 'b\0c'\n | .......^",
+        ),
+        (
+            {"context": {"warrant": "x"}},
+            "invalid_parameter",
+            "context",
+            "'warrant' cannot be the name of a variable in a policy",
+        ),
         ({"policy": 5}, "invalid_parameter", "policy", "must be a string"),
         ({"context": {"a": 5}}, "invalid_parameter", "context", "must be a string"),
     ],

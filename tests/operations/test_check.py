@@ -5,6 +5,7 @@ import json
 import random
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from magistrate.operations.object_types import create_object_types, delete_objec
 from magistrate.operations.warrants import create_warrants, delete_warrants
 from magistrate.store.contract import ALIVE, NewWarrant, Slice, Snapshot, WarrantFilter
 from magistrate.store.database import Execute, Script
+from magistrate.store.sql_store import FEW_ROWS
 from tests import oracle
 from tests.memory_source import model_of
 from tests.running import settings_for
@@ -184,6 +186,64 @@ async def test_more_groups_on_one_object_than_are_read_at_once(counted: tuple[Co
     await grant(ctx, *[f"folder:0#viewer@team:{number}#member" for number in range(9_000)], "team:77#member@user:ann")
 
     assert await allowed(ctx, "folder:0#viewer@user:ann", "folder:0#viewer@user:bob") == [True, False]
+
+
+async def test_a_relation_with_a_thousand_links_and_a_type_with_thousands_of_relations(
+    counted: tuple[Context, CountingDatabase],
+) -> None:
+    ctx, _ = counted
+    links = [{"inheritIf": "v", "ofType": f"t{number}", "withRelation": "p"} for number in range(800)]
+    relations = {f"r{number}": {"inheritIf": f"r{number + 1}"} for number in range(2_000)}
+    await define(ctx, {"big": {"p": {}, "v": {"inheritIf": "anyOf", "rules": links}}})
+    await define(ctx, {"wide": {**relations, "r2000": {}}, "t7": {"v": {}}})
+    await grant(ctx, "big:1#p@t7:x", "t7:x#v@user:ann", "wide:1#r1999@user:ann", "wide:1#r1500@t7:x#v")
+
+    asked = [f"wide:1#r0@user:{number}" for number in range(40)]
+
+    assert await allowed(ctx, "big:1#v@user:ann", "big:1#v@user:bob") == [True, False]
+    assert await allowed(ctx, "wide:1#r0@user:ann", *asked) == [True, *[False] * 40]
+
+
+@pytest.mark.parametrize("number", [FEW_ROWS - 1, FEW_ROWS, FEW_ROWS + 1])
+async def test_the_rows_of_a_level_are_read_whole(counted: tuple[Context, CountingDatabase], number: int) -> None:
+    ctx, _ = counted
+    await define(ctx, DRIVE)
+    await grant(ctx, *[f"folder:0#viewer@team:{place}#member" for place in range(number)])
+    await grant(ctx, f"team:{number - 1}#member@user:ann")
+
+    assert await allowed(ctx, "folder:0#viewer@user:ann", "folder:0#viewer@user:bob") == [True, False]
+
+
+async def test_others_get_a_turn_while_policies_are_evaluated(counted: tuple[Context, CountingDatabase]) -> None:
+    ctx, _ = counted
+    await define(ctx, DRIVE)
+    await grant(ctx, *[f"folder:0#viewer@team:eng#member[none(list, {{# == {place}.5}})]" for place in range(40)])
+    asked = replace(question("folder:0#viewer@user:ann"), context={"list": list(range(10_000))})
+    turns = 0
+
+    async def count_turns() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    counting = asyncio.create_task(count_turns())
+    found = await check_all(ctx, [asked], NO_DEMAND)
+    counting.cancel()
+
+    assert not found.value[0].is_authorized
+    assert turns > 8
+
+
+async def test_policies_count_as_work(counted: tuple[Context, CountingDatabase], database_url: str) -> None:
+    ctx, _ = counted
+    frugal = wiring.context_of(ctx.store, settings_for(database_url, max_check_work=10_000))
+    await define(frugal, DRIVE)
+    await grant(frugal, *[f"folder:0#viewer@team:eng#member[none(list, {{# == {place}.5}})]" for place in range(40)])
+    asked = replace(question("folder:0#viewer@user:ann"), context={"list": list(range(10_000))})
+
+    with pytest.raises(BudgetSpent):
+        await check_all(frugal, [asked], NO_DEMAND)
 
 
 async def test_a_spent_budget_is_no_answer(counted: tuple[Context, CountingDatabase], database_url: str) -> None:

@@ -67,7 +67,7 @@ class CheckAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=Tr
 
 async def answer_check(call: Call[CheckBody]) -> Answer:
     started = call.context.now()
-    op, questions = _read(call.body)
+    op, questions = _read(call.body, call.context.max_context_bytes)
     found = await OPERATIONS[op](call.context, questions, call.freshness)
     decided = list(zip(questions, found.value, strict=False))
     if op == "batch":
@@ -77,7 +77,7 @@ async def answer_check(call: Call[CheckBody]) -> Answer:
     return Answer(_answer(decided, is_authorized, call, started), found.revision)
 
 
-def _read(body: CheckBody) -> tuple[str | None, list[Question]]:
+def _read(body: CheckBody, max_context_bytes: int) -> tuple[str | None, list[Question]]:
     op = body.op or None
     if op not in OPERATIONS:
         raise InvalidParameter("op", "must be either anyOf or allOf, or batch")
@@ -88,12 +88,20 @@ def _read(body: CheckBody) -> tuple[str | None, list[Question]]:
         raise InvalidParameter("warrants", f"must be less than {MAX_CHECKS + 1}")
     if op is None and len(claims) > 1:
         raise InvalidParameter("warrants", "must include operator when including multiple warrants")
-    return op, [_question(claim, body.context or {}) for claim in claims]
+    shared = _bounded(body.context or {}, max_context_bytes)
+    return op, [_question(claim, shared, max_context_bytes) for claim in claims]
 
 
-def _question(claim: ClaimBody, context: Mapping[str, Any]) -> Question:
+def _question(claim: ClaimBody, shared: Mapping[str, Any], max_context_bytes: int) -> Question:
     names = read_claim(claim.object_type, claim.object_id, claim.relation, claim.subject)
-    return Question(*names, {**context, **(claim.context or {})})
+    context = _bounded({**shared, **claim.context}, max_context_bytes) if claim.context else shared
+    return Question(*names, context)
+
+
+def _bounded(context: Mapping[str, Any], limit: int) -> Mapping[str, Any]:
+    if len(msgspec.json.encode(context)) > limit:
+        raise InvalidParameter("context", f"must be at most {limit} bytes of JSON")
+    return context
 
 
 def _answer(

@@ -45,8 +45,12 @@ _KEY_PARAMETER = {
     "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
 }
 _TOKEN_HEADERS = {
-    name: {"description": "the revision of this answer, as a token", "schema": {"type": "string"}, "required": True}
-    for name in ("Service-Token", "Warrant-Token", "Warrant-Request-Id")
+    name: {"description": meaning, "schema": {"type": "string"}, "required": True}
+    for name, meaning in {
+        "Service-Token": "the revision of this answer, as a token",
+        "Warrant-Token": "the same",
+        "Warrant-Request-Id": "another one for each request",
+    }.items()
 }
 _ERROR: Schema = {
     "type": "object",

@@ -1,16 +1,18 @@
 """Bodies and handlers of /v2/warrants (contract section 4)."""
 
+import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Annotated
 
 import msgspec
 
 from magistrate.api.lists import list_answer
 from magistrate.api.objects import TypeText
-from magistrate.api.parse import INVALID_BODY, documented, read_batch
+from magistrate.api.parse import INVALID_BODY, MAX_BATCH, documented, read_batch
 from magistrate.api.render import rendered_time
 from magistrate.api.service import Answer, Call
-from magistrate.engine.policy import policy_of_context, read_policy
+from magistrate.engine.policy import is_kept, policy_of_context, read_policy
 from magistrate.engine.terms import (
     ObjectRef,
     RelationName,
@@ -20,7 +22,7 @@ from magistrate.engine.terms import (
     type_name,
 )
 from magistrate.engine.warrants import Warrant
-from magistrate.errors import InvalidRequest, MissingParameter
+from magistrate.errors import InvalidParameter, InvalidRequest, MissingParameter
 from magistrate.operations import warrants
 from magistrate.operations.paging import read_slice
 from magistrate.operations.warrants import WARRANT_LIST, read_filter
@@ -73,6 +75,7 @@ WarrantOrBatch = WarrantBody | list[WarrantBody]
 
 async def create(call: Call[WarrantOrBatch]) -> Answer:
     is_batch = isinstance(call.body, list)
+    await _read_policies(call.body)
     new = _read_all(call.body, _read_new)
     created = await warrants.create_warrants(
         call.context, new, call.stamp(), (lambda place: f"[{place}].") if is_batch else (lambda place: "")
@@ -119,6 +122,16 @@ def shown_warrant(row: Warrant) -> WarrantAnswer:
 
 def _read_all(body: WarrantOrBatch, read: Callable[[WarrantBody], NewWarrant]) -> list[NewWarrant]:
     return read_batch(body, read) if isinstance(body, list) else [read(body)]
+
+
+async def _read_policies(body: WarrantOrBatch) -> None:
+    """A long policy takes milliseconds to read: others get a turn between two of them. Faults are told later, in their
+    order."""
+    for one in body[:MAX_BATCH] if isinstance(body, list) else ():
+        if one.policy and not is_kept(one.policy):
+            with suppress(InvalidParameter):
+                read_policy(one.policy)
+            await asyncio.sleep(0)
 
 
 def _read_new(body: WarrantBody) -> NewWarrant:

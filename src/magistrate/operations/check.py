@@ -51,23 +51,29 @@ async def _check(
 ) -> Snapshot[list[Decision]]:
     evaluation = Evaluation(await ctx.models.known(), ctx.now(), ctx.max_check_work)
     nodes = [evaluation.ask(question) for question in questions]
-    reads = evaluation.advance()
+    while not (reads := evaluation.advance()):
+        await _give_way()
     reading = await ctx.store.read_warrants(reads, None, evaluation.left + 1)
     revision = reading.revision
     freshness.demand(revision)
     model = await ctx.models.at(revision, reading.model_revision)
-    if model is not evaluation.model:
+    if model is evaluation.model:
+        evaluation.take(reads, reading.rows)
+    else:
         evaluation = Evaluation(model, ctx.now(), ctx.max_check_work)
         nodes = [evaluation.ask(question) for question in questions]
-    else:
-        evaluation.take(reads, reading.rows)
     while (decisions := _decided(nodes, is_last)) is None:
         reads = evaluation.advance()
         if reads:
             reading = await ctx.store.read_warrants(reads, revision, evaluation.left + 1)
             evaluation.take(reads, reading.rows)
-            await asyncio.sleep(0)  # whoever else has work gets a turn between levels
+        await _give_way()
     return Snapshot(revision, decisions)
+
+
+async def _give_way() -> None:
+    """Whoever else has work gets a turn."""
+    await asyncio.sleep(0)
 
 
 def _decided(nodes: Sequence[Node], is_last: Callable[[Decision], bool]) -> list[Decision] | None:

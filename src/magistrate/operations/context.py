@@ -18,6 +18,7 @@ class Context:
     max_meta_bytes: int
     max_definition_bytes: int
     max_check_work: int
+    max_context_bytes: int
 
     def stamp(self, actor: str, once: Once | None = None) -> Stamp:
         return Stamp(actor, self.now(), once)

@@ -93,6 +93,7 @@ class PostgresDatabase:
         many_ids="json_array_elements_text(?::json) AS ids (id) CROSS JOIN LATERAL "
         "(SELECT * FROM warrant w WHERE w.object_id = ids.id AND {holds} OFFSET 0) w",
         indexed="warrant w WHERE {holds}",
+        texts="SELECT json_array_elements_text(?::json)",
     )
 
     def __init__(self, conninfo: str, connections: int, timeout_ms: int, observer: Observer) -> None:

@@ -1,7 +1,7 @@
-"""The statement that answers a batch of reads (see engine/warrant_source.py), whatever their number.
+"""The statement that answers a batch of reads (see engine/warrant_source.py), or a few if they are very many.
 
-It is made of arms, each of them one range of an index; with many objects, each is looked up in the index of its own
-accord: a join that a planner is free to turn round could end in reading the table."""
+A statement is made of arms, each of them one range of an index; with many objects, each is looked up in the index of
+its own accord: a join that a planner is free to turn round could end in reading the table."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,6 +17,12 @@ from magistrate.store.sql import Clause, Parameter
 
 FEW_IDS = 2
 """So many ids get an arm each, which is faster than to send them as one JSON array."""
+
+FEW_RELATIONS = 20
+"""So many relations have a place each in the statement; more are sent as a JSON array too."""
+
+MOST_ARMS = 200
+"""In one statement. SQLite takes 500 and 32 766 values, PostgreSQL 65 535, and plans them ever more slowly."""
 
 _COLUMNS = (
     "w.object_type, w.object_id, w.relation, w.subject_type, w.subject_id, w.subject_relation, w.policy, "
@@ -34,16 +40,31 @@ _ANY_GROUP = "w.subject_relation > ''"
 
 @dataclass(frozen=True, slots=True)
 class Joining:
-    """How a database reads `warrant w` by an index, and how it joins it to a JSON array of ids; `{holds}` and
-    `{index}` are filled in."""
+    """How a database reads `warrant w` by an index, how it joins it to a JSON array of ids, and how it spells the texts
+    of a JSON array; `{holds}` and `{index}` are filled in."""
 
     indexed: str
     many_ids: str
+    texts: str
 
 
-_Arm = tuple[int, int, str, _Ids]
-"""All of a part of a read that its text depends on: the number of the read and that of its relations, the condition on
-subjects, the objects."""
+_Arm = tuple[int, int | None, str, _Ids]
+"""All of a part of a read that its text depends on: the number of the read and that of its relations (None for many),
+the condition on subjects, the objects."""
+
+
+def portions(reads: Sequence[Read]) -> Iterator[Sequence[Read]]:
+    """The reads, as many together as one statement takes."""
+    portion: list[Read] = []
+    arms = 0
+    for read in reads:
+        needed = len(_subjects(read.shape)) * (len(read.ids) if read.ids and len(read.ids) <= FEW_IDS else 1)
+        if arms + needed > MOST_ARMS:
+            yield portion
+            portion, arms = [], 0
+        portion.append(read)
+        arms += needed
+    yield portion
 
 
 def read_statement(reads: Sequence[Read], at: Revision | None, most: int, joining: Joining) -> Clause:
@@ -53,9 +74,10 @@ def read_statement(reads: Sequence[Read], at: Revision | None, most: int, joinin
     values: list[Parameter] = []
     revisions = () if at is None else (at, at)
     for number, (shape, ids) in enumerate(reads):
+        places = len(shape.relations) if len(shape.relations) <= FEW_RELATIONS else None
         for subjects, subject_values in _subjects(shape):
             for kind, object_values in _objects(shape, ids, by_type=subjects != _EXACTLY):
-                arms.append((number, len(shape.relations), subjects, kind))
+                arms.append((number, places, subjects, kind))
                 values += (*object_values, *subject_values, *revisions)
     values.append(most)
     return Clause(_text(tuple(arms), at is None, joining), tuple(values))
@@ -64,14 +86,20 @@ def read_statement(reads: Sequence[Read], at: Revision | None, most: int, joinin
 def _objects(shape: Shape, ids: Sequence[str] | None, by_type: bool) -> Iterator[tuple[_Ids, tuple[Parameter, ...]]]:
     """Which objects an arm is about, and the values of that and of the relations."""
     if ids is None and by_type:
-        yield "every", tuple(f"{shape.type}#{relation}" for relation in shape.relations)
-    elif ids is None:
-        yield "every", (shape.type, *shape.relations)
+        yield "every", tuple(_texts([f"{shape.type}#{relation}" for relation in shape.relations]))
+        return
+    relations = (shape.type, *_texts(shape.relations))
+    if ids is None:
+        yield "every", relations
     elif len(ids) > FEW_IDS:
-        yield "many", (msgspec.json.encode(ids).decode(), shape.type, *shape.relations)
+        yield "many", (msgspec.json.encode(ids).decode(), *relations)
     else:
         for id in ids:
-            yield "one", (id, shape.type, *shape.relations)
+            yield "one", (id, *relations)
+
+
+def _texts(relations: Sequence[str]) -> Sequence[Parameter]:
+    return relations if len(relations) <= FEW_RELATIONS else [msgspec.json.encode(relations).decode()]
 
 
 def _subjects(shape: Shape) -> Sequence[tuple[str, tuple[Parameter, ...]]]:
@@ -100,7 +128,7 @@ def _text(arms: tuple[_Arm, ...], newest: bool, joining: Joining) -> str:
 
 def _arm_text(arm: _Arm, newest: bool, joining: Joining) -> str:
     read, places, subjects, ids = arm
-    relations = f"IN ({', '.join('?' * places)})" if places > 1 else "= ?"
+    relations = "= ?" if places == 1 else f"IN ({', '.join('?' * places) if places else joining.texts})"
     alive = f"w.deleted_revision = {ALIVE}" if newest else "w.created_revision <= ? AND w.deleted_revision > ?"
     of_object = f"w.object_type = ? AND w.relation {relations} AND {subjects} AND {alive}"
     if ids == "one":

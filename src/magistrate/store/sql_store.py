@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 import msgspec
@@ -30,9 +31,12 @@ from magistrate.store.contract import (
     WarrantFilter,
 )
 from magistrate.store.database import Database, Execute, Row, Script, Select
-from magistrate.store.reading import read_statement
+from magistrate.store.reading import portions, read_statement
 
 T = TypeVar("T")
+
+FEW_ROWS = 2_000
+"""Of warrants: so many may be looked up while others wait, some milliseconds; more are read as a long read."""
 
 
 class SqlStore:
@@ -108,15 +112,29 @@ class SqlStore:
         return Snapshot(_answered_at(rows[0], at), model)
 
     async def read_warrants(self, reads: Sequence[Read], at: Revision | None, most: int) -> Reading:
-        statement = read_statement(reads, at, most, self.database.joining)
+        first, *others = portions(reads)
+        reading = await self._read_portion(first, at, most)
+        answers = [*reading.rows]
+        for portion in others:
+            room = most - sum(map(len, answers))
+            answers += (await self._read_portion(portion, reading.revision, max(room, 1))).rows
+        return replace(reading, rows=answers)
+
+    async def _read_portion(self, reads: Sequence[Read], at: Revision | None, most: int) -> Reading:
         every = any(read.ids is None for read in reads)
+        room = most if every else min(most, FEW_ROWS)
+        statement = read_statement(reads, at, room, self.database.joining)
         rows = await self.database.read(statement.sql, statement.values, long=every)
-        revision = _answered_at(rows[0], at)
+        revision, model_revision = _answered_at(rows[0], at), Revision(rows[0][2])
+        if room <= len(rows) and room < most:
+            statement = read_statement(reads, revision, most, self.database.joining)
+            rows = await self.database.read(statement.sql, statement.values, long=True)
+            _answered_at(rows[0], revision)
         answers: list[list[Warrant]] = [[] for _ in reads]
         if rows[0][3] is not None:
             for row in rows:
                 answers[row[3]].append(Warrant(*row[4:]))
-        return Reading(revision, Revision(rows[0][2]), answers)
+        return Reading(revision, model_revision, answers)
 
     async def get_object_type(self, name: TypeName, at: Revision | None = None) -> Snapshot[StoredObjectType | None]:
         if at is None:

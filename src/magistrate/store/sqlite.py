@@ -109,6 +109,7 @@ class SqliteDatabase:
         many_ids="json_each(?) ids CROSS JOIN warrant w INDEXED BY warrant_by_object "
         "ON w.object_id = ids.value AND {holds}",
         indexed="warrant w INDEXED BY {index} WHERE {holds}",
+        texts="SELECT value FROM json_each(?)",
     )
 
     def __init__(self, path: str, timeout_ms: int, observer: Observer) -> None:

@@ -3,6 +3,13 @@
 A new operator is a row in operators.py and a word in grammar.lark; a new function is a row in functions.py.
 """
 
-from magistrate.engine.policy.policy import MAX_POLICY_LENGTH, Policy, policy_of_context, read_policy
+from magistrate.engine.policy.policy import (
+    MAX_POLICY_LENGTH,
+    Policy,
+    is_kept,
+    policy_of_context,
+    read_grammar,
+    read_policy,
+)
 
-__all__ = ["MAX_POLICY_LENGTH", "Policy", "policy_of_context", "read_policy"]
+__all__ = ["MAX_POLICY_LENGTH", "Policy", "is_kept", "policy_of_context", "read_grammar", "read_policy"]

@@ -5,7 +5,7 @@ Read once into functions that call each other, evaluated as often as asked. See 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from importlib import resources
 from typing import Any, cast
 
@@ -16,14 +16,16 @@ from magistrate.engine.policy.kinds import BOOL, go_type
 from magistrate.engine.policy.literals import is_variable, read_string, written_string
 from magistrate.engine.policy.node import Evaluate, Node, Refusal
 from magistrate.engine.policy.patterns import MAX_PATTERNS
-from magistrate.engine.policy.run import Fault, Run
+from magistrate.engine.policy.run import MAX_STEPS, Fault, Run
 from magistrate.engine.warrants import Warrant
 from magistrate.errors import InvalidParameter
 
 MAX_POLICY_LENGTH = 4_096
 """Bytes of UTF-8 (4 KiB)."""
 
-_SHORT_POLICY = 256
+KEPT_CHARACTERS = 2_000_000
+"""Of policies that were read lately. One takes up to two hundred times its length in memory if somebody makes it as
+large as can be: half a gigabyte at worst. Usual ones take a kilobyte or two."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,11 +40,42 @@ class Policy:
 
         Context values are what JSON can hold. `now` is in microseconds since 1970 UTC. Never raises; the work is
         bounded by MAX_STEPS whatever the policy and the context."""
+        return self.outcome(context, warrant, now)[0]
+
+    def outcome(self, context: Mapping[str, Any], warrant: Warrant, now: int) -> tuple[bool | None, int]:
+        """What `holds` answers, and the steps it took."""
+        run = Run(context, warrant, now)
         try:
-            value = self.evaluate(Run(context, warrant, now))
+            value = self.evaluate(run)
         except (Fault, ArithmeticError):  # Python says itself that it divided by zero, or that a float overflowed
-            return None
-        return value if type(value) is bool else None
+            value = None
+        return value if type(value) is bool else None, MAX_STEPS - run.steps
+
+
+class _Kept:
+    """The policies that were read lately, by their text."""
+
+    def __init__(self) -> None:
+        self._policies: dict[str, Policy] = {}  # the least lately used first
+        self._characters = 0
+
+    def find(self, text: str) -> Policy | None:
+        policy = self._policies.pop(text, None)
+        if policy is not None:
+            self._policies[text] = policy
+        return policy
+
+    def keep(self, policy: Policy) -> Policy:
+        self._characters += len(policy.text)
+        while self._policies and self._characters > KEPT_CHARACTERS:
+            oldest = next(iter(self._policies))
+            del self._policies[oldest]
+            self._characters -= len(oldest)
+        self._policies[policy.text] = policy
+        return policy
+
+
+_kept = _Kept()
 
 
 def read_policy(text: str) -> Policy:
@@ -50,7 +83,12 @@ def read_policy(text: str) -> Policy:
 
     Raises InvalidParameter, parameter `policy`, if it is too long, is not in the language, or cannot be a bool. The
     message names the line and the column, both from 1, and shows the line."""
-    return _read_short(text) if len(text) <= _SHORT_POLICY else _read_long(text)
+    return _kept.find(text) or _kept.keep(_read(text))
+
+
+def is_kept(text: str) -> bool:
+    """Whether `read_policy` has it at hand, and takes no time."""
+    return _kept.find(text) is not None
 
 
 def _read(text: str) -> Policy:
@@ -63,23 +101,22 @@ def _read(text: str) -> Policy:
         raise InvalidParameter("policy", f"error validating policy '{text}': {told}") from refusal
 
 
-# A policy takes up to two hundred times its length in memory. So many of each kind stay below half a gigabyte even if
-# somebody writes the largest there can be; usual ones take a kilobyte or two.
-_read_short = lru_cache(maxsize=4_096)(_read)
-_read_long = lru_cache(maxsize=256)(_read)
-
-
 def policy_of_context(context: Mapping[str, str]) -> str:
     """The policy that demands every member of a context, in the order of their names; "" for the empty one.
 
     Raises InvalidParameter, parameter `context`, for a name that cannot be a variable."""
     for name in context:
-        if not is_variable(name):
+        if not is_variable(name) or name == "warrant":
             raise InvalidParameter("context", f"'{name}' cannot be the name of a variable in a policy")
     return " && ".join(f"{name} == {written_string(context[name])}" for name in sorted(context))
 
 
-@cache  # reading the grammar takes a tenth of a second, which only those need who have policies
+def read_grammar() -> None:
+    """Takes a tenth of a second, which the first policy need not wait for if it was done before."""
+    _parser()
+
+
+@cache
 def _parser() -> Lark:
     grammar = resources.files("magistrate.engine.policy").joinpath("grammar.lark").read_text(encoding="utf-8")
     return Lark(grammar, parser="lalr", lexer="basic", transformer=Compiler())
@@ -94,6 +131,8 @@ def compiled(text: str) -> Node:
     except UnexpectedCharacters as error:
         # Lark declares the position None and sets it.
         raise _unreadable(error.char, error.pos_in_stream) from error  # type: ignore[arg-type]
+    if "\0" in text:  # in a string or a comment; PostgreSQL could not keep it
+        raise Refusal("unrecognized character U+0000", text.index("\0"))
     if root.free_item is not None:
         raise Refusal("# and .field stand for an element and need a closure around them", root.free_item)
     if root.patterns > MAX_PATTERNS:
