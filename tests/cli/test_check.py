@@ -158,7 +158,10 @@ def test_json_is_what_the_service_answers(asked: Magistrate, shared_client: Clie
     [
         ([], "Missing argument 'CLAIM...'"),
         ([ANN, KIM], "several claims need one of --any, --all and --batch"),
-        ([ANN, KIM, "--any", "--all"], "several claims need one of"),
+        ([ANN, KIM, "--any", "--all"], "only one of --any, --all and --batch can be given"),
+        ([ANN, "--any", "--batch"], "only one of --any, --all and --batch can be given"),
+        ([ANN, "--context", "x:=NaN"], "--context x:=NaN is no JSON: NaN is no number of JSON"),
+        ([ANN, "--context", "x:=1e999"], "--context x:=1e999 is no JSON: 1e999 is no number of JSON"),
         ([ANN, "--some"], "--some"),
         (["page:home"], "'page:home' does not read as type:id#relation@type:id"),
         (["page:home#reader@user:eve[a]"], "a check asks without, and gives what policies read by --context"),

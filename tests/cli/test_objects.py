@@ -67,7 +67,7 @@ def test_several_are_deleted_all_or_none_with_their_warrants(magistrate: Magistr
         (["create", "car:vw", "--meta", "{"], "--meta is no JSON: "),
         (["create", "car:vw", "--meta", ""], "--meta is no JSON: "),
         (["create", "car:vw", "--meta", '{"a": ' + "[" * 10_000], "--meta is no JSON: "),
-        (["create", "car:vw", "--meta", '{"a": NaN}'], "malformed JSON"),
+        (["create", "car:vw", "--meta", '{"a": NaN}'], "NaN is no number of JSON"),
         (["update", "car:vw"], "Missing option '--meta'"),
     ],
 )

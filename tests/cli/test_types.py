@@ -134,6 +134,9 @@ def test_a_file_that_cannot_be_is_told_and_changes_nothing(clean: Magistrate, ty
         (["apply", "no-such-file"], "no-such-file"),
         (["show", "no-such"], "ObjectType no-such not found; `magistrate types list` shows"),
         (["delete", "no-such"], "ObjectType no-such not found"),
+        (["show", ""], "'' cannot be the name of an object type"),
+        (["delete", "../objects"], "'../objects' cannot be the name of an object type"),
+        (["show", "\udcff"], "what was given is no UTF-8 text"),
     ],
 )
 def test_what_is_not_there_is_told(clean: Magistrate, arguments: list[str], fault: str) -> None:
@@ -198,3 +201,9 @@ NOT_BLOCKED = {"inheritIf": "noneOf", "rules": [BLOCKED]}
 )
 def test_rules_in_words(rule: dict[str, Any], lines: list[str]) -> None:
     assert [line for _, line in told_relations({"viewer": rule})] == lines
+
+
+def test_a_file_that_is_not_utf_8_is_told(clean: Magistrate, tmp_path: Path) -> None:
+    (tmp_path / "types.json").write_bytes(b'{"a": "\xff"}')
+
+    assert "no UTF-8 text" in clean.failed("types", "apply", str(tmp_path / "types.json"))

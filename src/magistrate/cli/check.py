@@ -60,7 +60,9 @@ def check(
 
 def _operator(claims: int, given: "dict[Operator, bool]") -> "Operator | None":
     chosen = [op for op, is_given in given.items() if is_given]
-    if len(chosen) > 1 or (claims > 1 and not chosen):
+    if len(chosen) > 1:
+        raise click.UsageError("only one of --any, --all and --batch can be given", click.get_current_context())
+    if claims > 1 and not chosen:
         raise click.UsageError("several claims need one of --any, --all and --batch", click.get_current_context())
     return chosen[0] if chosen else None
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from magistrate.engine.written import read_written
@@ -34,6 +35,13 @@ def read_warrant(text: str, policy: str | None) -> "WarrantForm":
 
 def _subject(of_type: str, id: str, relation: str) -> "SubjectForm":
     return {"objectType": of_type, "objectId": id, "relation": relation}
+
+
+def read_type(text: str) -> str:
+    """`document`."""
+    if not text or "/" in text:
+        raise InvalidRequest(f"{text!r} cannot be the name of an object type")
+    return text
 
 
 def read_ref(text: str) -> "RefForm":
@@ -71,7 +79,7 @@ def read_json_object(text: str, origin: str) -> dict[str, Any]:
 def read_json(text: str, origin: str) -> Any:
     """Members given twice are refused, as the service does: which one counts is anyone's guess."""
     try:
-        return json.loads(text, object_pairs_hook=_members)
+        return json.loads(text, object_pairs_hook=_members, parse_constant=_refused, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         raise InvalidRequest(f"{origin} is no JSON: {error}") from error
 
@@ -81,3 +89,13 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(members) < len(pairs):
         raise ValueError("a member is given twice in one object")
     return members
+
+
+def _refused(constant: str) -> Any:
+    """NaN and Infinity, which Python would read and write."""
+    raise ValueError(f"{constant} is no number of JSON")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    return value if isfinite(value) else _refused(text)

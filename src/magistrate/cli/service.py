@@ -27,11 +27,16 @@ INTERRUPTED = 130
 HINTS = (
     ("the object type does not exist", "`magistrate types list` shows those that do"),
     ("the relation does not exist", "`magistrate types show TYPE` shows those that do"),
+    ("an array must have", "give at most 100 at a time: all of them are written, or none"),
     ("ObjectType ", "`magistrate types list` shows those that are defined"),
     ("Warrant ", "`magistrate warrants list` shows those that are there; the policy must be the same, too"),
 )
 """What to do, by how the service's message begins."""
-HINTS_BY_CODE = {"internal_error": "the log of the service tells more", "unavailable": "try again in a moment"}
+HINTS_BY_CODE = {
+    "internal_error": "the log of the service tells more",
+    "unavailable": "try again in a moment",
+    "budget_spent": "`magistrate serve --max-check-work` sets how much it may look at",
+}
 
 _ELEMENT = re.compile(r"\[(\d+)\]\.?")
 
@@ -128,6 +133,8 @@ def _failures_told() -> Iterator[None]:
         raise
     except MagistrateError as error:
         raise CommandFailed(error.message) from error
+    except UnicodeError as error:
+        raise CommandFailed("what was given is no UTF-8 text; write it in UTF-8") from error
     except BrokenPipeError:
         # Whoever read the output is gone; the interpreter must not try to flush the rest to it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -7,6 +7,7 @@ import click
 
 from magistrate.cli.completion import complete_types
 from magistrate.cli.definitions import Definition, is_same, read_definitions, told_relations
+from magistrate.cli.input import read_type
 from magistrate.cli.output import Columns, print_done, print_json, print_list, print_table
 from magistrate.cli.service import asks_service, elements_named, limit_option, page_size
 
@@ -80,7 +81,7 @@ def list_types(client: "Client", as_json: bool, limit: int) -> None:
 @asks_service
 def show(client: "Client", as_json: bool, name: str) -> None:
     """Show who has the relations of an object type."""
-    found = client.get_object_type(name)
+    found = client.get_object_type(read_type(name))
     if as_json:
         print_json(found)
     else:
@@ -92,7 +93,7 @@ def show(client: "Client", as_json: bool, name: str) -> None:
 @asks_service
 def delete(client: "Client", as_json: bool, name: str) -> None:
     """Delete an object type. Its objects and warrants stay."""
-    client.delete_object_type(name)
+    client.delete_object_type(read_type(name))
     if as_json:
         print_json({"deleted": [name]})
     else:
