@@ -19,9 +19,11 @@ TIMEOUT_MS = 600_000
 
 Row = tuple[str | int, ...]
 
-KEEP_WILDCARDS = """
-INSERT INTO wildcard SELECT DISTINCT object_type, relation, 'object' FROM warrant WHERE object_id = '*'
-UNION SELECT DISTINCT object_type, relation, 'subject' FROM warrant WHERE subject_id = '*'"""
+KEEP_FORMS = """
+INSERT INTO warrant_form
+SELECT DISTINCT object_type, CASE object_id WHEN '*' THEN '*' ELSE '' END, relation,
+    subject_type, CASE subject_id WHEN '*' THEN '*' ELSE '' END, subject_relation
+FROM warrant"""
 
 _COLUMNS = (
     "object_type, object_id, relation, subject_type, subject_id, subject_relation, policy, "
@@ -50,7 +52,7 @@ def _rows(dataset: Dataset) -> Iterator[Row]:
 def _load_sqlite(path: str, dataset: Dataset) -> None:
     with closing(apsw.Connection(path)) as connection, connection:
         connection.executemany(f"INSERT INTO warrant ({_COLUMNS}) VALUES ({', '.join('?' * 11)})", _rows(dataset))
-        connection.execute(KEEP_WILDCARDS)
+        connection.execute(KEEP_FORMS)
         connection.execute(sql.MOVE_HEAD, (REVISION,))
 
 
@@ -59,7 +61,7 @@ def _load_postgres(conninfo: str, dataset: Dataset) -> None:
         with connection.cursor() as cursor, cursor.copy(f"COPY warrant ({_COLUMNS}) FROM STDIN") as copy:
             for row in _rows(dataset):
                 copy.write_row(row)
-        connection.execute(KEEP_WILDCARDS)
+        connection.execute(KEEP_FORMS)
         connection.execute(sql.MOVE_HEAD.replace("?", "%s"), (REVISION,))
         connection.commit()
         connection.autocommit = True

@@ -21,12 +21,10 @@ PLENTY = 1_000_000
 
 
 def model_of(types: dict[str, Relations], warrants: Sequence[Warrant] = ()) -> Model:
-    """One that knows where these warrants say `*`."""
+    """One that knows the forms of these warrants."""
     forms = msgspec.convert(types, dict[str, dict[str, RuleForm | None]])
     types_by_name = {TypeName(name): read_object_type(name, None, form) for name, form in forms.items()}
-    on_all = {(warrant.object_type, warrant.relation) for warrant in warrants if warrant.object_id == WILDCARD}
-    to_all = {(warrant.object_type, warrant.relation) for warrant in warrants if warrant.subject_id == WILDCARD}
-    return Model(types_by_name, Revision(1), on_all, to_all)
+    return Model(types_by_name, Revision(1), {warrant.form() for warrant in warrants})
 
 
 def rows_of(warrants: Sequence[Warrant], read: Read) -> list[Warrant]:

@@ -90,3 +90,30 @@ async def test_a_store_of_the_first_version_is_brought_up_to_date_with_what_it_h
     await store.close()
     assert (model.revision, model.value.written_at) == (7, 7)
     assert list(model.value.definitions) == ["document"]
+
+
+async def test_the_forms_of_the_warrants_of_the_second_version_are_found(database_url: str) -> None:
+    database = read_database_url(database_url)
+    earlier = migrate.migrations("sqlite" if isinstance(database, SqliteUrl) else "postgres")[:2]
+    for statement in (
+        *(migration.sql for migration in earlier),
+        migrate.CREATE_TABLE,
+        "INSERT INTO migration (number, name) VALUES (1, 'foundation'), (2, 'warrants')",
+        f"INSERT INTO head VALUES (1, '{'a' * 16}', '{'b' * 32}', 7, 1, 5)",
+        f"""INSERT INTO warrant VALUES
+            (1, 'document', 'a', 'viewer', 'user', 'ann', '', '', 5, 7, {ALIVE}),
+            (2, 'document', 'b', 'viewer', 'user', 'bob', '', '', 5, 7, {ALIVE}),
+            (3, 'document', '*', 'viewer', 'team', '*', 'member', '', 5, 7, 8)""",
+    ):
+        run_sql(database_url, statement)
+
+    wiring.migrate_store(settings_for(database_url))
+
+    store = await wiring.open_store(settings_for(database_url))
+    model = await store.read_model()
+    await store.close()
+    assert model.value.written_at == 5
+    assert model.value.forms == {
+        ("document", "", "viewer", "user", "", ""),
+        ("document", "*", "viewer", "team", "*", "member"),
+    }

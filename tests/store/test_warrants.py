@@ -369,18 +369,21 @@ async def test_the_model_is_all_definitions_and_the_revision_that_last_wrote_one
     assert list((await store.read_model(Revision(4))).value.definitions) == ["document", "team"]
 
 
-async def test_the_model_tells_on_which_relations_warrants_ever_said_a_wildcard(store: Store) -> None:
+async def test_the_model_tells_which_forms_warrants_ever_had(store: Store) -> None:
     await put(store, "document:a#viewer@user:ann")
-    await put(store, "document:*#viewer@user:ann", "document:a#viewer@user:*", "folder:*#owner@user:*")
+    await put(store, "document:*#viewer@user:ann", "document:b#viewer@user:bob", "folder:*#owner@team:*#member")
     first = (await store.read_model()).value
-    await put(store, "document:*#viewer@user:bob", "document:b#viewer@user:*")
+    await put(store, "document:*#viewer@user:bob", "document:b#viewer@user:cy[a == 1]")
     await delete(store, "document:*#viewer@user:ann", "document:*#viewer@user:bob")
 
-    assert first.object_wildcards == {("document", "viewer"), ("folder", "owner")}
-    assert first.subject_wildcards == {("document", "viewer"), ("folder", "owner")}
+    assert first.forms == {
+        ("document", "", "viewer", "user", "", ""),
+        ("document", "*", "viewer", "user", "", ""),
+        ("folder", "*", "owner", "team", "*", "member"),
+    }
     assert first.written_at == 2
     assert (await store.read_model()).value == first
-    assert (await store.read_model(Revision(1))).value.object_wildcards == first.object_wildcards
+    assert (await store.read_model(Revision(1))).value.forms == first.forms
 
 
 async def test_a_write_of_warrants_with_a_key_happens_once(store: Store) -> None:

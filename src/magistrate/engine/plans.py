@@ -12,6 +12,7 @@ from magistrate.engine.model import ObjectType
 from magistrate.engine.rules.rule import Combined, Rule
 from magistrate.engine.terms import RelationName, Revision, Subject, TypeName
 from magistrate.engine.warrant_source import Shape
+from magistrate.engine.warrants import WarrantForm
 
 Place = tuple[TypeName, RelationName]
 
@@ -64,20 +65,14 @@ Part = Plan | Gate | RelationName
 
 
 class Model:
-    """All object types as of one revision, and on which relations warrants may say `*`; immutable. `revision` is the
-    one that last changed any of it."""
+    """All object types as of one revision, and every form that warrants had; immutable. `revision` is the one that
+    last changed any of it."""
 
-    def __init__(
-        self,
-        types: Mapping[TypeName, ObjectType],
-        revision: Revision,
-        object_wildcards: Set[Place],
-        subject_wildcards: Set[Place],
-    ) -> None:
+    def __init__(self, types: Mapping[TypeName, ObjectType], revision: Revision, forms: Set[WarrantForm]) -> None:
         self.types = types
         self.revision = revision
-        self._object_wildcards = object_wildcards
-        self._subject_wildcards = subject_wildcards
+        self._object_wildcards = {(form.object_type, form.relation) for form in forms if form.object_id}
+        self._subject_wildcards = {(form.object_type, form.relation) for form in forms if form.subject_id}
         self._plans: dict[tuple[TypeName, str], Plan] = {}
 
     def plan(self, of_type: TypeName, relation: RelationName) -> Plan:

@@ -1,11 +1,37 @@
 """Warrants: what was granted, as facts (contract section 4)."""
 
 import hashlib
+from typing import NamedTuple
 
 import msgspec
 
-from magistrate.engine.terms import ObjectId, RelationName, TypeName
+from magistrate.engine.terms import WILDCARD, ObjectId, RelationName, TypeName
 from magistrate.engine.written import written_claim
+
+
+class WarrantForm(NamedTuple):
+    """('document', '', 'viewer', 'team', '*', 'member'): what a warrant says but for its ids. These are `*` where the
+    warrant says so, otherwise empty texts."""
+
+    object_type: TypeName
+    object_id: str
+    relation: RelationName
+    subject_type: TypeName
+    subject_id: str
+    subject_relation: str
+
+
+def warrant_form(*names: str) -> WarrantForm:
+    """Of the first six columns of a warrant."""
+    object_type, object_id, relation, subject_type, subject_id, subject_relation = names
+    return WarrantForm(
+        TypeName(object_type),
+        object_id if object_id == WILDCARD else "",
+        RelationName(relation),
+        TypeName(subject_type),
+        subject_id if subject_id == WILDCARD else "",
+        subject_relation,
+    )
 
 
 class Warrant(msgspec.Struct, frozen=True):
@@ -30,6 +56,10 @@ class Warrant(msgspec.Struct, frozen=True):
         names = (self.object_type, self.object_id, self.relation)
         claim = written_claim(*names, self.subject_type, self.subject_id, self.subject_relation)
         return f"{claim}[{self.policy}]" if self.policy else claim
+
+    def form(self) -> WarrantForm:
+        names = (self.object_type, self.object_id, self.relation)
+        return warrant_form(*names, self.subject_type, self.subject_id, self.subject_relation)
 
 
 def policy_digest(text: str) -> str:

@@ -32,7 +32,7 @@ class Models:
 
     def _keep(self, read: Snapshot[StoredModel]) -> Model:
         types = {name: defined_type(name, definition) for name, definition in read.value.definitions.items()}
-        model = Model(types, read.value.written_at, read.value.object_wildcards, read.value.subject_wildcards)
+        model = Model(types, read.value.written_at, read.value.forms)
         if self._known is None or self._known.revision < model.revision:
             self._known = model
         return model

@@ -23,7 +23,7 @@ import msgspec
 
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
 from magistrate.engine.warrant_source import Read, Reading, WarrantSource
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.warrants import Warrant, WarrantForm
 
 T = TypeVar("T")
 
@@ -169,13 +169,12 @@ class WarrantFilter:
 
 @dataclass(frozen=True, slots=True)
 class StoredModel:
-    """Every object type at one revision, the definitions by name; and where warrants may say `*`: all (type, relation)
-    of which one ever did, by then or later. `written_at` is the revision that last changed any of it."""
+    """Every object type at one revision, the definitions by name; and every form a warrant ever had, by then or later.
+    `written_at` is the revision that last changed any of it."""
 
     written_at: Revision
     definitions: Mapping[TypeName, str]
-    object_wildcards: Set[tuple[TypeName, RelationName]] = frozenset()
-    subject_wildcards: Set[tuple[TypeName, RelationName]] = frozenset()
+    forms: Set[WarrantForm] = frozenset()
 
 
 Kind = Literal["object", "object-type", "warrant"]

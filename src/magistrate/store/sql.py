@@ -71,17 +71,18 @@ INSERT_OBJECT_TYPE = f"""
 INSERT INTO object_type (type, definition, created_at, created_revision, deleted_revision)
 VALUES (?, ?, ?, ?, {ALIVE})"""
 
-_MODEL = """
-SELECT h.revision, h.horizon, h.model_revision, m.kind, m.name, m.content FROM head h LEFT JOIN (
-    SELECT 'type' AS kind, type AS name, definition AS content FROM object_type WHERE {alive}
-    UNION ALL SELECT place, object_type, relation FROM wildcard
-) m ON true ORDER BY m.kind, m.name, m.content"""
+_FORM = "object_type, object_id, relation, subject_type, subject_id, subject_relation"
+_MODEL = f"""
+SELECT h.revision, h.horizon, h.model_revision, m.* FROM head h LEFT JOIN (
+    SELECT 'type' AS kind, type, definition, '' AS c, '' AS d, '' AS e, '' AS f FROM object_type WHERE {{alive}}
+    UNION ALL SELECT 'form', {_FORM} FROM warrant_form
+) m ON true ORDER BY m.kind, m.type"""
 READ_MODEL = _MODEL.format(alive=f"deleted_revision = {ALIVE}")
 READ_MODEL_AT = _MODEL.format(alive="created_revision <= ? AND deleted_revision > ?")
 
-FIND_WILDCARD = "SELECT object_type, relation, place FROM wildcard WHERE (object_type, relation, place) = (?, ?, ?)"
-FIND_WILDCARDS = "SELECT object_type, relation, place FROM wildcard WHERE (object_type, relation, place) IN"
-INSERT_WILDCARD = "INSERT INTO wildcard (object_type, relation, place) VALUES (?, ?, ?)"
+FIND_FORM = f"SELECT {_FORM} FROM warrant_form WHERE ({_FORM}) = (?, ?, ?, ?, ?, ?)"
+FIND_FORMS = f"SELECT {_FORM} FROM warrant_form WHERE ({_FORM}) IN"
+INSERT_FORM = f"INSERT INTO warrant_form ({_FORM}) VALUES (?, ?, ?, ?, ?, ?)"
 
 _WARRANT_KEY = "object_type, object_id, relation, subject_type, subject_id, subject_relation, policy"
 _FIND_WARRANTS = f"""

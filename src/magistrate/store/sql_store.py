@@ -1,6 +1,5 @@
 """The store over any Database: reads as single statements, writes as scripts."""
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
@@ -9,7 +8,7 @@ import msgspec
 
 from magistrate.engine.terms import ObjectRef, Revision, TypeName
 from magistrate.engine.warrant_source import Read, Reading
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.warrants import Warrant, WarrantForm
 from magistrate.errors import RevisionUnavailable, SchemaMismatch
 from magistrate.store import collecting, object_types, objects, sql, warrants
 from magistrate.store.contract import (
@@ -103,12 +102,9 @@ class SqlStore:
     async def read_model(self, at: Revision | None = None) -> Snapshot[StoredModel]:
         statement = sql.READ_MODEL if at is None else sql.READ_MODEL_AT
         rows = await self.database.read(statement, () if at is None else (at, at))
-        of_kind: dict[str | None, list[Row]] = defaultdict(list)
-        for *_, kind, name, content in rows:
-            of_kind[kind].append((name, content))
-        model = StoredModel(
-            Revision(rows[0][2]), dict(of_kind["type"]), frozenset(of_kind["object"]), frozenset(of_kind["subject"])
-        )
+        definitions = {row[4]: row[5] for row in rows if row[3] == "type"}
+        forms = frozenset(WarrantForm(*row[4:]) for row in rows if row[3] == "form")
+        model = StoredModel(Revision(rows[0][2]), definitions, forms)
         return Snapshot(_answered_at(rows[0], at), model)
 
     async def read_warrants(self, reads: Sequence[Read], at: Revision | None, most: int) -> Reading:

@@ -6,7 +6,7 @@ place in that write, so numbers are unique and in order of creation without a co
 from collections.abc import Callable, Iterable, Sequence
 
 from magistrate.engine.terms import WILDCARD, Revision
-from magistrate.engine.warrants import Warrant, policy_digest
+from magistrate.engine.warrants import Warrant, policy_digest, warrant_form
 from magistrate.engine.written import written_claim
 from magistrate.errors import NotFound
 from magistrate.store import sql
@@ -60,7 +60,7 @@ def put_warrants(new: Sequence[NewWarrant], judge: Judge, stamp: Stamp) -> Calla
                 inserted.append(stored[key])
         policies = {row[6]: row[8] for row in inserted if row[8]}
         yield Execute(sql.KEEP_POLICY, list(policies.items()))
-        yield from _keep_wildcards(inserted, revision)
+        yield from _keep_forms(inserted, revision)
         yield Execute(WARRANTS.insert, [(*row[:8], stamp.at, revision) for row in inserted])
         effects = [Effect("created", "warrant", row[:7], None, row[8]) for row in inserted]
         effects += yield from _create_missing(_objects_of(inserted), stamp, revision)
@@ -77,18 +77,13 @@ def delete_warrants(named: Sequence[NewWarrant], stamp: Stamp) -> Callable[[Revi
     return lambda head: write(head, stamp, tuple[Warrant, ...], work)
 
 
-def _keep_wildcards(rows: Iterable[Row], revision: Revision) -> Script[None]:
-    """A relation on which `*` has not been said before changes the model."""
-    said: dict[Key, None] = {}
-    for object_type, object_id, relation, _, subject_id, *_ in rows:
-        if object_id == WILDCARD:
-            said[object_type, relation, "object"] = None
-        if subject_id == WILDCARD:
-            said[object_type, relation, "subject"] = None
-    if said:
-        [known] = yield Find(sql.FIND_WILDCARD, sql.FIND_WILDCARDS, list(said))
-        new = [place for place in said if place not in known]
-        yield Execute(sql.INSERT_WILDCARD, new)
+def _keep_forms(rows: Iterable[Row], revision: Revision) -> Script[None]:
+    """A form that no warrant had before changes the model."""
+    had: dict[Key, None] = {warrant_form(*row[:6]): None for row in rows}
+    if had:
+        [known] = yield Find(sql.FIND_FORM, sql.FIND_FORMS, list(had))
+        new = [form for form in had if form not in known]
+        yield Execute(sql.INSERT_FORM, new)
         yield Execute(sql.MOVE_MODEL, [(revision,)] if new else [])
 
 

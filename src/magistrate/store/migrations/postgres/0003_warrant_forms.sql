@@ -1,0 +1,15 @@
+-- Which forms of warrants were ever written: without ids, but for the `*` in place of one (otherwise the empty text).
+CREATE TABLE warrant_form (
+    object_type      TEXT COLLATE "C" NOT NULL,
+    object_id        TEXT COLLATE "C" NOT NULL,
+    relation         TEXT COLLATE "C" NOT NULL,
+    subject_type     TEXT COLLATE "C" NOT NULL,
+    subject_id       TEXT COLLATE "C" NOT NULL,
+    subject_relation TEXT COLLATE "C" NOT NULL,
+    PRIMARY KEY (object_type, object_id, relation, subject_type, subject_id, subject_relation)
+);
+INSERT INTO warrant_form
+SELECT DISTINCT object_type, CASE object_id WHEN '*' THEN '*' ELSE '' END, relation,
+    subject_type, CASE subject_id WHEN '*' THEN '*' ELSE '' END, subject_relation
+FROM warrant;
+DROP TABLE wildcard;
