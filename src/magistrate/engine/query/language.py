@@ -1,0 +1,230 @@
+"""The language of queries (contract section 6.1), and what is said of a text that is not in it.
+
+A query selects objects or subjects; `of type` tells which. See docs/query-language.md.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any, TypeVar, cast
+
+from lark import Lark, Token, Transformer, UnexpectedToken
+
+from magistrate.engine.terms import (
+    WILDCARD,
+    ObjectId,
+    ObjectRef,
+    RelationName,
+    TypeName,
+    object_id,
+    relation_name,
+    type_name,
+)
+from magistrate.errors import InvalidParameter
+
+MAX_QUERY_LENGTH = 4_096
+"""Characters, blanks included."""
+
+_SHOWN_OF_A_WORD = 64
+"""Characters; the line below the message shows the rest."""
+
+Name = TypeVar("Name", TypeName, RelationName, ObjectId)
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectsQuery:
+    """`select [explicit] types where subject is relations`. None in place of names is `*`.
+
+    Each name is there once, in the order in which it was first written."""
+
+    subject: ObjectRef
+    relations: tuple[RelationName, ...] | None
+    types: tuple[TypeName, ...] | None
+    is_explicit: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectsQuery:
+    """`select [explicit] relations of type types for object`. Names as in ObjectsQuery."""
+
+    object: ObjectRef
+    relations: tuple[RelationName, ...] | None
+    types: tuple[TypeName, ...] | None
+    is_explicit: bool
+
+
+Query = ObjectsQuery | SubjectsQuery
+
+
+def read_query(text: str) -> Query:
+    """The query of a text. Whether its types and relations exist is not looked at.
+
+    Raises InvalidParameter, parameter `q`, for any other text. The message names the line and the column, both from 1,
+    and shows the line."""
+    if len(text) > MAX_QUERY_LENGTH:
+        raise InvalidParameter("q", f"must be at most {MAX_QUERY_LENGTH} characters long")
+    try:
+        return cast(Query, _parser().parse(text))  # Lark says it gives a tree; with a transformer it does not
+    except UnexpectedToken as error:
+        raise InvalidParameter("q", _unexpected(text, error.token)) from error
+    except _Refusal as refusal:
+        raise InvalidParameter("q", _told(text, refusal.reason, refusal.offset)) from refusal
+
+
+@cache
+def _parser() -> Lark:
+    grammar = resources.files("magistrate.engine.query").joinpath("grammar.lark").read_text(encoding="utf-8")
+    return Lark(grammar, parser="lalr", lexer="basic", transformer=_Reader())
+
+
+class _Refusal(Exception):
+    """A word that cannot stand where it does. `offset` is where in the text, in characters from 0."""
+
+    def __init__(self, reason: str, offset: int) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.offset = offset
+
+
+class _Reader(Transformer[Token, Any]):
+    """What each rule of the grammar becomes. Lark calls these while it parses; words are read last, from the left."""
+
+    def objects(self, parts: list[Any]) -> ObjectsQuery:
+        _, explicit, type_words, _, reference, _, relation_words = parts
+        types = _named(type_words, type_name, "a type")
+        subject = _read_reference(reference)
+        return ObjectsQuery(subject, _named(relation_words, relation_name, "a relation"), types, explicit is not None)
+
+    def subjects(self, parts: list[Any]) -> SubjectsQuery:
+        _, explicit, relation_words, _, type_words, _, reference = parts
+        relations = _named(relation_words, relation_name, "a relation")
+        types = _named(type_words, type_name, "a type")
+        return SubjectsQuery(_read_reference(reference), relations, types, explicit is not None)
+
+    def names(self, parts: list[Token]) -> list[Token]:
+        return parts[::2]  # the rest are commas
+
+
+def _named(words: list[Token], read: Callable[[str, str], Name], kind: str) -> tuple[Name, ...] | None:
+    if words[0].type == "ALL":
+        return None
+    return tuple(dict.fromkeys(_read(word.value, read, kind, _offset(word)) for word in words))
+
+
+def _read_reference(word: Token) -> ObjectRef:
+    of_type, colon, id = word.value.partition(":")
+    start = _offset(word)
+    id_start = start + len(of_type + colon)
+    if "#" in word:
+        raise _Refusal(f"{_quoted(word)} is a group; a query asks about one object, type:id", start + word.index("#"))
+    if id == WILDCARD:
+        raise _Refusal("'*' is no id here; a query asks about one object, type:id", id_start)
+    return ObjectRef(_read(of_type, type_name, "a type", start), _read(id, object_id, "an id", id_start))
+
+
+def _read(word: str, read: Callable[[str, str], Name], kind: str, offset: int) -> Name:
+    try:
+        return read(word, "q")
+    except InvalidParameter as error:
+        raise _Refusal(f"cannot read {_quoted(word)} as {kind}: {error.message}", offset) from error
+
+
+def _offset(word: Token) -> int:
+    return word.start_pos or 0
+
+
+_WRITTEN = {
+    "SELECT": "'select'",
+    "EXPLICIT": "'explicit'",
+    "NAME": "a name",
+    "ALL": "'*'",
+    "COMMA": "','",
+    "OF_TYPE": "'of type'",
+    "WHERE": "'where'",
+    "FOR": "'for'",
+    "REFERENCE": "type:id",
+    "IS": "'is'",
+    "$END": "the end",
+}
+"""What messages call the words of the grammar, in the order they are listed."""
+
+_KEYWORDS = frozenset({"SELECT", "EXPLICIT", "OF_TYPE", "WHERE", "FOR", "IS"})
+
+_INCOMPLETE = "incomplete 'select' clause"
+_COMBINED = "'where' and 'for' clauses cannot be combined"
+
+FAULTS: Mapping[str, str] = {
+    "SELECT $END": _INCOMPLETE,
+    "SELECT WHERE": _INCOMPLETE,
+    "SELECT FOR": _INCOMPLETE,
+    "SELECT OF_TYPE": "must select one or more relations for subjects to match on the object",
+    "SELECT NAME $END": "must contain a 'where' clause",
+    "SELECT NAME FOR": "a 'for' clause cannot be used when selecting objects",
+    "SELECT NAME OF_TYPE NAME $END": "must contain a 'for' clause",
+    "SELECT NAME OF_TYPE NAME WHERE": "a 'where' clause cannot be used when selecting subjects",
+    "SELECT NAME WHERE REFERENCE FOR": _COMBINED,
+    "SELECT NAME WHERE REFERENCE IS NAME FOR": _COMBINED,
+    "SELECT NAME OF_TYPE NAME FOR REFERENCE WHERE": _COMBINED,
+}
+"""By the outline of a query, kinds of words up to the one that cannot follow. Clients know these texts."""
+
+
+def _unexpected(text: str, refused: Token) -> str:
+    is_end = refused.type == "$END"
+    offset = len(text.rstrip()) if is_end else _offset(refused)
+    # What the parser that failed would accept is less than what could stand there: it may have closed a list already.
+    parser = _parser().parse_interactive(text[:offset])
+    before = [token.type for token in parser.exhaust_lexer()]
+    fault = FAULTS.get(_outline([*before, refused.type]))
+    if fault is not None:
+        return _told(text, fault, offset)
+    found = "end of input" if is_end else f"token {_quoted(refused)}"
+    expected = _expected(parser.accepts(), refused.type)  # type: ignore[no-untyped-call]  # Lark leaves it without types
+    return f"error parsing query: {_place(text, offset)}: unexpected {found} ({expected}){_pointed(text, offset)}"
+
+
+def _outline(kinds: list[str]) -> str:
+    """A list counts as a name, and `explicit` is left out."""
+    return re.sub("NAME COMMA (?=NAME)|EXPLICIT ", "", " ".join(kinds).replace("ALL", "NAME"))
+
+
+def _expected(accepted: set[str], refused: str) -> str:
+    *others, last = (written for kind, written in _WRITTEN.items() if kind in accepted)
+    listed = f"{', '.join(others)} or {last}" if others else last
+    hint = "; a keyword cannot be a name" if "NAME" in accepted and refused in _KEYWORDS else ""
+    return f"expected {listed}{hint}"
+
+
+def _told(text: str, reason: str, offset: int) -> str:
+    return f"{reason} ({_place(text, offset)}){_pointed(text, offset)}"
+
+
+def _place(text: str, offset: int) -> str:
+    """The line and the column, from 1."""
+    return f"{text.count(chr(10), 0, offset) + 1}:{offset - _line_start(text, offset) + 1}"
+
+
+def _pointed(text: str, offset: int) -> str:
+    """The line, and below it a sign under the place."""
+    start = _line_start(text, offset)
+    line = _printable(text[start:].partition("\n")[0]).rstrip()
+    return f"\n | {line}\n | {'.' * (offset - start)}^"
+
+
+def _line_start(text: str, offset: int) -> int:
+    return text.rfind("\n", 0, offset) + 1
+
+
+def _quoted(word: str) -> str:
+    shown = _printable(word[:_SHOWN_OF_A_WORD])
+    return f'"{shown}"' if len(word) <= _SHOWN_OF_A_WORD else f'"{shown}..."'
+
+
+def _printable(text: str) -> str:
+    """One character for one, so that places stay. A lone surrogate could not even be sent back."""
+    return "".join(
+        character if character.isprintable() else " " if character.isspace() else "\N{REPLACEMENT CHARACTER}"
+        for character in text
+    )
