@@ -1,6 +1,7 @@
 """Warrants in a list, read by the book: the engine without a store. Counts its reads."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -8,10 +9,15 @@ from magistrate.engine.evaluation import Evaluation, Question
 from magistrate.engine.model import read_object_type
 from magistrate.engine.nodes import Node
 from magistrate.engine.plans import Model
+from magistrate.engine.query.finding import check_each, find, found_types
+from magistrate.engine.query.language import Query
+from magistrate.engine.query.listed import Findings, Row
+from magistrate.engine.query.search import Search
 from magistrate.engine.rules.rule import RuleForm
-from magistrate.engine.terms import WILDCARD, Revision, Subject, TypeName
-from magistrate.engine.warrant_source import Read, Shape
+from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, Revision, Subject, TypeName
+from magistrate.engine.warrant_source import AnyRead, ReverseShape, Shape
 from magistrate.engine.warrants import Warrant
+from magistrate.engine.work import Work
 
 Relations = dict[str, dict[str, object]]
 """Rules as JSON, by relation."""
@@ -27,11 +33,21 @@ def model_of(types: dict[str, Relations], warrants: Sequence[Warrant] = ()) -> M
     return Model(types_by_name, Revision(1), {warrant.form() for warrant in warrants})
 
 
-def rows_of(warrants: Sequence[Warrant], read: Read) -> list[Warrant]:
+def rows_of(warrants: Sequence[Warrant], read: AnyRead) -> list[Warrant]:
+    shape = read.shape
+    if isinstance(shape, ReverseShape):
+        names = (shape.type, shape.subject_type, shape.subject_relation)
+        return [
+            warrant
+            for warrant in warrants
+            if (read.ids is None or warrant.subject_id in read.ids)
+            and (warrant.object_type, warrant.subject_type, warrant.subject_relation) == names
+            and warrant.relation in shape.relations
+        ]
     return [
         warrant
         for warrant in warrants
-        if (read.ids is None or warrant.object_id in read.ids) and _has_shape(warrant, read.shape)
+        if (read.ids is None or warrant.object_id in read.ids) and _has_shape(warrant, shape)
     ]
 
 
@@ -52,11 +68,52 @@ def evaluated(
     model: Model, warrants: Sequence[Warrant], questions: Sequence[Question], now: int = 0, budget: int = PLENTY
 ) -> tuple[list[Node], int]:
     """The decided nodes of the questions, and how many batches were read for them."""
-    evaluation = Evaluation(model, now, budget)
+    evaluation = Evaluation(model, now, Work(budget))
     nodes = [evaluation.ask(question) for question in questions]
     levels = 0
     while any(node.value is None for node in nodes):
         if reads := evaluation.advance():
             levels += 1
-            evaluation.take(reads, [rows_of(warrants, read) for read in reads])
+            evaluation.take([rows_of(warrants, read) for read in reads])
     return nodes, levels
+
+
+class Found(NamedTuple):
+    """By type, id and relation. `levels`: how many batches were read; `listed_types`: of how many types all objects had
+    to be known. `is_worked_out`: not checked one by one."""
+
+    rows: list[Row]
+    levels: int
+    listed_types: int
+    is_worked_out: bool
+
+
+def found(
+    model: Model,
+    warrants: Sequence[Warrant],
+    objects: Sequence[ObjectRef],
+    query: Query,
+    context: Mapping[str, Any],
+    now: int = 0,
+) -> Found:
+    findings, levels = _searched(find(model, query, context, now, Work(PLENTY)), warrants)
+    existing = {name: [one.id for one in objects if one.type == name] for name in found_types(model, query)}
+    if findings.listed is None:
+        checked, more = _searched(check_each(model, query, existing, context, now, Work(PLENTY)), warrants)
+        return Found(_rows(checked, existing), levels + more, len(existing), is_worked_out=False)
+    needed = {listed.type for listed in findings.listed if listed.needs_existing}
+    return Found(_rows(findings, existing), levels, len(needed), is_worked_out=True)
+
+
+def _rows(findings: Findings, existing: Mapping[TypeName, Sequence[ObjectId]]) -> list[Row]:
+    rows = [listed.row(id) for listed in findings.listed or () for id in listed.ids(existing[listed.type])]
+    return sorted(rows, key=lambda row: row[:3])
+
+
+def _searched(search: Search[Findings], warrants: Sequence[Warrant]) -> tuple[Findings, int]:
+    levels = 0
+    while (findings := search.outcome()) is None:
+        if reads := search.advance():
+            levels += 1
+            search.take([rows_of(warrants, read) for read in reads])
+    return findings, levels

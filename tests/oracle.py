@@ -1,21 +1,23 @@
-"""The dullest correct evaluator of a check: what every faster one must agree with.
+"""The dullest correct evaluator of checks and queries: what every faster one must agree with.
 
-It grounds one equation for every node - an object and a relation on it, for the asked subject - that the question can
-lead to, and iterates to fixpoints. The meaning is the well-founded one (Van Gelder, Ross and Schlipf, "The well-founded
-semantics for general logic programs", 1991) over four ordered values in place of two; every noneOf is a barrier,
-whatever the nesting. No memory, no order, no early end: only the equations.
+A check grounds one equation for every node - an object and a relation on it, for the asked subject - that the question
+can lead to, and iterates to fixpoints. The meaning is the well-founded one (Van Gelder, Ross and Schlipf, "The
+well-founded semantics for general logic programs", 1991) over four ordered values in place of two; every noneOf is a
+barrier, whatever the nesting. No memory, no order, no early end: only the equations.
+A query is one check for each row that there could be.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Any, NamedTuple
 
 import msgspec
 
+from magistrate.engine.query import ObjectsQuery, Query, SubjectsQuery
 from magistrate.engine.rules import read_rule
 from magistrate.engine.rules.rule import RuleForm
-from magistrate.engine.terms import WILDCARD, Subject
+from magistrate.engine.terms import WILDCARD, ObjectRef, Subject, TypeName
 from magistrate.engine.warrants import Warrant
 
 
@@ -56,6 +58,7 @@ class Negated:
     part: "Expression"
 
 
+Nodes = frozenset[Node]
 Expression = Truth | Node | Highest | Lowest | Negated
 Equations = Mapping[Node, Expression]
 Interval = tuple[Truth, Truth]
@@ -256,3 +259,154 @@ def interval(expression: Expression, settled: Mapping[Node, Truth], unsettled: I
             low, high = interval(part, settled, unsettled)
             negated = [NEGATION.get(inner, inner) for inner in Truth if low <= inner <= high]
             return (min(negated), max(negated))
+
+
+NOBODY = Subject(TypeName(""), WILDCARD)
+"""A subject that no warrant names. What it has, others have without a warrant to `*`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """All that a query is answered from. `objects` are those that exist; the rest is what `check` is given."""
+
+    model: Mapping[str, Mapping[str, Any]]
+    warrants: Sequence[Warrant]
+    objects: Collection[ObjectRef]
+    policy_holds: Callable[[Warrant], bool | None]
+
+    def holds(self, node: Node, subject: Subject) -> bool:
+        return check(self.model, self.warrants, *node, subject, self.policy_holds) == Truth.TRUE
+
+    def without_rules(self) -> "Facts":
+        return replace(self, model={name: dict.fromkeys(relations) for name, relations in self.model.items()})
+
+
+class Row(NamedTuple):
+    """One row of a query. `acceptable` are the warrants that may be reported, None if nothing is: `warrant` alone,
+    unless the walk from the object to what settles the row came back to where it had been."""
+
+    type: str
+    id: str
+    relation: str
+    warrant: Warrant | None
+    is_implicit: bool
+    acceptable: tuple[Warrant | None, ...]
+
+
+def undefined_type(model: Mapping[str, Any], asked: Query) -> str | None:
+    """The type that the 404 of a query names: the first of those asked for, then that of the object."""
+    types = [*(asked.types or ()), *([asked.object.type] if isinstance(asked, SubjectsQuery) else [])]
+    return next((type for type in types if type not in model), None)
+
+
+def query(facts: Facts, asked: Query) -> list[Row]:
+    """By type, id and relation. No type that is named may be undefined. What is there without rules is explicit."""
+    explicit = rows(facts.without_rules(), asked, is_implicit=False)
+    implicit = {} if asked.is_explicit else rows(facts, asked, is_implicit=True)
+    return [row for _, row in sorted((implicit | explicit).items())]
+
+
+def rows(facts: Facts, asked: Query, is_implicit: bool) -> dict[Node, Row]:
+    """By what tells rows apart: as a node, the found object or subject with the relation."""
+    found = {}
+    for key, node, subject in candidates(facts, asked):
+        if (asked.relations is None or key.relation in asked.relations) and facts.holds(node, subject):
+            warrants = acceptable(Walk(facts, subject, follows_links=isinstance(asked, SubjectsQuery)), node)
+            if key.id != WILDCARD or not facts.holds(node, NOBODY):
+                found[key] = Row(*key, warrants[0], is_implicit, warrants)
+    return found
+
+
+def candidates(facts: Facts, asked: Query) -> Iterator[tuple[Node, Node, Subject]]:
+    """The key of each row there could be if all relations were asked for, and the check that decides."""
+    types = {*(facts.model if asked.types is None else asked.types)}
+    if isinstance(asked, ObjectsQuery):
+        subject = Subject(asked.subject.type, asked.subject.id)
+        for found in facts.objects:
+            for relation in facts.model[found.type] if found.type in types else ():
+                key = Node(found.type, found.id, relation)
+                yield key, key, subject
+        return
+    if asked.types is None:
+        types |= {warrant.subject_type for warrant in facts.warrants}
+    literal = [ObjectRef(TypeName(type), WILDCARD) for type in types]
+    for found in [*(found for found in facts.objects if found.type in types), *literal]:
+        for relation in facts.model[asked.object.type]:
+            node = Node(asked.object.type, asked.object.id, relation)
+            yield Node(found.type, found.id, relation), node, Subject(found.type, found.id)
+
+
+def reportable(facts: Facts, asked: Query, row: Row) -> set[Warrant | None]:
+    """Every warrant that the walk for a row comes to."""
+    key = Node(row.type, row.id, row.relation)
+    for found, node, subject in candidates(facts, asked):
+        if found == key:
+            return {*Walk(facts, subject, follows_links=isinstance(asked, SubjectsQuery)).warrants(node)}
+    return set()
+
+
+def acceptable(walk: "Walk", node: Node) -> tuple[Warrant | None, ...]:
+    """The warrants that may be reported for a node that holds, the first that the walk finds first."""
+    first, *rest = [*walk.warrants(node), None]
+    return (first,) if first or not any(rest) else tuple(warrant for warrant in rest if warrant)
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """The way from a node that holds to the warrants that it rests on, in the order in which they are reported.
+
+    A warrant that names a related object ends it, or is followed to that object."""
+
+    facts: Facts
+    subject: Subject
+    follows_links: bool
+    done: set[Node] = field(default_factory=set)
+
+    def warrants(self, node: Node, here: Nodes = frozenset(), above: Nodes = frozenset()) -> Iterator[Warrant | None]:
+        """None wherever the walk is back at one of the nodes `above`, from which links led here; `here` are those since
+        the last link. No node is walked twice."""
+        if node in above:
+            yield None
+        elif node not in here | self.done:
+            yield from self.granting(node)
+            yield from self.by_rule(_read(self.relations(node).get(node.relation)), node, here | {node}, above)
+            self.done.add(node)
+
+    def granting(self, node: Node) -> Iterator[Warrant]:
+        """The warrants on the node that name the subject, or a group that it is in."""
+        for warrant in self.holding(node):
+            group = Node(warrant.subject_type, warrant.subject_id, warrant.subject_relation)
+            if not group.relation:
+                if group.type == self.subject.type and group.id in (self.subject.id, WILDCARD):
+                    yield warrant
+            elif node.relation in self.relations(node) and self.facts.holds(group, self.subject):
+                yield warrant
+
+    def by_rule(self, form: RuleForm, node: Node, here: Nodes, above: Nodes) -> Iterator[Warrant | None]:
+        if form.inherit_if is None or form.inherit_if == "noneOf" or not self.rule_holds(form, node):
+            return
+        if form.inherit_if in ("anyOf", "allOf"):
+            for branch in form.rules or ():
+                yield from self.by_rule(_read(branch), node, here, above)
+        elif form.of_type and form.with_relation:
+            for link in self.holding(node._replace(relation=form.with_relation)):
+                related = Node(form.of_type, link.subject_id, form.inherit_if)
+                if link.subject_type == form.of_type and self.facts.holds(related, self.subject):
+                    yield from self.warrants(related, above=above | here) if self.follows_links else (link,)
+        else:
+            yield from self.warrants(node._replace(relation=form.inherit_if), here, above)
+
+    def rule_holds(self, form: RuleForm, node: Node) -> bool:
+        """Whether the rule would hold for a relation that no warrant and no other rule names."""
+        unnamed = node._replace(relation="")
+        model = {**self.facts.model, node.type: {**self.relations(node), unnamed.relation: form}}
+        return replace(self.facts, model=model).holds(unnamed, self.subject)
+
+    def holding(self, node: Node) -> list[Warrant]:
+        """The warrants on the node whose policy holds, oldest first."""
+        ground = Ground({}, self.facts.warrants, self.subject, self.facts.policy_holds)
+        stored = [warrant for warrant in ground.warrants_on(node) if ground.policy(warrant) == Truth.TRUE]
+        return sorted(stored, key=lambda warrant: warrant.number)
+
+    def relations(self, node: Node) -> Mapping[str, Any]:
+        return self.facts.model.get(node.type, {})

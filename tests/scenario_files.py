@@ -1,4 +1,4 @@
-"""The check scenarios of tests/scenarios/check-*.yaml as values, and as the bodies of requests.
+"""The scenarios of tests/scenarios/check-*.yaml and query-*.yaml as values, and as the bodies of requests.
 
 `python -m tests.scenario_files` writes the schema that editors check the files against.
 """
@@ -14,10 +14,12 @@ import yaml
 
 from magistrate.engine.terms import (
     ObjectId,
+    ObjectRef,
     RelationName,
     Subject,
     TypeName,
     object_id_or_wildcard,
+    object_ref,
     relation_name,
     type_name,
 )
@@ -66,6 +68,13 @@ class WrittenRule(msgspec.Struct, rename="camel", frozen=True, omit_defaults=Tru
 
 WrittenTypes = dict[str, dict[str, WrittenRule | None]]
 WrittenWarrant = Annotated[str, msgspec.Meta(description="type:id#relation@type:id#relation[policy]")]
+WrittenRow = Annotated[
+    str,
+    msgspec.Meta(
+        description="type:id#relation, E for explicit or I for implicit, and the warrant of the row or - for none",
+        pattern=r"^[^ #]+:[^ #]+#[^ #]+ [EI] \S",
+    ),
+]
 
 
 class Changes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -103,21 +112,38 @@ class Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return {**warrant_body(self.ask), **({"context": self.context} if self.context else {})}
 
 
+class Query(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A query and its rows by type, id and relation. Where parents run in a circle a row may have another warrant."""
+
+    q: str
+    context: dict[str, Any] = {}
+    rows: tuple[WrittenRow, ...] | None = None
+    missing: Annotated[str | None, msgspec.Meta(description="the type that the 404 names")] = None
+
+    def __post_init__(self) -> None:
+        if (self.rows is None) == (self.missing is None):
+            raise ValueError("a query has either `rows` or `missing`")
+
+
 class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Types and warrants in written form, and what is asked of them. Besides `types` nothing is defined."""
 
     name: str
     types: WrittenTypes
-    checks: tuple[Question, ...]
+    checks: tuple[Question, ...] = ()
     warrants: tuple[WrittenWarrant, ...] = ()
     then: Changes = Changes()
     levels: Annotated[
         tuple[int, ...], msgspec.Meta(description="how many batched reads each check makes, in order")
     ] = ()
+    queries: tuple[Query, ...] = ()
+    query_levels: Annotated[tuple[int, ...], msgspec.Meta(description="likewise of each query")] = ()
 
     def __post_init__(self) -> None:
-        if len(self.levels) != len(self.checks):
-            raise ValueError("`levels` has one number for each check")
+        if len(self.levels) != len(self.checks) or len(self.query_levels) != len(self.queries):
+            raise ValueError("`levels` has one number for each check, `query_levels` for each query")
+        if not self.checks and not self.queries:
+            raise ValueError("a scenario has `checks` or `queries`")
 
     def first_types(self) -> dict[str, dict[str, Any]]:
         """Relations by type, rules as JSON: what is defined before the warrants are written."""
@@ -139,9 +165,29 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 raise ValueError(f"{self.name}: {text} is not there to be deleted")
         return [warrant for warrant in stored.values() if not _ends_of(warrant) & set(self.then.delete_objects)]
 
+    def written_warrants(self) -> list[Warrant]:
+        """All that were ever there."""
+        return [stored_warrant(text, 0, 0) for text in self.warrants]
+
+    def final_objects(self) -> list[ObjectRef]:
+        """What exists after the changes: whatever a warrant ever named, unless it was deleted itself."""
+        named = {end for text in self.warrants for end in _ends_of(stored_warrant(text, 0, 0))}
+        left = named - {*self.then.delete_objects}
+        return sorted(object_ref(*text.split(":", 1)) for text in left if not text.endswith(":*"))
+
+
+def scenarios() -> Sequence[Scenario]:
+    """Those with checks, in the order of file names."""
+    return [scenario for scenario in every_scenario() if scenario.checks]
+
+
+def query_scenarios() -> Sequence[Scenario]:
+    """Those with queries, in the order of file names."""
+    return [scenario for scenario in every_scenario() if scenario.queries]
+
 
 @cache
-def scenarios() -> Sequence[Scenario]:
+def every_scenario() -> Sequence[Scenario]:
     """Those of all files, in the order of file names. Raises ValueError if two of them have one name."""
     found = [scenario for path in scenario_paths() for scenario in read_scenarios(path)]
     names = [scenario.name for scenario in found]
@@ -151,14 +197,14 @@ def scenarios() -> Sequence[Scenario]:
 
 
 def scenario_paths() -> list[Path]:
-    return sorted(FOLDER.glob("check-*.yaml"))
+    return sorted([*FOLDER.glob("check-*.yaml"), *FOLDER.glob("query-*.yaml")])
 
 
 def read_scenarios(path: Path) -> list[Scenario]:
     """Raises msgspec.ValidationError with the place of the first fault."""
     written = yaml.safe_load(path.read_text())
     for scenario in written:
-        scenario["checks"] = [_in_full(question) for question in scenario["checks"]]
+        scenario["checks"] = [_in_full(question) for question in scenario.get("checks", [])]
     return msgspec.convert(written, list[Scenario])
 
 

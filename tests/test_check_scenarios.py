@@ -45,7 +45,7 @@ def answer_of(node: Node) -> bool | str:
 def test_a_scenario_through_the_engine(scenario: Scenario) -> None:
     now = time.time_ns() // 1_000
     warrants = scenario.final_warrants(created_at=now)
-    model = model_of(scenario.final_types(), warrants)
+    model = model_of(scenario.final_types(), scenario.written_warrants())
 
     for question, levels in zip(scenario.checks, scenario.levels, strict=True):
         [node], read = evaluated(model, warrants, [asked(question)], now)
@@ -67,7 +67,7 @@ async def counted(
 
 
 def emptied() -> Script[None]:
-    for table in ("warrant", "object", "object_type"):
+    for table in ("warrant", "warrant_form", "object", "object_type"):
         yield Execute(f"DELETE FROM {table}", [()])
 
 
@@ -112,7 +112,7 @@ async def test_a_scenario_over_a_store_reads_once_for_each_level(
     for question, levels in zip(scenario.checks, scenario.levels, strict=True):
         database.reads = 0
         decision = await decision_of(ctx, question)
-        assert database.reads == levels, question.ask
+        assert database.reads == max(levels, 1), question.ask  # the revision has to be read in any case
         if isinstance(decision, NotFound):
             assert (question.answer, question.missing) == ("missing", decision.key), question.ask
             continue

@@ -1,4 +1,4 @@
-"""The oracle against answers worked out by hand, and the check scenarios against the oracle."""
+"""The oracle against answers worked out by hand, and the checks of scenarios against the oracle."""
 
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from tests.scenario_files import (
     Question,
     Scenario,
     claim,
+    every_scenario,
     read_scenarios,
     scenario_paths,
     scenarios,
@@ -292,7 +293,7 @@ def test_a_scenario_names_the_one_type_that_is_missing() -> None:
                 assert scenario_answer(scenario, question, mended) != MISSING, f"{scenario.name}: {question.ask}"
 
 
-@pytest.mark.parametrize("scenario", [pytest.param(scenario, id=scenario.name) for scenario in scenarios()])
+@pytest.mark.parametrize("scenario", [pytest.param(scenario, id=scenario.name) for scenario in every_scenario()])
 def test_a_scenario_could_be_written_to_a_server(scenario: Scenario) -> None:
     first, final = scenario.first_types(), scenario.final_types()
     bodies = [warrant_body(text) for text in scenario.warrants]
@@ -326,6 +327,40 @@ def test_a_question_that_contradicts_itself_is_refused(question: str, tmp_path: 
 
     with pytest.raises(msgspec.ValidationError):
         read_scenarios(file)
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        "{name: x, types: {}}",
+        "{name: x, types: {}, queries: [{q: select * where user:ann is *}]}",
+        "{name: x, types: {}, queries: [{q: select * where user:ann is *, rows: [], missing: user}]}",
+        "{name: x, types: {}, queries: [{q: select * where user:ann is *, rows: ['document:1#viewer E']}]}",
+        "{name: x, types: {}, queries: [{q: select * where user:ann is *, rows: ['document:1#viewer X -']}]}",
+    ],
+)
+def test_a_query_without_an_answer_or_with_two_is_refused(scenario: str, tmp_path: Path) -> None:
+    file = tmp_path / "query-x.yaml"
+    file.write_text(f"- {scenario}")
+
+    with pytest.raises(msgspec.ValidationError):
+        read_scenarios(file)
+
+
+def test_what_a_warrant_ever_named_exists_until_it_is_deleted(tmp_path: Path) -> None:
+    file = tmp_path / "query-x.yaml"
+    file.write_text("""
+        - name: x
+          types: {document: {viewer: {}}, team: {member: {}}}
+          warrants: [document:b#viewer@team:eng#member, "document:*#viewer@user:ann", "document:a#viewer@user:*"]
+          then: {delete_warrants: [document:b#viewer@team:eng#member], delete_objects: [document:a]}
+          query_levels: [1]
+          queries: [{q: select * where user:ann is *, rows: []}]
+    """)
+
+    [scenario] = read_scenarios(file)
+
+    assert [f"{ref.type}:{ref.id}" for ref in scenario.final_objects()] == ["document:b", "team:eng", "user:ann"]
 
 
 def test_a_written_warrant_is_taken_apart_at_its_first_bracket() -> None:

@@ -87,9 +87,23 @@ SETTINGS = (
         100_000_000,
     ),
     Setting(
+        "max_query_work",
+        2_000_000,
+        "how many nodes, warrants and rows one query may look at before it is answered 503",
+        1_000,
+        1_000_000_000,
+    ),
+    Setting(
+        "kept_query_work",
+        400_000,
+        "of how much of such work results are kept in memory for later pages; some hundred bytes each",
+        0,
+        1_000_000_000,
+    ),
+    Setting(
         "max_context_bytes",
         65_536,
-        "the largest context of a warrant that is checked, in bytes of compact JSON (64 KiB)",
+        "the largest context of a warrant that is checked, or of a query, in bytes of compact JSON (64 KiB)",
         1_024,
         8_388_608,
     ),
@@ -154,6 +168,8 @@ class Settings:
     max_meta_bytes: int
     max_definition_bytes: int
     max_check_work: int
+    max_query_work: int
+    kept_query_work: int
     max_context_bytes: int
     max_json_depth: int
     head_timeout_ms: int

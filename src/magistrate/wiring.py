@@ -30,6 +30,7 @@ from magistrate.engine.policy import read_grammar
 from magistrate.errors import InvalidSetting, StoreUnavailable
 from magistrate.operations.context import Context
 from magistrate.operations.examples import Example, load_example, read_example
+from magistrate.operations.listings import Listings
 from magistrate.operations.models import Models
 from magistrate.operations.object_types import seed_object_types
 from magistrate.operations.retention import forget_ended
@@ -60,6 +61,8 @@ def context_of(store: Store, settings: Settings) -> Context:
         max_definition_bytes=settings.max_definition_bytes,
         max_check_work=settings.max_check_work,
         max_context_bytes=settings.max_context_bytes,
+        max_query_work=settings.max_query_work,
+        listings=Listings(settings.kept_query_work),
     )
 
 

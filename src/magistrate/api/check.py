@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import msgspec
 
 from magistrate.api.objects import TypeText
+from magistrate.api.policy_context import bounded_context
 from magistrate.api.service import Answer, Call
 from magistrate.api.warrants import (
     IdOrWildcard,
@@ -88,20 +89,14 @@ def _read(body: CheckBody, max_context_bytes: int) -> tuple[str | None, list[Que
         raise InvalidParameter("warrants", f"must be less than {MAX_CHECKS + 1}")
     if op is None and len(claims) > 1:
         raise InvalidParameter("warrants", "must include operator when including multiple warrants")
-    shared = _bounded(body.context or {}, max_context_bytes)
+    shared = bounded_context(body.context or {}, max_context_bytes)
     return op, [_question(claim, shared, max_context_bytes) for claim in claims]
 
 
 def _question(claim: ClaimBody, shared: Mapping[str, Any], max_context_bytes: int) -> Question:
     names = read_claim(claim.object_type, claim.object_id, claim.relation, claim.subject)
-    context = _bounded({**shared, **claim.context}, max_context_bytes) if claim.context else shared
+    context = bounded_context({**shared, **claim.context}, max_context_bytes) if claim.context else shared
     return Question(*names, context)
-
-
-def _bounded(context: Mapping[str, Any], limit: int) -> Mapping[str, Any]:
-    if len(msgspec.json.encode(context)) > limit:
-        raise InvalidParameter("context", f"must be at most {limit} bytes of JSON")
-    return context
 
 
 def _answer(

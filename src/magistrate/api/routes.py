@@ -4,16 +4,19 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from magistrate.api import check, object_types, objects, warrants
+from magistrate.api import check, object_types, objects, query, warrants
 from magistrate.api.check import CheckAnswer, CheckBody
 from magistrate.api.lists import ListAnswer
 from magistrate.api.object_types import ObjectTypeAnswer, ObjectTypeBody
 from magistrate.api.objects import MetaBody, ObjectAnswer, ObjectOrBatch, ObjectRefBody
+from magistrate.api.query import FoundAnswer
 from magistrate.api.service import Answer, Call
 from magistrate.api.warrants import WarrantAnswer, WarrantOrBatch
+from magistrate.engine.query import MAX_QUERY_LENGTH
 from magistrate.operations.object_types import OBJECT_TYPE_LIST
 from magistrate.operations.objects import OBJECT_LIST
 from magistrate.operations.paging import DEFAULT_LIMIT, MAX_LIMIT, MAX_SEARCH_LENGTH, ListKind
+from magistrate.operations.query import QUERY_LIST
 from magistrate.operations.warrants import FILTERS, WARRANT_LIST
 
 
@@ -79,6 +82,11 @@ _OBJECT_TYPE_LIST = _list_parameters(OBJECT_TYPE_LIST, _SEARCH)
 _OBJECT_LIST = _list_parameters(OBJECT_LIST, Parameter("objectType", "only objects of this type", _TEXT), _SEARCH)
 _WARRANT_LIST = _list_parameters(
     WARRANT_LIST, *[Parameter(name, "only warrants with this, or with * in place of an id", _TEXT) for name in FILTERS]
+)
+_QUERY_LIST = _list_parameters(
+    QUERY_LIST,
+    Parameter("q", "the query: `select document where user:ann is viewer`", _TEXT | {"maxLength": MAX_QUERY_LENGTH}),
+    Parameter("context", "the variables of policies: the text of a JSON object", _TEXT),
 )
 
 ROUTES: tuple[Route, ...] = (
@@ -157,5 +165,9 @@ ROUTES: tuple[Route, ...] = (
     Route(
         "POST", "/v2/authorize", check.answer_check, "The same as /v2/check",
         answer=CheckAnswer | list[CheckAnswer], body=CheckBody, not_found=True,
+    ),
+    Route(
+        "GET", "/v2/query", query.list_page, "Find objects a subject has relations on, or subjects that have them",
+        answer=ListAnswer[FoundAnswer], not_found=True, parameters=_QUERY_LIST,
     ),
 )  # fmt: skip

@@ -3,8 +3,8 @@
 An evaluation is driven from outside: `advance` goes as far as it can and answers the reads it misses, all of a level
 at once; `take` is given their rows; and so on until the nodes that are asked for have a value. So a check costs as
 many reads as there are levels between the object and what settles it, not as many as there are nodes, and a hundred
-questions together cost as many as the deepest of them. `advance` may also answer none because its turn is over: then
-it wants to be called again, when others have had theirs.
+questions together cost as many as the deepest of them. `advance` may also answer None because its turn is over:
+then it wants to be called again, when others have had theirs.
 
 Nothing here recurses over objects: groups may be nested as deep as they like. A node that turns up again is the same
 node, and what waits only for itself is settled in loops.py.
@@ -18,25 +18,16 @@ from typing import Any
 
 import msgspec
 
+from magistrate.engine.conditions import Conditions
 from magistrate.engine.facts import Facts
 from magistrate.engine.loops import settled
 from magistrate.engine.nodes import Edge, Node
 from magistrate.engine.plans import Gate, Model, Part, Plan
-from magistrate.engine.policy import Policy, is_kept, read_policy
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
-from magistrate.engine.truth import FALSE, MISSING, TRUE, UNKNOWN, Truth
+from magistrate.engine.truth import FALSE, MISSING, TRUE, Truth
 from magistrate.engine.warrant_source import Read, Shape
 from magistrate.engine.warrants import Warrant
-from magistrate.errors import BudgetSpent, InvalidParameter
-
-WORK_IN_A_TURN = 5_000
-"""Nodes and warrants, or as much work of other kinds: some ten milliseconds."""
-
-POLICY_STEPS_FOR_A_NODE = 20
-POLICY_CHARACTERS_FOR_A_NODE = 4
-"""Steps of evaluating, and characters of reading a policy, that take as long as a node: about five microseconds."""
-
-_POLICY_VALUES: dict[bool | None, Truth] = {True: TRUE, False: FALSE, None: UNKNOWN}
+from magistrate.engine.work import Work
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,81 +41,51 @@ class Question:
 
 
 class Evaluation:
-    """Decides the questions it is given, all at one revision. `now` is in microseconds since 1970 UTC; `budget` the
-    number of nodes and warrants that may be looked at: whoever needs more gets BudgetSpent."""
+    """Decides the questions it is given, all at one revision. `now` is in microseconds since 1970 UTC."""
 
-    def __init__(self, model: Model, now: int, budget: int) -> None:
+    def __init__(self, model: Model, now: int, work: Work) -> None:
         self.model = model
+        self.work = work
         self._now = now
-        self._budget = budget
-        self._left = budget
-        self._left_in_turn = WORK_IN_A_TURN
         self._facts = Facts()
+        self._asked: list[Read] = []
         self._walks: dict[tuple[Subject, bytes], _Walk] = {}
         self._digests: dict[int, tuple[Mapping[str, Any], bytes]] = {}
-        self._policies: dict[str, Policy | None] = {}
 
     @property
-    def left(self) -> int:
-        """What is left of the budget. Of a read with more rows, one row more is enough to tell."""
-        return self._left
+    def read_clock(self) -> bool:
+        """Whether any policy asked what time it is."""
+        return any(walk.conditions.read_clock for walk in self._walks.values())
 
     def ask(self, question: Question) -> Node:
         """The node that will have the answer. Questions with one subject and one context share what they find."""
         key = (question.subject, self._digest(question.context))
         walk = self._walks.get(key)
         if walk is None:
-            walk = self._walks[key] = _Walk(self, question.subject, question.context)
+            conditions = Conditions(question.context, self._now, self.work)
+            walk = self._walks[key] = _Walk(self.model, question.subject, conditions, self.work, self._facts)
         return walk.root(question.object, question.relation)
 
-    def advance(self) -> list[Read]:
-        """Decides what can be decided, and answers the reads that are missing for the rest; none if its turn is over,
-        or if all is decided.
+    def advance(self) -> list[Read] | None:
+        """Decides what can be decided, and answers the reads that are missing for the rest: an empty list if all is
+        decided, None if its turn is over.
 
         Raises BudgetSpent.
         """
-        self._left_in_turn = WORK_IN_A_TURN
+        self.work.begin_turn()
         for walk in self._walks.values():
-            walk.advance(self._facts)
-            if self.turn_is_over:
-                return []
-        return self._facts.missing()
+            walk.advance()
+            if self.work.turn_is_over:
+                return None
+        self._asked = self._facts.missing()
+        return self._asked
 
-    def take(self, reads: Sequence[Read], rows: Sequence[Sequence[Warrant]]) -> None:
+    def take(self, rows: Sequence[Sequence[Warrant]]) -> None:
         """The rows of the reads that `advance` answered, one by one."""
-        self.spend(sum(map(len, rows)))
-        self._facts.take(reads, rows)
+        self.work.spend(sum(map(len, rows)))
+        self._facts.take(self._asked, rows)
         for walk in self._walks.values():
             walk.go_on()
-
-    def spend(self, amount: int) -> None:
-        self._left -= amount
-        self._left_in_turn -= amount
-        if self._left < 0:
-            raise BudgetSpent(self._budget)
-
-    @property
-    def turn_is_over(self) -> bool:
-        return self._left_in_turn <= 0
-
-    def policy_value(self, warrant: Warrant, context: Mapping[str, Any]) -> Truth:
-        policy = self._policy(warrant.policy)
-        if policy is None:
-            return UNKNOWN
-        value, steps = policy.outcome(context, warrant, self._now)
-        self.spend(steps // POLICY_STEPS_FOR_A_NODE)
-        return _POLICY_VALUES[value]
-
-    def _policy(self, text: str) -> Policy | None:
-        """None if it is not in the language any more: it was written when the language had more in it."""
-        if text not in self._policies:
-            if not is_kept(text):
-                self.spend(len(text) // POLICY_CHARACTERS_FOR_A_NODE)
-            try:
-                self._policies[text] = read_policy(text)
-            except InvalidParameter:
-                self._policies[text] = None
-        return self._policies[text]
 
     def _digest(self, context: Mapping[str, Any]) -> bytes:
         """The same for equal contexts. One that many questions share is looked at once."""
@@ -138,33 +99,34 @@ class Evaluation:
 class _Walk:
     """The nodes for one subject and one context."""
 
-    def __init__(self, evaluation: Evaluation, subject: Subject, context: Mapping[str, Any]) -> None:
-        self._evaluation = evaluation
+    def __init__(self, model: Model, subject: Subject, conditions: Conditions, work: Work, facts: Facts) -> None:
+        self._facts = facts
+        self._model = model
         self._subject = subject
-        self._context = context
+        self.conditions = conditions
+        self._work = work
         self._nodes: dict[tuple[Plan | Gate, ObjectId], Node] = {}
-        self._shapes: dict[Plan, Shape] = {}
+        self._shapes: dict[Plan, Shape | None] = {}
         self._roots: dict[Node, None] = {}
         self._fresh: list[Node] = []
         self._waiting: list[Node] = []
         self._decided: list[Node] = []
-        self._policy_values: dict[int, Truth] = {}
 
     def root(self, object: ObjectRef, relation: RelationName) -> Node:
-        node = self._node(self._evaluation.model.plan(object.type, relation), object.id)
+        node = self._node(self._model.plan(object.type, relation), object.id)
         self._roots[node] = None
         self._wake(node)
         return node
 
-    def advance(self, facts: Facts) -> None:
+    def advance(self) -> None:
         """Goes on until every root is decided, rows are missing, or the turn is over."""
         while True:
-            self._work(facts)
+            self._go()
             open_roots = [root for root in self._roots if root.value is None]
-            if self._fresh or self._waiting or not open_roots or self._evaluation.turn_is_over:
+            if self._fresh or self._waiting or not open_roots or self._work.turn_is_over:
                 return
             # Nothing is left to be read, and yet these are open: they wait for each other.
-            for node, value in settled(_open_nodes(open_roots), self._evaluation.spend):
+            for node, value in settled(_open_nodes(open_roots), self._work.spend):
                 if node.value is None:
                     node.decide(value)
                     self._decided.append(node)
@@ -174,24 +136,24 @@ class _Walk:
         self._fresh += self._waiting
         self._waiting = []
 
-    def _work(self, facts: Facts) -> None:
-        while not self._evaluation.turn_is_over:
+    def _go(self) -> None:
+        while not self._work.turn_is_over:
             while self._decided:
                 self._tell_parents(self._decided.pop())
-            if not self._fresh or not facts.has_room:
+            if not self._fresh or not self._facts.has_room:
                 return
             node = self._fresh.pop()
             if node not in self._roots and not node.is_asked_by_someone:
                 node.waits = False  # nobody wants to know any more; should somebody, `_attach` wakes it
             else:
-                self._expand(node, facts)
+                self._expand(node)
 
     def _tell_parents(self, node: Node) -> None:
         for edge in node.parents:
             if edge.node.value is None and edge.node.hear(edge):
                 self._decided.append(edge.node)
 
-    def _expand(self, node: Node, facts: Facts) -> None:
+    def _expand(self, node: Node) -> None:
         """Attaches its children to a node, if all that it says itself is known; else the node waits for it."""
         plan = node.plan
         if isinstance(plan, Gate):
@@ -199,9 +161,9 @@ class _Walk:
                 self._attach(node, self._part(part, plan.type, node.id), TRUE, None)
             self._settle(node)
             return
-        given = facts.find(self._shape(plan), node.id) if plan.relations else []
-        groups = facts.find(plan.groups, node.id) if plan.groups else []
-        links = [facts.find(link.shape, node.id) for link in plan.links]
+        given = self._facts.find(self._shape(plan), node.id)
+        groups = self._facts.find(plan.groups, node.id)
+        links = [self._facts.find(link.shape, node.id) for link in plan.links]
         if given is None or groups is None or None in links:
             self._waiting.append(node)
             return
@@ -216,37 +178,37 @@ class _Walk:
     def _evaluated(self, rows: Sequence[Sequence[Warrant]]) -> bool:
         """Whether the policies of all these are evaluated; if not, the turn is over before they are."""
         for warrant in chain.from_iterable(rows):
-            if warrant.policy and warrant.number not in self._policy_values:
-                if self._evaluation.turn_is_over:
+            if not self.conditions.is_known(warrant):
+                if self._work.turn_is_over:
                     return False
-                self._policy_values[warrant.number] = self._evaluation.policy_value(warrant, self._context)
+                self.conditions.value(warrant)
         return True
 
     def _follow(self, node: Node, plan: Plan, groups: list[Warrant], links: list[list[Warrant]]) -> None:
         for warrant in groups:
             if warrant.relation in plan.group_relations:
                 relation = RelationName(warrant.subject_relation)
-                self._lead(node, warrant, self._evaluation.model.plan(warrant.subject_type, relation))
+                self._lead(node, warrant, self._model.plan(warrant.subject_type, relation))
         for link, warrants in zip(plan.links, links, strict=True):
-            following = self._evaluation.model.plan(link.of_type, link.relation)
+            following = self._model.plan(link.of_type, link.relation)
             for warrant in warrants:
                 self._lead(node, warrant, following)
-            for warrant in groups:  # a group is followed as if the object were named (contract section 3)
-                if warrant.relation == link.with_relation and warrant.subject_type == link.of_type:
+            for warrant in groups:
+                if link.follows(warrant):
                     self._lead(node, warrant, following)
         for part in plan.parts:
             self._attach(node, self._part(part, plan.type, node.id), TRUE, None)
 
     def _lead(self, node: Node, warrant: Warrant, plan: Plan) -> None:
         """To whom a warrant points, unless its policy says no."""
-        cap = self._policy_values[warrant.number] if warrant.policy else TRUE
+        cap = self.conditions.value(warrant)
         if cap != FALSE:
             self._attach(node, self._node(plan, warrant.subject_id), cap, warrant)
 
     def _holds_directly(self, node: Node, plan: Plan, given: list[Warrant]) -> bool:
         """By a warrant to the subject itself: of the asked relation first, without a policy first, oldest first."""
         for warrant in sorted(given, key=lambda warrant: (warrant.relation != plan.relation, warrant.policy != "")):
-            value = self._policy_values[warrant.number] if warrant.policy else TRUE
+            value = self.conditions.value(warrant)
             if value == TRUE:
                 node.hold_by(warrant)
                 self._decided.append(node)
@@ -278,21 +240,19 @@ class _Walk:
             self._decided.append(node)
 
     def _part(self, part: Part, of_type: TypeName, id: ObjectId) -> Node:
-        return self._node(part if isinstance(part, Plan | Gate) else self._evaluation.model.plan(of_type, part), id)
+        return self._node(part if isinstance(part, Plan | Gate) else self._model.plan(of_type, part), id)
 
     def _node(self, plan: Plan | Gate, id: ObjectId) -> Node:
         node = self._nodes.get((plan, id))
         if node is None:
-            self._evaluation.spend(1)
+            self._work.spend(1)
             node = self._nodes[plan, id] = Node(plan, id)
         return node
 
-    def _shape(self, plan: Plan) -> Shape:
-        shape = self._shapes.get(plan)
-        if shape is None:
-            model = self._evaluation.model
-            shape = self._shapes[plan] = model.shape(plan.type, plan.relations, self._subject)
-        return shape
+    def _shape(self, plan: Plan) -> Shape | None:
+        if plan not in self._shapes:
+            self._shapes[plan] = self._model.shape(plan.type, plan.relations, self._subject)
+        return self._shapes[plan]
 
 
 def _open_nodes(roots: Sequence[Node]) -> list[Node]:

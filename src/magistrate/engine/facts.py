@@ -27,9 +27,11 @@ class Facts:
         """Whether one more object may be looked up in the next reads."""
         return self._room > 0
 
-    def find(self, shape: Shape, id: ObjectId) -> list[Warrant] | None:
+    def find(self, shape: Shape | None, id: ObjectId) -> list[Warrant] | None:
         """Warrants on this object and those on every object, oldest first; all there are on the type if the id is
         `*`. None if they have not been read yet, and must be (see `missing`)."""
+        if shape is None:
+            return _NONE
         if id == WILDCARD:
             if shape not in self._everywhere:
                 self._missing_everywhere[shape] = None

@@ -5,11 +5,12 @@ gives. The model of a store is the set of all its object types at one revision.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
 from magistrate.engine.rules import read_rule
+from magistrate.engine.rules.direct import Direct
 from magistrate.engine.rules.rule import Rule, RuleForm
 from magistrate.engine.terms import RelationName, TypeName, relation_name, type_name
 from magistrate.errors import InvalidParameter, MissingParameter
@@ -45,6 +46,9 @@ class ObjectType:
     def relation_forms(self) -> dict[str, RuleForm]:
         """The relations as JSON, in written order."""
         return {name: rule.form() for name, rule in self.relations.items()}
+
+    def without_rules(self) -> "ObjectType":
+        return replace(self, relations=dict.fromkeys(self.relations, Direct()))
 
 
 def read_object_type(

@@ -40,19 +40,41 @@ class Read(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class ReverseShape:
+    """Which warrants to a subject are wanted: those of any of `relations`, on objects of `type`, to a subject of
+    `subject_type`; with a `subject_relation`, to the group of all that have it on that object."""
+
+    type: TypeName
+    relations: tuple[RelationName, ...]
+    subject_type: TypeName
+    subject_relation: str
+
+
+class ReverseRead(NamedTuple):
+    """The warrants of this shape to each of these subjects; None and WILDCARD as in Read."""
+
+    shape: ReverseShape
+    ids: tuple[ObjectId, ...] | None
+
+
+AnyRead = Read | ReverseRead
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
-    """`rows` answers the reads one by one, in their order; the rows of one read are in no order. `model_revision` is
-    the revision that last wrote an object type, as of `revision`."""
+    """`rows` answers the reads one by one, in their order; the rows of one read are in no order. `newest` is the newest
+    revision there is, and `model_revision` the one that last changed the model, as of `newest`."""
 
     revision: Revision
+    newest: Revision
     model_revision: Revision
     rows: Sequence[Sequence[Warrant]]
 
 
 class WarrantSource(Protocol):
-    def read_warrants(self, reads: Sequence[Read], at: Revision | None, most: int) -> Awaitable[Reading]:
-        """All reads at one revision, the newest or `at` (then `model_revision` may be a later one), in one round trip.
-        Of more than `most` rows, that many of them.
+    def read_warrants(self, reads: Sequence[AnyRead], at: Revision | None, most: int) -> Awaitable[Reading]:
+        """All reads at one revision, the newest or `at`, in one round trip; without any read, one that tells the
+        revisions. Of more than `most` rows, that many of them.
 
         Raises RevisionUnavailable, StoreUnavailable.
         """

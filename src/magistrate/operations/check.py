@@ -1,16 +1,18 @@
-"""Answering checks (contract section 5): drives an evaluation through the reads it asks for, all at one revision."""
+"""Answering checks (contract section 5)."""
 
-import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from magistrate.engine.evaluation import Evaluation, Question
 from magistrate.engine.nodes import Node
+from magistrate.engine.plans import Model
 from magistrate.engine.truth import MISSING, TRUE
 from magistrate.engine.warrants import Warrant
+from magistrate.engine.work import Work
 from magistrate.errors import NotFound
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
+from magistrate.operations.evaluating import evaluated
 from magistrate.store.contract import Snapshot
 
 
@@ -49,31 +51,27 @@ async def check_every(ctx: Context, questions: Sequence[Question], freshness: Fr
 async def _check(
     ctx: Context, questions: Sequence[Question], freshness: Freshness, is_last: Callable[[Decision], bool]
 ) -> Snapshot[list[Decision]]:
-    evaluation = Evaluation(await ctx.models.known(), ctx.now(), ctx.max_check_work)
-    nodes = [evaluation.ask(question) for question in questions]
-    while not (reads := evaluation.advance()):
-        await _give_way()
-    reading = await ctx.store.read_warrants(reads, None, evaluation.left + 1)
-    revision = reading.revision
-    freshness.demand(revision)
-    model = await ctx.models.at(revision, reading.model_revision)
-    if model is evaluation.model:
-        evaluation.take(reads, reading.rows)
-    else:
-        evaluation = Evaluation(model, ctx.now(), ctx.max_check_work)
-        nodes = [evaluation.ask(question) for question in questions]
-    while (decisions := _decided(nodes, is_last)) is None:
-        reads = evaluation.advance()
-        if reads:
-            reading = await ctx.store.read_warrants(reads, revision, evaluation.left + 1)
-            evaluation.take(reads, reading.rows)
-        await _give_way()
-    return Snapshot(revision, decisions)
+    def begin(model: Model) -> _Checks:
+        return _Checks(Evaluation(model, ctx.now(), Work(ctx.max_check_work)), questions, is_last)
+
+    return await evaluated(ctx, begin, freshness)
 
 
-async def _give_way() -> None:
-    """Whoever else has work gets a turn."""
-    await asyncio.sleep(0)
+class _Checks:
+    """A Run."""
+
+    def __init__(
+        self, evaluation: Evaluation, questions: Sequence[Question], is_last: Callable[[Decision], bool]
+    ) -> None:
+        self._nodes = [evaluation.ask(question) for question in questions]
+        self._is_last = is_last
+        self.model = evaluation.model
+        self.work = evaluation.work
+        self.advance = evaluation.advance
+        self.take = evaluation.take
+
+    def outcome(self) -> list[Decision] | None:
+        return _decided(self._nodes, self._is_last)
 
 
 def _decided(nodes: Sequence[Node], is_last: Callable[[Decision], bool]) -> list[Decision] | None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from magistrate.operations.listings import Listings
 from magistrate.operations.models import Models
 from magistrate.store.contract import Once, Stamp, Store
 
@@ -19,6 +20,8 @@ class Context:
     max_definition_bytes: int
     max_check_work: int
     max_context_bytes: int
+    max_query_work: int
+    listings: Listings
 
     def stamp(self, actor: str, once: Once | None = None) -> Stamp:
         return Stamp(actor, self.now(), once)

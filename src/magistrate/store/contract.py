@@ -22,7 +22,7 @@ from typing import Generic, Literal, Protocol, TypeVar
 import msgspec
 
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
-from magistrate.engine.warrant_source import Read, Reading, WarrantSource
+from magistrate.engine.warrant_source import AnyRead, Reading, WarrantSource
 from magistrate.engine.warrants import Warrant, WarrantForm
 
 T = TypeVar("T")
@@ -229,6 +229,17 @@ class Store(WarrantSource, Protocol):
         """
         ...
 
+    async def find_objects(self, refs: Sequence[ObjectRef], at: Revision) -> Snapshot[tuple[StoredObject, ...]]:
+        """Those of the objects that exist at this revision, in no order. At least one reference, at most some
+        thousands."""
+        ...
+
+    async def list_ids(
+        self, of_type: TypeName, after: ObjectId | None, limit: int, at: Revision
+    ) -> Snapshot[tuple[ObjectId, ...]]:
+        """The ids of the objects of a type, in their order, from the first behind `after`."""
+        ...
+
     async def put_objects(self, objects: Sequence[NewObject], stamp: Stamp) -> Snapshot[tuple[StoredObject, ...]]:
         """Creates or replaces each, in order; answers one row for each, in the same order, as it is after the write.
 
@@ -315,6 +326,6 @@ class Store(WarrantSource, Protocol):
         """Keeps it if the store has none yet; answers whether it did."""
         ...
 
-    async def read_warrants(self, reads: Sequence[Read], at: Revision | None, most: int) -> Reading: ...
+    async def read_warrants(self, reads: Sequence[AnyRead], at: Revision | None, most: int) -> Reading: ...
 
     async def close(self) -> None: ...

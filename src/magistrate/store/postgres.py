@@ -91,7 +91,9 @@ class PostgresDatabase:
     # OFFSET 0 keeps the subquery as it is: looked up once for each id.
     joining = Joining(
         many_ids="json_array_elements_text(?::json) AS ids (id) CROSS JOIN LATERAL "
-        "(SELECT * FROM warrant w WHERE w.object_id = ids.id AND {holds} OFFSET 0) w",
+        "(SELECT * FROM warrant w WHERE w.{column} = ids.id AND {holds} OFFSET 0) w",
+        many_objects="json_array_elements_text(?::json) AS ids (id) CROSS JOIN LATERAL "
+        "(SELECT * FROM object o WHERE o.object_id = ids.id AND {holds} OFFSET 0) o",
         indexed="warrant w WHERE {holds}",
         texts="SELECT json_array_elements_text(?::json)",
     )

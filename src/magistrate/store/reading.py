@@ -3,15 +3,17 @@
 A statement is made of arms, each of them one range of an index; with many objects, each is looked up in the index of
 its own accord: a join that a planner is free to turn round could end in reading the table."""
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import Literal
 
 import msgspec
 
-from magistrate.engine.terms import WILDCARD, Revision, Subject
-from magistrate.engine.warrant_source import Read, Shape
+from magistrate.engine.terms import WILDCARD, ObjectRef, Revision, Subject
+from magistrate.engine.warrant_source import AnyRead, ReverseShape, Shape
 from magistrate.store.contract import ALIVE
 from magistrate.store.sql import Clause, Parameter
 
@@ -32,33 +34,36 @@ _ANSWERED = (
     "u.read_number, u.object_type, u.object_id, u.relation, u.subject_type, u.subject_id, u.subject_relation, "
     "coalesce(p.text, ''), u.created_at, u.number"
 )
+_NO_ROW = f"SELECT 0 AS read_number, {_COLUMNS} FROM warrant w WHERE false"
 _Ids = Literal["one", "many", "every"]
 _EXACTLY = "w.subject_relation = ? AND w.subject_type = ? AND w.subject_id = ?"
 _OF_TYPE = "w.subject_relation = '' AND w.subject_type = ?"
+_OF_KIND = "w.subject_relation = ? AND w.subject_type = ?"
 _ANY_GROUP = "w.subject_relation > ''"
 
 
 @dataclass(frozen=True, slots=True)
 class Joining:
-    """How a database reads `warrant w` by an index, how it joins it to a JSON array of ids, and how it spells the texts
-    of a JSON array; `{holds}` and `{index}` are filled in."""
+    """How a database reads `warrant w` by an index, how it joins it, or `object o`, to a JSON array of ids, and how it
+    spells the texts of a JSON array; `{holds}`, `{index}` and `{column}` are filled in."""
 
     indexed: str
     many_ids: str
+    many_objects: str
     texts: str
 
 
-_Arm = tuple[int, int | None, str, _Ids]
+_Arm = tuple[int, int | None, str, str, _Ids]
 """All of a part of a read that its text depends on: the number of the read and that of its relations (None for many),
-the condition on subjects, the objects."""
+the column of the ids, the condition on subjects, how many ids."""
 
 
-def portions(reads: Sequence[Read]) -> Iterator[Sequence[Read]]:
+def portions(reads: Sequence[AnyRead]) -> Iterator[Sequence[AnyRead]]:
     """The reads, as many together as one statement takes."""
-    portion: list[Read] = []
+    portion: list[AnyRead] = []
     arms = 0
     for read in reads:
-        needed = len(_subjects(read.shape)) * (len(read.ids) if read.ids and len(read.ids) <= FEW_IDS else 1)
+        needed = sum(1 for _ in _ranges(read))
         if arms + needed > MOST_ARMS:
             yield portion
             portion, arms = [], 0
@@ -67,24 +72,55 @@ def portions(reads: Sequence[Read]) -> Iterator[Sequence[Read]]:
     yield portion
 
 
-def read_statement(reads: Sequence[Read], at: Revision | None, most: int, joining: Joining) -> Clause:
+def read_statement(reads: Sequence[AnyRead], at: Revision | None, most: int, joining: Joining) -> Clause:
     """Answers (revision, horizon, model_revision, number of the read, *columns of Warrant) for up to `most` rows; one
     row whose columns are NULL if there is none."""
     arms: list[_Arm] = []
     values: list[Parameter] = []
     revisions = () if at is None else (at, at)
-    for number, (shape, ids) in enumerate(reads):
-        places = len(shape.relations) if len(shape.relations) <= FEW_RELATIONS else None
-        for subjects, subject_values in _subjects(shape):
-            for kind, object_values in _objects(shape, ids, by_type=subjects != _EXACTLY):
-                arms.append((number, places, subjects, kind))
-                values += (*object_values, *subject_values, *revisions)
+    for number, read in enumerate(reads):
+        relations = read.shape.relations
+        places = len(relations) if len(relations) <= FEW_RELATIONS else None
+        for column, subjects, kind, range_values in _ranges(read):
+            arms.append((number, places, column, subjects, kind))
+            values += (*range_values, *revisions)
     values.append(most)
     return Clause(_text(tuple(arms), at is None, joining), tuple(values))
 
 
-def _objects(shape: Shape, ids: Sequence[str] | None, by_type: bool) -> Iterator[tuple[_Ids, tuple[Parameter, ...]]]:
-    """Which objects an arm is about, and the values of that and of the relations."""
+def objects_statement(refs: Iterable[ObjectRef], at: Revision, joining: Joining) -> Clause:
+    """Answers (revision, horizon, *columns of StoredObject) for those of the objects that exist; one row whose columns
+    are NULL if none does."""
+    ids: dict[str, list[str]] = defaultdict(list)
+    for ref in refs:
+        ids[ref.type].append(ref.id)
+    alive = "o.object_type = ? AND o.created_revision <= ? AND o.deleted_revision > ?"
+    columns = "o.object_type, o.object_id, o.meta, o.created_at"
+    arm = f"SELECT {columns} FROM {joining.many_objects.format(holds=alive)}"
+    found = " UNION ALL ".join([arm] * len(ids))
+    values = [(msgspec.json.encode(of_type).decode(), name, at, at) for name, of_type in ids.items()]
+    statement = f"SELECT h.revision, h.horizon, {columns} FROM head h LEFT JOIN ({found}) o ON true"
+    return Clause(statement, tuple(chain.from_iterable(values)))
+
+
+def _ranges(read: AnyRead) -> Iterator[tuple[str, str, _Ids, tuple[Parameter, ...]]]:
+    """The ranges of an index that answer a read: the column of its ids, the condition on subjects, how many ids, and
+    the values of all that."""
+    shape, ids = read
+    if isinstance(shape, ReverseShape):
+        kind_of_subject = (shape.subject_relation, shape.subject_type)
+        for kind, values in _looked_up(shape, ids, by_type=True):
+            yield "subject_id", _OF_KIND, kind, (*values, *kind_of_subject)
+        return
+    for subjects, subject_values in _subjects(shape):
+        for kind, values in _looked_up(shape, ids, by_type=subjects != _EXACTLY):
+            yield "object_id", subjects, kind, (*values, *subject_values)
+
+
+def _looked_up(
+    shape: Shape | ReverseShape, ids: Sequence[str] | None, by_type: bool
+) -> Iterator[tuple[_Ids, tuple[Parameter, ...]]]:
+    """How many ids are looked up together, and the values of these, of the type and of the relations."""
     if ids is None and by_type:
         yield "every", tuple(_texts([f"{shape.type}#{relation}" for relation in shape.relations]))
         return
@@ -119,7 +155,7 @@ def _subjects(shape: Shape) -> Sequence[tuple[str, tuple[Parameter, ...]]]:
 
 @lru_cache(maxsize=1_024)
 def _text(arms: tuple[_Arm, ...], newest: bool, joining: Joining) -> str:
-    found = " UNION ALL ".join(_arm_text(arm, newest, joining) for arm in arms)
+    found = " UNION ALL ".join(_arm_text(arm, newest, joining) for arm in arms) or _NO_ROW
     return (
         f"SELECT h.revision, h.horizon, h.model_revision, {_ANSWERED} FROM head h LEFT JOIN ({found}) u ON true "
         "LEFT JOIN policy p ON p.digest = u.policy LIMIT ?"
@@ -127,14 +163,15 @@ def _text(arms: tuple[_Arm, ...], newest: bool, joining: Joining) -> str:
 
 
 def _arm_text(arm: _Arm, newest: bool, joining: Joining) -> str:
-    read, places, subjects, ids = arm
+    read, places, column, subjects, ids = arm
+    index = "warrant_by_object" if column == "object_id" else "warrant_by_subject"
     relations = "= ?" if places == 1 else f"IN ({', '.join('?' * places) if places else joining.texts})"
     alive = f"w.deleted_revision = {ALIVE}" if newest else "w.created_revision <= ? AND w.deleted_revision > ?"
     of_object = f"w.object_type = ? AND w.relation {relations} AND {subjects} AND {alive}"
     if ids == "one":
-        warrants = joining.indexed.format(index="warrant_by_object", holds=f"w.object_id = ? AND {of_object}")
+        warrants = joining.indexed.format(index=index, holds=f"w.{column} = ? AND {of_object}")
     elif ids == "many":
-        warrants = joining.many_ids.format(holds=of_object)
+        warrants = joining.many_ids.format(index=index, column=column, holds=of_object)
     elif subjects == _EXACTLY:
         warrants = joining.indexed.format(index="warrant_by_subject", holds=of_object)
     else:

@@ -9,7 +9,7 @@ one round trip. ALIVE stands in the text as a literal: a planner that cannot see
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from magistrate.store.contract import ALIVE, Slice
@@ -151,6 +151,8 @@ OBJECTS = Listing(
     },
     searched=("object_id", "meta"),
 )
+
+OBJECT_IDS = replace(OBJECTS, columns=("object_type", "object_id"), searched=())
 
 OBJECT_TYPES = Listing(
     table="object_type",

@@ -6,8 +6,8 @@ from typing import TypeVar
 
 import msgspec
 
-from magistrate.engine.terms import ObjectRef, Revision, TypeName
-from magistrate.engine.warrant_source import Read, Reading
+from magistrate.engine.terms import ObjectId, ObjectRef, Revision, TypeName
+from magistrate.engine.warrant_source import AnyRead, Reading
 from magistrate.engine.warrants import Warrant, WarrantForm
 from magistrate.errors import RevisionUnavailable, SchemaMismatch
 from magistrate.store import collecting, object_types, objects, sql, warrants
@@ -30,7 +30,7 @@ from magistrate.store.contract import (
     WarrantFilter,
 )
 from magistrate.store.database import Database, Execute, Row, Script, Select
-from magistrate.store.reading import portions, read_statement
+from magistrate.store.reading import objects_statement, portions, read_statement
 
 T = TypeVar("T")
 
@@ -76,6 +76,20 @@ class SqlStore:
         equal = {} if only.of_type is None else {"object_type": only.of_type}
         return await self._list(sql.OBJECTS, wanted, sql.Conditions(equal, text=only.text), at, objects.stored_object)
 
+    async def find_objects(self, refs: Sequence[ObjectRef], at: Revision) -> Snapshot[tuple[StoredObject, ...]]:
+        statement = objects_statement(refs, at, self.database.joining)
+        rows = await self.database.read(statement.sql, statement.values)
+        found = (objects.stored_object(row[2:]) for row in rows if row[2] is not None)
+        return Snapshot(_answered_at(rows[0], at), tuple(found))
+
+    async def list_ids(
+        self, of_type: TypeName, after: ObjectId | None, limit: int, at: Revision
+    ) -> Snapshot[tuple[ObjectId, ...]]:
+        wanted = Slice("objectType", limit, boundary=None if after is None else (of_type, after))
+        only = sql.Conditions({"object_type": of_type})
+        listed = await self._list(sql.OBJECT_IDS, wanted, only, at, lambda row: ObjectId(row[1]), long=True)
+        return Snapshot(listed.revision, listed.value.rows)
+
     async def put_objects(self, new: Sequence[NewObject], stamp: Stamp) -> Snapshot[tuple[StoredObject, ...]]:
         return await self.database.transact(objects.put_objects(new, stamp))
 
@@ -107,7 +121,7 @@ class SqlStore:
         model = StoredModel(Revision(rows[0][2]), definitions, forms)
         return Snapshot(_answered_at(rows[0], at), model)
 
-    async def read_warrants(self, reads: Sequence[Read], at: Revision | None, most: int) -> Reading:
+    async def read_warrants(self, reads: Sequence[AnyRead], at: Revision | None, most: int) -> Reading:
         first, *others = portions(reads)
         reading = await self._read_portion(first, at, most)
         answers = [*reading.rows]
@@ -116,7 +130,7 @@ class SqlStore:
             answers += (await self._read_portion(portion, reading.revision, max(room, 1))).rows
         return replace(reading, rows=answers)
 
-    async def _read_portion(self, reads: Sequence[Read], at: Revision | None, most: int) -> Reading:
+    async def _read_portion(self, reads: Sequence[AnyRead], at: Revision | None, most: int) -> Reading:
         every = any(read.ids is None for read in reads)
         room = most if every else min(most, FEW_ROWS)
         statement = read_statement(reads, at, room, self.database.joining)
@@ -130,7 +144,7 @@ class SqlStore:
         if rows[0][3] is not None:
             for row in rows:
                 answers[row[3]].append(Warrant(*row[4:]))
-        return Reading(revision, model_revision, answers)
+        return Reading(revision, Revision(rows[0][0]), model_revision, answers)
 
     async def get_object_type(self, name: TypeName, at: Revision | None = None) -> Snapshot[StoredObjectType | None]:
         if at is None:
@@ -182,9 +196,10 @@ class SqlStore:
         only: sql.Conditions,
         at: Revision | None,
         stored: Callable[[Row], T],
+        long: bool = False,
     ) -> Snapshot[Portion[T]]:
         statement = sql.list_statement(listing, wanted, only, at, self.database.index_hint)
-        rows = await self.database.read(statement.sql, statement.values, long=only.is_searched(listing))
+        rows = await self.database.read(statement.sql, statement.values, long=long or only.is_searched(listing))
         revision = _answered_at(rows[0], at)
         found = [stored(row[3:]) for row in rows if row[3] is not None]
         behind, ahead = bool(rows[0][2]) and bool(found), len(found) > wanted.limit

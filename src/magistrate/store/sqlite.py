@@ -106,8 +106,8 @@ class SqliteDatabase:
     index_hint = " INDEXED BY {}"
     """The planner does not count on LIMIT: with statistics it may rather sort a table than read an index in order."""
     joining = Joining(
-        many_ids="json_each(?) ids CROSS JOIN warrant w INDEXED BY warrant_by_object "
-        "ON w.object_id = ids.value AND {holds}",
+        many_ids="json_each(?) ids CROSS JOIN warrant w INDEXED BY {index} ON w.{column} = ids.value AND {holds}",
+        many_objects="json_each(?) ids CROSS JOIN object o ON o.object_id = ids.value AND {holds}",
         indexed="warrant w INDEXED BY {index} WHERE {holds}",
         texts="SELECT value FROM json_each(?)",
     )

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from lark import Lark, Token, UnexpectedCharacters, UnexpectedToken
 
@@ -28,6 +28,14 @@ KEPT_CHARACTERS = 2_000_000
 large as can be: half a gigabyte at worst. Usual ones take a kilobyte or two."""
 
 
+class Outcome(NamedTuple):
+    """What `Policy.holds` answers, the steps it took, and whether it may differ at another time."""
+
+    value: bool | None
+    steps: int
+    read_clock: bool
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Policy:
     """Made by `read_policy` only."""
@@ -40,16 +48,15 @@ class Policy:
 
         Context values are what JSON can hold. `now` is in microseconds since 1970 UTC. Never raises; the work is
         bounded by MAX_STEPS whatever the policy and the context."""
-        return self.outcome(context, warrant, now)[0]
+        return self.outcome(context, warrant, now).value
 
-    def outcome(self, context: Mapping[str, Any], warrant: Warrant, now: int) -> tuple[bool | None, int]:
-        """What `holds` answers, and the steps it took."""
+    def outcome(self, context: Mapping[str, Any], warrant: Warrant, now: int) -> Outcome:
         run = Run(context, warrant, now)
         try:
             value = self.evaluate(run)
         except (Fault, ArithmeticError):  # Python says itself that it divided by zero, or that a float overflowed
             value = None
-        return value if type(value) is bool else None, MAX_STEPS - run.steps
+        return Outcome(value if type(value) is bool else None, MAX_STEPS - run.steps, run.read_clock)
 
 
 class _Kept:

@@ -26,16 +26,23 @@ class Fault(Exception):
 
 
 class Run:
-    """`item` is the element that the innermost closure looks at, `now` is in microseconds since 1970 UTC."""
+    """`item` is the element that the innermost closure looks at."""
 
-    __slots__ = ("context", "item", "now", "steps", "warrant")
+    __slots__ = ("_now", "context", "item", "read_clock", "steps", "warrant")
 
     def __init__(self, context: Mapping[str, Any], warrant: Warrant, now: int) -> None:
         self.context = context
         self.warrant = warrant
-        self.now = now
+        self._now = now
+        self.read_clock = False
         self.steps = MAX_STEPS
         self.item: Any = None
+
+    @property
+    def now(self) -> int:
+        """In microseconds since 1970 UTC."""
+        self.read_clock = True
+        return self._now
 
     def pay(self, steps: int) -> None:
         """Raises Fault when the steps are used up."""

@@ -1,0 +1,32 @@
+"""The variables of policies as requests give them (contract section 4.4)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from magistrate.api.parse import decode_body
+from magistrate.errors import InvalidParameter, InvalidRequest
+
+MAX_CONTEXT_DEPTH = 128
+"""Levels of a context in a query string."""
+
+_DECODER = msgspec.json.Decoder(dict[str, Any])
+
+
+def bounded_context(context: Mapping[str, Any], limit: int) -> Mapping[str, Any]:
+    """Raises InvalidParameter if it is more than `limit` bytes of compact JSON."""
+    if len(msgspec.json.encode(context)) > limit:
+        raise InvalidParameter("context", f"must be at most {limit} bytes of JSON")
+    return context
+
+
+def read_context(text: str | None, limit: int) -> Mapping[str, Any]:
+    """That of a query string: the text of a JSON object; none, or an empty one, is no context."""
+    if not text:
+        return {}
+    try:
+        context = decode_body(text.encode(), _DECODER, MAX_CONTEXT_DEPTH)
+    except (InvalidRequest, InvalidParameter, UnicodeEncodeError):
+        raise InvalidParameter("context", "invalid") from None
+    return bounded_context(context, limit)

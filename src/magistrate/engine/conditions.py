@@ -1,0 +1,62 @@
+"""What the policies of warrants are worth in one evaluation."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from magistrate.engine.policy import Policy, is_kept, read_policy
+from magistrate.engine.truth import FALSE, TRUE, UNKNOWN, Truth
+from magistrate.engine.warrants import Warrant
+from magistrate.engine.work import Work
+from magistrate.errors import InvalidParameter
+
+POLICY_STEPS_FOR_A_NODE = 20
+POLICY_CHARACTERS_FOR_A_NODE = 4
+"""Steps of evaluating, and characters of reading a policy, that take as long as a node: about five microseconds."""
+
+_VALUES: dict[bool | None, Truth] = {True: TRUE, False: FALSE, None: UNKNOWN}
+
+
+class Conditions:
+    """With one context, at one time: `now` is in microseconds since 1970 UTC. `read_clock` tells whether any policy
+    asked what time it is."""
+
+    def __init__(self, context: Mapping[str, Any], now: int, work: Work) -> None:
+        self._context = context
+        self._now = now
+        self._work = work
+        self._policies: dict[str, Policy | None] = {}
+        self._values: dict[int, Truth] = {}
+        self.read_clock = False
+
+    def value(self, warrant: Warrant) -> Truth:
+        """TRUE for a warrant without a policy. Each policy is evaluated once for a warrant."""
+        if not warrant.policy:
+            return TRUE
+        value = self._values.get(warrant.number)
+        if value is None:
+            value = self._values[warrant.number] = self._evaluated(warrant)
+        return value
+
+    def is_known(self, warrant: Warrant) -> bool:
+        """Whether `value` takes no time."""
+        return not warrant.policy or warrant.number in self._values
+
+    def _evaluated(self, warrant: Warrant) -> Truth:
+        policy = self._policy(warrant.policy)
+        if policy is None:
+            return UNKNOWN
+        outcome = policy.outcome(self._context, warrant, self._now)
+        self._work.spend(outcome.steps // POLICY_STEPS_FOR_A_NODE)
+        self.read_clock |= outcome.read_clock
+        return _VALUES[outcome.value]
+
+    def _policy(self, text: str) -> Policy | None:
+        """None if it is not in the language any more: it was written when the language had more in it."""
+        if text not in self._policies:
+            if not is_kept(text):
+                self._work.spend(len(text) // POLICY_CHARACTERS_FOR_A_NODE)
+            try:
+                self._policies[text] = read_policy(text)
+            except InvalidParameter:
+                self._policies[text] = None
+        return self._policies[text]

@@ -1,0 +1,81 @@
+"""Every candidate checked by itself: what is left where sets cannot be worked out (see Findings)."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from magistrate.engine.evaluation import Evaluation, Question
+from magistrate.engine.nodes import Edge, Node
+from magistrate.engine.plans import Model, Plan
+from magistrate.engine.query.listed import Findings, Listed
+from magistrate.engine.query.search import Steps
+from magistrate.engine.query.spread import EXPLICIT, Spread
+from magistrate.engine.terms import WILDCARD, ObjectId, RelationName, TypeName
+from magistrate.engine.truth import FALSE, TRUE, Truth
+from magistrate.engine.warrants import Warrant
+from magistrate.engine.work import Work
+
+NOBODY = ObjectId("")
+"""Stands for a subject that no warrant names. What it has, nobody has because a warrant says `*`."""
+
+
+class Candidates(NamedTuple):
+    """What may be rows: these ids, of one type and relation. `question` asks about one of them."""
+
+    type: TypeName
+    relation: RelationName
+    ids: Sequence[ObjectId]
+    question: Callable[[ObjectId], Question]
+
+
+def check_candidates(
+    model: Model, candidates: Sequence[Candidates], report: Callable[[Node], Warrant | None], now: int, work: Work
+) -> Steps[Findings]:
+    """One Listed for each. `report`: the warrant to be reported, given the node that holds."""
+    nodes, read_clock = yield from _decided(Evaluation(model, now, work), candidates)
+    explicit, _ = yield from _decided(Evaluation(model.without_rules(), now, work), candidates)
+    listed = []
+    for one, found, by_warrants in zip(candidates, nodes, explicit, strict=True):
+        holding = {id: node for id, node in found.items() if node.value == TRUE}
+        values: dict[ObjectId, Truth] = {id: EXPLICIT if by_warrants[id].value == TRUE else TRUE for id in holding}
+        reports = {id: report(by_warrants[id] if values[id] == EXPLICIT else node) for id, node in holding.items()}
+        if values.pop(NOBODY, FALSE) >= values.get(WILDCARD, FALSE):
+            values.pop(WILDCARD, None)
+        listed.append(Listed(one.type, one.relation, Spread(named=values), reports.get))
+    return Findings(listed, read_clock)
+
+
+def _decided(
+    evaluation: Evaluation, candidates: Sequence[Candidates]
+) -> Steps[tuple[list[Mapping[ObjectId, Node]], bool]]:
+    nodes: list[Mapping[ObjectId, Node]] = [
+        {id: evaluation.ask(one.question(id)) for id in one.ids} for one in candidates
+    ]
+    while (reads := evaluation.advance()) != []:
+        rows = yield reads
+        if reads and rows is not None:
+            evaluation.take(rows)
+    return nodes, evaluation.read_clock
+
+
+def warrant_on_object(node: Node) -> Warrant | None:
+    """The last of its path: it is the one on the object that was asked about, or on every one of its type."""
+    path = node.path()
+    return path[-1] if path else None
+
+
+def warrant_that_settles(node: Node) -> Warrant | None:
+    """The first of its path that is no link, going from the object that was asked about."""
+    while True:
+        warrant, edge = node.reason
+        if edge is None:
+            return warrant
+        if edge.warrant is not None and _is_to_group(edge):
+            return edge.warrant
+        node = edge.child
+
+
+def _is_to_group(edge: Edge) -> bool:
+    above, below = edge.node.plan, edge.child.plan
+    assert edge.warrant is not None
+    names_it = isinstance(below, Plan) and below.relation == edge.warrant.subject_relation
+    return names_it and isinstance(above, Plan) and edge.warrant.relation in above.group_relations

@@ -1,0 +1,117 @@
+"""From a query to the search that answers it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from magistrate.engine.conditions import Conditions
+from magistrate.engine.evaluation import Question
+from magistrate.engine.plans import Model
+from magistrate.engine.query.candidates import (
+    NOBODY,
+    Candidates,
+    check_candidates,
+    warrant_on_object,
+    warrant_that_settles,
+)
+from magistrate.engine.query.language import ObjectsQuery, Query, SubjectsQuery
+from magistrate.engine.query.listed import Findings
+from magistrate.engine.query.objects import Target, find_objects
+from magistrate.engine.query.search import Search
+from magistrate.engine.query.subjects import find_subjects
+from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, Subject, TypeName
+from magistrate.engine.work import Work
+from magistrate.errors import NotFound
+
+
+def find(model: Model, query: Query, context: Mapping[str, Any], now: int, work: Work) -> Search[Findings]:
+    """Raises NotFound for the first type in the query that is not defined; that of a `where` subject need not be."""
+    _demand_types(model, query)
+    conditions = Conditions(context, now, work)
+    asked = model.without_rules() if query.is_explicit else model
+    if isinstance(query, ObjectsQuery):
+        steps = find_objects(asked, _targets(model, query), query.subject, conditions, work)
+    else:
+        types = _subject_types(model, query)
+        steps = find_subjects(asked, query.object, _relations(model, query), types, conditions, work)
+    return Search(model, work, steps)
+
+
+def check_each(
+    model: Model,
+    query: Query,
+    existing: Mapping[TypeName, Sequence[ObjectId]],
+    context: Mapping[str, Any],
+    now: int,
+    work: Work,
+) -> Search[Findings]:
+    """The same of every object there is, by type: for Findings that are not listed."""
+    if isinstance(query, ObjectsQuery):
+        candidates = [
+            _object_candidates(query, target, existing[target[0]], context) for target in _targets(model, query)
+        ]
+        return Search(model, work, check_candidates(model, candidates, warrant_on_object, now, work))
+    candidates = [
+        _subject_candidates(query, of_type, relation, existing[of_type], context)
+        for of_type in _subject_types(model, query)
+        for relation in _relations(model, query)
+    ]
+    return Search(model, work, check_candidates(model, candidates, warrant_that_settles, now, work))
+
+
+def found_types(model: Model, query: Query) -> list[TypeName]:
+    """The types that rows can have."""
+    if isinstance(query, SubjectsQuery):
+        return _subject_types(model, query)
+    return list(dict.fromkeys(of_type for of_type, _ in _targets(model, query)))
+
+
+def _subject_types(model: Model, query: SubjectsQuery) -> list[TypeName]:
+    """`*` stands for all that are defined, and all that warrants name."""
+    if query.types is not None:
+        return list(query.types)
+    return sorted({*model.types, *(form.subject_type for form in model.forms)})
+
+
+def _demand_types(model: Model, query: Query) -> None:
+    named = list(query.types or ())
+    if isinstance(query, SubjectsQuery):
+        named.append(query.object.type)
+    for name in named:
+        if name not in model.types:
+            raise NotFound("ObjectType", name)
+
+
+def _targets(model: Model, query: ObjectsQuery) -> list[Target]:
+    return [
+        (of_type, relation)
+        for of_type in query.types or sorted(model.types)
+        for relation in model.types[of_type].relations
+        if query.relations is None or relation in query.relations
+    ]
+
+
+def _relations(model: Model, query: SubjectsQuery) -> list[RelationName]:
+    defined = model.types[query.object.type].relations
+    return [relation for relation in defined if query.relations is None or relation in query.relations]
+
+
+def _object_candidates(
+    query: ObjectsQuery, target: Target, ids: Sequence[ObjectId], context: Mapping[str, Any]
+) -> Candidates:
+    of_type, relation = target
+    subject = Subject(query.subject.type, query.subject.id)
+    return Candidates(of_type, relation, ids, lambda id: Question(ObjectRef(of_type, id), relation, subject, context))
+
+
+def _subject_candidates(
+    query: SubjectsQuery,
+    of_type: TypeName,
+    relation: RelationName,
+    ids: Sequence[ObjectId],
+    context: Mapping[str, Any],
+) -> Candidates:
+    def question(id: ObjectId) -> Question:
+        subject = Subject(TypeName(""), WILDCARD) if id == NOBODY else Subject(of_type, id)
+        return Question(query.object, relation, subject, context)
+
+    return Candidates(of_type, relation, (*ids, WILDCARD, NOBODY), question)

@@ -1,0 +1,56 @@
+"""What is worked out step by step, as a generator: it yields when it needs rows, and when its turn is over."""
+
+from collections.abc import Generator, Sequence
+from typing import Generic, TypeVar
+
+from magistrate.engine.plans import Model
+from magistrate.engine.warrant_source import AnyRead
+from magistrate.engine.warrants import Warrant
+from magistrate.engine.work import Work
+
+T = TypeVar("T")
+
+Rows = Sequence[Sequence[Warrant]]
+
+Steps = Generator[Sequence[AnyRead] | None, Rows | None, T]
+"""Yields the reads that are missing, and is sent their rows; yields None when its turn is over, and is sent None."""
+
+Turns = Generator[None, Rows | None, T]
+"""Yields when its turn is over; needs no rows."""
+
+
+def fetched(reads: Sequence[AnyRead], work: Work) -> Steps[Rows]:
+    """The rows of reads, paid for."""
+    rows = yield reads
+    assert rows is not None
+    work.spend(sum(map(len, rows)))
+    return rows
+
+
+class Search(Generic[T]):
+    """Steps as operations drive them, like an Evaluation."""
+
+    def __init__(self, model: Model, work: Work, steps: Steps[T]) -> None:
+        self.model = model
+        self.work = work
+        self._steps = steps
+        self._rows: Rows | None = None
+        self._outcome: T | None = None
+
+    def advance(self) -> Sequence[AnyRead] | None:
+        """See operations/evaluating.py. Raises BudgetSpent."""
+        if self._outcome is not None:
+            return []
+        self.work.begin_turn()
+        rows, self._rows = self._rows, None
+        try:
+            return self._steps.send(rows)
+        except StopIteration as stop:
+            self._outcome = stop.value
+            return []
+
+    def take(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def outcome(self) -> T | None:
+        return self._outcome

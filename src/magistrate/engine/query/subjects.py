@@ -1,0 +1,263 @@
+"""Which subjects have relations on one object: forwards, from the object to whoever it leads to.
+
+First everything that the object leads to is read, level by level, whoever the subject may be: groups, links, parts on
+the same object. Then each of these places is given its spread over the subjects of a type, those first that others rest
+on. Places that lead to each other in a circle are worked out in rounds until none gains anything."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from magistrate.engine.conditions import Conditions
+from magistrate.engine.facts import Facts
+from magistrate.engine.plans import Gate, Link, Model, Part, Plan
+from magistrate.engine.query.components import components
+from magistrate.engine.query.listed import Findings, Listed
+from magistrate.engine.query.search import Steps, Turns, fetched
+from magistrate.engine.query.spread import EXPLICIT, Share, Spread, combined, explicit_part, highest
+from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, TypeName
+from magistrate.engine.truth import MISSING, TRUE, Truth
+from magistrate.engine.warrant_source import Shape
+from magistrate.engine.warrants import Warrant
+from magistrate.engine.work import Work
+
+
+def find_subjects(
+    model: Model,
+    object: ObjectRef,
+    relations: Sequence[RelationName],
+    types: Sequence[TypeName],
+    conditions: Conditions,
+    work: Work,
+) -> Steps[Findings]:
+    """Every subject of these types, one Listed for each type and relation."""
+    return _Search(model, types, conditions, work).steps(object, relations)
+
+
+class _Onward(NamedTuple):
+    """A way from one place to another. `order`: where it stands among the alternatives, and the number of its warrant.
+    `report`: the warrant, if it is to be reported for whoever is found there."""
+
+    order: tuple[int, int]
+    place: "_Place"
+    cap: Truth
+    report: Warrant | None
+
+
+class _Place:
+    """A plan or a gate on one object; WILDCARD: on any of them. `given` has the warrants to subjects themselves, by
+    their type. `spread` is over the subjects of the type that is being looked at."""
+
+    __slots__ = ("given", "id", "onward", "plan", "spread")
+
+    def __init__(self, plan: Plan | Gate, id: ObjectId) -> None:
+        self.plan = plan
+        self.id = id
+        self.given: dict[TypeName, list[Warrant]] = {}
+        self.onward: list[_Onward] = []
+        self.spread = Spread()
+
+    def children(self) -> "list[_Place]":
+        return [onward.place for onward in self.onward]
+
+
+class _Search:
+    def __init__(self, model: Model, types: Sequence[TypeName], conditions: Conditions, work: Work) -> None:
+        self._model = model
+        self._types = types
+        self._conditions = conditions
+        self._work = work
+        self._facts = Facts()
+        self._places: dict[tuple[Plan | Gate, ObjectId], _Place] = {}
+        self._fresh: list[_Place] = []
+        self._shapes: dict[Plan, list[tuple[TypeName, Shape | None]]] = {}
+
+    def steps(self, object: ObjectRef, relations: Sequence[RelationName]) -> Steps[Findings]:
+        roots = {relation: self._place(self._model.plan(object.type, relation), object.id) for relation in relations}
+        yield from self._read()
+        ordered = list(components(self._places.values(), _Place.children))
+        if any(map(_rests_on_its_negation, ordered)):
+            return Findings(None, self._conditions.read_clock)
+        listed: list[Listed] = []
+        unnamed = yield from self._solved(ordered, roots, None)
+        named = {of_type for place in self._places.values() for of_type in place.given}
+        for of_type in self._types:
+            spreads = (yield from self._solved(ordered, roots, of_type)) if of_type in named else unnamed
+            for relation, spread in spreads.items():
+                is_for_everyone = spread.rest == EXPLICIT or spread.rest >= TRUE > unnamed[relation].rest
+                listed.append(Listed(of_type, relation, spread, spread.report, is_for_everyone))
+        return Findings(listed, self._conditions.read_clock)
+
+    def _solved(
+        self, components: Sequence[list[_Place]], roots: Mapping[RelationName, _Place], of_type: TypeName | None
+    ) -> Turns[dict[RelationName, Spread]]:
+        """By relation, what was found of the subjects of a type. None: of any type that no warrant names."""
+        for component in components:
+            yield from self._solve(component, of_type)
+        spreads: dict[RelationName, Spread] = {}
+        for relation, root in roots.items():
+            spreads[relation] = yield from self._told(root, of_type)
+        return spreads
+
+    def _read(self) -> Steps[None]:
+        waiting: list[_Place] = []
+        while self._fresh:
+            while self._fresh and self._facts.has_room:
+                place = self._fresh.pop()
+                if not self._expand(place):
+                    waiting.append(place)
+                if self._work.turn_is_over:
+                    yield None
+            if waiting:
+                reads = self._facts.missing()
+                self._facts.take(reads, (yield from fetched(reads, self._work)))
+                self._fresh, waiting = [*self._fresh, *waiting], []
+
+    def _expand(self, place: _Place) -> bool:
+        """Finds out where a place leads, if all that its object says is read."""
+        plan = place.plan
+        if isinstance(plan, Gate):
+            place.onward = [self._to_part(part, place, number) for number, part in enumerate(plan.parts)]
+            return True
+        given = [(of_type, self._facts.find(shape, place.id)) for of_type, shape in self._given_shapes(plan)]
+        groups = self._facts.find(plan.groups, place.id)
+        links = [self._facts.find(link.shape, place.id) for link in plan.links]
+        if groups is None or None in links or any(rows is None for _, rows in given):
+            return False
+        place.given = {of_type: rows for of_type, rows in given if rows}
+        place.onward = [self._to_part(part, place, plan.places[part]) for part in plan.parts]
+        for warrant in groups:
+            if warrant.relation in plan.group_relations:
+                place.onward.append(self._to_group(plan, warrant))
+        for link, rows in zip(plan.links, links, strict=True):
+            linking = [*(rows or []), *(warrant for warrant in groups if link.follows(warrant))]
+            place.onward += [self._to_linked(plan, link, warrant) for warrant in linking]
+        return True
+
+    def _to_part(self, part: Part, place: _Place, number: int) -> _Onward:
+        plan = part if isinstance(part, Plan | Gate) else self._model.plan(place.plan.type, part)
+        return _Onward((number, 0), self._place(plan, place.id), TRUE, None)
+
+    def _to_group(self, plan: Plan, warrant: Warrant) -> _Onward:
+        group = self._model.plan(warrant.subject_type, RelationName(warrant.subject_relation))
+        cap = min(EXPLICIT if warrant.relation == plan.relation else TRUE, self._worth(warrant))
+        return _Onward(_order(plan, warrant), self._place(group, warrant.subject_id), cap, warrant)
+
+    def _to_linked(self, plan: Plan, link: Link, warrant: Warrant) -> _Onward:
+        linked = self._place(self._model.plan(link.of_type, link.relation), warrant.subject_id)
+        return _Onward((plan.places[link], warrant.number), linked, min(TRUE, self._worth(warrant)), None)
+
+    def _worth(self, warrant: Warrant) -> Truth:
+        value = self._conditions.value(warrant)
+        return EXPLICIT if value == TRUE else value
+
+    def _given_shapes(self, plan: Plan) -> list[tuple[TypeName, Shape | None]]:
+        if plan not in self._shapes:
+            shapes = [(name, self._model.shape(plan.type, plan.relations, name)) for name in self._types]
+            self._shapes[plan] = [(name, shape) for name, shape in shapes if shape]
+        return self._shapes[plan]
+
+    def _place(self, plan: Plan | Gate, id: ObjectId) -> _Place:
+        place = self._places.get((plan, id))
+        if place is None:
+            self._work.spend(1)
+            place = self._places[plan, id] = _Place(plan, id)
+            self._fresh.append(place)
+        return place
+
+    def _solve(self, component: list[_Place], of_type: TypeName | None) -> Turns[None]:
+        """Gives its spread to each of the places, after all others that they lead to."""
+        [place, *others] = component
+        if not others and place not in place.children():
+            place.spread = yield from self._spread(place, of_type)
+            return
+        for place in component:
+            place.spread = Spread()
+        yield from self._gain(component, of_type)
+        inside = set(component)
+
+        def reported_from(place: _Place) -> list[_Place]:
+            return [onward.place for onward in place.onward if onward.report is None and onward.place in inside]
+
+        for circle in components(component, reported_from):
+            yield from self._report(circle, of_type)
+
+    def _gain(self, circle: list[_Place], of_type: TypeName | None) -> Turns[None]:
+        """Rounds until no place gains anything. What is reported for a subject stays what it was found by."""
+        leading: dict[_Place, list[_Place]] = defaultdict(list)
+        for place in circle:
+            for child in place.children():
+                leading[child].append(place)
+        affected = list(circle)
+        while affected:
+            gained: dict[_Place, Spread] = {}
+            for place in affected:
+                spread = yield from self._spread(place, of_type)
+                spread.reports |= {id: report for id, report in place.spread.reports.items() if report}
+                spread.rest_report = place.spread.rest_report or spread.rest_report
+                if spread != place.spread:
+                    gained[place] = spread
+            for place, spread in gained.items():
+                place.spread = spread
+            affected = list(dict.fromkeys(parent for place in gained for parent in leading[place]))
+
+    def _report(self, circle: list[_Place], of_type: TypeName | None) -> Turns[None]:
+        """Reports in their order, now that it is known who is found where; as far as links do not lead in a circle."""
+        for _ in circle:
+            changed: dict[_Place, Spread] = {}
+            for place in circle:
+                spread = yield from self._spread(place, of_type)
+                if spread != place.spread:
+                    changed[place] = spread
+            for place, spread in changed.items():
+                place.spread = spread
+
+    def _spread(self, place: _Place, of_type: TypeName | None) -> Turns[Spread]:
+        if isinstance(place.plan, Gate):
+            return (yield from combined(place.plan.rule, [child.spread for child in place.children()], self._work))
+        return (yield from highest((yield from self._shares(place, place.plan, of_type)), self._work))
+
+    def _shares(self, place: _Place, plan: Plan, of_type: TypeName | None) -> Turns[list[Share]]:
+        """Every alternative, in order. Subjects that are named one after another share one spread."""
+        entries: list[tuple[tuple[int, int], Warrant | _Onward]] = [(way.order, way) for way in place.onward]
+        given = place.given.get(of_type, ()) if of_type else ()
+        entries += [(_order(plan, warrant), warrant) for warrant in given]
+        entries.sort(key=lambda entry: entry[0])
+        shares: list[Share] = []
+        named: Spread | None = None
+        for _, entry in entries:
+            if isinstance(entry, _Onward):
+                shares.append(Share(entry.place.spread, entry.cap, entry.report))
+                named = None
+                continue
+            value = min(EXPLICIT if entry.relation == plan.relation else TRUE, self._worth(entry))
+            if entry.subject_id == WILDCARD:
+                shares.append(Share(Spread(value), EXPLICIT, entry))
+                named = None
+                continue
+            if named is None:
+                named = Spread()
+                shares.append(Share(named, EXPLICIT, None))
+            named.named[entry.subject_id] = max(value, named.value(entry.subject_id))
+            if value >= TRUE:
+                named.reports.setdefault(entry.subject_id, entry)
+            if self._work.turn_is_over:
+                yield None
+        if not plan.is_defined:
+            shares.append(Share(Spread(MISSING), TRUE, None))
+        return shares
+
+    def _told(self, root: _Place, of_type: TypeName | None) -> Turns[Spread]:
+        """What was found on the asked object: whoever has the relation explicitly is reported for the first warrant
+        that says so, whatever comes before it."""
+        assert isinstance(root.plan, Plan)
+        shares = yield from self._shares(root, root.plan, of_type)
+        return (yield from highest([*map(explicit_part, shares), *shares], self._work))
+
+
+def _order(plan: Plan, warrant: Warrant) -> tuple[int, int]:
+    return plan.places[warrant.relation], warrant.number
+
+
+def _rests_on_its_negation(component: list[_Place]) -> bool:
+    return len(component) > 1 and any(isinstance(place.plan, Gate) and place.plan.rule.negates for place in component)

@@ -1,0 +1,75 @@
+"""Drives what the engine works out through the reads it asks for, all at one revision."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
+
+from magistrate.engine.plans import Model
+from magistrate.engine.terms import Revision
+from magistrate.engine.warrant_source import AnyRead
+from magistrate.engine.warrants import Warrant
+from magistrate.engine.work import Work
+from magistrate.operations.consistency import Freshness
+from magistrate.operations.context import Context
+from magistrate.store.contract import Snapshot
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Run(Protocol[T_co]):
+    """Something being worked out with a model."""
+
+    @property
+    def model(self) -> Model: ...
+
+    @property
+    def work(self) -> Work: ...
+
+    def advance(self) -> Sequence[AnyRead] | None:
+        """The reads that are missing; none of them when nothing is, None when its turn is over."""
+        ...
+
+    def take(self, rows: Sequence[Sequence[Warrant]]) -> None:
+        """The rows of these reads, one by one."""
+        ...
+
+    def outcome(self) -> T_co | None:
+        """None as long as it is not known."""
+        ...
+
+
+async def evaluated(ctx: Context, begin: Callable[[Model], Run[T]], freshness: Freshness) -> Snapshot[T]:
+    """What a run comes to at the newest revision: begun with a model that was the newest at some time, which is found
+    out with the first read.
+
+    Raises what the run raises, InvalidParameter if the token is from the future.
+    """
+    # Of a read with more rows than may be looked at, one row more is enough to tell.
+    run = begin(await ctx.models.known())
+    while (reads := run.advance()) is None:
+        await give_way()
+    reading = await ctx.store.read_warrants(reads, None, run.work.left + 1)
+    revision = reading.revision
+    freshness.demand(reading.newest)
+    model = await ctx.models.at(revision, reading.model_revision)
+    if model is run.model:
+        run.take(reading.rows)
+    else:
+        run = begin(model)
+    return Snapshot(revision, await completed(ctx, run, revision))
+
+
+async def completed(ctx: Context, run: Run[T], at: Revision) -> T:
+    """What a run with the model of this revision comes to. Raises what the run raises."""
+    while (outcome := run.outcome()) is None:
+        reads = run.advance()
+        if reads:
+            run.take((await ctx.store.read_warrants(reads, at, run.work.left + 1)).rows)
+        await give_way()
+    return outcome
+
+
+async def give_way() -> None:
+    """Whoever else has work gets a turn."""
+    await asyncio.sleep(0)

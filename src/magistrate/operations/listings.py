@@ -1,0 +1,82 @@
+"""What queries have found, sorted, so that a later page of the same listing need not be worked out again."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from magistrate.engine.query import Query
+from magistrate.engine.query.listed import Listed, Row
+from magistrate.engine.terms import ObjectId, RelationName, Revision, TypeName
+from magistrate.store.contract import Portion, Slice
+
+Entry = tuple[TypeName, ObjectId, RelationName]
+SortKey = tuple[str | int, ...]
+"""Ends in an Entry."""
+
+ListingKey = tuple[Revision, str, Query, bytes]
+"""Revision, sort, query and a digest of the context: all that the rows depend on, but for the time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """All rows at one revision. `keys` has what they are sorted by, smallest first. `work` tells what it took to find
+    them, and about how much memory: a few hundred bytes for each."""
+
+    keys: Sequence[SortKey]
+    listed: Mapping[tuple[TypeName, RelationName], Listed]
+    work: int
+
+    def portion(self, wanted: Slice, boundary: SortKey | None) -> Portion[Row]:
+        upwards = wanted.descending == wanted.backwards
+        start, end = self._bounds(boundary, upwards)
+        if upwards:
+            end = min(start + wanted.limit, end)
+        else:
+            start = max(end - wanted.limit, start)
+        rows = tuple(self._row(key) for key in self.keys[start:end])
+        below, above = bool(rows) and start > 0, bool(rows) and end < len(self.keys)
+        if wanted.descending:
+            return Portion(rows[::-1], precedes=above, follows=below)
+        return Portion(rows, precedes=below, follows=above)
+
+    def _bounds(self, boundary: SortKey | None, upwards: bool) -> tuple[int, int]:
+        """Of the rows on the wanted side of the boundary, which need not be a row itself."""
+        if boundary is None:
+            return 0, len(self.keys)
+        if upwards:
+            return bisect_right(self.keys, boundary), len(self.keys)
+        return 0, bisect_left(self.keys, boundary)
+
+    def _row(self, key: SortKey) -> Row:
+        of_type, id, relation = key[-3:]
+        return self.listed[TypeName(str(of_type)), RelationName(str(relation))].row(ObjectId(str(id)))
+
+
+class Listings:
+    """The ones that were asked for lately, as many as took `most_work` together."""
+
+    def __init__(self, most_work: int) -> None:
+        self._most_work = most_work
+        self._work = 0
+        self._listings: dict[ListingKey, Listing] = {}  # the least lately used first
+
+    def find(self, key: ListingKey) -> Listing | None:
+        listing = self._listings.pop(key, None)
+        if listing is not None:
+            self._listings[key] = listing
+        return listing
+
+    def keep(self, key: ListingKey, listing: Listing) -> None:
+        """Unless it is too large to be kept at all."""
+        if listing.work > self._most_work:
+            return
+        self._forget(key)
+        while self._work + listing.work > self._most_work:
+            self._forget(next(iter(self._listings)))
+        self._listings[key] = listing
+        self._work += listing.work
+
+    def _forget(self, key: ListingKey) -> None:
+        listing = self._listings.pop(key, None)
+        if listing is not None:
+            self._work -= listing.work

@@ -1,0 +1,156 @@
+"""Answering queries (contract section 6): every page of a listing at the revision of its first page."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from magistrate.engine.plans import Model
+from magistrate.engine.query import Query
+from magistrate.engine.query.finding import check_each, find, found_types
+from magistrate.engine.query.listed import Findings, Listed, Row
+from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, Revision, TypeName
+from magistrate.engine.work import Work
+from magistrate.errors import InvalidParameter, RevisionUnavailable
+from magistrate.operations.consistency import Freshness
+from magistrate.operations.context import Context
+from magistrate.operations.evaluating import completed, give_way
+from magistrate.operations.listings import Listing, SortKey
+from magistrate.operations.paging import ListKind, Page, Sort, page_of
+from magistrate.store.contract import Slice, Snapshot
+
+IDS_AT_ONCE = 10_000
+"""Of objects that are read, or rows that are sorted, before others get a turn."""
+
+
+def query_list(revision: Revision) -> ListKind[Row]:
+    """Its cursors say which revision the listing is of."""
+    return ListKind(
+        "query",
+        {
+            "id": Sort("id", lambda row: (revision, *_key("id", row))),
+            "createdAt": Sort("createdAt", lambda row: (revision, *_key("createdAt", row))),
+        },
+    )
+
+
+QUERY_LIST = query_list(Revision(0))
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A query, and the variables of policies in it."""
+
+    query: Query
+    context: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRow:
+    """`meta` is that of the object or subject that was found, as it is stored."""
+
+    row: Row
+    meta: str | None
+
+
+async def list_page(ctx: Context, asked: Asked, wanted: Slice, freshness: Freshness) -> Snapshot[Page[FoundRow]]:
+    """Raises NotFound if a type in the query is not defined, BudgetSpent, InvalidParameter if the listing began at a
+    revision that is not kept any more, or if the token is from the future."""
+    at, boundary = _pinned(wanted)
+    try:
+        head = await ctx.store.read_warrants((), at, 1)
+    except RevisionUnavailable:
+        cursor = "prevCursor" if wanted.backwards else "nextCursor"
+        message = "the listing began at a revision that is not kept any more: begin again without a cursor"
+        raise InvalidParameter(cursor, message) from None
+    freshness.demand(head.newest)
+    model = await ctx.models.at(head.revision, head.model_revision)
+    listing = await _listing(ctx, asked, wanted.sort, model, head.revision)
+    page = page_of(query_list(head.revision), wanted, listing.portion(wanted, boundary), ctx.store.identity)
+    metas = await _metas(ctx, page.rows, head.revision)
+    rows = [FoundRow(row, metas.get(ObjectRef(row.type, row.id))) for row in page.rows]
+    return Snapshot(head.revision, Page(rows, page.prev_cursor, page.next_cursor))
+
+
+def _pinned(wanted: Slice) -> tuple[Revision | None, SortKey | None]:
+    """The revision that a cursor says, and the row."""
+    if wanted.boundary is None:
+        return None, None
+    revision, *key = wanted.boundary
+    return Revision(int(revision)), tuple(key)
+
+
+def _key(sort: str, row: Row) -> SortKey:
+    """Rows without a warrant come first by creation."""
+    entry = (row.type, row.id, row.relation)
+    return entry if sort == "id" else (-1 if row.warrant is None else row.warrant.created_at, *entry)
+
+
+async def _listing(ctx: Context, asked: Asked, sort: str, model: Model, at: Revision) -> Listing:
+    context = msgspec.json.encode(asked.context, order="deterministic")
+    key = (at, sort, asked.query, hashlib.blake2b(context, digest_size=16).digest())
+    listing = ctx.listings.find(key)
+    if listing is None:
+        work = Work(ctx.max_query_work)
+        findings = await _find(ctx, asked, model, work, at)
+        listed = {(one.type, one.relation): one for one in findings.listed or ()}
+        needed = dict.fromkeys(one.type for one in listed.values() if one.needs_existing)
+        existing = {name: await _existing(ctx, name, work, at) for name in needed}
+        keys: list[SortKey] = []
+        for one in listed.values():
+            keys += await _keys(one, one.ids(existing.get(one.type, ())), sort, work)
+        listing = Listing(await _sorted(keys), listed, work.spent)
+        if not findings.read_clock:
+            ctx.listings.keep(key, listing)
+    return listing
+
+
+async def _find(ctx: Context, asked: Asked, model: Model, work: Work, at: Revision) -> Findings:
+    now = ctx.now()
+    findings = await completed(ctx, find(model, asked.query, asked.context, now, work), at)
+    if findings.listed is not None:
+        return findings
+    existing = {name: await _existing(ctx, name, work, at) for name in found_types(model, asked.query)}
+    return await completed(ctx, check_each(model, asked.query, existing, asked.context, now, work), at)
+
+
+async def _existing(ctx: Context, of_type: TypeName, work: Work, at: Revision) -> list[ObjectId]:
+    ids: list[ObjectId] = []
+    while True:
+        portion = (await ctx.store.list_ids(of_type, ids[-1] if ids else None, IDS_AT_ONCE, at)).value
+        work.spend(len(portion))
+        ids += portion
+        if len(portion) < IDS_AT_ONCE:
+            return ids
+
+
+async def _keys(listed: Listed, ids: Sequence[ObjectId], sort: str, work: Work) -> list[SortKey]:
+    work.spend(len(ids))
+    keys: list[SortKey] = []
+    for start in range(0, len(ids), IDS_AT_ONCE):
+        some = ids[start : start + IDS_AT_ONCE]
+        if sort == "id":
+            keys += [(listed.type, id, listed.relation) for id in some]
+        else:
+            keys += [_key(sort, listed.row(id)) for id in some]
+        await give_way()
+    return keys
+
+
+async def _sorted(keys: list[SortKey]) -> list[SortKey]:
+    """In portions that leave others a turn; Python merges sorted portions many times faster than it sorts."""
+    portions: list[SortKey] = []
+    for start in range(0, len(keys), IDS_AT_ONCE):
+        portions += sorted(keys[start : start + IDS_AT_ONCE])
+        await give_way()
+    return sorted(portions)
+
+
+async def _metas(ctx: Context, rows: Sequence[Row], at: Revision) -> dict[ObjectRef, str | None]:
+    refs = [ObjectRef(row.type, row.id) for row in rows if row.id != WILDCARD]
+    if not refs:
+        return {}
+    found = await ctx.store.find_objects(refs, at)
+    return {ObjectRef(one.type, one.id): one.meta for one in found.value}
