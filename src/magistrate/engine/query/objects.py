@@ -17,7 +17,7 @@ from magistrate.engine.conditions import Conditions
 from magistrate.engine.plans import Gate, Model, Part, Plan
 from magistrate.engine.query.listed import Findings, Listed
 from magistrate.engine.query.search import Steps, Turns, fetched
-from magistrate.engine.query.spread import EXPLICIT, Spread
+from magistrate.engine.query.spread import EXPLICIT, Spread, combined_values
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, TypeName
 from magistrate.engine.truth import FALSE, MISSING, TRUE, Truth
 from magistrate.engine.warrant_source import ReverseRead, ReverseShape
@@ -106,9 +106,13 @@ class _Stage:
     def value(self, id: ObjectId) -> Truth:
         return self.named.get(id, self.rest)
 
-    def from_parts(self, id: ObjectId) -> Truth:
-        values = [min(part.named.get(id, part.rest), TRUE) for part in self.parts]
-        return self.plan.rule.combined(values) if isinstance(self.plan, Gate) else max(values)
+    def from_parts(self, ids: Sequence[ObjectId]) -> Iterable[Truth]:
+        """What the parts make of it, for each of these ids."""
+        return combined_values(self.plan.rule.combined if isinstance(self.plan, Gate) else max, self.parts, ids)
+
+    @property
+    def waits_for_part(self) -> bool:
+        return self.waits or (isinstance(self.plan, Gate) and any(part.waits for part in self.parts))
 
     def rests_on(self) -> "list[_Stage]":
         """Everything that it is made of."""
@@ -154,7 +158,7 @@ class _Search:
             roads = [(road, read) for road in self._roads.values() if (read := road.read())]
             if roads:
                 reads = [read for _, read in roads]
-                rows = yield from fetched(reads, self._work)
+                rows = yield from fetched(reads)
                 for (road, _), found in zip(roads, rows, strict=True):
                     yield from self._take(road, found)
             elif not self._wake():
@@ -244,7 +248,7 @@ class _Search:
             if not stage.gained:
                 del self._busy[stage]
             for whole in stage.wholes:
-                if not whole.waits:
+                if not whole.waits_for_part:
                     self._tell(whole, ids, rest)
             for road in stage.roads:
                 self._go(road, stage, ids, rest)
@@ -252,18 +256,18 @@ class _Search:
             if self._work.turn_is_over:
                 yield None
 
-    def _tell(self, whole: _Stage, ids: Iterable[ObjectId], rest: bool) -> None:
+    def _tell(self, whole: _Stage, ids: Sequence[ObjectId], rest: bool) -> None:
         """That one of its parts gained on these objects, or on all others."""
         if rest:
-            named = {id: whole.from_parts(id) for part in whole.parts for id in part.named}
-            self._gain_rest(whole, whole.from_parts(_ANY_OTHER), named)
+            named = list(dict.fromkeys(id for part in whole.parts for id in part.named))
+            [rest_value] = whole.from_parts([_ANY_OTHER])
+            self._gain_rest(whole, rest_value, dict(zip(named, whole.from_parts(named), strict=True)))
         else:
-            for id in ids:
-                self._gain(whole, id, whole.from_parts(id))
+            self._gain_each(whole, dict(zip(ids, whole.from_parts(ids), strict=True)))
 
-    def _go(self, road: _Road, origin: _Stage, ids: Iterable[ObjectId], rest: bool) -> None:
+    def _go(self, road: _Road, origin: _Stage, ids: Sequence[ObjectId], rest: bool) -> None:
         if rest and road.has_all:
-            ids = road.rows
+            ids = list(road.rows)
         elif rest:
             road.wants_all = True
         for id in ids:
@@ -281,11 +285,14 @@ class _Search:
             road.rows.setdefault(warrant.subject_id, []).append(warrant)
             for source in road.sources[warrant.relation]:
                 self._apply(source, warrant)
+            self._work.spend(1)
             if self._work.turn_is_over:
                 yield None
 
     def _apply(self, source: _Source, warrant: Warrant) -> None:
-        value = min(source.origin.value(warrant.subject_id), source.cap)
+        value = source.origin.named.get(warrant.subject_id, source.origin.rest)
+        if value > source.cap:
+            value = source.cap
         if warrant.policy:
             worth = self._conditions.value(warrant)
             value = min(value, worth) if worth != TRUE else value
@@ -298,14 +305,23 @@ class _Search:
             self._gain(target, WILDCARD, value)
         if target.found is not None and value >= TRUE:
             told = (source.place, warrant.number, warrant)
-            target.found[id] = min(target.found.get(id, told), told, key=_order)
-            if value == EXPLICIT:
-                target.explicit[id] = min(target.explicit.get(id, told), told, key=_order)
+            if id not in target.found or told < target.found[id]:
+                target.found[id] = told
+            if value == EXPLICIT and (id not in target.explicit or told < target.explicit[id]):
+                target.explicit[id] = told
 
     def _gain(self, stage: _Stage, id: ObjectId, value: Truth) -> None:
         if value > stage.named.get(id, stage.rest) and (value >= TRUE or stage.is_exact):
             stage.named[id] = value
             stage.gained.append(id)
+            self._busy[stage] = None
+
+    def _gain_each(self, stage: _Stage, values: Mapping[ObjectId, Truth]) -> None:
+        named, rest, least = stage.named, stage.rest, FALSE if stage.is_exact else TRUE
+        gained = {id: value for id, value in values.items() if value > named.get(id, rest) and value >= least}
+        if gained:
+            named.update(gained)
+            stage.gained += gained
             self._busy[stage] = None
 
     def _gain_rest(self, stage: _Stage, value: Truth, named: Mapping[ObjectId, Truth]) -> None:
@@ -315,13 +331,10 @@ class _Search:
         if value > stage.rest:
             for id in named:
                 stage.named.setdefault(id, stage.rest)
-            for id in stage.named:
-                if id not in named:
-                    self._gain(stage, id, value)
+            self._gain_each(stage, dict.fromkeys((id for id in stage.named if id not in named), value))
             stage.rest, stage.rest_gained = value, True
             self._busy[stage] = None
-        for id, worth in named.items():
-            self._gain(stage, id, worth)
+        self._gain_each(stage, named)
 
     def _wake(self) -> bool:
         """A noneOf that waited for others, now that nobody gains anything any more; false if there is none."""
@@ -330,6 +343,9 @@ class _Search:
         for stage in ready:
             stage.waits = False
             self._tell(stage, (), rest=True)
+            for whole in stage.wholes:
+                if not whole.waits_for_part:
+                    self._tell(whole, (), rest=True)
         return bool(ready)
 
     def _report(self, stage: _Stage, id: ObjectId, above: Sequence[_Stage] = ()) -> Warrant | None:

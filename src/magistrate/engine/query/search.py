@@ -19,11 +19,9 @@ Turns = Generator[None, Rows | None, T]
 """Yields when its turn is over; needs no rows."""
 
 
-def fetched(reads: Sequence[AnyRead], work: Work) -> Steps[Rows]:
-    """The rows of reads, paid for."""
+def fetched(reads: Sequence[AnyRead]) -> Steps[Rows]:
     rows = yield reads
     assert rows is not None
-    work.spend(sum(map(len, rows)))
     return rows
 
 

@@ -1,8 +1,8 @@
 """The value of one thing for many ids at once: for every subject of a type, or on every object of a type."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from magistrate.engine.query.search import Turns
 from magistrate.engine.rules.rule import Combined
@@ -15,10 +15,16 @@ EXPLICIT = Truth(TRUE + 1)
 """TRUE, and by warrants of the relation itself, without any rule (contract section 6.2). Only lists tell it apart."""
 
 
+class Valued(Protocol):
+    """Something with a value for every id: `named` has those of some, all others have the value `rest`."""
+
+    named: dict[ObjectId, Truth]
+    rest: Truth
+
+
 @dataclass(slots=True)
 class Spread:
-    """`named` has the values of some ids; all others have the value `rest`. `reports` and `rest_report` are the
-    warrants to be reported where it holds; None where none can be."""
+    """A Valued. `reports` and `rest_report` are the warrants to be reported where it holds; None where none can be."""
 
     rest: Truth = FALSE
     named: dict[ObjectId, Truth] = field(default_factory=dict)
@@ -55,7 +61,7 @@ def highest(shares: Sequence[Share], work: Work) -> Turns[Spread]:
     everyone = _named_in(share.spread for share in shares) if any(share.spread.rest for share in shares) else {}
     found = Spread(FALSE, dict.fromkeys(everyone, FALSE))
     for share in shares:
-        _add(found, share, share.spread.named if share.spread.rest == FALSE else everyone)
+        _add(found, share, everyone)
         work.spend(len(share.spread.named))
         if work.turn_is_over:
             yield None
@@ -64,18 +70,19 @@ def highest(shares: Sequence[Share], work: Work) -> Turns[Spread]:
     return found
 
 
-def _add(found: Spread, share: Share, ids: Iterable[ObjectId]) -> None:
+def _add(found: Spread, share: Share, everyone: Iterable[ObjectId]) -> None:
     spread, cap, report = share
+    named, rest = spread.named, spread.rest
     values, reports = found.named, found.reports
-    for id in ids:
-        value = min(spread.value(id), cap)
+    for id, value in [(id, named.get(id, rest)) for id in everyone] if rest else named.items():
+        value = value if value < cap else cap
         if value > values.get(id, FALSE):
             values[id] = value
         if value >= TRUE and id not in reports:
             told = report or spread.report(id)
             if told is not None:
                 reports[id] = told
-    value = min(spread.rest, cap)
+    value = min(rest, cap)
     found.rest = max(found.rest, value)
     if value >= TRUE and found.rest_report is None:
         found.rest_report = report or spread.rest_report
@@ -83,25 +90,36 @@ def _add(found: Spread, share: Share, ids: Iterable[ObjectId]) -> None:
 
 def combined(rule: Combined, spreads: Sequence[Spread], work: Work) -> Turns[Spread]:
     """Where a combination of them holds. Yields when its turn is over."""
-    found = Spread()
-    found.rest, found.rest_report = _combined(rule, [(spread.rest, spread.rest_report) for spread in spreads])
-    for id in _named_in(spreads):
-        value, report = _combined(rule, [(spread.value(id), spread.report(id)) for spread in spreads])
+    found = Spread(rule.combined([min(spread.rest, TRUE) for spread in spreads]))
+    if found.rest == TRUE:
+        found.rest_report = _report(rule, [(spread.rest, spread.rest_report) for spread in spreads])
+    ids = list(_named_in(spreads))
+    for id, value in zip(ids, combined_values(rule.combined, spreads, ids), strict=True):
         if value or found.rest:
-            found.named[id], found.reports[id] = value, report
+            found.named[id] = value
+        if value == TRUE or found.rest:
+            parts = [(spread.value(id), spread.report(id)) for spread in spreads]
+            found.reports[id] = _report(rule, parts) if value == TRUE else None
         work.spend(1)
         if work.turn_is_over:
             yield None
     return found
 
 
-def _combined(rule: Combined, parts: Sequence[tuple[Truth, Warrant | None]]) -> tuple[Truth, Warrant | None]:
-    value = rule.combined([min(value, TRUE) for value, _ in parts])
-    if value != TRUE:
-        return value, None
+def combined_values(
+    combine: Callable[[Iterable[Truth]], Truth], spreads: Sequence[Valued], ids: Iterable[ObjectId]
+) -> Iterator[Truth]:
+    """What becomes of the values of the spreads for each of the ids."""
+    columns = [[value_of(id, rest) for id in ids] for value_of, rest in [(one.named.get, one.rest) for one in spreads]]
+    capped = [[value if value < TRUE else TRUE for value in column] for column in columns]
+    return map(combine, zip(*capped, strict=True))
+
+
+def _report(rule: Combined, parts: Sequence[tuple[Truth, Warrant | None]]) -> Warrant | None:
+    """Of a combination that holds."""
     reports = [report if value >= TRUE else None for value, report in parts]
     witness = rule.witness([0 if report is None else 1 for report in reports])
-    return value, None if witness is None else reports[witness]
+    return None if witness is None else reports[witness]
 
 
 def _named_in(spreads: Iterable[Spread]) -> Mapping[ObjectId, None]:

@@ -110,7 +110,9 @@ class _Search:
                     yield None
             if waiting:
                 reads = self._facts.missing()
-                self._facts.take(reads, (yield from fetched(reads, self._work)))
+                rows = yield from fetched(reads)
+                self._work.spend(sum(map(len, rows)))
+                self._facts.take(reads, rows)
                 self._fresh, waiting = [*self._fresh, *waiting], []
 
     def _expand(self, place: _Place) -> bool:
