@@ -17,6 +17,7 @@ from magistrate.engine.warrants import Warrant
 from magistrate.errors import NotFound
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
+from magistrate.operations.paging import Wanted
 from magistrate.operations.query import Asked, list_page
 from magistrate.store.contract import Slice
 from tests import oracle
@@ -29,7 +30,7 @@ from tests.test_oracle import ASKED_AT, CREATED_AT
 
 __all__ = ["counted"]  # the fixture of the stores that count what is read
 
-EVERYTHING = Slice("id", 1_000)
+EVERYTHING = Wanted(Slice("id", 1_000))
 
 EVERY_SCENARIO = [pytest.param(scenario, id=scenario.name) for scenario in query_scenarios()]
 

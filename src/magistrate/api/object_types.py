@@ -13,7 +13,7 @@ from magistrate.errors import InvalidParameter, NotFound
 from magistrate.operations import object_types
 from magistrate.operations.definitions import read_definition
 from magistrate.operations.object_types import OBJECT_TYPE_LIST
-from magistrate.operations.paging import read_search, read_slice
+from magistrate.operations.paging import read_search, read_wanted
 from magistrate.store.contract import ObjectTypeFilter, StoredObjectType
 
 
@@ -63,7 +63,7 @@ async def delete(call: Call[None]) -> Answer:
 
 async def list_page(call: Call[None]) -> Answer:
     text = read_search(call.parameters)
-    wanted = read_slice(OBJECT_TYPE_LIST, call.parameters, call.context.store.identity)
+    wanted = read_wanted(OBJECT_TYPE_LIST, call.parameters, call.context.store.identity)
     found = await object_types.list_object_types(call.context, wanted, ObjectTypeFilter(text), call.freshness)
     return Answer(list_answer(found.value, _shown), found.revision)
 

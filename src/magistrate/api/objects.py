@@ -12,7 +12,7 @@ from magistrate.engine.terms import ObjectRef, TypeName, object_id, object_ref, 
 from magistrate.errors import InvalidParameter, NotFound
 from magistrate.operations import objects
 from magistrate.operations.objects import OBJECT_LIST, ObjectDraft, written_meta
-from magistrate.operations.paging import read_search, read_slice
+from magistrate.operations.paging import read_search, read_wanted
 from magistrate.store.contract import ObjectFilter, StoredObject
 
 TypeText = Annotated[str, documented(r"^[a-z0-9_-]{1,64}$")]
@@ -86,7 +86,7 @@ async def delete_batch(call: Call[list[ObjectRefBody]]) -> Answer:
 
 async def list_page(call: Call[None]) -> Answer:
     text = read_search(call.parameters)
-    wanted = read_slice(OBJECT_LIST, call.parameters, call.context.store.identity)
+    wanted = read_wanted(OBJECT_LIST, call.parameters, call.context.store.identity)
     only = ObjectFilter(_known_type(call.parameters.get("objectType")), text)
     found = await objects.list_objects(call.context, wanted, only, call.freshness)
     return Answer(list_answer(found.value, _shown), found.revision)

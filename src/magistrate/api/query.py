@@ -10,7 +10,7 @@ from magistrate.api.service import Answer, Call
 from magistrate.api.warrants import WarrantAnswer, shown_warrant
 from magistrate.engine.query import read_query
 from magistrate.operations import query
-from magistrate.operations.paging import read_slice
+from magistrate.operations.paging import read_wanted
 from magistrate.operations.query import QUERY_LIST, Asked, FoundRow
 
 
@@ -27,7 +27,7 @@ class FoundAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=Tr
 
 async def list_page(call: Call[None]) -> Answer:
     asked = read_query(call.parameters.get("q", ""))
-    wanted = read_slice(QUERY_LIST, call.parameters, call.context.store.identity)
+    wanted = read_wanted(QUERY_LIST, call.parameters, call.context.store.identity)
     context = read_context(call.parameters.get("context"), call.context.max_context_bytes)
     found = await query.list_page(call.context, Asked(asked, context), wanted, call.freshness)
     return Answer(list_answer(found.value, _shown), found.revision)

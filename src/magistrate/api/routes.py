@@ -59,6 +59,13 @@ _SEARCH = Parameter(
 )
 
 
+_SNAPSHOT = Parameter(
+    "snapshot",
+    "whether all pages that cursors lead to show what there was at the first, however others write",
+    {"type": "boolean", "default": False},
+)
+
+
 def _list_parameters(kind: ListKind[Any], *filters: Parameter) -> tuple[Parameter, ...]:
     return (
         *filters,
@@ -72,6 +79,7 @@ def _list_parameters(kind: ListKind[Any], *filters: Parameter) -> tuple[Paramete
             "what the results are sorted by",
             _TEXT | {"enum": list(kind.sorts), "default": next(iter(kind.sorts))},
         ),
+        *([] if kind.is_snapshot else [_SNAPSHOT]),
         Parameter("sortOrder", "in which direction", _TEXT | {"enum": ["ASC", "DESC"], "default": "ASC"}),
         Parameter("nextCursor", "where the page begins: `nextCursor` of the page before it", _TEXT),
         Parameter("prevCursor", "where the page ends: `prevCursor` of the page after it", _TEXT),

@@ -24,7 +24,7 @@ from magistrate.engine.terms import (
 from magistrate.engine.warrants import Warrant
 from magistrate.errors import InvalidParameter, InvalidRequest, MissingParameter
 from magistrate.operations import warrants
-from magistrate.operations.paging import read_slice
+from magistrate.operations.paging import read_wanted
 from magistrate.operations.warrants import WARRANT_LIST, read_filter
 from magistrate.store.contract import NewWarrant
 
@@ -90,7 +90,7 @@ async def delete(call: Call[WarrantOrBatch]) -> Answer:
 
 
 async def list_page(call: Call[None]) -> Answer:
-    wanted = read_slice(WARRANT_LIST, call.parameters, call.context.store.identity)
+    wanted = read_wanted(WARRANT_LIST, call.parameters, call.context.store.identity)
     found = await warrants.list_warrants(call.context, wanted, read_filter(call.parameters), call.freshness)
     return Answer(list_answer(found.value, shown_warrant), found.revision)
 

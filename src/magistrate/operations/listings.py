@@ -26,9 +26,9 @@ class Listing:
     listed: Mapping[tuple[TypeName, RelationName], Listed]
     work: int
 
-    def portion(self, wanted: Slice, boundary: SortKey | None) -> Portion[Row]:
+    def portion(self, wanted: Slice) -> Portion[Row]:
         upwards = wanted.descending == wanted.backwards
-        start, end = self._bounds(boundary, upwards)
+        start, end = self._bounds(wanted.boundary, upwards)
         if upwards:
             end = min(start + wanted.limit, end)
         else:

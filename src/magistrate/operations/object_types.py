@@ -1,6 +1,7 @@
 """Creating, reading, updating, deleting and listing object types (contract sections 1.3 and 3)."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from magistrate.engine.model import ObjectType
 from magistrate.engine.predefined import PREDEFINED_TYPES
@@ -10,8 +11,8 @@ from magistrate.errors import InvalidParameter, NotFound
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.definitions import defined_type, written_definition
-from magistrate.operations.paging import ListKind, Page, Sort, page_of
-from magistrate.store.contract import Judge, NewObjectType, ObjectTypeFilter, Slice, Snapshot, Stamp, StoredObjectType
+from magistrate.operations.paging import ListKind, Page, Sort, Wanted, read_page
+from magistrate.store.contract import Judge, NewObjectType, ObjectTypeFilter, Snapshot, Stamp, StoredObjectType
 
 _BY_NAME: Sort[StoredObjectType] = Sort("typeId", lambda row: (row.name,))
 
@@ -57,11 +58,10 @@ async def delete_object_type(ctx: Context, name: TypeName, stamp: Stamp) -> Revi
 
 
 async def list_object_types(
-    ctx: Context, wanted: Slice, only: ObjectTypeFilter, freshness: Freshness
+    ctx: Context, wanted: Wanted, only: ObjectTypeFilter, freshness: Freshness
 ) -> Snapshot[Page[StoredObjectType]]:
-    found = await ctx.store.list_object_types(wanted, only)
-    freshness.demand(found.revision)
-    return Snapshot(found.revision, page_of(OBJECT_TYPE_LIST, wanted, found.value, ctx.store.identity))
+    read = partial(ctx.store.list_object_types, only=only)
+    return await read_page(OBJECT_TYPE_LIST, wanted, freshness, ctx.store.identity, read)
 
 
 async def seed_object_types(ctx: Context) -> None:

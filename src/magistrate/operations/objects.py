@@ -1,6 +1,7 @@
 """Creating, reading, updating, deleting and listing objects (contract sections 1.4, 2 and 10)."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -9,8 +10,8 @@ from magistrate.engine.terms import ObjectId, ObjectRef, Revision, TypeName
 from magistrate.errors import InvalidParameter, NotFound
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.paging import ListKind, Page, Sort, page_of
-from magistrate.store.contract import NewObject, ObjectFilter, Slice, Snapshot, Stamp, StoredObject
+from magistrate.operations.paging import ListKind, Page, Sort, Wanted, read_page
+from magistrate.store.contract import NewObject, ObjectFilter, Snapshot, Stamp, StoredObject
 
 OBJECT_LIST: ListKind[StoredObject] = ListKind(
     "objects",
@@ -69,11 +70,10 @@ async def delete_objects(ctx: Context, refs: Sequence[ObjectRef], stamp: Stamp) 
 
 
 async def list_objects(
-    ctx: Context, wanted: Slice, only: ObjectFilter, freshness: Freshness
+    ctx: Context, wanted: Wanted, only: ObjectFilter, freshness: Freshness
 ) -> Snapshot[Page[StoredObject]]:
-    found = await ctx.store.list_objects(wanted, only)
-    freshness.demand(found.revision)
-    return Snapshot(found.revision, page_of(OBJECT_LIST, wanted, found.value, ctx.store.identity))
+    read = partial(ctx.store.list_objects, only=only)
+    return await read_page(OBJECT_LIST, wanted, freshness, ctx.store.identity, read)
 
 
 def _new_object(ctx: Context, draft: ObjectDraft) -> NewObject:

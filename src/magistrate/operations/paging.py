@@ -1,25 +1,28 @@
 """Pages of any sorted list (contract section 2): which part a request asks for, and the cursors that lead on from it.
 
 A list says how it can be sorted (`ListKind`); whoever holds the rows cuts out the wanted `Slice` and answers a
-`Portion` (both in store/contract.py); `page_of` makes the page. Nothing here knows what the rows are.
+`Portion` (both in store/contract.py); `read_page` makes the page. Nothing here knows what the rows are.
 
 A cursor is the URL-safe base64, without padding, of a JSON array [list, sort, *values of the sort's columns in the
 boundary row] behind 8 bytes of its keyed BLAKE2b. So it is a pure function of list, sort and row, and one that was
-damaged, made up, or made by another store or for another list or sort is recognized."""
+damaged, made up, or made by another store or for another list or sort is recognized. The cursors of a snapshot have
+[list, revision] in place of the list."""
 
 import binascii
 import hashlib
 import hmac
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
-from magistrate.errors import InvalidParameter, InvalidRequest
-from magistrate.store.contract import Identity, Portion, Slice
+from magistrate.engine.terms import Revision
+from magistrate.errors import InvalidParameter, InvalidRequest, RevisionUnavailable
+from magistrate.operations.consistency import Freshness
+from magistrate.store.contract import Identity, Portion, Slice, Snapshot
 
 T = TypeVar("T")
 
@@ -45,10 +48,22 @@ class Sort(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class ListKind(Generic[T]):
-    """`name` goes into cursors. `sorts` are by the name callers use, the default first; a sort may have two names."""
+    """`name` goes into cursors. `sorts` are by the name callers use, the default first; a sort may have two names.
+    `is_snapshot`: all pages are of one revision even if nobody asks for it."""
 
     name: str
     sorts: Mapping[str, Sort[T]]
+    is_snapshot: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The page that is asked for. `at`: the revision of the first page of the snapshot it belongs to, None for a page
+    at the newest revision. `is_snapshot`: its cursors lead to pages of the same revision."""
+
+    slice: Slice
+    at: Revision | None = None
+    is_snapshot: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +85,11 @@ def read_search(parameters: Mapping[str, str]) -> str | None:
     return text
 
 
-def read_slice(kind: ListKind[T], parameters: Mapping[str, str], identity: Identity) -> Slice:
-    """The part of the list that the parameters of a request ask for.
+def read_wanted(kind: ListKind[T], parameters: Mapping[str, str], identity: Identity) -> Wanted:
+    """The page that the parameters of a request ask for.
 
-    Raises InvalidParameter for the first fault in the order page, limit, sortOrder, sortBy, cursors; InvalidRequest
-    if both cursors are there."""
+    Raises InvalidParameter for the first fault in the order page, limit, sortOrder, sortBy, snapshot, cursors;
+    InvalidRequest if both cursors are there."""
     _read_number(parameters, "page", "must be an integer greater than 0", default=1)
     bounds = f"must be an integer greater than 0 and less than or equal to {MAX_LIMIT}"
     limit = _read_number(parameters, "limit", bounds, default=DEFAULT_LIMIT, maximum=MAX_LIMIT)
@@ -84,20 +99,51 @@ def read_slice(kind: ListKind[T], parameters: Mapping[str, str], identity: Ident
     sort = kind.sorts.get(parameters.get("sortBy") or next(iter(kind.sorts)))
     if sort is None:
         raise InvalidParameter("sortBy", "unsupported sortBy")
+    snapshot = parameters.get("snapshot") or "false"
+    if snapshot not in ("true", "false"):
+        raise InvalidParameter("snapshot", "must be true or false")
+    is_snapshot = kind.is_snapshot or snapshot == "true"
     if "nextCursor" in parameters and "prevCursor" in parameters:
         raise InvalidRequest("cannot pass both nextCursor and prevCursor together")
     for name in ("nextCursor", "prevCursor"):
         if name in parameters:
-            boundary = _read_cursor(kind, sort, parameters[name], identity, name)
-            return Slice(sort.name, limit, order == "DESC", boundary, backwards=name == "prevCursor")
-    return Slice(sort.name, limit, order == "DESC")
+            at, boundary = _read_cursor(kind, sort, parameters[name], identity, name)
+            wanted = Slice(sort.name, limit, order == "DESC", boundary, backwards=name == "prevCursor")
+            return Wanted(wanted, at, is_snapshot or at is not None)
+    return Wanted(Slice(sort.name, limit, order == "DESC"), None, is_snapshot)
 
 
-def page_of(kind: ListKind[T], wanted: Slice, portion: Portion[T], identity: Identity) -> Page[T]:
-    [sort] = {sort.name: sort for sort in kind.sorts.values() if sort.name == wanted.sort}.values()
+class Read(Protocol[T]):
+    def __call__(self, wanted: Slice, *, at: Revision | None) -> Awaitable[Snapshot[Portion[T]]]:
+        """The part of the list at this revision, or at the newest. Raises RevisionUnavailable."""
+        ...
+
+
+async def read_page(
+    kind: ListKind[T], wanted: Wanted, freshness: Freshness, identity: Identity, read: Read[T]
+) -> Snapshot[Page[T]]:
+    """The page that is cut out by `read`.
+
+    Raises InvalidParameter if the token is from the future, or the revision of a snapshot is not kept any more. Later
+    pages of a snapshot are of its revision, whatever the token."""
+    try:
+        found = await read(wanted.slice, at=wanted.at)
+    except RevisionUnavailable:
+        cursor = "prevCursor" if wanted.slice.backwards else "nextCursor"
+        message = "its listing began at a revision that is not kept any more: begin again without a cursor"
+        raise InvalidParameter(cursor, message) from None
+    if wanted.at is None:
+        freshness.demand(found.revision)
+    return Snapshot(found.revision, _page_of(kind, wanted, found, identity))
+
+
+def _page_of(kind: ListKind[T], wanted: Wanted, found: Snapshot[Portion[T]], identity: Identity) -> Page[T]:
+    [sort] = {sort.name: sort for sort in kind.sorts.values() if sort.name == wanted.slice.sort}.values()
+    portion = found.value
+    named = [kind.name, found.revision] if wanted.is_snapshot else kind.name
 
     def cursor(row: T) -> str:
-        content = msgspec.json.encode([kind.name, sort.name, *sort.values(row)])
+        content = msgspec.json.encode([named, sort.name, *sort.values(row)])
         return _encoded(_mac(content, identity) + content)
 
     return Page(
@@ -119,7 +165,9 @@ def _read_number(
     return number
 
 
-def _read_cursor(kind: ListKind[T], sort: Sort[T], text: str, identity: Identity, parameter: str) -> Values:
+def _read_cursor(
+    kind: ListKind[T], sort: Sort[T], text: str, identity: Identity, parameter: str
+) -> tuple[Revision | None, Values]:
     if len(text) > MAX_CURSOR_LENGTH or not re.fullmatch(r"[A-Za-z0-9_-]+", text):
         raise InvalidParameter(parameter, "invalid cursor")
     try:
@@ -131,10 +179,11 @@ def _read_cursor(kind: ListKind[T], sort: Sort[T], text: str, identity: Identity
     mac, content = decoded[:_MAC_LENGTH], decoded[_MAC_LENGTH:]
     if not hmac.compare_digest(mac, _mac(content, identity)):
         raise InvalidParameter(parameter, "invalid cursor: it is damaged, or of another store")
-    of_kind, of_sort, *values = msgspec.json.decode(content, type=list[str | int])
+    named, of_sort, *values = msgspec.json.decode(content)
+    of_kind, at = named if isinstance(named, list) else (named, None)
     if of_kind != kind.name or of_sort != sort.name:
         raise InvalidParameter(parameter, "invalid cursor: it is of another list, or of another sortBy")
-    return tuple(values)
+    return at, tuple(values)
 
 
 def _encoded(content: bytes) -> str:

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -13,30 +14,22 @@ from magistrate.engine.query.finding import check_each, find, found_types
 from magistrate.engine.query.listed import Findings, Listed, Row
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, Revision, TypeName
 from magistrate.engine.work import Work
-from magistrate.errors import InvalidParameter, RevisionUnavailable
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.evaluating import completed, give_way
 from magistrate.operations.listings import Listing, SortKey
-from magistrate.operations.paging import ListKind, Page, Sort, page_of
-from magistrate.store.contract import Slice, Snapshot
+from magistrate.operations.paging import ListKind, Page, Sort, Wanted, read_page
+from magistrate.store.contract import Portion, Slice, Snapshot
 
 IDS_AT_ONCE = 10_000
 """Of objects that are read, or rows that are sorted, before others get a turn."""
 
 
-def query_list(revision: Revision) -> ListKind[Row]:
-    """Its cursors say which revision the listing is of."""
-    return ListKind(
-        "query",
-        {
-            "id": Sort("id", lambda row: (revision, *_key("id", row))),
-            "createdAt": Sort("createdAt", lambda row: (revision, *_key("createdAt", row))),
-        },
-    )
-
-
-QUERY_LIST = query_list(Revision(0))
+QUERY_LIST: ListKind[Row] = ListKind(
+    "query",
+    {"id": Sort("id", lambda row: _key("id", row)), "createdAt": Sort("createdAt", lambda row: _key("createdAt", row))},
+    is_snapshot=True,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,31 +48,21 @@ class FoundRow:
     meta: str | None
 
 
-async def list_page(ctx: Context, asked: Asked, wanted: Slice, freshness: Freshness) -> Snapshot[Page[FoundRow]]:
-    """Raises NotFound if a type in the query is not defined, BudgetSpent, InvalidParameter if the listing began at a
-    revision that is not kept any more, or if the token is from the future."""
-    at, boundary = _pinned(wanted)
-    try:
-        head = await ctx.store.read_warrants((), at, 1)
-    except RevisionUnavailable:
-        cursor = "prevCursor" if wanted.backwards else "nextCursor"
-        message = "the listing began at a revision that is not kept any more: begin again without a cursor"
-        raise InvalidParameter(cursor, message) from None
-    freshness.demand(head.newest)
+async def list_page(ctx: Context, asked: Asked, wanted: Wanted, freshness: Freshness) -> Snapshot[Page[FoundRow]]:
+    """Raises NotFound if a type in the query is not defined, BudgetSpent, and what `read_page` raises."""
+    read = partial(_portion, ctx, asked)
+    found = await read_page(QUERY_LIST, wanted, freshness, ctx.store.identity, read)
+    page = found.value
+    metas = await _metas(ctx, page.rows, found.revision)
+    rows = [FoundRow(row, metas.get(ObjectRef(row.type, row.id))) for row in page.rows]
+    return Snapshot(found.revision, Page(rows, page.prev_cursor, page.next_cursor))
+
+
+async def _portion(ctx: Context, asked: Asked, wanted: Slice, at: Revision | None) -> Snapshot[Portion[Row]]:
+    head = await ctx.store.read_warrants((), at, 1)
     model = await ctx.models.at(head.revision, head.model_revision)
     listing = await _listing(ctx, asked, wanted.sort, model, head.revision)
-    page = page_of(query_list(head.revision), wanted, listing.portion(wanted, boundary), ctx.store.identity)
-    metas = await _metas(ctx, page.rows, head.revision)
-    rows = [FoundRow(row, metas.get(ObjectRef(row.type, row.id))) for row in page.rows]
-    return Snapshot(head.revision, Page(rows, page.prev_cursor, page.next_cursor))
-
-
-def _pinned(wanted: Slice) -> tuple[Revision | None, SortKey | None]:
-    """The revision that a cursor says, and the row."""
-    if wanted.boundary is None:
-        return None, None
-    revision, *key = wanted.boundary
-    return Revision(int(revision)), tuple(key)
+    return Snapshot(head.revision, listing.portion(wanted))
 
 
 def _key(sort: str, row: Row) -> SortKey:

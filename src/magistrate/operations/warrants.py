@@ -1,6 +1,7 @@
 """Creating, deleting and listing warrants (contract section 4)."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from magistrate.engine.terms import WILDCARD, Revision, TypeName, object_id_or_wildcard, relation_name, type_name
 from magistrate.engine.warrants import Warrant
@@ -8,8 +9,8 @@ from magistrate.errors import InvalidParameter
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.definitions import defined_type
-from magistrate.operations.paging import ListKind, Page, Sort, page_of
-from magistrate.store.contract import Judge, NewWarrant, Slice, Snapshot, Stamp, WarrantFilter
+from magistrate.operations.paging import ListKind, Page, Sort, Wanted, read_page
+from magistrate.store.contract import Judge, NewWarrant, Snapshot, Stamp, WarrantFilter
 
 WARRANT_LIST: ListKind[Warrant] = ListKind(
     "warrants", {"createdAt": Sort("createdAt", lambda row: (row.created_at, row.number))}
@@ -65,11 +66,10 @@ def read_filter(parameters: Mapping[str, str]) -> WarrantFilter:
 
 
 async def list_warrants(
-    ctx: Context, wanted: Slice, only: WarrantFilter, freshness: Freshness
+    ctx: Context, wanted: Wanted, only: WarrantFilter, freshness: Freshness
 ) -> Snapshot[Page[Warrant]]:
-    found = await ctx.store.list_warrants(wanted, only)
-    freshness.demand(found.revision)
-    return Snapshot(found.revision, page_of(WARRANT_LIST, wanted, found.value, ctx.store.identity))
+    read = partial(ctx.store.list_warrants, only=only)
+    return await read_page(WARRANT_LIST, wanted, freshness, ctx.store.identity, read)
 
 
 def _judge(new: Sequence[NewWarrant], element: Callable[[int], str]) -> Judge:
