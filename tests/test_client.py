@@ -6,12 +6,12 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from itertools import islice
+from itertools import islice, repeat
 
 import pytest
 
 from magistrate.client import Client, RefForm, SubjectForm, WarrantForm
-from magistrate.errors import InvalidSetting, RequestRefused, ServiceUnreachable
+from magistrate.errors import InvalidRequest, InvalidSetting, RequestRefused, ServiceUnreachable
 from tests.running import KEY
 from tests.running import Client as HttpClient
 
@@ -81,6 +81,27 @@ def test_warrants_are_created_checked_listed_over_pages_and_deleted(service: Cli
     answers = service.check(warrants[:2], "batch", {}, debug=True)
     assert [answer["code"] for answer in answers] == [403, 200]
     assert list(answers[1]["decisionPath"]) == ["page:home#reader@user:user-1"]
+
+
+def test_a_query_is_answered_in_pages_of_the_wanted_sizes(service: Client) -> None:
+    service.create_object_type({"type": "shelf", "relations": {"owner": {}}})
+    subject: SubjectForm = {"objectType": "user", "objectId": "ann"}
+    for id in "abcde":
+        service.create_warrants([{"objectType": "shelf", "objectId": id, "relation": "owner", "subject": subject}])
+    asked = {"q": "select shelf where user:ann is owner", "sortOrder": "DESC", "context": "{}"}
+
+    two = list(service.query(asked, [1, 3]))
+    everything = list(service.query(asked, repeat(2)))
+
+    assert [[row["objectId"] for row in page["results"]] for page in two] == [["e"], ["d", "c", "b"]]
+    assert [page.keys() for page in two] == [{"results", "nextCursor"}, {"results", "prevCursor", "nextCursor"}]
+    assert [[row["objectId"] for row in page["results"]] for page in everything] == [["e", "d"], ["c", "b"], ["a"]]
+    assert list(service.query(asked, [])) == []
+
+
+def test_what_is_too_long_for_a_url_is_not_sent(service: Client) -> None:
+    with pytest.raises(InvalidRequest, match="too long to be sent"):
+        list(service.query({"q": "x" * 70_000}, [1]))
 
 
 def test_a_list_asks_for_no_page_before_it_is_needed(service: Client) -> None:

@@ -1,19 +1,20 @@
 """A client of the HTTP API, with what the command line needs of it. It asks once and never again by itself.
 
 Answers are JSON values as the service sent them. Every method raises ServiceUnreachable if no service of ours
-answered, and RequestRefused if one answered with an error.
+answered, RequestRefused if one answered with an error, and InvalidRequest for what no URL can hold.
 """
 
 import json
 import ssl
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
 from types import TracebackType
 from typing import Any, Literal, NotRequired, TypedDict
 from urllib.parse import quote, urlsplit
 
 import httpx
 
-from magistrate.errors import InvalidSetting, RequestRefused, ServiceUnreachable
+from magistrate.errors import InvalidRequest, InvalidSetting, RequestRefused, ServiceUnreachable
 
 Json = dict[str, Any]
 Operator = Literal["anyOf", "allOf", "batch"]
@@ -129,11 +130,20 @@ class Client:
         body = {"warrants": claims, "op": op, "context": context, "debug": debug}
         return self._send("POST", "/v2/check", body)
 
+    def query(self, parameters: Mapping[str, str], page_sizes: Iterable[int]) -> Iterator[Json]:
+        """Whole pages with their cursors, one of each size until there are no more rows, asked for as they are needed.
+        `parameters` as query parameters: q, context, sortBy, sortOrder."""
+        return self._pages("/v2/query", parameters, page_sizes)
+
     def _list(self, path: str, filters: Mapping[str, str], page_size: int) -> Iterator[Json]:
-        parameters = {**filters, "limit": str(page_size)}
-        while True:
-            page = self._object("GET", path, parameters=parameters)
+        for page in self._pages(path, filters, repeat(page_size)):
             yield from page["results"]
+
+    def _pages(self, path: str, filters: Mapping[str, str], page_sizes: Iterable[int]) -> Iterator[Json]:
+        parameters = dict(filters)
+        for page_size in page_sizes:
+            page = self._object("GET", path, parameters={**parameters, "limit": str(page_size)})
+            yield page
             if "nextCursor" not in page:
                 return
             parameters["nextCursor"] = page["nextCursor"]
@@ -152,6 +162,8 @@ class Client:
             response = self._http.request(method, self.url + path, content=content, params=parameters)
         except httpx.TimeoutException as error:
             raise ServiceUnreachable(self.url, f"no answer within {self._timeout_ms} ms") from error
+        except httpx.InvalidURL as error:
+            raise InvalidRequest("what is asked is too long to be sent: it has to fit into a URL") from error
         except httpx.RequestError as error:
             raise ServiceUnreachable(self.url, str(error) or type(error).__name__) from error
         return self._read(response)

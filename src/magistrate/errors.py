@@ -97,7 +97,7 @@ class BudgetSpent(MagistrateError):
     """`limit` is the number of nodes and warrants that one request may look at."""
 
     def __init__(self, limit: int) -> None:
-        super().__init__(f"the decision needs to look at more than {limit} nodes and warrants; it is not known")
+        super().__init__(f"the answer needs to look at more than {limit} nodes and warrants; it is not known")
         self.limit = limit
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName, object_ref
-from magistrate.engine.warrant_source import Read, Shape
+from magistrate.engine.warrant_source import AnyRead, Read, ReverseRead, ReverseShape, Shape
 from magistrate.engine.warrants import Warrant, policy_digest
 from magistrate.errors import InvalidParameter, NotFound, RevisionUnavailable
 from magistrate.store.contract import (
@@ -15,8 +15,10 @@ from magistrate.store.contract import (
     ObjectFilter,
     Once,
     Slice,
+    Snapshot,
     Stamp,
     Store,
+    StoredObject,
     WarrantFilter,
 )
 from tests.memory_source import rows_of
@@ -303,7 +305,14 @@ def shape(relations: str, subjects: str | None) -> Shape:
     return Shape(TypeName("document"), names, claim(f"document:x#x@{subjects}").subject)
 
 
-READS = [
+def reverse(relations: str, subjects: str) -> ReverseShape:
+    """`subjects`: `user`, or `team#member` for groups."""
+    of_type, _, relation = subjects.partition("#")
+    names = tuple(RelationName(name) for name in relations.split())
+    return ReverseShape(TypeName("document"), names, TypeName(of_type), relation)
+
+
+READS: list[AnyRead] = [
     Read(shape("viewer", "user:ann"), (ObjectId("a"), ObjectId("b"), WILDCARD)),
     Read(shape("viewer editor", "user:ann"), (ObjectId("a"), ObjectId("nowhere"))),
     Read(shape("viewer", "user:bob"), None),
@@ -313,6 +322,11 @@ READS = [
     Read(shape("viewer editor", "team"), (ObjectId("b"),)),
     Read(shape("viewer", "user"), (ObjectId("b"), WILDCARD)),
     Read(shape("viewer", "user"), None),
+    ReverseRead(reverse("viewer", "user"), (ObjectId("ann"), ObjectId("nobody"), WILDCARD)),
+    ReverseRead(reverse("viewer editor", "user"), (ObjectId("ann"),)),
+    ReverseRead(reverse("viewer editor", "team#member"), tuple(map(ObjectId, ("eng", "ops", "x", "*")))),
+    ReverseRead(reverse("viewer", "team#member"), None),
+    ReverseRead(reverse("viewer", "user"), None),
     Read(Shape(TypeName("folder"), (RelationName("viewer"),), Subject(TypeName("user"), WILDCARD)), (ObjectId("a"),)),
 ]
 
@@ -336,6 +350,51 @@ async def test_reads_that_find_nothing_answer_nothing(store: Store) -> None:
     reading = await store.read_warrants(READS, None, MOST)
 
     assert (reading.revision, reading.rows) == (0, [[]] * len(READS))
+
+
+async def test_without_a_read_the_revisions_are_told(store: Store) -> None:
+    await put(store, "document:a#viewer@user:ann")
+    await put(store, "document:b#viewer@user:ann")
+
+    newest = await store.read_warrants([], None, MOST)
+    earlier = await store.read_warrants([], Revision(1), MOST)
+
+    assert (newest.revision, newest.newest, newest.model_revision, newest.rows) == (2, 2, 1, [])
+    assert (earlier.revision, earlier.newest, earlier.model_revision) == (1, 2, 1)
+
+
+async def test_objects_are_found_as_they_were(store: Store) -> None:
+    refs = [object_ref("document", "a"), object_ref("document", "b"), object_ref("user", "ann")]
+    await store.put_objects([NewObject(TypeName("document"), ObjectId("a"), '{"v":1}')], stamp())
+    await put(store, "document:b#viewer@user:ann")
+    await store.put_objects([NewObject(TypeName("document"), ObjectId("a"), '{"v":2}')], stamp())
+    await store.delete_objects([refs[1]], stamp())
+
+    def known(found: Snapshot[tuple[StoredObject, ...]]) -> set[tuple[str, str | None]]:
+        return {(f"{row.type}:{row.id}", row.meta) for row in found.value}
+
+    assert known(await store.find_objects(refs, Revision(1))) == {("document:a", '{"v":1}')}
+    then, now = await store.find_objects(refs, Revision(2)), await store.find_objects(refs, Revision(4))
+    assert known(then) == {("document:a", '{"v":1}'), ("document:b", None), ("user:ann", None)}
+    assert known(now) == {("document:a", '{"v":2}'), ("user:ann", None)}
+    assert (await store.find_objects([object_ref("document", "nowhere")], Revision(4))).value == ()
+    with pytest.raises(RevisionUnavailable):
+        await store.find_objects(refs, Revision(5))
+
+
+async def test_the_ids_of_a_type_are_listed_in_portions_as_they_were(store: Store) -> None:
+    await put(store, *[f"document:{id}#viewer@user:ann" for id in "bCaD"])
+    await store.delete_objects([object_ref("document", "a")], stamp())
+
+    async def ids(after: str | None, limit: int, at: int) -> str:
+        last = None if after is None else ObjectId(after)
+        return "".join((await store.list_ids(TypeName("document"), last, limit, Revision(at))).value)
+
+    assert await ids(None, 9, at=1) == "CDab"
+    assert await ids(None, 9, at=2) == "CDb"
+    assert await ids("D", 1, at=1) == "a"
+    assert await ids("E", 9, at=2) == "b"
+    assert await ids("b", 9, at=2) == ""
 
 
 async def test_no_more_rows_are_read_than_asked_for(store: Store) -> None:

@@ -10,6 +10,7 @@ import magistrate
 from magistrate.cli.check import check
 from magistrate.cli.completion import completion
 from magistrate.cli.objects import objects
+from magistrate.cli.query import query
 from magistrate.cli.service import with_settings
 from magistrate.cli.types import types
 from magistrate.cli.warrants import warrants
@@ -42,5 +43,5 @@ def serve(example: str | None, **flags: Any) -> None:
         raise click.ClickException(error.message) from error
 
 
-for command in (check, warrants, types, objects, completion):
+for command in (check, query, warrants, types, objects, completion):
     main.add_command(command)

@@ -1,6 +1,7 @@
 """What commands print: JSON documents, aligned columns, and warrants in written form."""
 
 import json
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import click
 
 Row = dict[str, Any]
+Answer = dict[str, Any]
 Columns = Mapping[str, Callable[[Row], str]]
 
 
@@ -16,17 +18,40 @@ def print_json(value: object) -> None:
 
 
 def print_list(rows: Iterator[Row], limit: int, as_json: bool, columns: Columns) -> None:
-    """At most `limit` rows, as a table of columns (title and what to show of a row) or as JSON, in the envelope of
-    the API; whether there are more goes to stderr."""
+    """At most `limit` rows, as `print_answer` shows them."""
     shown = list(islice(rows, limit))
+    has_more = next(rows, None) is not None
+    print_answer({"results": shown}, as_json, columns, "--limit shows more" if has_more else "")
+
+
+def print_answer(answer: Answer, as_json: bool, columns: Columns, how_to_see_more: str) -> None:
+    """Rows in the envelope of the API: as it is, or as a table of columns (title and what to show of a row). That there
+    are more, and how to see them, goes to stderr."""
+    rows = answer["results"]
     if as_json:
-        print_json({"results": shown})
-    elif shown:
-        print_table([list(columns), *([show(row) for show in columns.values()] for row in shown)])
-    if next(rows, None) is not None:
-        click.echo(f"These are the first {limit}; --limit shows more", err=True)
-    elif not shown and not as_json:
+        print_json(answer)
+    elif rows:
+        print_table([list(columns), *([show(row) for show in columns.values()] for row in rows)])
+    if how_to_see_more:
+        click.echo(f"These are the first {len(rows)}; {how_to_see_more}", err=True)
+    elif not rows and not as_json:
         click.echo("There are none", err=True)
+
+
+def counted(pages: Iterable[Answer]) -> Iterator[Answer]:
+    """The pages. If stderr is a terminal, it says how many rows there are while another page is waited for, and is
+    wiped before anything else is printed. (A progress bar of click would stay, and shows up for a single page, too.)"""
+    rows, told = 0, ""
+    try:
+        for page in pages:
+            rows += len(page["results"])
+            if "nextCursor" in page and sys.stderr.isatty():
+                told = f"\rrows so far: {rows}"
+                click.echo(told, nl=False, err=True)
+            yield page
+    finally:
+        if told:
+            click.echo("\r" + " " * len(told) + "\r", nl=False, err=True)
 
 
 def print_table(rows: Sequence[Sequence[str]]) -> None:

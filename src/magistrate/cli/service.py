@@ -35,7 +35,7 @@ HINTS = (
 HINTS_BY_CODE = {
     "internal_error": "the log of the service tells more",
     "unavailable": "try again in a moment",
-    "budget_spent": "`magistrate serve --max-check-work` sets how much it may look at",
+    "budget_spent": "`magistrate serve --max-check-work`, for queries `--max-query-work`, sets how much it may look at",
 }
 
 _ELEMENT = re.compile(r"\[(\d+)\]\.?")

@@ -1,0 +1,103 @@
+"""`magistrate query`: finds objects or subjects, and says by which warrants."""
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import repeat
+from typing import TYPE_CHECKING
+
+import click
+
+from magistrate.cli.input import read_context
+from magistrate.cli.output import Answer, Columns, counted, print_answer, written_object, written_warrant
+from magistrate.cli.service import CommandFailed, asks_service
+
+if TYPE_CHECKING:
+    from magistrate.client import Client
+
+SHOWN = 100
+"""Rows that are shown unless --limit or --all says otherwise."""
+
+COLUMNS: Columns = {
+    "FOUND": written_object,
+    "RELATION": lambda row: row["relation"],
+    "HOW": lambda row: "implicit" if row["isImplicit"] else "explicit",
+    "WARRANT": lambda row: written_warrant(row["warrant"]) if row["warrant"] else "-",
+}
+
+
+@click.command(short_help="Find objects of a subject, or subjects of an object.")
+@click.argument("q", metavar="Q")
+@click.option(
+    "--context",
+    metavar="KEY=TEXT",
+    multiple=True,
+    help="what policies read: key=text, key:=JSON, or a JSON object; can be repeated",
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    help=f"how many to show at most, {SHOWN} unless given; with --all, how many to ask for at a time",
+)
+@click.option("--all", "shows_all", is_flag=True, help="show all; as many pages as that takes are asked for")
+@click.option(
+    "--sort-by",
+    type=click.Choice(["id", "createdAt"]),
+    help="by what is found, or by when the warrants that are shown were created; id unless given",
+)
+@click.option("--order", type=click.Choice(["ASC", "DESC"], case_sensitive=False), help="asc unless given")
+@asks_service
+def query(
+    client: "Client",
+    as_json: bool,
+    q: str,
+    context: tuple[str, ...],
+    limit: int | None,
+    shows_all: bool,
+    sort_by: str | None,
+    order: str | None,
+) -> None:
+    """Find the objects that a subject has relations on, or the subjects that have relations on an object, as in
+
+    magistrate query 'select document where user:ann is viewer'
+
+    A row is there if a check of it is allowed, and shows a warrant that it rests on. It is implicit if it takes rules,
+    explicit if warrants say it themselves. What can be asked:
+
+    \b
+    select [explicit] TYPES where TYPE:ID is RELATIONS
+    select [explicit] RELATIONS of type TYPES for TYPE:ID
+
+    TYPES and RELATIONS are names with commas between them, or * for all."""
+    asked = {"q": q, "sortBy": sort_by, "sortOrder": order, "context": json.dumps(read_context(context))}
+    parameters = {name: text for name, text in asked.items() if text is not None}
+    with _interruption_told():
+        pages = client.query(parameters, _page_sizes(limit, shows_all))
+        answer = _joined(counted(pages) if shows_all else pages)
+        has_more = "nextCursor" in answer
+        print_answer(answer, as_json, COLUMNS, "--limit shows more, --all shows all" if has_more else "")
+
+
+def _page_sizes(limit: int | None, shows_all: bool) -> Iterable[int]:
+    from magistrate.client import PAGE_SIZE  # with httpx, which `--help` need not wait for
+
+    if shows_all:
+        return repeat(min(limit or PAGE_SIZE, PAGE_SIZE))
+    return (min(missing, PAGE_SIZE) for missing in range(limit or SHOWN, 0, -PAGE_SIZE))
+
+
+def _joined(pages: Iterable[Answer]) -> Answer:
+    """The answer to a request for as many rows as all pages have."""
+    rows, cursor = [], {}
+    for page in pages:
+        rows += page["results"]
+        cursor = {"nextCursor": page["nextCursor"]} if "nextCursor" in page else {}
+    return {"results": rows} | cursor
+
+
+@contextmanager
+def _interruption_told() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise CommandFailed("interrupted before all rows were shown") from None

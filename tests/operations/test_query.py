@@ -1,0 +1,280 @@
+"""Queries over real stores: pages of one snapshot, in few reads, whatever others write."""
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from benchmarks.counting import CountingDatabase, counting_store
+from magistrate import wiring
+from magistrate.engine.query import read_query
+from magistrate.engine.query.listed import Listed
+from magistrate.engine.query.spread import Spread
+from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, TypeName
+from magistrate.engine.truth import TRUE
+from magistrate.errors import BudgetSpent, InvalidParameter
+from magistrate.operations.consistency import NO_DEMAND, Freshness
+from magistrate.operations.context import Context
+from magistrate.operations.listings import Listing, ListingKey, Listings
+from magistrate.operations.object_types import create_object_types
+from magistrate.operations.objects import delete_objects
+from magistrate.operations.paging import Page, Wanted, read_wanted
+from magistrate.operations.query import QUERY_LIST, Asked, FoundRow, list_page
+from magistrate.operations.warrants import create_warrants, delete_warrants
+from magistrate.store.contract import Slice, Snapshot
+from tests.memory_source import model_of
+from tests.running import settings_for
+from tests.test_check_scenarios import new
+
+pytestmark = pytest.mark.anyio
+
+DRIVE: dict[str, dict[str, Any]] = {
+    "user": {},
+    "folder": {"parent": {}, "viewer": {"inheritIf": "viewer", "ofType": "folder", "withRelation": "parent"}},
+    "document": {
+        "parent": {},
+        "blocked": {},
+        "reader": {"inheritIf": "viewer", "ofType": "folder", "withRelation": "parent"},
+        "viewer": {
+            "inheritIf": "allOf",
+            "rules": [{"inheritIf": "reader"}, {"inheritIf": "noneOf", "rules": [{"inheritIf": "blocked"}]}],
+        },
+    },
+}
+SEES = "select document where user:ann is viewer"
+VIEWERS = "select viewer of type user for document:d00"
+
+
+@pytest.fixture
+async def counted(database_url: str) -> AsyncIterator[tuple[Context, CountingDatabase]]:
+    store, database = await counting_store(database_url)
+    ctx = wiring.context_of(store, settings_for(database_url))
+    await create_object_types(ctx, list(model_of(DRIVE).types.values()), ctx.stamp("ann"))
+    yield ctx, database
+    await store.close()
+
+
+@pytest.fixture
+def ctx(counted: tuple[Context, CountingDatabase]) -> Context:
+    return counted[0]
+
+
+async def grant(ctx: Context, *written: str) -> Revision:
+    return (await create_warrants(ctx, [new(text) for text in written], ctx.stamp("ann"), str)).revision
+
+
+async def revoke(ctx: Context, *written: str) -> Revision:
+    return await delete_warrants(ctx, [new(text) for text in written], ctx.stamp("ann"))
+
+
+def somewhere_else(ctx: Context) -> Context:
+    """As another worker has it: with nothing kept."""
+    return replace(ctx, listings=Listings(1_000_000))
+
+
+async def page_of(ctx: Context, q: str, **parameters: str) -> Snapshot[Page[FoundRow]]:
+    wanted = read_wanted(QUERY_LIST, parameters, ctx.store.identity)
+    return await list_page(ctx, Asked(read_query(q), {}), wanted, NO_DEMAND)
+
+
+def ids(page: Page[FoundRow]) -> list[str]:
+    return [found.row.id for found in page.rows]
+
+
+async def forwards(ctx: Context, q: str, **parameters: str) -> list[list[str]]:
+    """The ids on all pages, checking that the last page leads back through the same ones."""
+    pages = [(await page_of(ctx, q, **parameters)).value]
+    while pages[-1].next_cursor is not None:
+        pages.append((await page_of(ctx, q, nextCursor=pages[-1].next_cursor, **parameters)).value)
+    back = pages[-1]
+    for earlier in reversed(pages[:-1]):
+        assert back.prev_cursor is not None
+        back = (await page_of(ctx, q, prevCursor=back.prev_cursor, **parameters)).value
+        assert (ids(back), back.next_cursor) == (ids(earlier), earlier.next_cursor)
+    assert back.prev_cursor is None
+    return [ids(page) for page in pages]
+
+
+async def fill(ctx: Context, documents: int) -> list[str]:
+    """A folder of ann's with so many documents, the third of them blocked for her; answers the ids that she sees."""
+    names = [f"d{number:02}" for number in range(documents)]
+    links = [f"document:{name}#parent@folder:f" for name in reversed(names)]
+    await grant(ctx, "folder:f#viewer@user:ann", "document:d02#blocked@user:ann", *links)
+    return [name for name in names if name != "d02"]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 7, 8, 9, 1_000])
+async def test_pages_of_any_size_make_up_the_listing_in_both_orders(ctx: Context, limit: int) -> None:
+    seen = await fill(ctx, 9)
+
+    for order, sort in itertools.product(("ASC", "DESC"), ("id", "createdAt")):
+        pages = await forwards(ctx, SEES, limit=str(limit), sortOrder=order, sortBy=sort)
+        assert [len(page) for page in pages[:-1]] == [limit] * (len(pages) - 1)
+        assert list(itertools.chain(*pages)) == (seen if order == "ASC" else seen[::-1])
+
+
+async def test_by_creation_the_warrant_of_the_row_counts_and_rows_without_one_come_first(ctx: Context) -> None:
+    clock = itertools.count(1_763_683_200_000_000, 1_000_000)
+    ctx = replace(ctx, now=lambda: next(clock))
+    rules = {"viewer": {"inheritIf": "anyOf", "rules": [{"inheritIf": "noneOf", "rules": [{"inheritIf": "listed"}]}]}}
+    types: dict[str, dict[str, Any]] = {"page": {"listed": {}, **rules}, "user": {}}
+    await create_object_types(ctx, list(model_of(types).types.values()), ctx.stamp("ann"))
+    await grant(ctx, "page:z#viewer@user:ann")
+    await grant(ctx, "page:a#viewer@user:ann")
+    await grant(ctx, "page:m#listed@user:bob")
+
+    [rows] = await forwards(ctx, "select page where user:ann is viewer", sortBy="createdAt")
+
+    assert rows == ["m", "z", "a"]
+
+
+async def test_a_listing_shows_what_there_was_at_its_first_page_however_others_write(ctx: Context) -> None:
+    seen = await fill(ctx, 9)
+    first = await page_of(ctx, SEES, limit="2")
+    cursor = first.value.next_cursor or ""
+    await revoke(ctx, "document:d05#parent@folder:f", "document:d02#blocked@user:ann")
+    await grant(ctx, "document:d031#parent@folder:f", "document:d06#blocked@user:ann", "folder:g#viewer@user:*")
+    await delete_objects(ctx, [ObjectRef(TypeName("document"), ObjectId("d07"))], ctx.stamp("ann"))
+    await create_object_types(
+        ctx, list(model_of({"document": {**DRIVE["document"], "viewer": {}}}).types.values()), ctx.stamp("ann")
+    )
+
+    for where in (ctx, somewhere_else(ctx)):
+        rest = await page_of(where, SEES, nextCursor=cursor, limit="100")
+        assert ids(rest.value) == seen[2:]
+        assert rest.revision == first.revision
+    assert ids((await page_of(ctx, SEES)).value) == []
+
+
+async def test_later_pages_are_cut_from_what_was_kept_and_without_it_worked_out_again(
+    counted: tuple[Context, CountingDatabase],
+) -> None:
+    ctx, database = counted
+    await fill(ctx, 30)
+    first = (await page_of(ctx, SEES, limit="5")).value
+
+    def reads() -> int:
+        counted_reads, database.reads = database.reads, 0
+        return counted_reads
+
+    reads()
+    second = await page_of(ctx, SEES, limit="5", nextCursor=first.next_cursor or "")
+    assert reads() == len(["the revision", "the meta of its rows"])
+    await page_of(ctx, SEES, limit="5")
+    assert reads() == len(["the revision", "the meta of its rows"])
+    assert await page_of(somewhere_else(ctx), SEES, limit="5", nextCursor=first.next_cursor or "") == second
+    assert reads() > 2
+
+
+async def test_a_query_reads_as_often_for_many_objects_as_for_few(counted: tuple[Context, CountingDatabase]) -> None:
+    ctx, database = counted
+    counts = []
+    for documents in (5, 300):
+        await fill(ctx, documents)
+        await page_of(ctx, SEES)
+        for q in (SEES, VIEWERS):
+            database.reads = 0
+            await page_of(somewhere_else(ctx), q)
+            counts.append(database.reads)
+
+    assert counts[:2] == counts[2:]
+
+
+async def test_a_listing_of_a_revision_that_is_not_kept_any_more_is_refused(ctx: Context) -> None:
+    await fill(ctx, 9)
+    cursor = (await page_of(ctx, SEES, limit="2")).value.next_cursor or ""
+    await revoke(ctx, "document:d05#parent@folder:f")
+    await ctx.store.collect(ctx.now() + 1, 1_000)
+
+    with pytest.raises(InvalidParameter, match="is not kept any more: begin again without a cursor") as refused:
+        await page_of(ctx, SEES, nextCursor=cursor)
+
+    assert refused.value.parameter == "nextCursor"
+
+
+async def test_what_depends_on_the_time_is_worked_out_for_every_page(ctx: Context) -> None:
+    start = ctx.now()
+    then = replace(ctx, now=lambda: start)
+    for_an_hour = [f'document:{id}#viewer@user:ann[expiresIn("1h")]' for id in "abc"]
+    await grant(then, *for_an_hour, "document:d#viewer@user:ann")
+    first = (await page_of(then, SEES, limit="1")).value
+
+    later = replace(then, now=lambda: start + 3_600_000_000)
+
+    assert ids(first) == ["a"]
+    assert ids((await page_of(then, SEES, nextCursor=first.next_cursor or "")).value) == ["b", "c", "d"]
+    assert ids((await page_of(later, SEES, nextCursor=first.next_cursor or "")).value) == ["d"]
+
+
+async def test_a_query_that_needs_too_much_work_is_refused_as_such(ctx: Context) -> None:
+    await fill(ctx, 60)
+    await grant(ctx, *[f"folder:f#viewer@user:u{number}" for number in range(60)])
+
+    for q in (SEES, VIEWERS):
+        with pytest.raises(BudgetSpent):
+            await page_of(replace(ctx, max_query_work=50), q)
+
+
+async def test_a_token_from_the_future_is_refused_and_later_pages_are_of_their_listing(ctx: Context) -> None:
+    await fill(ctx, 9)
+    asked = Asked(read_query(SEES), {})
+    first = (await list_page(ctx, asked, Wanted(Slice("id", 2), None, True), NO_DEMAND)).value
+    after = await grant(ctx, "document:d44#parent@folder:f")
+    wanted = read_wanted(QUERY_LIST, {"nextCursor": first.next_cursor or ""}, ctx.store.identity)
+
+    later = await list_page(ctx, asked, wanted, Freshness("Warrant-Token", after))
+
+    assert later.revision < after
+    with pytest.raises(InvalidParameter):
+        await list_page(ctx, asked, Wanted(Slice("id", 2)), Freshness("Warrant-Token", Revision(after + 1)))
+
+
+async def test_others_have_their_turn_while_a_large_listing_is_worked_out(ctx: Context) -> None:
+    for start in range(0, 20_000, 1_000):
+        await grant(ctx, *[f"document:d{number}#parent@folder:f" for number in range(start, start + 1_000)])
+    await grant(ctx, "folder:f#viewer@user:ann")
+    turns = 0
+
+    async def count_turns() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+
+    counting = asyncio.create_task(count_turns())
+    assert len(ids((await page_of(ctx, SEES, limit="1000")).value)) == 1_000
+    counting.cancel()
+
+    assert turns > 10
+
+
+def listing(work: int, *named: str) -> Listing:
+    names = (TypeName("document"), RelationName("viewer"))
+    spread = Spread(named=dict.fromkeys(map(ObjectId, named), TRUE))
+    return Listing([(names[0], id, names[1]) for id in named], {names: Listed(*names, spread, lambda id: None)}, work)
+
+
+def key(revision: int) -> ListingKey:
+    return Revision(revision), "id", read_query(SEES), b""
+
+
+def kept(listings: Listings, revisions: Sequence[int]) -> list[int]:
+    return [revision for revision in revisions if listings.find(key(revision)) is not None]
+
+
+def test_the_listings_asked_for_lately_are_kept_as_far_as_there_is_room() -> None:
+    listings = Listings(100)
+    for revision in (1, 2, 3):
+        listings.keep(key(revision), listing(30))
+    listings.find(key(1))
+
+    listings.keep(key(4), listing(40))
+    assert kept(listings, [1, 2, 3, 4]) == [1, 3, 4]
+    listings.keep(key(5), listing(101))
+    assert kept(listings, [1, 3, 4, 5]) == [1, 3, 4]
+    listings.keep(key(4), listing(10))
+    listings.keep(key(6), listing(30))
+    assert kept(listings, [1, 3, 4, 6]) == [1, 3, 4, 6]
