@@ -4,7 +4,9 @@ import hashlib
 import itertools
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from pathlib import Path
 from random import Random
 
 import msgspec
@@ -12,11 +14,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.counting import counting_store
 from benchmarks.datasets import DATASETS
-from benchmarks.datasets.dataset import ALLOWED_SHARE, SMALLEST_SIZE, Question, WarrantRow, user_id
+from benchmarks.datasets.dataset import (
+    ALLOWED_SHARE,
+    SMALLEST_QUERIED_SIZE,
+    SMALLEST_SIZE,
+    Dataset,
+    Question,
+    WarrantRow,
+    user_id,
+)
 from benchmarks.datasets.popularity import Popularity, holds_with_power, zipf_rank
 from benchmarks.datasets.scatter import Dealing, Division, Scatter, crowd, mixed
-from magistrate.engine.model import read_object_type
+from benchmarks.loading import load_for_queries
+from magistrate.config import read_settings
+from magistrate.engine.model import ObjectType, read_object_type
+from magistrate.engine.query import ObjectsQuery, read_query
 from magistrate.engine.rules.rule import RuleForm
 from magistrate.engine.stratification import find_negation_loop
 from magistrate.engine.terms import (
@@ -29,6 +43,13 @@ from magistrate.engine.terms import (
     relation_name,
 )
 from magistrate.engine.warrants import Warrant
+from magistrate.operations.consistency import NO_DEMAND
+from magistrate.operations.context import Context
+from magistrate.operations.object_types import create_object_types
+from magistrate.operations.paging import Wanted
+from magistrate.operations.query import Asked, list_page
+from magistrate.store.contract import Slice
+from magistrate.wiring import context_of
 from tests import oracle
 
 SIZE = 5_000
@@ -38,6 +59,12 @@ DIGESTS = {
     "code-hosting": ("27186e8e84f103ec", "df5a2a2b42995d56"),
 }
 """Of a thousand warrants, every tenth, and of a hundred questions."""
+LIST_DIGESTS = {
+    "tenants": ("", ""),
+    "drive": ("", ""),
+    "code-hosting": ("", ""),
+}
+"""Of the wide warrants, and of the queries."""
 
 every_dataset = pytest.mark.parametrize("name", DATASETS)
 
@@ -88,10 +115,10 @@ def stored(row: WarrantRow, number: int) -> Warrant:
 class Answers:
     """What the oracle says on the warrants of a data set."""
 
-    def __init__(self, name: str, size: int) -> None:
-        self.dataset = DATASETS[name](size, 1)
+    def __init__(self, dataset: Dataset, wide: Iterable[WarrantRow] = ()) -> None:
+        self.dataset = dataset
         self._warrants: dict[tuple[str, str], list[Warrant]] = defaultdict(list)
-        for number, row in enumerate(self.dataset.warrants()):
+        for number, row in enumerate(itertools.chain(dataset.warrants(), wide)):
             self._warrants[row[:2]].append(stored(row, number))
 
     def allows(self, question: Question) -> bool:
@@ -113,16 +140,47 @@ class Answers:
         return list(itertools.chain.from_iterable(found.values()))
 
 
-@every_dataset
-def test_the_object_types_can_be_stored(name: str) -> None:
-    types = DATASETS[name](SIZE, 1).types
-    model = {
+@asynccontextmanager
+async def loaded(dataset: Dataset, url: str) -> AsyncIterator[Context]:
+    """The data set, with what is needed for queries, in a database with nothing in it."""
+    load_for_queries(url, dataset)
+    store, _ = await counting_store(url)
+    context = context_of(store, read_settings({}, {}))
+    await create_object_types(context, list(types_by_name(dataset).values()), context.stamp("ann"))
+    yield context
+    await store.close()
+
+
+async def rows_of(context: Context, text: str) -> set[tuple[str, ...]]:
+    """Type and id of each row."""
+    wanted = Wanted(Slice("id", SMALLEST_QUERIED_SIZE))
+    page = await list_page(context, Asked(read_query(text), {}), wanted, NO_DEMAND)
+    return {(found.row.type, found.row.id) for found in page.value.rows}
+
+
+def question(text: str, found: tuple[str, ...]) -> Question:
+    """The check of a row. The query asks for one relation."""
+    query = read_query(text)
+    relation = (query.relations or ("",))[0]
+    if isinstance(query, ObjectsQuery):
+        return Question(*found, relation, query.subject.type, query.subject.id)
+    return Question(query.object.type, query.object.id, relation, *found)
+
+
+def types_by_name(dataset: Dataset) -> dict[TypeName, ObjectType]:
+    return {
         TypeName(of_type): read_object_type(of_type, None, msgspec.convert(relations, dict[str, RuleForm | None]))
-        for of_type, relations in types.items()
+        for of_type, relations in dataset.types.items()
     }
 
+
+@every_dataset
+def test_the_object_types_can_be_stored(name: str) -> None:
+    dataset = DATASETS[name](SIZE, 1)
+    model = types_by_name(dataset)
+
     assert find_negation_loop(model.get, model) is None
-    assert types == {of_type: msgspec.to_builtins(read.relation_forms()) for of_type, read in model.items()}
+    assert dataset.types == {of_type: msgspec.to_builtins(read.relation_forms()) for of_type, read in model.items()}
 
 
 @every_dataset
@@ -171,8 +229,9 @@ def test_another_seed_makes_other_warrants_and_other_questions(name: str) -> Non
 @every_dataset
 def test_all_names_are_allowed_and_defined(name: str, rows: dict[str, list[WarrantRow]]) -> None:
     types = DATASETS[name](SIZE, 1).types
+    all_rows = [*rows[name], *DATASETS[name](SMALLEST_QUERIED_SIZE, 1).wide_warrants()]
 
-    for object_type, object_id, relation, subject_type, subject_id, subject_relation, policy in rows[name]:
+    for object_type, object_id, relation, subject_type, subject_id, subject_relation, policy in all_rows:
         object_ref(object_type, object_id)
         object_id_or_wildcard(subject_id, "objectId")
         assert relation_name(relation, "relation") in types[object_type]
@@ -194,7 +253,7 @@ def test_questions_are_about_relations_and_users_of_the_data_set(name: str, rows
 
 @every_dataset
 def test_the_oracle_agrees_on_who_is_allowed(name: str) -> None:
-    answers, generator = Answers(name, SMALLEST_SIZE), Random(2)
+    answers, generator = Answers(DATASETS[name](SMALLEST_SIZE, 1)), Random(2)
     structure = answers.dataset.structure
 
     for _ in range(60):
@@ -207,13 +266,71 @@ def test_the_oracle_agrees_on_who_is_allowed(name: str) -> None:
 
 @every_dataset
 def test_about_seven_questions_of_ten_are_allowed(name: str) -> None:
-    answers = Answers(name, SMALLEST_SIZE)
+    answers = Answers(DATASETS[name](SMALLEST_SIZE, 1))
     questions = answers.dataset.questions(200, 3)
 
     allowed = sum(map(answers.allows, questions))
 
     deviation = math.sqrt(ALLOWED_SHARE * (1 - ALLOWED_SHARE) * len(questions))
     assert allowed == pytest.approx(ALLOWED_SHARE * len(questions), abs=4 * deviation)
+
+
+@every_dataset
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("size", [SMALLEST_QUERIED_SIZE, 123_456])
+def test_wide_warrants_are_few_and_none_is_like_another(name: str, size: int, seed: int) -> None:
+    dataset = DATASETS[name](size, seed)
+    wide = list(dataset.wide_warrants())
+
+    assert wide == list(dataset.wide_warrants())
+    assert 0 < len(wide) <= size / 50
+    assert len({*dataset.warrants(), *wide}) == size + len(wide)
+
+
+@every_dataset
+def test_wide_warrants_and_queries_are_the_same_everywhere(name: str) -> None:
+    dataset = DATASETS[name](SMALLEST_QUERIED_SIZE, 7)
+
+    made = digest(dataset.wide_warrants()), digest((str(about), text) for about, text in dataset.queries())
+
+    assert made == LIST_DIGESTS[name]
+
+
+@every_dataset
+def test_nobody_reaches_much_by_warrants_of_their_own(name: str) -> None:
+    dataset = DATASETS[name](SMALLEST_QUERIED_SIZE, 1)
+    queries = [read_query(query.text) for query in dataset.queries()]
+    asked = {query.subject.id for query in queries if isinstance(query, ObjectsQuery)}
+
+    own = Counter(
+        row[4]
+        for row in itertools.chain(dataset.warrants(), dataset.wide_warrants())
+        if row[3] == "user" and row[5] == ""
+    )
+
+    assert len(asked) == 4
+    assert max(own[id] for id in asked) < 40
+
+
+@pytest.mark.anyio
+@every_dataset
+async def test_queries_have_about_as_many_rows_as_they_say(name: str, tmp_path: Path) -> None:
+    dataset = DATASETS[name](SMALLEST_QUERIED_SIZE, 1)
+    wide = list(dataset.wide_warrants())
+    answers, generator = Answers(dataset, wide), Random(4)
+    objects = {ref for row in (*dataset.warrants(), *wide) for ref in (row[:2], row[3:5]) if ref[1] != "*"}
+
+    async with loaded(dataset, f"sqlite:///{tmp_path}/lists.db") as context:
+        for about, text in dataset.queries():
+            found = await rows_of(context, text)
+            others = sorted(ref for ref in objects if ref[0] == next(iter(found))[0] and ref not in found)
+
+            assert found - {("user", "*")} <= objects
+            assert about / 3 < len(found) < about * 3, text
+            for ref in generator.sample(sorted(found), 5):
+                assert answers.allows(question(text, ref)), text
+            for ref in generator.sample(others, 20):
+                assert not answers.allows(question(text, ref)), text
 
 
 def test_roles_of_tenants_nest_twice(rows: dict[str, list[WarrantRow]]) -> None:
@@ -245,7 +362,7 @@ def test_one_document_in_a_hundred_is_public_and_one_in_two_hundred_has_someone_
 
 
 def test_who_is_blocked_on_a_document_could_otherwise_view_it(rows: dict[str, list[WarrantRow]]) -> None:
-    answers = Answers("drive", SIZE)
+    answers = Answers(DATASETS["drive"](SIZE, 1))
 
     for document, users in users_by_object(rows["drive"], "document", "blocked").items():
         for user in users:

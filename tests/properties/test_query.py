@@ -1,6 +1,7 @@
 """Random models, warrants and queries: a row is there if and only if the check authorizes it, as the oracle has it."""
 
 from collections.abc import Sequence
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -8,9 +9,13 @@ from hypothesis import strategies as st
 
 from magistrate.engine.policy import read_policy
 from magistrate.engine.query import ObjectsQuery, Query, SubjectsQuery
+from magistrate.engine.query.listed import Listed
+from magistrate.engine.query.spread import Spread
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, TypeName
 from magistrate.engine.warrants import Warrant
 from magistrate.errors import NotFound
+from magistrate.operations.listings import Entry, Listing
+from magistrate.store.contract import Slice
 from tests import oracle
 from tests.memory_source import found, model_of
 from tests.properties.test_check import IDS, RELATIONS, TYPES, Types, model, types, warrants
@@ -68,3 +73,44 @@ def test_queries_find_what_the_oracle_finds(
     for row, wanted in zip(answer.rows, expected, strict=True):
         told = wanted.acceptable if answer.is_worked_out else oracle.reportable(known, asked, wanted) | {None}
         assert row.warrant in told, row[:3]
+
+
+@given(model(), warrants(), query(), st.randoms(use_true_random=False))
+def test_the_order_in_which_warrants_are_read_does_not_matter(
+    drawn: Types, stored: list[Warrant], asked: Query, random: Random
+) -> None:
+    if oracle.undefined_type(drawn, asked) is not None:
+        return
+    objects, shuffled = existing(stored, []), [*stored]
+    random.shuffle(shuffled)
+
+    before = found(model_of(drawn, stored), stored, objects, asked, CONTEXT)
+    after = found(model_of(drawn, stored), shuffled, objects, asked, CONTEXT)
+
+    assert after == before
+
+
+@given(
+    st.sets(st.tuples(st.sampled_from("abc"), st.sampled_from("xyz"), st.sampled_from("rs")), max_size=12),
+    st.tuples(st.sampled_from("abc"), st.sampled_from("xyz"), st.sampled_from("rs")),
+    st.integers(1, 13),
+    st.booleans(),
+    st.booleans(),
+)
+def test_a_page_of_any_size_is_what_lies_next_to_its_boundary(
+    keys: set[Entry], boundary: Entry, limit: int, descending: bool, backwards: bool
+) -> None:
+    types = {(key[0], key[2]): Listed(key[0], key[2], Spread(), lambda id: None) for key in keys}
+    ordered = sorted(keys, reverse=descending)
+    smaller, larger = [key for key in ordered if key < boundary], [key for key in ordered if key > boundary]
+    before, behind = (larger, smaller) if descending else (smaller, larger)
+    expected = before[-limit:] if backwards else behind[:limit]
+
+    page = Listing(sorted(keys), types, 0).portion(Slice("id", limit, descending, boundary, backwards))
+
+    assert [row[:3] for row in page.rows] == expected
+    if expected:
+        assert page.precedes == (ordered[0] != expected[0])
+        assert page.follows == (ordered[-1] != expected[-1])
+    else:
+        assert (page.precedes, page.follows) == (False, False)
