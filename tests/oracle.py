@@ -351,6 +351,13 @@ def acceptable(walk: "Walk", node: Node) -> tuple[Warrant | None, ...]:
     return (first,) if first or not any(rest) else tuple(warrant for warrant in rest if warrant)
 
 
+class Beside(NamedTuple):
+    """The links that are alternatives to each other; relations beside them are alternatives too, or stay whole."""
+
+    links: tuple[RuleForm, ...]
+    stay_whole: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Walk:
     """The way from a node that holds to the warrants that it rests on, in the order in which they are reported.
@@ -362,14 +369,18 @@ class Walk:
     follows_links: bool
     done: set[Node] = field(default_factory=set)
 
-    def warrants(self, node: Node, here: Nodes = frozenset(), above: Nodes = frozenset()) -> Iterator[Warrant | None]:
+    def warrants(
+        self, node: Node, here: Nodes = frozenset(), above: Nodes = frozenset(), beside: Beside | None = None
+    ) -> Iterator[Warrant | None]:
         """None wherever the walk is back at one of the nodes `above`, from which links led here; `here` are those since
-        the last link. No node is walked twice."""
+        the last link. No node is walked twice. `beside`: the links that are alternatives to each other."""
         if node in above:
             yield None
         elif node not in here | self.done:
+            rule = _read({"inheritIf": node.relation})
+            links = beside or Beside(tuple(self.links(rule, node.type, set())))
             yield from self.granting(node)
-            yield from self.by_rule(_read(self.relations(node).get(node.relation)), node, here | {node}, above)
+            yield from self.by_rule(_read(self.relations(node).get(node.relation)), node, here | {node}, above, links)
             self.done.add(node)
 
     def granting(self, node: Node) -> Iterator[Warrant]:
@@ -382,19 +393,53 @@ class Walk:
             elif node.relation in self.relations(node) and self.facts.holds(group, self.subject):
                 yield warrant
 
-    def by_rule(self, form: RuleForm, node: Node, here: Nodes, above: Nodes) -> Iterator[Warrant | None]:
+    def by_rule(
+        self, form: RuleForm, node: Node, here: Nodes, above: Nodes, beside: Beside
+    ) -> Iterator[Warrant | None]:
         if form.inherit_if is None or form.inherit_if == "noneOf" or not self.rule_holds(form, node):
             return
         if form.inherit_if in ("anyOf", "allOf"):
-            for branch in form.rules or ():
-                yield from self.by_rule(_read(branch), node, here, above)
+            for branch in map(_read, form.rules or ()):
+                apart = Beside(tuple(self.links(branch, node.type, None)), stay_whole=True)
+                yield from self.by_rule(branch, node, here, above, beside if form.inherit_if == "anyOf" else apart)
         elif form.of_type and form.with_relation:
+            if self.is_included(form, beside.links):
+                return
             for link in self.holding(node._replace(relation=form.with_relation)):
                 related = Node(form.of_type, link.subject_id, form.inherit_if)
                 if link.subject_type == form.of_type and self.facts.holds(related, self.subject):
                     yield from self.warrants(related, above=above | here) if self.follows_links else (link,)
         else:
-            yield from self.warrants(node._replace(relation=form.inherit_if), here, above)
+            same = node._replace(relation=form.inherit_if)
+            yield from self.warrants(same, here, above, None if beside.stay_whole else beside)
+
+    def links(self, form: RuleForm, of_type: str, seen: set[str] | None) -> Iterator[RuleForm]:
+        """Those that are alternatives in a rule, in written order; `seen` are the relations on the way there, None if
+        relations stay whole."""
+        if form.inherit_if == "anyOf":
+            for branch in form.rules or ():
+                yield from self.links(_read(branch), of_type, seen)
+        elif form.of_type and form.with_relation:
+            yield form
+        elif seen is not None and form.inherit_if is not None and form.inherit_if not in seen:
+            seen.add(form.inherit_if)
+            relations = self.facts.model.get(of_type, {})
+            yield from self.links(_read(relations.get(form.inherit_if)), of_type, seen)
+
+    def is_included(self, form: RuleForm, links: Sequence[RuleForm]) -> bool:
+        """Whether another link leads the same way to a relation that includes that of this one. Of two that include
+        each other the first counts."""
+        way = (form.of_type, form.with_relation)
+        others = [other for other in links if other != form and (other.of_type, other.with_relation) == way]
+        including = [other for other in others if self.includes(other, form)]
+        before = links[: links.index(form)]
+        return any(other in before or not self.includes(form, other) for other in including)
+
+    def includes(self, wide: RuleForm, narrow: RuleForm) -> bool:
+        names: set[str] = set()
+        for _ in self.links(_read({"inheritIf": wide.inherit_if}), wide.of_type or "", names):
+            pass
+        return narrow.inherit_if in names
 
     def rule_holds(self, form: RuleForm, node: Node) -> bool:
         """Whether the rule would hold for a relation that no warrant and no other rule names."""
