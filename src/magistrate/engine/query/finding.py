@@ -15,8 +15,9 @@ from magistrate.engine.query.candidates import (
 )
 from magistrate.engine.query.language import ObjectsQuery, Query, SubjectsQuery
 from magistrate.engine.query.listed import Findings
-from magistrate.engine.query.objects import Target, find_objects
+from magistrate.engine.query.objects import find_objects
 from magistrate.engine.query.search import Search
+from magistrate.engine.query.stages import Target
 from magistrate.engine.query.subjects import find_subjects
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, Subject, TypeName
 from magistrate.engine.work import Work

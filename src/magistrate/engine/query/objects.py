@@ -7,155 +7,47 @@ what was gained, to other objects. These warrants are read level by level, for a
 A noneOf cannot be worked out before all that it rests on is known. It waits until nobody else gains anything, and then
 is one more that gains. Where a noneOf rests on itself (groups can tie that, rules cannot) nothing is worked out."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from itertools import islice
-from typing import NamedTuple
 
 from magistrate.engine.conditions import Conditions
-from magistrate.engine.plans import Gate, Model, Part, Plan
+from magistrate.engine.plans import Gate, Model, Plan
 from magistrate.engine.query.listed import Findings, Listed
 from magistrate.engine.query.search import Steps, Turns, fetched
-from magistrate.engine.query.spread import EXPLICIT, Spread, combined_values
-from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, TypeName
+from magistrate.engine.query.spread import EXPLICIT, Spread
+from magistrate.engine.query.stages import IDS_AT_ONCE, Road, Source, Stage, Stages, Target, Told
+from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef
 from magistrate.engine.truth import FALSE, MISSING, TRUE, Truth
-from magistrate.engine.warrant_source import ReverseRead, ReverseShape
-from magistrate.engine.warrants import Warrant, WarrantForm
+from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
-
-Target = tuple[TypeName, RelationName]
-
-IDS_AT_ONCE = 4_000
-"""Subjects whose warrants are read together; as many are handed on without a break."""
 
 _ANY_OTHER = ObjectId("")
 """No id: has the value and the report of the rest."""
-
-
-_Told = tuple[int, int, Warrant]
-"""A warrant to be reported, behind its place among the alternatives and its number."""
-
-
-class _Source(NamedTuple):
-    """Warrants give `target` what `origin` has at their subject, at most as strongly as `cap`. `place`: where that
-    stands among the alternatives of the target."""
-
-    origin: "_Stage"
-    target: "_Stage"
-    place: int
-    cap: Truth
-
-
-class _Road:
-    """Warrants between objects of one type and subjects of one kind: who gains by them, by relation, and as far as
-    they have been read, the warrants by subject."""
-
-    def __init__(self, form: WarrantForm) -> None:
-        self._form = form
-        self.sources: dict[RelationName, list[_Source]] = defaultdict(list)
-        self.rows: dict[ObjectId, list[Warrant]] = {}
-        self.wanted: dict[ObjectId, None] = {}
-        self.wants_all = False
-        self.has_all = False
-        self.names_wildcard = False
-
-    def want(self, id: ObjectId) -> None:
-        if not self.has_all and (id != WILDCARD or self.names_wildcard):
-            self.wanted[id] = None
-
-    def read(self) -> ReverseRead | None:
-        """The next one that is wanted."""
-        form = self._form
-        shape = ReverseShape(form.object_type, tuple(self.sources), form.subject_type, form.subject_relation)
-        if self.wants_all:
-            self.wants_all, self.has_all = False, True
-            self.wanted, self.rows = {}, {}
-            return ReverseRead(shape, None)
-        ids = tuple(islice(self.wanted, IDS_AT_ONCE))
-        for id in ids:
-            del self.wanted[id]
-            self.rows[id] = []
-        return ReverseRead(shape, ids) if ids else None
-
-
-class _Stage:
-    """The spread of a plan or a gate; of neither: the subject itself.
-
-    `gained` has the ids that others have not been told of yet. `is_exact`: below a noneOf, where values short of TRUE
-    matter. `is_asked_anywhere`: a warrant to `type:*#relation` asks for it on any object, which is kept at WILDCARD.
-    `found` has for each object (WILDCARD: for every one) the first warrant that gives it, with its place and number;
-    `explicit` likewise, of those that give it EXPLICIT. Both are None where nobody is going to ask."""
-
-    def __init__(self, plan: Plan | Gate | None) -> None:
-        self.plan = plan
-        self.named: dict[ObjectId, Truth] = {}
-        self.rest = FALSE
-        self.gained: list[ObjectId] = []
-        self.rest_gained = False
-        self.parts: list[_Stage] = []
-        self.wholes: list[_Stage] = []
-        self.origins: list[_Stage] = []
-        self.roads: list[_Road] = []
-        self.waits = isinstance(plan, Gate) and plan.rule.negates
-        self.is_exact = False
-        self.is_asked_anywhere = False
-        self.found: dict[ObjectId, _Told] | None = None
-        self.explicit: dict[ObjectId, _Told] = {}
-
-    def value(self, id: ObjectId) -> Truth:
-        return self.named.get(id, self.rest)
-
-    def from_parts(self, ids: Sequence[ObjectId]) -> Iterable[Truth]:
-        """What the parts make of it, for each of these ids."""
-        return combined_values(self.plan.rule.combined if isinstance(self.plan, Gate) else max, self.parts, ids)
-
-    @property
-    def waits_for_part(self) -> bool:
-        return self.waits or (isinstance(self.plan, Gate) and any(part.waits for part in self.parts))
-
-    def rests_on(self) -> "list[_Stage]":
-        """Everything that it is made of."""
-        found: dict[_Stage, None] = dict.fromkeys([*self.parts, *self.origins])
-        waiting = list(found)
-        while waiting:
-            stage = waiting.pop()
-            further = [one for one in (*stage.parts, *stage.origins) if one not in found]
-            found.update(dict.fromkeys(further))
-            waiting += further
-        return list(found)
 
 
 def find_objects(
     model: Model, targets: Sequence[Target], subject: ObjectRef, conditions: Conditions, work: Work
 ) -> Steps[Findings]:
     """One Listed for each of these types and relations."""
-    return _Search(model, subject, conditions, work).steps(targets)
+    stages = Stages(model, targets, subject.type, work)
+    if stages.rest_on_their_negation:
+        return Findings(None)
+    return (yield from _Search(stages, subject, conditions, work).steps())
 
 
 class _Search:
-    def __init__(self, model: Model, subject: ObjectRef, conditions: Conditions, work: Work) -> None:
-        self._model = model
+    def __init__(self, stages: Stages, subject: ObjectRef, conditions: Conditions, work: Work) -> None:
+        self._stages = stages
         self._subject = subject
         self._conditions = conditions
         self._work = work
-        self._itself = _Stage(None)
-        self._stages: dict[Plan | Gate, _Stage] = {}
-        self._fresh: list[_Stage] = []
-        self._roads: dict[tuple[str, str, str], _Road] = {}
-        self._busy: dict[_Stage, None] = {}
+        self._busy: dict[Stage, None] = {}
 
-    def steps(self, targets: Sequence[Target]) -> Steps[Findings]:
-        roots = {target: self._stage(self._model.plan(*target)) for target in targets}
-        while self._fresh:
-            self._connect(self._fresh.pop())
-        if any(stage.waits and stage in stage.rests_on() for stage in self._stages.values()):
-            return Findings(None)
-        self._mark(roots.values())
+    def steps(self) -> Steps[Findings]:
         self._begin()
         while True:
             yield from self._hand_on()
-            roads = [(road, read) for road in self._roads.values() if (read := road.read())]
+            roads = [(road, read) for road in self._stages.roads if (read := road.read())]
             if roads:
                 reads = [read for _, read in roads]
                 rows = yield from fetched(reads)
@@ -163,79 +55,17 @@ class _Search:
                     yield from self._take(road, found)
             elif not self._wake():
                 break
-        listed = [self._listed(target, root) for target, root in roots.items()]
+        listed = [self._listed(target, root) for target, root in self._stages.roots.items()]
         return Findings(listed, self._conditions.read_clock)
 
-    def _listed(self, target: Target, root: _Stage) -> Listed:
+    def _listed(self, target: Target, root: Stage) -> Listed:
         named = {id: value for id, value in root.named.items() if id != WILDCARD}
         return Listed(*target, Spread(root.rest, named), partial(self._report, root))
 
-    def _stage(self, plan: Plan | Gate) -> _Stage:
-        stage = self._stages.get(plan)
-        if stage is None:
-            self._work.spend(1)
-            stage = self._stages[plan] = _Stage(plan)
-            self._fresh.append(stage)
-        return stage
-
-    def _connect(self, stage: _Stage) -> None:
-        """With all that it is made of."""
-        plan = stage.plan
-        assert plan is not None
-        stage.parts = [self._part(plan.type, part) for part in plan.parts]
-        for part in stage.parts:
-            part.wholes.append(stage)
-        if isinstance(plan, Gate):
-            return
-        for form in self._model.forms_on(
-            plan.type, dict.fromkeys([*plan.relations, *(link.with_relation for link in plan.links)])
-        ):
-            if form.relation in plan.relations and (form.subject_type, form.subject_relation) == (
-                self._subject.type,
-                "",
-            ):
-                self._join(form, self._itself, stage, plan.places[form.relation], _cap(plan, form))
-            if form.subject_relation and form.relation in plan.group_relations:
-                group = self._model.plan(form.subject_type, RelationName(form.subject_relation))
-                self._join(form, self._stage(group), stage, plan.places[form.relation], _cap(plan, form))
-            for link in plan.links:
-                if link.follows(form):
-                    linked = self._stage(self._model.plan(link.of_type, link.relation))
-                    self._join(form, linked, stage, plan.places[link], TRUE)
-
-    def _part(self, of_type: TypeName, part: Part) -> _Stage:
-        return self._stage(part if isinstance(part, Plan | Gate) else self._model.plan(of_type, part))
-
-    def _join(self, form: WarrantForm, origin: _Stage, target: _Stage, place: int, cap: Truth) -> None:
-        names = (form.object_type, form.subject_type, form.subject_relation)
-        road = self._roads.get(names)
-        if road is None:
-            road = self._roads[names] = _Road(form)
-        source = _Source(origin, target, place, cap)
-        if source not in road.sources[form.relation]:
-            road.sources[form.relation].append(source)
-            target.origins.append(origin)
-        if road not in origin.roads:
-            origin.roads.append(road)
-        if form.subject_id == WILDCARD:
-            road.names_wildcard = origin.is_asked_anywhere = True
-
-    def _mark(self, roots: Iterable[_Stage]) -> None:
-        """What is going to be asked of which stage."""
-        for stage in self._stages.values():
-            if stage.waits:
-                for below in stage.rests_on():
-                    below.is_exact = True
-            if stage.is_asked_anywhere:
-                for part in _same_object([stage]):
-                    part.is_asked_anywhere = True
-        for stage in _same_object(roots):
-            stage.found = {}
-
     def _begin(self) -> None:
-        self._gain(self._itself, self._subject.id, EXPLICIT)
-        self._gain(self._itself, WILDCARD, EXPLICIT)
-        for stage in self._stages.values():
+        self._gain(self._stages.itself, self._subject.id, EXPLICIT)
+        self._gain(self._stages.itself, WILDCARD, EXPLICIT)
+        for stage in self._stages.all:
             if isinstance(stage.plan, Plan) and not stage.plan.is_defined:
                 self._gain_rest(stage, MISSING, {})
 
@@ -256,7 +86,7 @@ class _Search:
             if self._work.turn_is_over:
                 yield None
 
-    def _tell(self, whole: _Stage, ids: Sequence[ObjectId], rest: bool) -> None:
+    def _tell(self, whole: Stage, ids: Sequence[ObjectId], rest: bool) -> None:
         """That one of its parts gained on these objects, or on all others."""
         if rest:
             named = list(dict.fromkeys(id for part in whole.parts for id in part.named))
@@ -265,7 +95,7 @@ class _Search:
         else:
             self._gain_each(whole, dict(zip(ids, whole.from_parts(ids), strict=True)))
 
-    def _go(self, road: _Road, origin: _Stage, ids: Sequence[ObjectId], rest: bool) -> None:
+    def _go(self, road: Road, origin: Stage, ids: Sequence[ObjectId], rest: bool) -> None:
         if rest and road.has_all:
             ids = list(road.rows)
         elif rest:
@@ -280,7 +110,7 @@ class _Search:
                     if source.origin is origin:
                         self._apply(source, warrant)
 
-    def _take(self, road: _Road, rows: Sequence[Warrant]) -> Turns[None]:
+    def _take(self, road: Road, rows: Sequence[Warrant]) -> Turns[None]:
         for warrant in rows:
             road.rows.setdefault(warrant.subject_id, []).append(warrant)
             for source in road.sources[warrant.relation]:
@@ -289,7 +119,7 @@ class _Search:
             if self._work.turn_is_over:
                 yield None
 
-    def _apply(self, source: _Source, warrant: Warrant) -> None:
+    def _apply(self, source: Source, warrant: Warrant) -> None:
         value = source.origin.named.get(warrant.subject_id, source.origin.rest)
         if value > source.cap:
             value = source.cap
@@ -310,13 +140,13 @@ class _Search:
             if value == EXPLICIT and (id not in target.explicit or told < target.explicit[id]):
                 target.explicit[id] = told
 
-    def _gain(self, stage: _Stage, id: ObjectId, value: Truth) -> None:
+    def _gain(self, stage: Stage, id: ObjectId, value: Truth) -> None:
         if value > stage.named.get(id, stage.rest) and (value >= TRUE or stage.is_exact):
             stage.named[id] = value
             stage.gained.append(id)
             self._busy[stage] = None
 
-    def _gain_each(self, stage: _Stage, values: Mapping[ObjectId, Truth]) -> None:
+    def _gain_each(self, stage: Stage, values: Mapping[ObjectId, Truth]) -> None:
         named, rest, least = stage.named, stage.rest, FALSE if stage.is_exact else TRUE
         gained = {id: value for id, value in values.items() if value > named.get(id, rest) and value >= least}
         if gained:
@@ -324,7 +154,7 @@ class _Search:
             stage.gained += gained
             self._busy[stage] = None
 
-    def _gain_rest(self, stage: _Stage, value: Truth, named: Mapping[ObjectId, Truth]) -> None:
+    def _gain_rest(self, stage: Stage, value: Truth, named: Mapping[ObjectId, Truth]) -> None:
         """That all objects gain this, but for the named ones, which gain what they are named with."""
         if value < TRUE and not stage.is_exact:
             value = FALSE
@@ -338,7 +168,7 @@ class _Search:
 
     def _wake(self) -> bool:
         """A noneOf that waited for others, now that nobody gains anything any more; false if there is none."""
-        waiting = [stage for stage in self._stages.values() if stage.waits]
+        waiting = [stage for stage in self._stages.all if stage.waits]
         ready = [stage for stage in waiting if not any(below.waits for below in stage.rests_on())]
         for stage in ready:
             stage.waits = False
@@ -348,7 +178,7 @@ class _Search:
                     self._tell(whole, (), rest=True)
         return bool(ready)
 
-    def _report(self, stage: _Stage, id: ObjectId, above: Sequence[_Stage] = ()) -> Warrant | None:
+    def _report(self, stage: Stage, id: ObjectId, above: Sequence[Stage] = ()) -> Warrant | None:
         """The warrant that a stage is reported for on an object where it holds; `above` are those it is asked for."""
         if stage in above:
             return None
@@ -368,25 +198,10 @@ class _Search:
         return told[2] if told else None
 
 
-def _cap(plan: Plan, form: WarrantForm) -> Truth:
-    return EXPLICIT if form.relation == plan.relation else TRUE
-
-
-def _first(told: Mapping[ObjectId, _Told], id: ObjectId) -> _Told | None:
+def _first(told: Mapping[ObjectId, Told], id: ObjectId) -> Told | None:
     """The first on this object or on every one."""
     return min([told[where] for where in (id, WILDCARD) if where in told], key=_order, default=None)
 
 
-def _order(told: _Told) -> tuple[int, int]:
+def _order(told: Told) -> tuple[int, int]:
     return told[:2]
-
-
-def _same_object(stages: Iterable[_Stage]) -> list[_Stage]:
-    """These and all that they are made of on the same object."""
-    found: dict[_Stage, None] = dict.fromkeys(stages)
-    waiting = list(found)
-    while waiting:
-        parts = [part for part in waiting.pop().parts if part not in found]
-        found.update(dict.fromkeys(parts))
-        waiting += parts
-    return list(found)

@@ -1,0 +1,215 @@
+"""What leads from one subject to the objects it has relations on: stages of a search, and roads between them."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from magistrate.engine.plans import Gate, Model, Part, Plan
+from magistrate.engine.query.spread import EXPLICIT, combined_values
+from magistrate.engine.terms import WILDCARD, ObjectId, RelationName, TypeName
+from magistrate.engine.truth import FALSE, TRUE, Truth
+from magistrate.engine.warrant_source import ReverseRead, ReverseShape
+from magistrate.engine.warrants import Warrant, WarrantForm
+from magistrate.engine.work import Work
+
+Target = tuple[TypeName, RelationName]
+
+IDS_AT_ONCE = 4_000
+"""Subjects whose warrants are read together; as many are handed on without a break."""
+
+Told = tuple[int, int, Warrant]
+"""A warrant to be reported, behind its place among the alternatives and its number."""
+
+
+class Source(NamedTuple):
+    """Warrants give `target` what `origin` has at their subject, at most as strongly as `cap`. `place`: where that
+    stands among the alternatives of the target."""
+
+    origin: "Stage"
+    target: "Stage"
+    place: int
+    cap: Truth
+
+
+class Road:
+    """Warrants between objects of one type and subjects of one kind: who gains by them, by relation, and as far as
+    they have been read, the warrants by subject."""
+
+    def __init__(self, form: WarrantForm) -> None:
+        self._form = form
+        self.sources: dict[RelationName, list[Source]] = defaultdict(list)
+        self.rows: dict[ObjectId, list[Warrant]] = {}
+        self.wanted: dict[ObjectId, None] = {}
+        self.wants_all = False
+        self.has_all = False
+        self.names_wildcard = False
+
+    def want(self, id: ObjectId) -> None:
+        if not self.has_all and (id != WILDCARD or self.names_wildcard):
+            self.wanted[id] = None
+
+    def read(self) -> ReverseRead | None:
+        """The next one that is wanted."""
+        form = self._form
+        shape = ReverseShape(form.object_type, tuple(self.sources), form.subject_type, form.subject_relation)
+        if self.wants_all:
+            self.wants_all, self.has_all = False, True
+            self.wanted, self.rows = {}, {}
+            return ReverseRead(shape, None)
+        ids = tuple(islice(self.wanted, IDS_AT_ONCE))
+        for id in ids:
+            del self.wanted[id]
+            self.rows[id] = []
+        return ReverseRead(shape, ids) if ids else None
+
+
+class Stage:
+    """The spread of a plan or a gate; of neither: the subject itself.
+
+    `gained` has the ids that others have not been told of yet. `is_exact`: below a noneOf, where values short of TRUE
+    matter. `is_asked_anywhere`: a warrant to `type:*#relation` asks for it on any object, which is kept at WILDCARD.
+    `found` has for each object (WILDCARD: for every one) the first warrant that gives it, with its place and number;
+    `explicit` likewise, of those that give it EXPLICIT. Both are None where nobody is going to ask."""
+
+    def __init__(self, plan: Plan | Gate | None) -> None:
+        self.plan = plan
+        self.named: dict[ObjectId, Truth] = {}
+        self.rest = FALSE
+        self.gained: list[ObjectId] = []
+        self.rest_gained = False
+        self.parts: list[Stage] = []
+        self.wholes: list[Stage] = []
+        self.origins: list[Stage] = []
+        self.roads: list[Road] = []
+        self.waits = isinstance(plan, Gate) and plan.rule.negates
+        self.is_exact = False
+        self.is_asked_anywhere = False
+        self.found: dict[ObjectId, Told] | None = None
+        self.explicit: dict[ObjectId, Told] = {}
+
+    def value(self, id: ObjectId) -> Truth:
+        return self.named.get(id, self.rest)
+
+    def from_parts(self, ids: Sequence[ObjectId]) -> Iterable[Truth]:
+        """What the parts make of it, for each of these ids."""
+        return combined_values(self.plan.rule.combined if isinstance(self.plan, Gate) else max, self.parts, ids)
+
+    @property
+    def waits_for_part(self) -> bool:
+        return self.waits or (isinstance(self.plan, Gate) and any(part.waits for part in self.parts))
+
+    def rests_on(self) -> "list[Stage]":
+        """Everything that it is made of."""
+        found: dict[Stage, None] = dict.fromkeys([*self.parts, *self.origins])
+        waiting = list(found)
+        while waiting:
+            stage = waiting.pop()
+            further = [one for one in (*stage.parts, *stage.origins) if one not in found]
+            found.update(dict.fromkeys(further))
+            waiting += further
+        return list(found)
+
+
+class Stages:
+    """All stages that one subject can pass on the way to the targets, connected. `itself`: where it starts."""
+
+    def __init__(self, model: Model, targets: Sequence[Target], subject_type: TypeName, work: Work) -> None:
+        self._model = model
+        self._subject_type = subject_type
+        self._work = work
+        self._by_plan: dict[Plan | Gate, Stage] = {}
+        self._fresh: list[Stage] = []
+        self._roads: dict[tuple[str, str, str], Road] = {}
+        self.itself = Stage(None)
+        self.roots = {target: self._stage(model.plan(*target)) for target in targets}
+        while self._fresh:
+            self._connect(self._fresh.pop())
+        self._mark()
+
+    @property
+    def all(self) -> Iterable[Stage]:
+        return self._by_plan.values()
+
+    @property
+    def roads(self) -> Iterable[Road]:
+        return self._roads.values()
+
+    @property
+    def rest_on_their_negation(self) -> bool:
+        """Whether there is no order to work the stages out in."""
+        return any(stage.waits and stage in stage.rests_on() for stage in self.all)
+
+    def _stage(self, plan: Plan | Gate) -> Stage:
+        stage = self._by_plan.get(plan)
+        if stage is None:
+            self._work.spend(1)
+            stage = self._by_plan[plan] = Stage(plan)
+            self._fresh.append(stage)
+        return stage
+
+    def _connect(self, stage: Stage) -> None:
+        """With all that it is made of."""
+        plan = stage.plan
+        assert plan is not None
+        stage.parts = [self._part(plan.type, part) for part in plan.parts]
+        for part in stage.parts:
+            part.wholes.append(stage)
+        if isinstance(plan, Gate):
+            return
+        relations = dict.fromkeys([*plan.relations, *(link.with_relation for link in plan.links)])
+        itself = (self._subject_type, "")
+        for form in self._model.forms_on(plan.type, relations):
+            if form.relation in plan.relations and (form.subject_type, form.subject_relation) == itself:
+                self._join(form, self.itself, stage, plan.places[form.relation], _cap(plan, form))
+            if form.subject_relation and form.relation in plan.group_relations:
+                group = self._model.plan(form.subject_type, RelationName(form.subject_relation))
+                self._join(form, self._stage(group), stage, plan.places[form.relation], _cap(plan, form))
+            for link in plan.links:
+                if link.follows(form):
+                    linked = self._stage(self._model.plan(link.of_type, link.relation))
+                    self._join(form, linked, stage, plan.places[link], TRUE)
+
+    def _part(self, of_type: TypeName, part: Part) -> Stage:
+        return self._stage(part if isinstance(part, Plan | Gate) else self._model.plan(of_type, part))
+
+    def _join(self, form: WarrantForm, origin: Stage, target: Stage, place: int, cap: Truth) -> None:
+        names = (form.object_type, form.subject_type, form.subject_relation)
+        road = self._roads.get(names)
+        if road is None:
+            road = self._roads[names] = Road(form)
+        source = Source(origin, target, place, cap)
+        if source not in road.sources[form.relation]:
+            road.sources[form.relation].append(source)
+            target.origins.append(origin)
+        if road not in origin.roads:
+            origin.roads.append(road)
+        if form.subject_id == WILDCARD:
+            road.names_wildcard = origin.is_asked_anywhere = True
+
+    def _mark(self) -> None:
+        """What is going to be asked of which stage."""
+        for stage in self.all:
+            if stage.waits:
+                for below in stage.rests_on():
+                    below.is_exact = True
+            if stage.is_asked_anywhere:
+                for part in _same_object([stage]):
+                    part.is_asked_anywhere = True
+        for stage in _same_object(self.roots.values()):
+            stage.found = {}
+
+
+def _cap(plan: Plan, form: WarrantForm) -> Truth:
+    return EXPLICIT if form.relation == plan.relation else TRUE
+
+
+def _same_object(stages: Iterable[Stage]) -> list[Stage]:
+    """These and all that they are made of on the same object."""
+    found: dict[Stage, None] = dict.fromkeys(stages)
+    waiting = list(found)
+    while waiting:
+        parts = [part for part in waiting.pop().parts if part not in found]
+        found.update(dict.fromkeys(parts))
+        waiting += parts
+    return list(found)
