@@ -1,6 +1,6 @@
 """Warrants in a list, read by the book: the engine without a store. Counts its reads."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 import msgspec
@@ -97,16 +97,29 @@ def found(
     now: int = 0,
 ) -> Found:
     findings, levels = _searched(find(model, query, context, now, Work(PLENTY)), warrants)
-    existing = {name: [one.id for one in objects if one.type == name] for name in found_types(model, query)}
     if findings.listed is None:
-        checked, more = _searched(check_each(model, query, existing, context, now, Work(PLENTY)), warrants)
-        return Found(_rows(checked, existing), levels + more, len(existing), is_worked_out=False)
-    needed = {listed.type for listed in findings.listed if listed.needs_existing}
-    return Found(_rows(findings, existing), levels, len(needed), is_worked_out=True)
+        candidates = _existing(objects, found_types(model, query))
+        checked, more = _searched(check_each(model, query, candidates, context, now, Work(PLENTY)), warrants)
+        return Found(_rows(checked, candidates), levels + more, len(found_types(model, query)), is_worked_out=False)
+    existing = _existing(objects, findings.needed_types)
+    return Found(_rows(findings, existing), levels, len(findings.needed_types), is_worked_out=True)
+
+
+def _existing(objects: Sequence[ObjectRef], types: Set[TypeName | None]) -> dict[TypeName, list[ObjectId]]:
+    found: dict[TypeName, list[ObjectId]] = {}
+    for one in objects:
+        if None in types or one.type in types:
+            found.setdefault(one.type, []).append(one.id)
+    return found
 
 
 def _rows(findings: Findings, existing: Mapping[TypeName, Sequence[ObjectId]]) -> list[Row]:
-    rows = [listed.row(id) for listed in findings.listed or () for id in listed.ids(existing[listed.type])]
+    named = findings.by_name(existing)
+    rows = [
+        listed.row(of_type, id)
+        for (of_type, _), listed in named.items()
+        for id in listed.ids(existing.get(of_type, ()))
+    ]
     return sorted(rows, key=lambda row: row[:3])
 
 

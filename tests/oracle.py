@@ -328,7 +328,7 @@ def candidates(facts: Facts, asked: Query) -> Iterator[tuple[Node, Node, Subject
                 yield key, key, subject
         return
     if asked.types is None:
-        types |= {warrant.subject_type for warrant in facts.warrants}
+        types |= {warrant.subject_type for warrant in facts.warrants} | {found.type for found in facts.objects}
     literal = [ObjectRef(TypeName(type), WILDCARD) for type in types]
     for found in [*(found for found in facts.objects if found.type in types), *literal]:
         for relation in facts.model[asked.object.type]:

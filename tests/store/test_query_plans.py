@@ -61,15 +61,17 @@ def objects_found(*refs: ObjectRef) -> Hinted:
     return lambda index_hint: objects_statement(refs, Revision(5), joining(index_hint))
 
 
-def ids_listed(at: int | None) -> Hinted:
-    wanted = Slice("objectType", 1_000, boundary=("type-3", "id-5"))
-    only = sql.Conditions({"object_type": "type-3"})
-    return lambda index_hint: sql.list_statement(sql.OBJECT_IDS, wanted, only, at, index_hint)
+def names_listed(at: int | None, equal: dict[str, str]) -> Hinted:
+    wanted, only = Slice("objectType", 1_000, boundary=("type-3", "id-5")), sql.Conditions(equal)
+    return lambda index_hint: sql.list_statement(sql.OBJECT_NAMES, wanted, only, at, index_hint)
 
 
-IDS_LISTED = [pytest.param(ids_listed(None), id="ids")]
+NAMES_LISTED = [
+    pytest.param(names_listed(None, {"object_type": "type-3"}), id="names-of-type"),
+    pytest.param(names_listed(None, {}), id="names"),
+]
 LISTS = [
-    *IDS_LISTED,
+    *NAMES_LISTED,
     *[
         pytest.param(
             listed(
@@ -249,7 +251,7 @@ def test_no_statement_scans_the_table_on_postgresql(
 
     scanned = [line for line in plan if "Seq Scan on object" in line or "Seq Scan on warrant" in line]
     assert not scanned, "\n".join(plan)
-    few_sorts = 3 if hinted in [param.values[0] for param in (*SORTED_LISTS, *IDS_LISTED)] else 1
+    few_sorts = 3 if hinted in [param.values[0] for param in (*SORTED_LISTS, *NAMES_LISTED)] else 1
     assert sum("Sort  (" in line for line in plan) <= few_sorts, "\n".join(plan)
 
 

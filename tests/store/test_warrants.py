@@ -382,19 +382,25 @@ async def test_objects_are_found_as_they_were(store: Store) -> None:
         await store.find_objects(refs, Revision(5))
 
 
-async def test_the_ids_of_a_type_are_listed_in_portions_as_they_were(store: Store) -> None:
+async def test_the_names_of_objects_are_listed_in_portions_as_they_were(store: Store) -> None:
     await put(store, *[f"document:{id}#viewer@user:ann" for id in "bCaD"])
     await store.delete_objects([object_ref("document", "a")], stamp())
 
+    async def names(of_type: str | None, after: str | None, limit: int, at: int) -> str:
+        only = None if of_type is None else TypeName(of_type)
+        behind = None if after is None else (TypeName("document"), ObjectId(after))
+        return "".join(id for _, id in (await store.list_names(only, behind, limit, Revision(at))).value)
+
     async def ids(after: str | None, limit: int, at: int) -> str:
-        last = None if after is None else ObjectId(after)
-        return "".join((await store.list_ids(TypeName("document"), last, limit, Revision(at))).value)
+        return await names("document", after, limit, at)
 
     assert await ids(None, 9, at=1) == "CDab"
     assert await ids(None, 9, at=2) == "CDb"
     assert await ids("D", 1, at=1) == "a"
     assert await ids("E", 9, at=2) == "b"
     assert await ids("b", 9, at=2) == ""
+    assert await names(None, None, 9, at=1) == "CDabann"
+    assert await names(None, "D", 2, at=2) == "bann"
 
 
 async def test_no_more_rows_are_read_than_asked_for(store: Store) -> None:

@@ -49,7 +49,8 @@ class Listing:
 
     def _row(self, key: SortKey) -> Row:
         of_type, id, relation = key[-3:]
-        return self.listed[TypeName(str(of_type)), RelationName(str(relation))].row(ObjectId(str(id)))
+        name = TypeName(str(of_type))
+        return self.listed[name, RelationName(str(relation))].row(name, ObjectId(str(id)))
 
 
 class Listings:

@@ -1,7 +1,8 @@
 """Answering queries (contract section 6): every page of a listing at the revision of its first page."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -19,9 +20,9 @@ from magistrate.operations.context import Context
 from magistrate.operations.evaluating import completed, give_way
 from magistrate.operations.listings import Listing, SortKey
 from magistrate.operations.paging import ListKind, Page, Sort, Wanted, read_page
-from magistrate.store.contract import Portion, Slice, Snapshot
+from magistrate.store.contract import ObjectName, Portion, Slice, Snapshot
 
-IDS_AT_ONCE = 10_000
+NAMES_AT_ONCE = 10_000
 """Of objects that are read, or rows that are sorted, before others get a turn."""
 
 
@@ -78,12 +79,11 @@ async def _listing(ctx: Context, asked: Asked, sort: str, model: Model, at: Revi
     if listing is None:
         work = Work(ctx.max_query_work)
         findings = await _find(ctx, asked, model, work, at)
-        listed = {(one.type, one.relation): one for one in findings.listed or ()}
-        needed = dict.fromkeys(one.type for one in listed.values() if one.needs_existing)
-        existing = {name: await _existing(ctx, name, work, at) for name in needed}
+        existing = await _existing(ctx, findings.needed_types, work, at)
+        listed = findings.by_name(existing)
         keys: list[SortKey] = []
-        for one in listed.values():
-            keys += await _keys(one, one.ids(existing.get(one.type, ())), sort, work)
+        for (of_type, _), one in listed.items():
+            keys += await _keys(of_type, one, one.ids(existing.get(of_type, ())), sort, work)
         listing = Listing(await _sorted(keys), listed, work.spent)
         if not findings.read_clock:
             ctx.listings.keep(key, listing)
@@ -95,29 +95,37 @@ async def _find(ctx: Context, asked: Asked, model: Model, work: Work, at: Revisi
     findings = await completed(ctx, find(model, asked.query, asked.context, now, work), at)
     if findings.listed is not None:
         return findings
-    existing = {name: await _existing(ctx, name, work, at) for name in found_types(model, asked.query)}
+    existing = await _existing(ctx, found_types(model, asked.query), work, at)
     return await completed(ctx, check_each(model, asked.query, existing, asked.context, now, work), at)
 
 
-async def _existing(ctx: Context, of_type: TypeName, work: Work, at: Revision) -> list[ObjectId]:
-    ids: list[ObjectId] = []
-    while True:
-        portion = (await ctx.store.list_ids(of_type, ids[-1] if ids else None, IDS_AT_ONCE, at)).value
-        work.spend(len(portion))
-        ids += portion
-        if len(portion) < IDS_AT_ONCE:
-            return ids
+async def _existing(
+    ctx: Context, types: Iterable[TypeName | None], work: Work, at: Revision
+) -> Mapping[TypeName, Sequence[ObjectId]]:
+    """What exists of these types, None being all, in order."""
+    ids: dict[TypeName, list[ObjectId]] = defaultdict(list)
+    for only in types:
+        after: ObjectName | None = None
+        while True:
+            names = (await ctx.store.list_names(only, after, NAMES_AT_ONCE, at)).value
+            work.spend(len(names))
+            for of_type, id in names:
+                ids[of_type].append(id)
+            if len(names) < NAMES_AT_ONCE:
+                break
+            after = names[-1]
+    return ids
 
 
-async def _keys(listed: Listed, ids: Sequence[ObjectId], sort: str, work: Work) -> list[SortKey]:
+async def _keys(of_type: TypeName, listed: Listed, ids: Sequence[ObjectId], sort: str, work: Work) -> list[SortKey]:
     work.spend(len(ids))
     keys: list[SortKey] = []
-    for start in range(0, len(ids), IDS_AT_ONCE):
-        some = ids[start : start + IDS_AT_ONCE]
+    for start in range(0, len(ids), NAMES_AT_ONCE):
+        some = ids[start : start + NAMES_AT_ONCE]
         if sort == "id":
-            keys += [(listed.type, id, listed.relation) for id in some]
+            keys += [(of_type, id, listed.relation) for id in some]
         else:
-            keys += [_key(sort, listed.row(id)) for id in some]
+            keys += [_key(sort, listed.row(of_type, id)) for id in some]
         await give_way()
     return keys
 
@@ -125,8 +133,8 @@ async def _keys(listed: Listed, ids: Sequence[ObjectId], sort: str, work: Work) 
 async def _sorted(keys: list[SortKey]) -> list[SortKey]:
     """In portions that leave others a turn; Python merges sorted portions many times faster than it sorts."""
     portions: list[SortKey] = []
-    for start in range(0, len(keys), IDS_AT_ONCE):
-        portions += sorted(keys[start : start + IDS_AT_ONCE])
+    for start in range(0, len(keys), NAMES_AT_ONCE):
+        portions += sorted(keys[start : start + NAMES_AT_ONCE])
         await give_way()
     return sorted(portions)
 

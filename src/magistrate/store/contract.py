@@ -60,6 +60,10 @@ class StoredObjectType(msgspec.Struct, frozen=True):
     created_at: int
 
 
+ObjectName = tuple[TypeName, ObjectId]
+"""As an ObjectRef has them; there may be very many."""
+
+
 @dataclass(frozen=True, slots=True)
 class Snapshot(Generic[T]):
     """`value` as it is at `revision`."""
@@ -234,10 +238,10 @@ class Store(WarrantSource, Protocol):
         thousands."""
         ...
 
-    async def list_ids(
-        self, of_type: TypeName, after: ObjectId | None, limit: int, at: Revision
-    ) -> Snapshot[tuple[ObjectId, ...]]:
-        """The ids of the objects of a type, in their order, from the first behind `after`."""
+    async def list_names(
+        self, of_type: TypeName | None, after: ObjectName | None, limit: int, at: Revision
+    ) -> Snapshot[tuple[ObjectName, ...]]:
+        """The names of the objects of a type, or of all, in their order, from the first behind `after`."""
         ...
 
     async def put_objects(self, objects: Sequence[NewObject], stamp: Stamp) -> Snapshot[tuple[StoredObject, ...]]:

@@ -152,7 +152,7 @@ OBJECTS = Listing(
     searched=("object_id", "meta"),
 )
 
-OBJECT_IDS = replace(OBJECTS, columns=("object_type", "object_id"), searched=())
+OBJECT_NAMES = replace(OBJECTS, columns=("object_type", "object_id"), searched=())
 
 OBJECT_TYPES = Listing(
     table="object_type",

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import msgspec
 
-from magistrate.engine.terms import ObjectId, ObjectRef, Revision, TypeName
+from magistrate.engine.terms import ObjectRef, Revision, TypeName
 from magistrate.engine.warrant_source import AnyRead, Reading
 from magistrate.engine.warrants import Warrant, WarrantForm
 from magistrate.errors import RevisionUnavailable, SchemaMismatch
@@ -19,6 +19,7 @@ from magistrate.store.contract import (
     NewObjectType,
     NewWarrant,
     ObjectFilter,
+    ObjectName,
     ObjectTypeFilter,
     Portion,
     Slice,
@@ -82,12 +83,12 @@ class SqlStore:
         found = (objects.stored_object(row[2:]) for row in rows if row[2] is not None)
         return Snapshot(_answered_at(rows[0], at), tuple(found))
 
-    async def list_ids(
-        self, of_type: TypeName, after: ObjectId | None, limit: int, at: Revision
-    ) -> Snapshot[tuple[ObjectId, ...]]:
-        wanted = Slice("objectType", limit, boundary=None if after is None else (of_type, after))
-        only = sql.Conditions({"object_type": of_type})
-        listed = await self._list(sql.OBJECT_IDS, wanted, only, at, lambda row: ObjectId(row[1]), long=True)
+    async def list_names(
+        self, of_type: TypeName | None, after: ObjectName | None, limit: int, at: Revision
+    ) -> Snapshot[tuple[ObjectName, ...]]:
+        wanted = Slice("objectType", limit, boundary=after)
+        only = sql.Conditions({} if of_type is None else {"object_type": of_type})
+        listed = await self._list(sql.OBJECT_NAMES, wanted, only, at, _object_name, long=True)
         return Snapshot(listed.revision, listed.value.rows)
 
     async def put_objects(self, new: Sequence[NewObject], stamp: Stamp) -> Snapshot[tuple[StoredObject, ...]]:
@@ -207,6 +208,11 @@ class SqlStore:
         if wanted.backwards:
             return Snapshot(revision, Portion(tuple(reversed(found)), precedes=ahead, follows=behind))
         return Snapshot(revision, Portion(tuple(found), precedes=behind, follows=ahead))
+
+
+def _object_name(row: Row) -> ObjectName:
+    of_type, id = row
+    return of_type, id
 
 
 def _answered_at(row: Row, at: Revision | None) -> Revision:

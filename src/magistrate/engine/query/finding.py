@@ -32,8 +32,8 @@ def find(model: Model, query: Query, context: Mapping[str, Any], now: int, work:
     if isinstance(query, ObjectsQuery):
         steps = find_objects(asked, _targets(model, query), query.subject, conditions, work)
     else:
-        types = _subject_types(model, query)
-        steps = find_subjects(asked, query.object, _relations(model, query), types, conditions, work)
+        types, relations = _subject_types(model, query), _relations(model, query)
+        steps = find_subjects(asked, query.object, relations, types, query.types is None, conditions, work)
     return Search(model, work, steps)
 
 
@@ -45,29 +45,29 @@ def check_each(
     now: int,
     work: Work,
 ) -> Search[Findings]:
-    """The same of every object there is, by type: for Findings that are not listed."""
+    """The same of every object there is of `found_types`, by type: for Findings that are not listed."""
     if isinstance(query, ObjectsQuery):
         candidates = [
-            _object_candidates(query, target, existing[target[0]], context) for target in _targets(model, query)
+            _object_candidates(query, target, existing.get(target[0], ()), context) for target in _targets(model, query)
         ]
         return Search(model, work, check_candidates(model, candidates, warrant_on_object, now, work))
     candidates = [
-        _subject_candidates(query, of_type, relation, existing[of_type], context)
-        for of_type in _subject_types(model, query)
+        _subject_candidates(query, of_type, relation, existing.get(of_type, ()), context)
+        for of_type in dict.fromkeys([*_subject_types(model, query), *existing])
         for relation in _relations(model, query)
     ]
     return Search(model, work, check_candidates(model, candidates, warrant_that_settles, now, work))
 
 
-def found_types(model: Model, query: Query) -> list[TypeName]:
-    """The types that rows can have."""
+def found_types(model: Model, query: Query) -> set[TypeName | None]:
+    """The types that rows can have; None stands for all there are."""
     if isinstance(query, SubjectsQuery):
-        return _subject_types(model, query)
-    return list(dict.fromkeys(of_type for of_type, _ in _targets(model, query)))
+        return {None} if query.types is None else {*query.types}
+    return {of_type for of_type, _ in _targets(model, query)}
 
 
 def _subject_types(model: Model, query: SubjectsQuery) -> list[TypeName]:
-    """`*` stands for all that are defined, and all that warrants name."""
+    """Of `*` those that are defined, and those that warrants name."""
     if query.types is not None:
         return list(query.types)
     return sorted({*model.types, *(form.subject_type for form in model.forms)})

@@ -23,10 +23,11 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """The rows of one type and one relation. `report` gives the warrant of a row by its id. `is_for_everyone`: all
-    subjects of the type have it because a warrant says so with `*`, which is a row too."""
+    """The rows of one type and one relation; with None those of any type that has no Listed of its own. `report` gives
+    the warrant of a row by its id. `is_for_everyone`: all subjects of the type have it because a warrant says so with
+    `*`, which is a row too."""
 
-    type: TypeName
+    type: TypeName | None
     relation: RelationName
     spread: Spread
     report: Callable[[ObjectId], Warrant | None]
@@ -44,8 +45,8 @@ class Listed:
             ids += [id for id in existing if id not in self.spread.named]
         return [*ids, WILDCARD] if self.is_for_everyone else ids
 
-    def row(self, id: ObjectId) -> Row:
-        return Row(self.type, id, self.relation, self.report(id), self.spread.value(id) < EXPLICIT)
+    def row(self, of_type: TypeName, id: ObjectId) -> Row:
+        return Row(of_type, id, self.relation, self.report(id), self.spread.value(id) < EXPLICIT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +56,17 @@ class Findings:
 
     listed: Sequence[Listed] | None
     read_clock: bool = False
+
+    @property
+    def needed_types(self) -> set[TypeName | None]:
+        """Of which types it must be known what exists; None, which is then the only one, stands for all there are."""
+        needed = {one.type for one in self.listed or () if one.needs_existing}
+        return {None} if None in needed else needed
+
+    def by_name(self, existing: Iterable[TypeName]) -> dict[tuple[TypeName, RelationName], Listed]:
+        """Every Listed by its type and relation, if objects of these types exist among others."""
+        named = {(one.type, one.relation): one for one in self.listed or () if one.type is not None}
+        for other in [one for one in self.listed or () if one.type is None and one.needs_existing]:
+            for of_type in existing:
+                named.setdefault((of_type, other.relation), other)
+        return named

@@ -158,12 +158,13 @@ class _Search:
         """That all objects gain this, but for the named ones, which gain what they are named with."""
         if value < TRUE and not stage.is_exact:
             value = FALSE
+        others = dict.fromkeys((id for id in stage.named if id not in named), value)
         if value > stage.rest:
             for id in named:
                 stage.named.setdefault(id, stage.rest)
-            self._gain_each(stage, dict.fromkeys((id for id in stage.named if id not in named), value))
             stage.rest, stage.rest_gained = value, True
             self._busy[stage] = None
+        self._gain_each(stage, others)
         self._gain_each(stage, named)
 
     def _wake(self) -> bool:

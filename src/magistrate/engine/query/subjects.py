@@ -6,6 +6,7 @@ on. Places that lead to each other in a circle are worked out in rounds until no
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from magistrate.engine.conditions import Conditions
@@ -27,11 +28,16 @@ def find_subjects(
     object: ObjectRef,
     relations: Sequence[RelationName],
     types: Sequence[TypeName],
+    others: bool,
     conditions: Conditions,
     work: Work,
 ) -> Steps[Findings]:
-    """Every subject of these types, one Listed for each type and relation."""
-    return _Search(model, types, conditions, work).steps(object, relations)
+    """Every subject of these types, one Listed for each type and relation. With `others` there is also one for all
+    other types, of which no warrant must have a form."""
+    found = yield from _Search(model, types, conditions, work).steps(object, relations)
+    if found.listed is None or others:
+        return found
+    return replace(found, listed=[one for one in found.listed if one.type is not None])
 
 
 class _Onward(NamedTuple):
@@ -86,6 +92,7 @@ class _Search:
             for relation, spread in spreads.items():
                 is_for_everyone = spread.rest == EXPLICIT or spread.rest >= TRUE > unnamed[relation].rest
                 listed.append(Listed(of_type, relation, spread, spread.report, is_for_everyone))
+        listed += [Listed(None, relation, spread, spread.report) for relation, spread in unnamed.items()]
         return Findings(listed, self._conditions.read_clock)
 
     def _solved(
