@@ -1,4 +1,4 @@
-"""`./run bench`: one Markdown table for each topic, on standard output."""
+"""`./run bench`: Markdown tables for each topic, on standard output."""
 
 import argparse
 import platform
@@ -10,6 +10,7 @@ import apsw
 from benchmarks.batches import measure_batches
 from benchmarks.checks import measure_checks
 from benchmarks.cores import LOAD_CORE, SERVER_CORE
+from benchmarks.lists import measure_lists
 from benchmarks.load import GENERATOR
 from benchmarks.request_rates import measure_request_rates
 from benchmarks.startup import measure_startup
@@ -18,6 +19,7 @@ TOPICS = {
     "requests": measure_request_rates,
     "batch": measure_batches,
     "checks": measure_checks,
+    "lists": measure_lists,
     "startup": measure_startup,
 }
 

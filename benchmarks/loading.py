@@ -1,13 +1,14 @@
 """A data set as the rows of a database that holds it: written past the service, all in one revision."""
 
+import itertools
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 
 import apsw
 import psycopg
 
-from benchmarks.datasets.dataset import Dataset
+from benchmarks.datasets.dataset import Dataset, WarrantRow
 from magistrate.config import SqliteUrl, read_database_url
 from magistrate.store import sql
 from magistrate.store.contract import ALIVE
@@ -24,6 +25,12 @@ INSERT INTO warrant_form
 SELECT DISTINCT object_type, CASE object_id WHEN '*' THEN '*' ELSE '' END, relation,
     subject_type, CASE subject_id WHEN '*' THEN '*' ELSE '' END, subject_relation
 FROM warrant"""
+KEEP_OBJECTS = """
+INSERT INTO object (object_type, object_id, created_at, created_revision, deleted_revision)
+SELECT object_type, object_id, created_at, created_revision, deleted_revision FROM warrant WHERE object_id <> '*'
+UNION SELECT subject_type, subject_id, created_at, created_revision, deleted_revision FROM warrant
+WHERE subject_id <> '*'
+ORDER BY 1, 2"""
 
 _COLUMNS = (
     "object_type, object_id, relation, subject_type, subject_id, subject_relation, policy, "
@@ -33,35 +40,50 @@ _COLUMNS = (
 
 def load(database_url: str, dataset: Dataset) -> None:
     """Makes the database, and gathers statistics as a database that has run for a while has them. Object types are not
-    written: that is left to the service."""
+    written: that is left to the service. Nor are objects: checks do not look at them."""
+    _load(database_url, dataset.warrants(), [KEEP_FORMS])
+
+
+def load_for_queries(database_url: str, dataset: Dataset) -> None:
+    """The same with the wide warrants, and with every object that a warrant names."""
+    warrants = itertools.chain(dataset.warrants(), dataset.wide_warrants())
+    _load(database_url, warrants, [KEEP_FORMS, KEEP_OBJECTS])
+
+
+def _load(database_url: str, warrants: Iterable[WarrantRow], finish: Sequence[str]) -> None:
+    """`finish`: what else is made of the warrants, as statements."""
     database = read_database_url(database_url)
     if isinstance(database, SqliteUrl):
         migrate_sqlite(database.path, TIMEOUT_MS)
-        _load_sqlite(database.path, dataset)
+        _load_sqlite(database.path, warrants, finish)
     else:
         migrate_postgres(database.conninfo, TIMEOUT_MS)
-        _load_postgres(database.conninfo, dataset)
+        _load_postgres(database.conninfo, warrants, finish)
 
 
-def _rows(dataset: Dataset) -> Iterator[Row]:
+def _rows(warrants: Iterable[WarrantRow]) -> Iterator[Row]:
     now = time.time_ns() // 1_000
-    for number, row in enumerate(dataset.warrants(), 1):
+    for number, row in enumerate(warrants, 1):
         yield (*row, number, now, REVISION, ALIVE)
 
 
-def _load_sqlite(path: str, dataset: Dataset) -> None:
+def _load_sqlite(path: str, warrants: Iterable[WarrantRow], finish: Sequence[str]) -> None:
     with closing(apsw.Connection(path)) as connection, connection:
-        connection.executemany(f"INSERT INTO warrant ({_COLUMNS}) VALUES ({', '.join('?' * 11)})", _rows(dataset))
-        connection.execute(KEEP_FORMS)
+        connection.execute("PRAGMA cache_size = -524288")  # KiB: indexes are written at random
+        connection.execute("PRAGMA temp_store = MEMORY")
+        connection.executemany(f"INSERT INTO warrant ({_COLUMNS}) VALUES ({', '.join('?' * 11)})", _rows(warrants))
+        for statement in finish:
+            connection.execute(statement)
         connection.execute(sql.MOVE_HEAD, (REVISION,))
 
 
-def _load_postgres(conninfo: str, dataset: Dataset) -> None:
+def _load_postgres(conninfo: str, warrants: Iterable[WarrantRow], finish: Sequence[str]) -> None:
     with psycopg.connect(conninfo) as connection:
         with connection.cursor() as cursor, cursor.copy(f"COPY warrant ({_COLUMNS}) FROM STDIN") as copy:
-            for row in _rows(dataset):
+            for row in _rows(warrants):
                 copy.write_row(row)
-        connection.execute(KEEP_FORMS)
+        for statement in finish:
+            connection.execute(statement)
         connection.execute(sql.MOVE_HEAD.replace("?", "%s"), (REVISION,))
         connection.commit()
         connection.autocommit = True

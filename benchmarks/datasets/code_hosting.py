@@ -5,13 +5,31 @@ each with all that the lesser ones have; two teams have one each. Owners of an o
 repositories; in seven organisations of ten, all members are readers. The first organisation has a tenth of all
 users, and of all repositories. What is left of the size are outside collaborators: users of another organisation
 with a role on a single repository.
+
+For lists, there are teams of two kinds besides, each for every region, of as many organisations as have a thousandth of
+the size in repositories, and in members too; for every area of ten regions, and for the world. Security teams are
+readers of the organisations of their region; that of the world is part of those of the areas, and these of those of the
+regions. Staff teams have as members those of their organisations; that of a region is part of that of its area,
+and this of that of the world. Three organisations let staff read: of a region, of an area, of the world.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 
-from benchmarks.datasets.dataset import Dataset, RuleJson, Target, WarrantRow, check_size, user_id
+from benchmarks.datasets.dataset import (
+    Dataset,
+    RuleJson,
+    SizedQuery,
+    Target,
+    WarrantRow,
+    check_size,
+    nearest,
+    query_sizes,
+    sized_queries,
+    user_id,
+)
 from benchmarks.datasets.popularity import Popularity
+from benchmarks.datasets.regions import RANKS, REGIONS, RESPONSIBLE, WITHIN
 from benchmarks.datasets.scatter import Dealing, Division, Scatter, crowd, mixed, salts
 
 TYPES: dict[str, dict[str, RuleJson]] = {
@@ -37,6 +55,8 @@ TYPES: dict[str, dict[str, RuleJson]] = {
 WARRANTS_PER_ORG = 375
 USERS_PER_ORG = 50
 REPOS_PER_ORG = 60
+ORGS_SHARE = 50
+"""About so many users, and repositories, an organisation has that is not the first."""
 
 TEAMS = 13
 """In an organisation: one has three parts, each of them three."""
@@ -61,6 +81,7 @@ class CodeHosting:
 
     def __init__(self, size: int, seed: int) -> None:
         salt = salts(seed)
+        self._size = size
         self._orgs = size // WARRANTS_PER_ORG
         repos = self._orgs * REPOS_PER_ORG
         self._all_repos = range(repos)
@@ -84,7 +105,48 @@ class CodeHosting:
 
     def target(self, generator: Random) -> Target:
         role = ASKED_ROLES[int(generator.random() * len(ASKED_ROLES))]
-        repo = self._repo_popularity.draw(generator)
+        return self._repo_target(self._repo_popularity.draw(generator), role)
+
+    def wide_warrants(self) -> Iterator[WarrantRow]:
+        for name, greater in WITHIN.items():
+            yield ("team", f"security-{name}", "member", "team", f"security-{greater}", "member", "")
+            yield ("team", f"staff-{greater}", "member", "team", f"staff-{name}", "member", "")
+        for name in RESPONSIBLE:
+            yield ("team", f"security-{name}", "member", "user", f"security-{name}", "", "")
+        orgs_in_region = self._size // 1_000 // ORGS_SHARE
+        for place in range(REGIONS * orgs_in_region):
+            org, region = f"org-{place + 1}", f"region-{place // orgs_in_region}"  # the first one is far larger
+            yield ("org", org, "base-reader", "team", f"security-{region}", "member", "")
+            yield ("team", f"staff-{region}", "member", "org", org, "member", "")
+        for name, reading in zip(RANKS, self._read_by_staff(), strict=True):
+            yield ("org", f"org-{reading}", "base-reader", "team", f"staff-{name}", "member", "")
+
+    def queries(self) -> Sequence[SizedQuery]:
+        few = query_sizes(self._size)[0]
+        closed = next(org for org in reversed(range(self._read_by_staff()[0])) if not self._is_open(org))
+        users = [nearest(few, self._repo_counts(closed)), *(f"security-{name}" for name in RANKS)]
+        first_repos = [f"repo-{self._repos.members(org)[0]}" for org in self._read_by_staff()]
+        repos = [nearest(few, self._reader_counts(closed)), *first_repos]
+        return [
+            *sized_queries(self._size, (f"select repo where user:{id} is reader" for id in users)),
+            *sized_queries(self._size, (f"select reader of type user for repo:{id}" for id in repos)),
+        ]
+
+    def _read_by_staff(self) -> range:
+        """Organisations that let the staff of RANKS read: the last ones."""
+        return range(self._orgs - len(RANKS), self._orgs)
+
+    def _repo_counts(self, org: int) -> Mapping[str, int]:
+        """By member: the repositories of the organisation that they can read."""
+        targets = [self._repo_target(repo, 0) for repo in self._repos.members(org)]
+        return {user_id(user): sum(target.allows(user) for target in targets) for user in self._users.members(org)}
+
+    def _reader_counts(self, org: int) -> Mapping[str, int]:
+        """By repository of the organisation."""
+        targets = [self._repo_target(repo, 0) for repo in self._repos.members(org)]
+        return {target.object_id: target.allowed_count() for target in targets}
+
+    def _repo_target(self, repo: int, role: int) -> Target:
         org = self._repos.part_of(repo)
         audience = [self._owners(org), *self._through_teams(repo, org, role)]
         outside_role, outsiders = self._outsiders(repo, org)

@@ -1,7 +1,8 @@
-"""What a data set offers: its object types, its warrants as a stream, and questions to ask of them."""
+"""What a data set offers: its object types, its warrants as a stream, and questions and queries to ask of them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from random import Random
 from typing import NamedTuple, Protocol, TypeAlias
 
@@ -9,6 +10,9 @@ from benchmarks.datasets.popularity import Popularity
 
 SMALLEST_SIZE = 1_000
 """In warrants. Below it some shares of the whole would be less than one."""
+
+SMALLEST_QUERIED_SIZE = 100_000
+"""Below it the parts that make up a list are too large for the smaller lists."""
 
 ALLOWED_SHARE = 0.7
 """Of the questions."""
@@ -18,6 +22,13 @@ RuleJson: TypeAlias = "dict[str, str | list[RuleJson]]"
 
 WarrantRow = tuple[str, str, str, str, str, str, str]
 """Object type, object id, relation, subject type, subject id, subject relation, policy; the last two may be empty."""
+
+
+class SizedQuery(NamedTuple):
+    """A query, and about how many rows it has: 10, or a thousandth, a hundredth or a tenth of the size."""
+
+    about: int
+    text: str
 
 
 class Question(NamedTuple):
@@ -48,6 +59,10 @@ class Target:
     def allows(self, user: int) -> bool:
         return any(user in crowd for crowd in self.audience) and not any(user in crowd for crowd in self.blocked)
 
+    def allowed_count(self) -> int:
+        """How many users are allowed. Walks them all."""
+        return len(set(chain.from_iterable(self.audience)).difference(*self.blocked))
+
 
 class Structure(Protocol):
     """The shape of one data set, all of it computed from the numbers of its parts."""
@@ -65,6 +80,14 @@ class Structure(Protocol):
         """Something to ask about, drawn by the popularity of objects."""
         ...
 
+    def wide_warrants(self) -> Iterator[WarrantRow]:
+        """See Dataset."""
+        ...
+
+    def queries(self) -> Sequence[SizedQuery]:
+        """See Dataset."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
@@ -78,6 +101,19 @@ class Dataset:
     def warrants(self) -> Iterator[WarrantRow]:
         """`size` rows, no two alike; each call begins anew, with the same rows in the same order."""
         return self.structure.warrants()
+
+    def wide_warrants(self) -> Iterator[WarrantRow]:
+        """Warrants to come behind the others where queries are asked: because of them there is someone who reaches
+        very many objects, and an object that very many reach, through groups and what is inherited. No two are alike
+        and none is like the others; at most a fiftieth of the size."""
+        return self.structure.wide_warrants()
+
+    def queries(self) -> Sequence[SizedQuery]:
+        """What someone has access to, and who has access to something: for each of the two, a query of each of the four
+        sizes, as near to it as the data set comes, within a factor of three. The wide warrants are reckoned with.
+
+        Needs a size of SMALLEST_QUERIED_SIZE."""
+        return self.structure.queries()
 
     def questions(self, count: int, seed: int) -> list[Question]:
         """Check questions, each drawn on its own to be allowed with the probability ALLOWED_SHARE.
@@ -109,6 +145,20 @@ class Dataset:
         if not allowed and generator.random() < 0.5:
             return users.draw_from(target.neighbours, generator)
         return users.draw(generator)
+
+
+def sized_queries(size: int, texts: Iterable[str]) -> list[SizedQuery]:
+    """Four texts, the query with the fewest rows first."""
+    return [SizedQuery(about, text) for about, text in zip(query_sizes(size), texts, strict=True)]
+
+
+def query_sizes(size: int) -> tuple[int, int, int, int]:
+    return 10, size // 1_000, size // 100, size // 10
+
+
+def nearest(wanted: int, counts: Mapping[str, int]) -> str:
+    """The first whose count comes nearest to what is wanted."""
+    return min(counts, key=lambda name: abs(counts[name] - wanted))
 
 
 def user_id(number: int) -> str:

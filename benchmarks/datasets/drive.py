@@ -5,12 +5,33 @@ is so of all below it. One document in a hundred can be viewed by everyone. On o
 are blocked: they are no viewers, whatever else they have. A warrant cannot be taken away by a rule, so what is subject
 to the exclusion is granted as `reader`, and `viewer` is made of it. What is left of the size are shares of single
 documents.
+
+For lists, there is a company besides. Each of its departments is a group of outermost groups, with about a hundredth of
+the size in users, and a viewer of so many top folders that its users can view a hundredth of the size in documents,
+public ones included. Its office is within every department, and can view a tenth. On one of a hundred of the documents
+of a department, its trainees and the office are blocked. A project has about a thousandth of the size in users, and in
+the documents of its folder; guests have two small folders. These two are editors: everyone can view the public
+documents, so there are no small lists of documents to view.
 """
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from random import Random
 
-from benchmarks.datasets.dataset import Dataset, RuleJson, Target, WarrantRow, check_size, user_id
+from benchmarks.datasets.dataset import (
+    Dataset,
+    RuleJson,
+    SizedQuery,
+    Target,
+    WarrantRow,
+    check_size,
+    nearest,
+    query_sizes,
+    sized_queries,
+    user_id,
+)
 from benchmarks.datasets.popularity import Popularity
 from benchmarks.datasets.scatter import Dealing, Scatter, crowd, mixed, salts
 
@@ -53,6 +74,9 @@ FOLDER_TREE = 255
 FAN_OUTS = (2, 3, 6)
 """Of the folders of a drive, drive by drive; with two, FOLDER_TREE folders make eight levels."""
 
+BLOCKED_STEP = 100
+"""On one of so many documents of a department someone is blocked."""
+
 RELATIONS = ("viewer", "editor", "owner")
 """From the least to the greatest."""
 FOLDER_GRANTS = (
@@ -79,11 +103,22 @@ def folder_parent(folder: int) -> int | None:
     return tree * FOLDER_TREE + (place - 1) // FAN_OUTS[tree % len(FAN_OUTS)] if place else None
 
 
+@dataclass(frozen=True, slots=True)
+class Team:
+    """A part of the company: a group with groups within it, and the folders on which it has the relation."""
+
+    name: str
+    relation: str
+    groups: Sequence[int]
+    folders: Sequence[int]
+
+
 class Drive:
     """Questions are nine times of ten about documents, seven times of ten whether someone is a viewer."""
 
     def __init__(self, size: int, seed: int) -> None:
         salt = salts(seed)
+        self._size = size
         self._everyone = range(size // WARRANTS_PER_USER)
         self._groups = size // WARRANTS_PER_GROUP
         self._folders = size // WARRANTS_PER_FOLDER
@@ -114,6 +149,97 @@ class Drive:
             audience = self._folder_audience(folder, relation)
             return Target("folder", f"folder-{folder}", relation, audience, self._everyone)
         return self._document_target(self._document_popularity.draw(generator), relation)
+
+    def wide_warrants(self) -> Iterator[WarrantRow]:
+        for team in (self._guests, *self._teams):
+            for group in team.groups:
+                yield ("group", team.name, "member", *_subject("group", group), "")
+            for folder in team.folders:
+                yield ("folder", f"folder-{folder}", team.relation, "group", team.name, "member", "")
+        for department in self._teams[1:]:
+            trainees = f"{department.name}-trainees"
+            yield ("group", trainees, "member", *_subject("group", department.groups[0]), "")
+            yield ("group", department.name, "member", "group", "office", "member", "")
+            for document in self._blocked_documents(department):
+                yield ("document", document, "blocked", "group", trainees, "member", "")
+                yield ("document", document, "blocked", "group", "office", "member", "")
+        yield ("group", "office", "member", "user", "officer", "", "")
+        yield ("group", "guests", "member", "user", "guest", "", "")
+
+    def queries(self) -> Sequence[SizedQuery]:
+        project, department = self._teams[:2]
+        accesses = [
+            ("guest", "editor"),
+            (user_id(self._user_of(project.groups[0])), "editor"),
+            (user_id(self._user_of(department.groups[0] + GROUP_TREE - 1)), "viewer"),
+            ("officer", "viewer"),
+        ]
+        last_drive = self._documents_in(range(self._folders - FOLDER_TREE, self._folders))
+        documents = [
+            nearest(query_sizes(self._size)[0], self._viewer_counts(last_drive)),
+            nearest(0, self._viewer_counts(self._documents_in(project.folders))),  # not counting the project
+            next(self._blocked_documents(department)),
+            f"doc-{self._special.number_at(0)}",
+        ]
+        return [
+            *sized_queries(self._size, (f"select document where user:{id} is {relation}" for id, relation in accesses)),
+            *sized_queries(self._size, (f"select viewer of type user for document:{id}" for id in documents)),
+        ]
+
+    @property
+    def _guests(self) -> Team:
+        return Team("guests", "editor", (), range(self._folders - 2, self._folders))
+
+    @cached_property
+    def _teams(self) -> Sequence[Team]:
+        """The project, then the departments."""
+        _, many, very_many, most = query_sizes(self._size)
+        documents = self._documents_below()
+        top_folders = (folder for folder in documents if folder_parent(folder) in range(0, self._folders, FOLDER_TREE))
+        outermost = range(0, self._groups // GROUP_TREE * GROUP_TREE, GROUP_TREE)
+        innermost = [group for group in range(self._groups) if group % GROUP_TREE >= GROUP_TREE // 2]
+        # The departments do not come as far as the second half of the folders.
+        folder = min(range(self._folders // 2, self._folders), key=lambda folder: abs(documents[folder] - many))
+        teams = [Team("project", "editor", innermost[-(many // GROUP_MEMBERS) :], [folder])]
+        step, beyond_public = very_many // (GROUP_TREE * GROUP_MEMBERS), very_many - self._public
+        for number in range((most - self._public) // beyond_public):
+            groups = outermost[number * step : (number + 1) * step]
+            folders = _holding(beyond_public, top_folders, documents)
+            teams.append(Team(f"department-{number}", "viewer", groups, folders))
+        return teams
+
+    def _documents_below(self) -> Mapping[int, int]:
+        """How many documents each folder and all below it have, by folder, in their order."""
+        counts = Counter(self._folder_and_owner(document)[0] for document in range(self._documents))
+        for folder in reversed(range(self._folders)):
+            parent = folder_parent(folder)
+            if parent is not None:
+                counts[parent] += counts[folder]
+        return {folder: counts[folder] for folder in range(self._folders)}
+
+    def _blocked_documents(self, department: Team) -> Iterator[str]:
+        return (f"doc-{number}" for number in self._documents_in(department.folders, BLOCKED_STEP))
+
+    def _documents_in(self, folders: Sequence[int], step: int = 1) -> Iterator[int]:
+        """One of so many in the folders and all below them, if it is neither public nor has someone blocked anyway."""
+        inside = set(folders)
+        for folder in range(self._folders):  # the parent comes before
+            if folder_parent(folder) in inside:
+                inside.add(folder)
+        for document in range(0, self._documents, step):
+            is_special = self._special.place_of(document) < self._public_or_blocked
+            if self._folder_and_owner(document)[0] in inside and not is_special:
+                yield document
+
+    def _user_of(self, group: int) -> int:
+        """A member of the group itself, and of as few others as can be."""
+        groups = [self._members(other) for other in range(self._groups)]
+        return min(self._members(group), key=lambda user: sum(user in members for members in groups))
+
+    def _viewer_counts(self, documents: Iterable[int]) -> Mapping[str, int]:
+        """By document, without the company."""
+        targets = [self._document_target(document, "viewer") for document in documents]
+        return {target.object_id: target.allowed_count() for target in targets}
 
     def _group_warrants(self) -> int:
         outermost = -(-self._groups // GROUP_TREE)
@@ -221,6 +347,14 @@ class Drive:
             places += [inner for inner in (2 * outer + 1, 2 * outer + 2) if inner < GROUP_TREE]
         groups = (tree * GROUP_TREE + each for each in places)
         return [self._members(group) for group in groups if group < self._groups]
+
+
+def _holding(wanted: int, folders: Iterator[int], documents: Mapping[int, int]) -> list[int]:
+    """The next folders that hold so many documents together, or a few more."""
+    held: list[int] = []
+    while sum(documents[folder] for folder in held) < wanted:
+        held.append(next(folders))
+    return held
 
 
 def _subject(kind: str, number: int) -> tuple[str, str, str]:

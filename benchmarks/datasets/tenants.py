@@ -4,15 +4,32 @@ Every tenant has the same permissions: eight in each of three areas, and four fo
 editors and the editors viewers, because their role is a member of the lesser one: roles nest twice. Every user
 belongs to one tenant; the first tenant has a tenth of all users. What is left of the size are permissions given to
 single users.
+
+For lists, there is support staff besides: a role for each region, of as many tenants as have a thousandth of the size
+in permissions, for each area of ten regions, and for the world. That of the world is a member of those of the areas,
+and so on down to the roles of each tenant: the admins of all areas, and everyone. And a bulletin is for everyone in so
+many tenants that a tenth of the size in users can read it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 
 import msgspec
 
-from benchmarks.datasets.dataset import Dataset, RuleJson, Target, WarrantRow, check_size, user_id
+from benchmarks.datasets.dataset import (
+    Dataset,
+    RuleJson,
+    SizedQuery,
+    Target,
+    WarrantRow,
+    check_size,
+    nearest,
+    query_sizes,
+    sized_queries,
+    user_id,
+)
 from benchmarks.datasets.popularity import Popularity, zipf_rank
+from benchmarks.datasets.regions import RANKS, REGIONS, RESPONSIBLE, WITHIN
 from benchmarks.datasets.scatter import Dealing, Division, crowd, mixed, salts
 from magistrate.engine.predefined import PREDEFINED_TYPES
 
@@ -47,6 +64,7 @@ class Tenants:
 
     def __init__(self, size: int, seed: int) -> None:
         salt = salts(seed)
+        self._size = size
         self._tenants = size // WARRANTS_PER_TENANT
         self._users = Division(self._tenants * USERS_PER_TENANT, self._tenants)
         self._role_salt = next(salt)
@@ -68,6 +86,42 @@ class Tenants:
             return self._permission_target(tenant, zipf_rank(PERMISSIONS, generator) - 1)
         number = int(generator.random() * 9)
         return self._role_target(tenant, number) if kind < 0.9 else self._tenant_target(tenant, number % 3)
+
+    def wide_warrants(self) -> Iterator[WarrantRow]:
+        for name, greater in WITHIN.items():
+            yield ("role", f"support-{name}", "member", "role", f"support-{greater}", "", "")
+        for name in RESPONSIBLE:
+            yield ("role", f"support-{name}", "member", "user", f"support-{name}", "", "")
+        tenants_in_region = self._size // 1_000 // PERMISSIONS
+        for tenant in range(REGIONS * tenants_in_region):
+            staff = f"support-region-{tenant // tenants_in_region}"
+            for role in [_role_id(tenant, area, len(LEVELS) - 1) for area in range(len(AREAS))]:
+                yield ("role", role, "member", "role", staff, "", "")
+            yield ("role", f"t{tenant}-everyone", "member", "role", staff, "", "")
+        yield ("permission", "bulletin", "member", "role", "bulletin-readers", "", "")
+        for tenant in range(1, 1 + self._size // 10 // len(self._users.members(1))):
+            yield ("role", "bulletin-readers", "member", "role", f"t{tenant}-everyone", "", "")
+
+    def queries(self) -> Sequence[SizedQuery]:
+        few, many, very_many, _ = query_sizes(self._size)
+        users = [nearest(few, self._permission_counts(self._tenants - 1)), *(f"support-{name}" for name in RANKS)]
+        first, last = self._user_counts(0), self._user_counts(self._tenants - 1)
+        permissions = [nearest(few, last), nearest(many, first), nearest(very_many, first), "bulletin"]
+        return [
+            *sized_queries(self._size, (f"select permission where user:{id} is member" for id in users)),
+            *sized_queries(self._size, (f"select member of type user for permission:{id}" for id in permissions)),
+        ]
+
+    def _permission_counts(self, tenant: int) -> Mapping[str, int]:
+        """By user of the tenant."""
+        targets = [self._permission_target(tenant, number) for number in range(PERMISSIONS)]
+        members = self._users.members(tenant)
+        return {user_id(user): sum(target.allows(user) for target in targets) for user in members}
+
+    def _user_counts(self, tenant: int) -> Mapping[str, int]:
+        """By permission of the tenant."""
+        targets = [self._permission_target(tenant, number) for number in range(PERMISSIONS)]
+        return {target.object_id: target.allowed_count() for target in targets}
 
     def _ordinary_warrants(self, tenant: int) -> int:
         """All but the permissions given to single users."""

@@ -1,0 +1,358 @@
+"""Lists of what someone has access to, and of who has access to something: their pages, in this process and over HTTP,
+and the memory that the largest take."""
+
+import re
+import statistics
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from urllib.parse import urlencode
+
+import msgspec
+import uvloop
+
+from benchmarks.bare_rows import row_counts
+from benchmarks.cores import SERVER_CORE, on_core
+from benchmarks.counting import CountingDatabase, counting_store
+from benchmarks.databases import STORES, NewDatabase
+from benchmarks.datasets import DATASETS
+from benchmarks.datasets.dataset import Dataset
+from benchmarks.keep_alive import drive, request_bytes
+from benchmarks.loading import load_for_queries
+from benchmarks.server import Server, serving
+from benchmarks.table import markdown_table
+from magistrate import wiring
+from magistrate.config import read_settings
+from magistrate.engine.evaluation import Question
+from magistrate.engine.query import ObjectsQuery, read_query
+from magistrate.engine.query.listed import Row
+from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
+from magistrate.operations.check import check_all
+from magistrate.operations.consistency import NO_DEMAND
+from magistrate.operations.context import Context
+from magistrate.operations.listings import Listings
+from magistrate.operations.paging import MAX_LIMIT, Page, read_wanted
+from magistrate.operations.query import QUERY_LIST, Asked, FoundRow, list_page
+
+SIZE = 1_000_000
+SEED = 1
+PAGE_SIZE = 25
+LATER_PAGE = 100
+"""Or the last one, if there are fewer."""
+ROUNDS = 4
+CHECKS = 200
+REQUESTS = 20
+MOST_SECONDS = 60
+"""For what is sent only once."""
+
+OWED_ROWS = SIZE // 100
+"""About so many has the list of objects whose first page owes something."""
+MOST_ROWS = SIZE // 10
+
+OWED_SQLITE_MS = 60
+OWED_CHECKS_A_ROW = 10
+OWED_OF_PAGE_1 = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A data set in a database of its own. `seconds`: how long it took to write."""
+
+    store: str
+    url: str
+    dataset: Dataset
+    seconds: float
+
+    @property
+    def name(self) -> str:
+        return f"{self.dataset.name}, {self.store}"
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Milliseconds in one round. `check`: for a question of the data set; `row_check`: for a row of page 1. `kept` and
+    `cold`, for the later page, are None where there is none."""
+
+    first: float
+    check: float
+    row_check: float
+    kept: float | None = None
+    cold: float | None = None
+
+
+@dataclass(slots=True)
+class Case:
+    """A query on a database. `cursor` leads to the later page, number `later`. Statements are those of page 1, and
+    those of the later page right after it; `seconds` is the time it has had so far."""
+
+    loaded: Loaded
+    text: str
+    about: int
+    asked: Asked
+    row_count: int = 0
+    later: int = 1
+    cursor: str | None = None
+    statements: int = 0
+    statements_kept: int = 0
+    seconds: float = 0.0
+    times: list[Times] = field(default_factory=list)
+
+    @property
+    def is_of_objects(self) -> bool:
+        return isinstance(self.asked.query, ObjectsQuery)
+
+    def question(self, row: Row) -> Question:
+        """The check that must authorize, or there would be no such row."""
+        query = self.asked.query
+        if isinstance(query, ObjectsQuery):
+            return Question(ObjectRef(row.type, row.id), row.relation, Subject(query.subject.type, query.subject.id))
+        return Question(query.object, row.relation, Subject(row.type, row.id))
+
+
+def measure_lists(seconds: int) -> str:
+    """Five tables. Loading takes two or three minutes; then each case is asked ROUNDS times, but begins no further
+    round after `seconds`."""
+    with ExitStack() as stack:
+        loaded = [
+            _loaded(store, new_database, name)
+            for store, new_database in [(store, stack.enter_context(make())) for store, make in STORES.items()]
+            for name in DATASETS
+        ]
+        cases = [case for one in loaded for case in _cases(one)]
+        with on_core(SERVER_CORE):
+            uvloop.run(_ask_in_process(loaded, cases, seconds))  # the loop the service has
+        over_http = [_http_row(case, seconds) for case in cases if case.is_of_objects and case.about == OWED_ROWS]
+        memory = [_memory_row(case) for case in cases if case.about == MOST_ROWS]
+        loading = [_loading_row(one) for one in loaded]
+    return "\n".join(
+        [
+            markdown_table("What it takes to load", ("", "warrants", "objects", "seconds"), loading),
+            _pages_table("Objects that a user has access to", [case for case in cases if case.is_of_objects]),
+            _pages_table("Users that have access to an object", [case for case in cases if not case.is_of_objects]),
+            markdown_table("Page 1 over HTTP, one connection", _HTTP_HEADER, over_http),
+            markdown_table("Memory of a process for its first list", _MEMORY_HEADER, memory),
+        ]
+    )
+
+
+def _loaded(store: str, new_database: NewDatabase, name: str) -> Loaded:
+    url, dataset = new_database(name), DATASETS[name](SIZE, SEED)
+    started = time.perf_counter()
+    load_for_queries(url, dataset)
+    seconds = time.perf_counter() - started
+    with serving(url) as server:
+        bodies = [{"type": name, "relations": relations} for name, relations in dataset.types.items()]
+        requests = (request_bytes("POST", "/v2/object-types", msgspec.json.encode(body)) for body in bodies)
+        drive(server.url, requests, 1, MOST_SECONDS)
+    return Loaded(store, url, dataset, seconds)
+
+
+def _cases(loaded: Loaded) -> list[Case]:
+    return [
+        Case(loaded, query.text, query.about, Asked(read_query(query.text), {})) for query in loaded.dataset.queries()
+    ]
+
+
+async def _ask_in_process(loaded: Sequence[Loaded], cases: Sequence[Case], seconds: int) -> None:
+    opened = {one.url: await counting_store(one.url) for one in loaded}
+    contexts = {url: wiring.context_of(store, read_settings({}, {})) for url, (store, _) in opened.items()}
+    row_counts: dict[str, int] = {}
+    for case in cases:
+        await _look_through(case, contexts[case.loaded.url], row_counts)
+    for round_number in range(ROUNDS):
+        checks = {one.url: await _usual_check_ms(one, contexts[one.url]) for one in loaded}
+        for case in cases:
+            if case.seconds < seconds:
+                url, started = case.loaded.url, time.perf_counter()
+                cold_first = bool(round_number % 2)
+                case.times.append(await _asked(case, contexts[url], opened[url][1], checks[url], cold_first))
+                case.seconds += time.perf_counter() - started
+    for store, _ in opened.values():
+        await store.close()
+
+
+async def _look_through(case: Case, context: Context, row_counts: dict[str, int]) -> None:
+    """Finds the cursor, and counts the rows, the same ones on each store; plans and statements are made meanwhile."""
+    context = replace(context, listings=Listings(context.max_query_work))  # keeps whatever is found
+    await _page(context, case, None)
+    if case.text not in row_counts:
+        row_counts[case.text] = await _row_count(case, context)
+    case.row_count = row_counts[case.text]
+    case.later = min(LATER_PAGE, -(-case.row_count // PAGE_SIZE))
+    before = (case.later - 1) * PAGE_SIZE
+    while before:
+        case.cursor = (await _page(context, case, case.cursor, min(before, MAX_LIMIT))).next_cursor
+        before -= min(before, MAX_LIMIT)
+
+
+async def _row_count(case: Case, context: Context) -> int:
+    count, cursor, is_last = 0, None, False
+    while not is_last:
+        page = await _page(context, case, cursor, MAX_LIMIT)
+        count, cursor, is_last = count + len(page.rows), page.next_cursor, page.next_cursor is None
+    return count
+
+
+async def _page(context: Context, case: Case, cursor: str | None, limit: int = PAGE_SIZE) -> Page[FoundRow]:
+    parameters = {"limit": str(limit), **({} if cursor is None else {"nextCursor": cursor})}
+    wanted = read_wanted(QUERY_LIST, parameters, context.store.identity)
+    return (await list_page(context, case.asked, wanted, NO_DEMAND)).value
+
+
+async def _asked(
+    case: Case, context: Context, database: CountingDatabase, usual_check_ms: float, cold_first: bool
+) -> Times:
+    """One round. The cold page is asked for first or last, in turn: what comes later finds the caches of the database
+    filled."""
+    cold = await _cold_ms(case, context) if cold_first else None
+    process = _with_nothing_kept(context)
+    database.reads, kept = 0, None
+    first, page = await _timed(process, case, None)
+    case.statements, database.reads = database.reads, 0
+    if case.cursor is not None:
+        kept, _ = await _timed(process, case, case.cursor)
+        case.statements_kept = database.reads
+    row_check = statistics.median([await _check_ms(case.question(found.row), context) for found in page.rows])
+    return Times(first, usual_check_ms, row_check, kept, await _cold_ms(case, context) if cold is None else cold)
+
+
+async def _cold_ms(case: Case, context: Context) -> float | None:
+    """The later page where nothing is kept, as if it was asked of another process."""
+    return None if case.cursor is None else (await _timed(_with_nothing_kept(context), case, case.cursor))[0]
+
+
+def _with_nothing_kept(context: Context) -> Context:
+    """The model is kept all the same."""
+    return replace(context, listings=Listings(read_settings({}, {}).kept_query_work))
+
+
+async def _timed(context: Context, case: Case, cursor: str | None) -> tuple[float, Page[FoundRow]]:
+    started = time.perf_counter()
+    page = await _page(context, case, cursor)
+    return (time.perf_counter() - started) * 1_000, page
+
+
+async def _usual_check_ms(loaded: Loaded, context: Context) -> float:
+    """Of the questions of the data set, whatever the answers are."""
+    questions = [
+        Question(
+            ObjectRef(TypeName(asked.object_type), ObjectId(asked.object_id)),
+            RelationName(asked.relation),
+            Subject(TypeName(asked.subject_type), ObjectId(asked.subject_id)),
+        )
+        for asked in loaded.dataset.questions(CHECKS, SEED)
+    ]
+    return statistics.median([(await _checked(question, context))[0] for question in questions])
+
+
+async def _check_ms(row: Question, context: Context) -> float:
+    """Raises RuntimeError if it is not authorized."""
+    milliseconds, is_authorized = await _checked(row, context)
+    if not is_authorized:
+        raise RuntimeError(f"{row} is a row, but a check does not authorize it")
+    return milliseconds
+
+
+async def _checked(question: Question, context: Context) -> tuple[float, bool]:
+    started = time.perf_counter()
+    found = await check_all(context, [question], NO_DEMAND)
+    return (time.perf_counter() - started) * 1_000, found.value[0].is_authorized
+
+
+_PAGES_HEADER = (
+    "",
+    "rows",
+    "page 1: statements",
+    "ms",
+    "owed ms",
+    "checks a row",
+    "owed",
+    "its own checks",
+    "page",
+    "kept: statements",
+    "ms",
+    "cold: ms",
+    "of page 1",
+    "owed",
+)
+_HTTP_HEADER = ("", "rows", "found anew p50 ms", "kept p50 ms")
+_MEMORY_HEADER = ("", "rows", "MB before", "MB more at most", "bytes a row")
+
+
+def _pages_table(title: str, cases: Sequence[Case]) -> str:
+    rows = [(*_first_page_cells(case), *_later_page_cells(case)) for case in cases]
+    return markdown_table(f"{title}, pages of {PAGE_SIZE}", _PAGES_HEADER, rows)
+
+
+def _first_page_cells(case: Case) -> tuple[str, ...]:
+    shown = min(PAGE_SIZE, case.row_count)
+    usual = statistics.median(one.first / shown / one.check for one in case.times)
+    own = statistics.median(one.first / shown / one.row_check for one in case.times)
+    is_owed = case.is_of_objects and case.about == OWED_ROWS
+    return (
+        case.loaded.name,
+        f"{case.row_count:,}",
+        str(case.statements),
+        f"{statistics.median(one.first for one in case.times):.1f}",
+        f"≤ {OWED_SQLITE_MS}" if is_owed and case.loaded.store == "SQLite" else "",
+        f"{usual:.1f}",
+        f"≤ {OWED_CHECKS_A_ROW}" if is_owed else "",
+        f"{own:.1f}",
+    )
+
+
+def _later_page_cells(case: Case) -> tuple[str, ...]:
+    """Of page 1 is the page for which nothing is kept: the other one is faster at any rate. A listing that is too large
+    is not kept, and takes all its statements again."""
+    if case.cursor is None:
+        return ("",) * 6
+    later = [(one.first, one.kept, one.cold) for one in case.times if one.kept is not None and one.cold is not None]
+    return (
+        str(case.later),
+        str(case.statements_kept),
+        f"{statistics.median(kept for _, kept, _ in later):.1f}",
+        f"{statistics.median(cold for _, _, cold in later):.1f}",
+        f"{statistics.median(cold / first for first, _, cold in later):.2f}",
+        f"≤ {OWED_OF_PAGE_1}",
+    )
+
+
+def _http_row(case: Case, seconds: int) -> tuple[str, ...]:
+    """The first request is not counted: in it the model is read."""
+    with serving(case.loaded.url) as server:
+        drive(server.url, iter([_request(case.text)]), 1, MOST_SECONDS)
+        anew = drive(server.url, (_request(case.text, number) for number in range(1, REQUESTS)), 1, seconds)
+        kept = drive(server.url, (_request(case.text) for _ in range(REQUESTS)), 1, seconds)
+    medians = [statistics.median(driven.latencies) * 1_000 for driven in (anew, kept)]
+    return (case.loaded.name, f"{case.row_count:,}", *(f"{milliseconds:.1f}" for milliseconds in medians))
+
+
+def _memory_row(case: Case) -> tuple[str, ...]:
+    """Of a server that has answered a small query before."""
+    small = case.loaded.dataset.queries()[0].text
+    with serving(case.loaded.url) as server:
+        drive(server.url, iter([_request(small)]), 1, MOST_SECONDS)
+        before = _peak_bytes(server)
+        drive(server.url, iter([_request(case.text)]), 1, MOST_SECONDS)
+        more = _peak_bytes(server) - before
+    name = f"{case.loaded.name}, {'objects' if case.is_of_objects else 'users'}"
+    return name, f"{case.row_count:,}", f"{before / 1e6:.0f}", f"{more / 1e6:.0f}", f"{more / case.row_count:,.0f}"
+
+
+def _peak_bytes(server: Server) -> int:
+    """The most memory it has held so far, shared libraries included."""
+    [kib] = re.findall(r"^VmHWM:\s+(\d+) kB$", Path(f"/proc/{server.pid}/status").read_text(), re.MULTILINE)
+    return int(kib) * 1024
+
+
+def _request(text: str, number: int = 0) -> bytes:
+    """For page 1. Each number makes it a query of its own: it is a variable that no policy looks at."""
+    parameters = {"q": text, "limit": PAGE_SIZE, "context": f'{{"number":{number}}}'}
+    return request_bytes("GET", f"/v2/query?{urlencode(parameters)}")
+
+
+def _loading_row(loaded: Loaded) -> tuple[str, ...]:
+    counts = row_counts(loaded.url)
+    return loaded.name, f"{counts['warrant']:,}", f"{counts['object']:,}", f"{loaded.seconds:.1f}"
