@@ -26,7 +26,7 @@ from magistrate.api.metrics import DIRECTORY_VARIABLE
 from magistrate.api.protocol import BoundedConfig
 from magistrate.api.service import Limits, Service
 from magistrate.config import Settings, SqliteUrl, read_client_settings
-from magistrate.engine.policy import read_grammar
+from magistrate.engine import policy, query
 from magistrate.errors import InvalidSetting, StoreUnavailable
 from magistrate.operations.context import Context
 from magistrate.operations.examples import Example, load_example, read_example
@@ -109,6 +109,11 @@ async def prepare_store(settings: Settings, example: Example | None = None) -> s
         await store.close()
 
 
+def _read_grammars() -> None:
+    policy.read_grammar()
+    query.read_grammar()
+
+
 @asynccontextmanager
 async def open_service(settings: Settings) -> AsyncIterator[Service]:
     """The service, with what it does by itself in the background, until the context ends.
@@ -121,7 +126,7 @@ async def open_service(settings: Settings) -> AsyncIterator[Service]:
         limits = Limits(settings.max_body_bytes, settings.max_json_depth, settings.body_timeout_ms)
         context = context_of(store, settings)
         forgetting = _forget_now_and_then(context, settings.retention_hours)
-        async with _running_beside(forgetting, _stop_with_parent(), asyncio.to_thread(read_grammar)):
+        async with _running_beside(forgetting, _stop_with_parent(), asyncio.to_thread(_read_grammars)):
             yield Service(context, KeyRing(digests), limits)
     finally:
         await store.close()

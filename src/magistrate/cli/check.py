@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from magistrate.cli.completion import complete_objects
-from magistrate.cli.input import read_claim, read_context
+from magistrate.cli.input import context_option, read_claim, read_context
 from magistrate.cli.output import aligned, print_json, printable, written_object, written_subject
 from magistrate.cli.service import asks_service
 
@@ -21,12 +21,7 @@ DENIED = 1
 @click.option("--any", "any_of", is_flag=True, help="of several: is at least one allowed?")
 @click.option("--all", "all_of", is_flag=True, help="of several: are all allowed?")
 @click.option("--batch", is_flag=True, help="of several: an answer to each; exit code 0 if all are allowed")
-@click.option(
-    "--context",
-    metavar="KEY=TEXT",
-    multiple=True,
-    help="what policies read: key=text, key:=JSON, or a JSON object; can be repeated",
-)
+@context_option
 @click.option("--explain", is_flag=True, help="show the warrants it rests on, from the subject to the object")
 @asks_service
 def check(

@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from magistrate.engine.written import read_written
 from magistrate.errors import InvalidRequest
 
@@ -50,6 +52,15 @@ def read_ref(text: str) -> "RefForm":
     if not of_type or not id:
         raise InvalidRequest(f"{text!r} is no object; write it as in document:plan")
     return {"objectType": of_type, "objectId": id}
+
+
+context_option = click.option(
+    "--context",
+    metavar="KEY=TEXT",
+    multiple=True,
+    help="what policies read: key=text, key:=JSON, or a JSON object; can be repeated",
+)
+"""What it gives is for `read_context`."""
 
 
 def read_context(texts: Iterable[str]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from magistrate.cli.input import read_context
+from magistrate.cli.input import context_option, read_context
 from magistrate.cli.output import Answer, Columns, counted, print_answer, written_object, written_warrant
 from magistrate.cli.service import CommandFailed, asks_service
 
@@ -28,12 +28,7 @@ COLUMNS: Columns = {
 
 @click.command(short_help="Find objects of a subject, or subjects of an object.")
 @click.argument("q", metavar="Q")
-@click.option(
-    "--context",
-    metavar="KEY=TEXT",
-    multiple=True,
-    help="what policies read: key=text, key:=JSON, or a JSON object; can be repeated",
-)
+@context_option
 @click.option(
     "--limit",
     type=click.IntRange(min=1),

@@ -1,5 +1,12 @@
 """Queries: on which objects a subject has a relation, which subjects have one on an object (contract section 6)."""
 
-from magistrate.engine.query.language import MAX_QUERY_LENGTH, ObjectsQuery, Query, SubjectsQuery, read_query
+from magistrate.engine.query.language import (
+    MAX_QUERY_LENGTH,
+    ObjectsQuery,
+    Query,
+    SubjectsQuery,
+    read_grammar,
+    read_query,
+)
 
-__all__ = ["MAX_QUERY_LENGTH", "ObjectsQuery", "Query", "SubjectsQuery", "read_query"]
+__all__ = ["MAX_QUERY_LENGTH", "ObjectsQuery", "Query", "SubjectsQuery", "read_grammar", "read_query"]

@@ -73,6 +73,11 @@ def read_query(text: str) -> Query:
         raise InvalidParameter("q", _told(text, refusal.reason, refusal.offset)) from refusal
 
 
+def read_grammar() -> None:
+    """Takes a hundredth of a second, which the first query need not wait for if it was done before."""
+    _parser()
+
+
 @cache
 def _parser() -> Lark:
     grammar = resources.files("magistrate.engine.query").joinpath("grammar.lark").read_text(encoding="utf-8")
