@@ -72,20 +72,19 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Milliseconds in one round. `check`: for a question of the data set; `row_check`: for a row of page 1. `kept` and
-    `cold`, for the later page, are None where there is none."""
+    """Milliseconds in one round: for page 1, for a check of a question of the data set, for the later page if the
+    listing was kept, and if it was not. The latter two are None where there is no later page."""
 
     first: float
     check: float
-    row_check: float
-    kept: float | None = None
-    cold: float | None = None
+    kept: float | None
+    anew: float | None
 
 
 @dataclass(slots=True)
 class Case:
-    """A query on a database. `cursor` leads to the later page, number `later`. Statements are those of page 1, and
-    those of the later page right after it; `seconds` is the time it has had so far."""
+    """A query on a database. `cursor` leads to the later page, number `later`. The statements are those of page 1;
+    `seconds` is the time it has had so far."""
 
     loaded: Loaded
     text: str
@@ -95,7 +94,6 @@ class Case:
     later: int = 1
     cursor: str | None = None
     statements: int = 0
-    statements_kept: int = 0
     seconds: float = 0.0
     times: list[Times] = field(default_factory=list)
 
@@ -166,8 +164,8 @@ async def _ask_in_process(loaded: Sequence[Loaded], cases: Sequence[Case], secon
         for case in cases:
             if case.seconds < seconds:
                 url, started = case.loaded.url, time.perf_counter()
-                cold_first = bool(round_number % 2)
-                case.times.append(await _asked(case, contexts[url], opened[url][1], checks[url], cold_first))
+                anew_first = bool(round_number % 2)
+                case.times.append(await _asked(case, contexts[url], opened[url][1], checks[url], anew_first))
                 case.seconds += time.perf_counter() - started
     for store, _ in opened.values():
         await store.close()
@@ -202,23 +200,21 @@ async def _page(context: Context, case: Case, cursor: str | None, limit: int = P
 
 
 async def _asked(
-    case: Case, context: Context, database: CountingDatabase, usual_check_ms: float, cold_first: bool
+    case: Case, context: Context, database: CountingDatabase, usual_check_ms: float, anew_first: bool
 ) -> Times:
-    """One round. The cold page is asked for first or last, in turn: what comes later finds the caches of the database
-    filled."""
-    cold = await _cold_ms(case, context) if cold_first else None
+    """One round. The later page is worked out anew first or last, in turn: what comes later finds the caches of the
+    database filled. Raises RuntimeError if a check does not authorize a row of page 1."""
+    anew = await _anew_ms(case, context) if anew_first else None
     process = _with_nothing_kept(context)
-    database.reads, kept = 0, None
+    database.reads = 0
     first, page = await _timed(process, case, None)
-    case.statements, database.reads = database.reads, 0
-    if case.cursor is not None:
-        kept, _ = await _timed(process, case, case.cursor)
-        case.statements_kept = database.reads
-    row_check = statistics.median([await _check_ms(case.question(found.row), context) for found in page.rows])
-    return Times(first, usual_check_ms, row_check, kept, await _cold_ms(case, context) if cold is None else cold)
+    case.statements = database.reads
+    kept = None if case.cursor is None else (await _timed(process, case, case.cursor))[0]
+    await _demand_authorized([case.question(found.row) for found in page.rows], context)
+    return Times(first, usual_check_ms, kept, await _anew_ms(case, context) if anew is None else anew)
 
 
-async def _cold_ms(case: Case, context: Context) -> float | None:
+async def _anew_ms(case: Case, context: Context) -> float | None:
     """The later page where nothing is kept, as if it was asked of another process."""
     return None if case.cursor is None else (await _timed(_with_nothing_kept(context), case, case.cursor))[0]
 
@@ -244,36 +240,32 @@ async def _usual_check_ms(loaded: Loaded, context: Context) -> float:
         )
         for asked in loaded.dataset.questions(CHECKS, SEED)
     ]
-    return statistics.median([(await _checked(question, context))[0] for question in questions])
+    times = []
+    for question in questions:
+        started = time.perf_counter()
+        await check_all(context, [question], NO_DEMAND)
+        times.append((time.perf_counter() - started) * 1_000)
+    return statistics.median(times)
 
 
-async def _check_ms(row: Question, context: Context) -> float:
-    """Raises RuntimeError if it is not authorized."""
-    milliseconds, is_authorized = await _checked(row, context)
-    if not is_authorized:
-        raise RuntimeError(f"{row} is a row, but a check does not authorize it")
-    return milliseconds
-
-
-async def _checked(question: Question, context: Context) -> tuple[float, bool]:
-    started = time.perf_counter()
-    found = await check_all(context, [question], NO_DEMAND)
-    return (time.perf_counter() - started) * 1_000, found.value[0].is_authorized
+async def _demand_authorized(rows: Sequence[Question], context: Context) -> None:
+    found = await check_all(context, rows, NO_DEMAND)
+    for row, answer in zip(rows, found.value, strict=True):
+        if not answer.is_authorized:
+            raise RuntimeError(f"{row} is a row, but a check does not authorize it")
 
 
 _PAGES_HEADER = (
     "",
     "rows",
-    "page 1: statements",
-    "ms",
-    "owed ms",
+    "statements",
+    "page 1 ms",
+    "owed",
     "checks a row",
     "owed",
-    "its own checks",
-    "page",
-    "kept: statements",
-    "ms",
-    "cold: ms",
+    "later page",
+    "kept, ms",
+    "anew, ms",
     "of page 1",
     "owed",
 )
@@ -288,8 +280,6 @@ def _pages_table(title: str, cases: Sequence[Case]) -> str:
 
 def _first_page_cells(case: Case) -> tuple[str, ...]:
     shown = min(PAGE_SIZE, case.row_count)
-    usual = statistics.median(one.first / shown / one.check for one in case.times)
-    own = statistics.median(one.first / shown / one.row_check for one in case.times)
     is_owed = case.is_of_objects and case.about == OWED_ROWS
     return (
         case.loaded.name,
@@ -297,24 +287,21 @@ def _first_page_cells(case: Case) -> tuple[str, ...]:
         str(case.statements),
         f"{statistics.median(one.first for one in case.times):.1f}",
         f"≤ {OWED_SQLITE_MS}" if is_owed and case.loaded.store == "SQLite" else "",
-        f"{usual:.1f}",
+        f"{statistics.median(one.first / shown / one.check for one in case.times):.1f}",
         f"≤ {OWED_CHECKS_A_ROW}" if is_owed else "",
-        f"{own:.1f}",
     )
 
 
 def _later_page_cells(case: Case) -> tuple[str, ...]:
-    """Of page 1 is the page for which nothing is kept: the other one is faster at any rate. A listing that is too large
-    is not kept, and takes all its statements again."""
-    if case.cursor is None:
-        return ("",) * 6
-    later = [(one.first, one.kept, one.cold) for one in case.times if one.kept is not None and one.cold is not None]
+    """A listing that is too large is not kept: both times are those of working it out."""
+    later = [(one.first, one.kept, one.anew) for one in case.times if one.kept is not None and one.anew is not None]
+    if not later:
+        return ("",) * 5
     return (
-        str(case.later),
-        str(case.statements_kept),
+        f"{case.later:,}",
         f"{statistics.median(kept for _, kept, _ in later):.1f}",
-        f"{statistics.median(cold for _, _, cold in later):.1f}",
-        f"{statistics.median(cold / first for first, _, cold in later):.2f}",
+        f"{statistics.median(anew for _, _, anew in later):.1f}",
+        f"{statistics.median(anew / first for first, _, anew in later):.2f}",
         f"≤ {OWED_OF_PAGE_1}",
     )
 
