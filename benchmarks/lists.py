@@ -221,7 +221,7 @@ async def _anew_ms(case: Case, context: Context) -> float | None:
 
 def _with_nothing_kept(context: Context) -> Context:
     """The model is kept all the same."""
-    return replace(context, listings=Listings(read_settings({}, {}).kept_query_work))
+    return replace(context, listings=Listings(read_settings({}, {}).kept_query_entries))
 
 
 async def _timed(context: Context, case: Case, cursor: str | None) -> tuple[float, Page[FoundRow]]:

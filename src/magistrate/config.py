@@ -94,9 +94,9 @@ SETTINGS = (
         1_000_000_000,
     ),
     Setting(
-        "kept_query_work",
-        400_000,
-        "of how much of such work results are kept in memory for later pages; some hundred bytes each",
+        "kept_query_entries",
+        1_000_000,
+        "how many rows, and values and warrants behind them, are kept in memory for later pages of queries",
         0,
         1_000_000_000,
     ),
@@ -169,7 +169,7 @@ class Settings:
     max_definition_bytes: int
     max_check_work: int
     max_query_work: int
-    kept_query_work: int
+    kept_query_entries: int
     max_context_bytes: int
     max_json_depth: int
     head_timeout_ms: int

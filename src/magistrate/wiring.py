@@ -62,7 +62,7 @@ def context_of(store: Store, settings: Settings) -> Context:
         max_check_work=settings.max_check_work,
         max_context_bytes=settings.max_context_bytes,
         max_query_work=settings.max_query_work,
-        listings=Listings(settings.kept_query_work),
+        listings=Listings(settings.kept_query_entries),
     )
 
 

@@ -191,16 +191,29 @@ def test_an_interrupted_check_is_no_denial(magistrate: Magistrate, monkeypatch: 
     assert magistrate("check", ANN).exit_code == 130
 
 
+def check_written_to(output: int, client: Client) -> tuple[int, bytes]:
+    """The exit code, and what is told on stderr."""
+    ran = subprocess.run(
+        [sys.executable, "-m", "magistrate", "check", ANN, "--server", str(client.base_url)],
+        env=os.environ | {"MAGISTRATE_API_KEY": "test-key"},
+        stdout=output,
+        stderr=subprocess.PIPE,
+    )
+    os.close(output)
+    return ran.returncode, ran.stderr
+
+
 def test_an_answer_that_nobody_reads_is_no_denial(asked: Magistrate, shared_client: Client) -> None:
     reader, writer = os.pipe()
     os.close(reader)
 
-    ran = subprocess.run(
-        [sys.executable, "-m", "magistrate", "check", ANN, "--server", str(shared_client.base_url)],
-        env=os.environ | {"MAGISTRATE_API_KEY": "test-key"},
-        stdout=writer,
-        stderr=subprocess.PIPE,
-    )
-    os.close(writer)
+    assert check_written_to(writer, shared_client) == (2, b"")
 
-    assert (ran.returncode, ran.stderr) == (2, b"")
+
+def test_an_answer_that_cannot_be_written_is_no_denial(asked: Magistrate, shared_client: Client) -> None:
+    read_only = os.open(os.devnull, os.O_RDONLY)
+
+    code, told = check_written_to(read_only, shared_client)
+
+    assert code == 2
+    assert told.startswith(b"Error: the output cannot be written: ")

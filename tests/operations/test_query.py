@@ -1,24 +1,28 @@
 """Queries over real stores: pages of one snapshot, in few reads, whatever others write."""
 
 import asyncio
+import gc
 import itertools
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
+from types import FunctionType, ModuleType
 from typing import Any
 
 import pytest
 
 from benchmarks.counting import CountingDatabase, counting_store
 from magistrate import wiring
+from magistrate.engine.plans import Model
 from magistrate.engine.query import read_query
-from magistrate.engine.query.listed import Listed
+from magistrate.engine.query.listed import Listed, Reports
 from magistrate.engine.query.spread import Spread
+from magistrate.engine.query.stages import Road
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, TypeName
-from magistrate.engine.truth import TRUE
+from magistrate.engine.work import Work
 from magistrate.errors import BudgetSpent, InvalidParameter
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.listings import Listing, ListingKey, Listings
+from magistrate.operations.listings import LEAST_ENTRIES, Listing, ListingKey, Listings
 from magistrate.operations.object_types import create_object_types
 from magistrate.operations.objects import delete_objects
 from magistrate.operations.paging import Page, Wanted, read_wanted
@@ -251,10 +255,26 @@ async def test_others_have_their_turn_while_a_large_listing_is_worked_out(ctx: C
     assert turns > 10
 
 
-def listing(work: int, *named: str) -> Listing:
+async def test_what_is_kept_holds_on_to_nothing_but_rows(ctx: Context) -> None:
+    await fill(ctx, 3)
+    for query in (SEES, SEES.replace("select", "select explicit")):
+        await page_of(ctx, query)
+
+    held: dict[int, object] = {}
+    waiting: list[object] = [ctx.listings]
+    while waiting:
+        one = waiting.pop()
+        if id(one) not in held and not isinstance(one, type | ModuleType | FunctionType):
+            held[id(one)] = one
+            waiting += gc.get_referents(one)
+
+    assert sum(isinstance(one, Listing) for one in held.values()) == 2
+    assert not [one for one in held.values() if isinstance(one, Model | Road | Work)]
+
+
+def listing(entries: int) -> Listing:
     names = (TypeName("document"), RelationName("viewer"))
-    spread = Spread(named=dict.fromkeys(map(ObjectId, named), TRUE))
-    return Listing([(names[0], id, names[1]) for id in named], {names: Listed(*names, spread, lambda id: None)}, work)
+    return Listing([], {names: Listed(*names, Spread(), Reports(lambda id: None, entries - LEAST_ENTRIES, steps=0))})
 
 
 def key(revision: int) -> ListingKey:

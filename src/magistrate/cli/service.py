@@ -135,10 +135,12 @@ def _failures_told() -> Iterator[None]:
         raise CommandFailed(error.message) from error
     except UnicodeError as error:
         raise CommandFailed("what was given is no UTF-8 text; write it in UTF-8") from error
-    except BrokenPipeError:
-        # Whoever read the output is gone; the interpreter must not try to flush the rest to it.
+    except OSError as error:
+        # The output cannot be written; the interpreter must not try to flush the rest of it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(FAILED)
+        if isinstance(error, BrokenPipeError):  # whoever read it has seen enough
+            sys.exit(FAILED)
+        raise CommandFailed(f"the output cannot be written: {error.strerror or error}") from error
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     except Exception:

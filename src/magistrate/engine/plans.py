@@ -99,6 +99,7 @@ class Model:
             self._forms[form.object_type, form.relation].append(form)
         self._plans: dict[tuple[str, str], Plan] = {}
         self._included: dict[tuple[str, str], Set[str]] = {}
+        self._without_rules: Model | None = None
 
     def plan(self, of_type: TypeName, relation: RelationName) -> Plan:
         """Compiled when it is first asked for; always the same for the same names."""
@@ -110,7 +111,10 @@ class Model:
 
     def without_rules(self) -> "Model":
         """The same types and relations, which only warrants give."""
-        return Model({name: one.without_rules() for name, one in self.types.items()}, self.revision, self.forms)
+        if self._without_rules is None:
+            types = {name: one.without_rules() for name, one in self.types.items()}
+            self._without_rules = Model(types, self.revision, self.forms)
+        return self._without_rules
 
     def forms_on(self, of_type: TypeName, relations: Iterable[str]) -> list[WarrantForm]:
         """Those of warrants of these relations."""
@@ -177,7 +181,8 @@ class Model:
             elif way in needed:
                 written.append(Link(*way, self.shape(of_type, (way.with_relation,), way.of_type)))
         links = tuple(one for one in written if isinstance(one, Link))
-        parts = tuple(one for one in written if not isinstance(one, Link) and one not in relations)
+        among = {*relations}
+        parts = tuple(one for one in written if not isinstance(one, Link) and one not in among)
         with_groups = (*group_relations, *(link.with_relation for link in links))
         groups = self.shape(of_type, tuple(dict.fromkeys(with_groups)), None)
         places = {one: place for place, one in enumerate(written)}

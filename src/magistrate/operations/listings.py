@@ -17,14 +17,21 @@ ListingKey = tuple[Revision, str, Query, bytes]
 """Revision, sort, query and a digest of the context: all that the rows depend on, but for the time."""
 
 
+LEAST_ENTRIES = 50
+"""That even an empty listing takes as much memory as."""
+
+
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """All rows at one revision. `keys` has what they are sorted by, smallest first. `work` tells what it took to find
-    them, and about how much memory: a few hundred bytes for each."""
+    """All rows at one revision. `keys` has what they are sorted by, smallest first."""
 
     keys: Sequence[SortKey]
     listed: Mapping[tuple[TypeName, RelationName], Listed]
-    work: int
+
+    @property
+    def entries(self) -> int:
+        """How much is held in memory: rows, values and warrants, a hundred bytes or two for each."""
+        return LEAST_ENTRIES + len(self.keys) + sum(one.entries + one.reports.steps for one in self.listed.values())
 
     def portion(self, wanted: Slice) -> Portion[Row]:
         upwards = wanted.descending == wanted.backwards
@@ -54,11 +61,11 @@ class Listing:
 
 
 class Listings:
-    """The ones that were asked for lately, as many as took `most_work` together."""
+    """The ones that were asked for lately, with at most so many entries together."""
 
-    def __init__(self, most_work: int) -> None:
-        self._most_work = most_work
-        self._work = 0
+    def __init__(self, most_entries: int) -> None:
+        self._most_entries = most_entries
+        self._entries = 0
         self._listings: dict[ListingKey, Listing] = {}  # the least lately used first
 
     def find(self, key: ListingKey) -> Listing | None:
@@ -69,15 +76,16 @@ class Listings:
 
     def keep(self, key: ListingKey, listing: Listing) -> None:
         """Unless it is too large to be kept at all."""
-        if listing.work > self._most_work:
+        entries = listing.entries
+        if entries > self._most_entries:
             return
         self._forget(key)
-        while self._work + listing.work > self._most_work:
+        while self._entries + entries > self._most_entries:
             self._forget(next(iter(self._listings)))
         self._listings[key] = listing
-        self._work += listing.work
+        self._entries += entries
 
     def _forget(self, key: ListingKey) -> None:
         listing = self._listings.pop(key, None)
         if listing is not None:
-            self._work -= listing.work
+            self._entries -= listing.entries

@@ -12,7 +12,7 @@ import msgspec
 from magistrate.engine.plans import Model
 from magistrate.engine.query import Query
 from magistrate.engine.query.finding import check_each, find, found_types
-from magistrate.engine.query.listed import Findings, Listed, Row
+from magistrate.engine.query.listed import STEPS_FOR_A_NODE, Findings, Listed, Row
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, Revision, TypeName
 from magistrate.engine.work import Work
 from magistrate.operations.consistency import Freshness
@@ -84,7 +84,7 @@ async def _listing(ctx: Context, asked: Asked, sort: str, model: Model, at: Revi
         keys: list[SortKey] = []
         for (of_type, _), one in listed.items():
             keys += await _keys(of_type, one, one.ids(existing.get(of_type, ())), sort, work)
-        listing = Listing(await _sorted(keys), listed, work.spent)
+        listing = Listing(await _sorted(keys), listed)
         if not findings.read_clock:
             ctx.listings.keep(key, listing)
     return listing
@@ -118,10 +118,12 @@ async def _existing(
 
 
 async def _keys(of_type: TypeName, listed: Listed, ids: Sequence[ObjectId], sort: str, work: Work) -> list[SortKey]:
-    work.spend(len(ids))
+    weight = 1 if sort == "id" else 1 + listed.reports.steps // STEPS_FOR_A_NODE
+    work.spend(len(ids) * weight)
     keys: list[SortKey] = []
-    for start in range(0, len(ids), NAMES_AT_ONCE):
-        some = ids[start : start + NAMES_AT_ONCE]
+    at_once = 1 + NAMES_AT_ONCE // weight
+    for start in range(0, len(ids), at_once):
+        some = ids[start : start + at_once]
         if sort == "id":
             keys += [(of_type, id, listed.relation) for id in some]
         else:

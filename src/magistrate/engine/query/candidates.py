@@ -6,8 +6,8 @@ from typing import NamedTuple
 from magistrate.engine.evaluation import Evaluation, Question
 from magistrate.engine.nodes import Edge, Node
 from magistrate.engine.plans import Model, Plan
-from magistrate.engine.query.listed import Findings, Listed
-from magistrate.engine.query.search import Steps
+from magistrate.engine.query.listed import Findings, Listed, Reports
+from magistrate.engine.query.search import Steps, gathered
 from magistrate.engine.query.spread import EXPLICIT, Spread
 from magistrate.engine.terms import WILDCARD, ObjectId, RelationName, TypeName
 from magistrate.engine.truth import FALSE, TRUE, Truth
@@ -37,19 +37,21 @@ def check_candidates(
     for one, found, by_warrants in zip(candidates, nodes, explicit, strict=True):
         holding = {id: node for id, node in found.items() if node.value == TRUE}
         values: dict[ObjectId, Truth] = {id: EXPLICIT if by_warrants[id].value == TRUE else TRUE for id in holding}
-        reports = {id: report(by_warrants[id] if values[id] == EXPLICIT else node) for id, node in holding.items()}
+        settling = ((id, by_warrants[id] if values[id] == EXPLICIT else node) for id, node in holding.items())
+        reports = dict((yield from gathered(((id, report(node)) for id, node in settling), work)))
         if values.pop(NOBODY, FALSE) >= values.get(WILDCARD, FALSE):
             values.pop(WILDCARD, None)
-        listed.append(Listed(one.type, one.relation, Spread(named=values), reports.get))
+        listed.append(Listed(one.type, one.relation, Spread(named=values), Reports(reports.get, len(reports))))
     return Findings(listed, read_clock)
 
 
 def _decided(
     evaluation: Evaluation, candidates: Sequence[Candidates]
 ) -> Steps[tuple[list[Mapping[ObjectId, Node]], bool]]:
-    nodes: list[Mapping[ObjectId, Node]] = [
-        {id: evaluation.ask(one.question(id)) for id in one.ids} for one in candidates
-    ]
+    nodes: list[Mapping[ObjectId, Node]] = []
+    for one in candidates:
+        asked = ((id, evaluation.ask(one.question(id))) for id in one.ids)
+        nodes.append(dict((yield from gathered(asked, evaluation.work))))
     while (reads := evaluation.advance()) != []:
         rows = yield reads
         if reads and rows is not None:

@@ -9,6 +9,9 @@ from magistrate.engine.terms import WILDCARD, ObjectId, RelationName, TypeName
 from magistrate.engine.truth import TRUE
 from magistrate.engine.warrants import Warrant
 
+STEPS_FOR_A_NODE = 10
+"""Of those to the warrant of a row: so many take as long as a node."""
+
 
 class Row(NamedTuple):
     """('document', 'plan', 'viewer', <the warrant it is reported for>, True). The first three are unique in a listing.
@@ -21,17 +24,30 @@ class Row(NamedTuple):
     is_implicit: bool
 
 
+class Reports(NamedTuple):
+    """Where the warrants of rows are: `find` gives one by the id of its row, in at most so many `steps`. `entries`: how
+    many values and warrants are held for that."""
+
+    find: Callable[[ObjectId], Warrant | None]
+    entries: int = 0
+    steps: int = 1
+
+
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """The rows of one type and one relation; with None those of any type that has no Listed of its own. `report` gives
-    the warrant of a row by its id. `is_for_everyone`: all subjects of the type have it because a warrant says so with
-    `*`, which is a row too."""
+    """The rows of one type and one relation; with None those of any type that has no Listed of its own.
+    `is_for_everyone`: all subjects of the type have it because a warrant says so with `*`, which is a row too."""
 
     type: TypeName | None
     relation: RelationName
     spread: Spread
-    report: Callable[[ObjectId], Warrant | None]
+    reports: Reports
     is_for_everyone: bool = False
+
+    @property
+    def entries(self) -> int:
+        """How many values and warrants are held in memory."""
+        return len(self.spread.named) + self.reports.entries
 
     @property
     def needs_existing(self) -> bool:
@@ -46,7 +62,7 @@ class Listed:
         return [*ids, WILDCARD] if self.is_for_everyone else ids
 
     def row(self, of_type: TypeName, id: ObjectId) -> Row:
-        return Row(of_type, id, self.relation, self.report(id), self.spread.value(id) < EXPLICIT)
+        return Row(of_type, id, self.relation, self.reports.find(id), self.spread.value(id) < EXPLICIT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,14 +12,17 @@ from functools import partial
 
 from magistrate.engine.conditions import Conditions
 from magistrate.engine.plans import Gate, Model, Plan
-from magistrate.engine.query.listed import Findings, Listed
+from magistrate.engine.query.listed import STEPS_FOR_A_NODE, Findings, Listed, Reports
 from magistrate.engine.query.search import Steps, Turns, fetched
 from magistrate.engine.query.spread import EXPLICIT, Spread
-from magistrate.engine.query.stages import IDS_AT_ONCE, Road, Source, Stage, Stages, Target, Told
+from magistrate.engine.query.stages import IDS_AT_ONCE, Road, Source, Stage, Stages, Target, Told, same_object
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef
 from magistrate.engine.truth import FALSE, MISSING, TRUE, Truth
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
+
+ROWS_AT_ONCE = 500
+"""Charged together."""
 
 _ANY_OTHER = ObjectId("")
 """No id: has the value and the report of the rest."""
@@ -29,15 +32,24 @@ def find_objects(
     model: Model, targets: Sequence[Target], subject: ObjectRef, conditions: Conditions, work: Work
 ) -> Steps[Findings]:
     """One Listed for each of these types and relations."""
-    stages = Stages(model, targets, subject.type, work)
-    if stages.rest_on_their_negation:
+    stages = Stages(model, subject.type, work)
+    yield from stages.connect(targets)
+    if stages.negations is None:
         return Findings(None)
-    return (yield from _Search(stages, subject, conditions, work).steps())
+    return (yield from _Search(stages, stages.negations, subject, conditions, work).steps())
 
 
 class _Search:
-    def __init__(self, stages: Stages, subject: ObjectRef, conditions: Conditions, work: Work) -> None:
+    def __init__(
+        self,
+        stages: Stages,
+        negations: Sequence[Sequence[Stage]],
+        subject: ObjectRef,
+        conditions: Conditions,
+        work: Work,
+    ) -> None:
         self._stages = stages
+        self._negations = iter(negations)
         self._subject = subject
         self._conditions = conditions
         self._work = work
@@ -53,14 +65,17 @@ class _Search:
                 rows = yield from fetched(reads)
                 for (road, _), found in zip(roads, rows, strict=True):
                     yield from self._take(road, found)
-            elif not self._wake():
+            elif not (yield from self._wake()):
                 break
-        listed = [self._listed(target, root) for target, root in self._stages.roots.items()]
+        for stage in self._stages.all:
+            stage.let_go()
+        listed: list[Listed] = []
+        for target, root in self._stages.roots.items():
+            listed.append(_listed(target, root))
+            self._work.spend(1 + listed[-1].reports.steps // STEPS_FOR_A_NODE)
+            if self._work.turn_is_over:
+                yield None
         return Findings(listed, self._conditions.read_clock)
-
-    def _listed(self, target: Target, root: Stage) -> Listed:
-        named = {id: value for id, value in root.named.items() if id != WILDCARD}
-        return Listed(*target, Spread(root.rest, named), partial(self._report, root))
 
     def _begin(self) -> None:
         self._gain(self._stages.itself, self._subject.id, EXPLICIT)
@@ -79,23 +94,24 @@ class _Search:
                 del self._busy[stage]
             for whole in stage.wholes:
                 if not whole.waits_for_part:
-                    self._tell(whole, ids, rest)
+                    yield from self._tell(whole, ids, rest)
             for road in stage.roads:
-                self._go(road, stage, ids, rest)
+                yield from self._go(road, stage, ids, rest)
             self._work.spend(len(ids))
             if self._work.turn_is_over:
                 yield None
 
-    def _tell(self, whole: Stage, ids: Sequence[ObjectId], rest: bool) -> None:
+    def _tell(self, whole: Stage, ids: Sequence[ObjectId], rest: bool) -> Turns[None]:
         """That one of its parts gained on these objects, or on all others."""
         if rest:
-            named = list(dict.fromkeys(id for part in whole.parts for id in part.named))
-            [rest_value] = whole.from_parts([_ANY_OTHER])
-            self._gain_rest(whole, rest_value, dict(zip(named, whole.from_parts(named), strict=True)))
+            ids = [_ANY_OTHER, *dict.fromkeys(id for part in whole.parts for id in part.named)]
+        values = dict(zip(ids, (yield from whole.from_parts(ids, self._work)), strict=True))
+        if rest:
+            self._gain_rest(whole, values.pop(_ANY_OTHER), values)
         else:
-            self._gain_each(whole, dict(zip(ids, whole.from_parts(ids), strict=True)))
+            self._gain_each(whole, values)
 
-    def _go(self, road: Road, origin: Stage, ids: Sequence[ObjectId], rest: bool) -> None:
+    def _go(self, road: Road, origin: Stage, ids: Sequence[ObjectId], rest: bool) -> Turns[None]:
         if rest and road.has_all:
             ids = list(road.rows)
         elif rest:
@@ -109,13 +125,18 @@ class _Search:
                 for source in road.sources[warrant.relation]:
                     if source.origin is origin:
                         self._apply(source, warrant)
+            self._work.spend(len(rows))
+            if self._work.turn_is_over:
+                yield None
 
     def _take(self, road: Road, rows: Sequence[Warrant]) -> Turns[None]:
-        for warrant in rows:
-            road.rows.setdefault(warrant.subject_id, []).append(warrant)
-            for source in road.sources[warrant.relation]:
-                self._apply(source, warrant)
-            self._work.spend(1)
+        for start in range(0, len(rows), ROWS_AT_ONCE):
+            some = rows[start : start + ROWS_AT_ONCE]
+            for warrant in some:
+                road.rows.setdefault(warrant.subject_id, []).append(warrant)
+                for source in road.sources[warrant.relation]:
+                    self._apply(source, warrant)
+            self._work.spend(len(some))
             if self._work.turn_is_over:
                 yield None
 
@@ -167,36 +188,53 @@ class _Search:
         self._gain_each(stage, others)
         self._gain_each(stage, named)
 
-    def _wake(self) -> bool:
-        """A noneOf that waited for others, now that nobody gains anything any more; false if there is none."""
-        waiting = [stage for stage in self._stages.all if stage.waits]
-        ready = [stage for stage in waiting if not any(below.waits for below in stage.rests_on())]
+    def _wake(self) -> Turns[bool]:
+        """The next of the noneOf, now that nobody gains anything any more; false if there is none."""
+        ready = next(self._negations, ())
         for stage in ready:
             stage.waits = False
-            self._tell(stage, (), rest=True)
-            for whole in stage.wholes:
-                if not whole.waits_for_part:
-                    self._tell(whole, (), rest=True)
+            for one in (stage, *stage.wholes):
+                if not one.waits_for_part:
+                    yield from self._tell(one, (), rest=True)
         return bool(ready)
 
-    def _report(self, stage: Stage, id: ObjectId, above: Sequence[Stage] = ()) -> Warrant | None:
-        """The warrant that a stage is reported for on an object where it holds; `above` are those it is asked for."""
-        if stage in above:
-            return None
-        if not above and stage.value(id) == EXPLICIT:
-            told = _first(stage.explicit, id)
-            return told[2] if told else None
-        holding = (*above, stage)
-        reports = [self._report(part, id, holding) if part.value(id) >= TRUE else None for part in stage.parts]
-        if isinstance(stage.plan, Gate):
-            witness = stage.plan.rule.witness([0 if report is None else 1 for report in reports])
-            return None if witness is None else reports[witness]
-        assert stage.plan is not None
-        places = [stage.plan.places[part] for part in stage.plan.parts]
-        found = [(place, 0, report) for place, report in zip(places, reports, strict=True) if report is not None]
-        itself = _first(stage.found or {}, id)
-        told = min([*found, itself] if itself else found, key=_order, default=None)
+
+def _listed(target: Target, root: Stage) -> Listed:
+    root.named.pop(WILDCARD, None)
+    walked = same_object([root])
+    entries = sum(len(stage.named) + len(stage.found or ()) + len(stage.explicit) for stage in walked)
+    reports = Reports(partial(_report, root), entries - len(root.named), len(walked))
+    return Listed(*target, Spread(root.rest, root.named), reports)
+
+
+def _report(root: Stage, id: ObjectId) -> Warrant | None:
+    """The warrant that it is reported for on an object where it holds: the first that a walk through what it is made of
+    comes to. Nothing is looked at twice."""
+    if root.value(id) == EXPLICIT:
+        told = _first(root.explicit, id)
         return told[2] if told else None
+    walked: set[Stage] = set()
+    waiting: list[Stage | Warrant] = [root]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Warrant):
+            return one
+        if one not in walked and one.value(id) >= TRUE:
+            walked.add(one)
+            waiting += reversed(_reasons(one, id))
+    return None
+
+
+def _reasons(stage: Stage, id: ObjectId) -> Sequence[Stage | Warrant]:
+    """What makes it hold, in order; of a noneOf nothing does."""
+    if isinstance(stage.plan, Gate):
+        return () if stage.plan.rule.negates else stage.parts
+    assert stage.plan is not None
+    told = _first(stage.found or {}, id)
+    if told is None:
+        return stage.parts
+    places = [stage.plan.places[part] for part in stage.plan.parts]
+    return [*(part for part, place in zip(stage.parts, places, strict=True) if place < told[0]), told[2]]
 
 
 def _first(told: Mapping[ObjectId, Told], id: ObjectId) -> Told | None:

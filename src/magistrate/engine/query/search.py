@@ -1,6 +1,6 @@
 """What is worked out step by step, as a generator: it yields when it needs rows, and when its turn is over."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from typing import Generic, TypeVar
 
 from magistrate.engine.plans import Model
@@ -17,6 +17,17 @@ Steps = Generator[Sequence[AnyRead] | None, Rows | None, T]
 
 Turns = Generator[None, Rows | None, T]
 """Yields when its turn is over; needs no rows."""
+
+
+def gathered(items: Iterable[T], work: Work) -> Turns[list[T]]:
+    """All of them, each charged as one."""
+    found: list[T] = []
+    for item in items:
+        found.append(item)
+        work.spend(1)
+        if work.turn_is_over:
+            yield None
+    return found
 
 
 def fetched(reads: Sequence[AnyRead]) -> Steps[Rows]:

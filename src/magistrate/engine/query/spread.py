@@ -1,6 +1,6 @@
 """The value of one thing for many ids at once: for every subject of a type, or on every object of a type."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -10,6 +10,13 @@ from magistrate.engine.terms import ObjectId
 from magistrate.engine.truth import FALSE, TRUE, Truth
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
+
+IDS_FOR_A_NODE = 10
+"""Named in an alternative that is added to others: so many take as long as a node."""
+
+CELLS_FOR_A_NODE = 50
+"""Values of one part for one id: so many take as long as a node."""
+CELLS_AT_ONCE = 50_000
 
 EXPLICIT = Truth(TRUE + 1)
 """TRUE, and by warrants of the relation itself, without any rule (contract section 6.2). Only lists tell it apart."""
@@ -62,7 +69,7 @@ def highest(shares: Sequence[Share], work: Work) -> Turns[Spread]:
     found = Spread(FALSE, dict.fromkeys(everyone, FALSE))
     for share in shares:
         _add(found, share, everyone)
-        work.spend(len(share.spread.named))
+        work.spend(len(share.spread.named) // IDS_FOR_A_NODE)
         if work.turn_is_over:
             yield None
     for id in everyone:
@@ -94,25 +101,35 @@ def combined(rule: Combined, spreads: Sequence[Spread], work: Work) -> Turns[Spr
     if found.rest == TRUE:
         found.rest_report = _report(rule, [(spread.rest, spread.rest_report) for spread in spreads])
     ids = list(_named_in(spreads))
-    for id, value in zip(ids, combined_values(rule.combined, spreads, ids), strict=True):
+    values = yield from combined_values(rule.combined, spreads, ids, work)
+    for id, value in zip(ids, values, strict=True):
         if value or found.rest:
             found.named[id] = value
         if value == TRUE or found.rest:
             parts = [(spread.value(id), spread.report(id)) for spread in spreads]
             found.reports[id] = _report(rule, parts) if value == TRUE else None
-        work.spend(1)
+        work.spend(1 + len(spreads) // CELLS_FOR_A_NODE)
         if work.turn_is_over:
             yield None
     return found
 
 
 def combined_values(
-    combine: Callable[[Iterable[Truth]], Truth], spreads: Sequence[Valued], ids: Iterable[ObjectId]
-) -> Iterator[Truth]:
-    """What becomes of the values of the spreads for each of the ids."""
-    columns = [[value_of(id, rest) for id in ids] for value_of, rest in [(one.named.get, one.rest) for one in spreads]]
-    capped = [[value if value < TRUE else TRUE for value in column] for column in columns]
-    return map(combine, zip(*capped, strict=True))
+    combine: Callable[[Iterable[Truth]], Truth], spreads: Sequence[Valued], ids: Sequence[ObjectId], work: Work
+) -> Turns[list[Truth]]:
+    """What becomes of the values of the spreads for each of the ids. Yields when its turn is over."""
+    values: list[Truth] = []
+    getters = [(spread.named.get, spread.rest) for spread in spreads]
+    at_once = 1 + CELLS_AT_ONCE // len(spreads)
+    for start in range(0, len(ids), at_once):
+        some = ids[start : start + at_once]
+        columns = [[value_of(id, rest) for id in some] for value_of, rest in getters]
+        capped = [[value if value < TRUE else TRUE for value in column] for column in columns]
+        values += map(combine, zip(*capped, strict=True))
+        work.spend(len(some) * len(spreads) // CELLS_FOR_A_NODE)
+        if work.turn_is_over:
+            yield None
+    return values
 
 
 def _report(rule: Combined, parts: Sequence[tuple[Truth, Warrant | None]]) -> Warrant | None:

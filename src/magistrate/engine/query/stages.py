@@ -6,6 +6,8 @@ from itertools import islice
 from typing import NamedTuple
 
 from magistrate.engine.plans import Gate, Model, Part, Plan
+from magistrate.engine.query.components import components
+from magistrate.engine.query.search import Turns, gathered
 from magistrate.engine.query.spread import EXPLICIT, combined_values
 from magistrate.engine.terms import WILDCARD, ObjectId, RelationName, TypeName
 from magistrate.engine.truth import FALSE, TRUE, Truth
@@ -70,7 +72,24 @@ class Stage:
     `gained` has the ids that others have not been told of yet. `is_exact`: below a noneOf, where values short of TRUE
     matter. `is_asked_anywhere`: a warrant to `type:*#relation` asks for it on any object, which is kept at WILDCARD.
     `found` has for each object (WILDCARD: for every one) the first warrant that gives it, with its place and number;
-    `explicit` likewise, of those that give it EXPLICIT. Both are None where nobody is going to ask."""
+    `explicit` likewise, of those that give it EXPLICIT. `found` is None where nobody is going to ask."""
+
+    __slots__ = (
+        "explicit",
+        "found",
+        "gained",
+        "is_asked_anywhere",
+        "is_exact",
+        "named",
+        "origins",
+        "parts",
+        "plan",
+        "rest",
+        "rest_gained",
+        "roads",
+        "waits",
+        "wholes",
+    )
 
     def __init__(self, plan: Plan | Gate | None) -> None:
         self.plan = plan
@@ -91,30 +110,31 @@ class Stage:
     def value(self, id: ObjectId) -> Truth:
         return self.named.get(id, self.rest)
 
-    def from_parts(self, ids: Sequence[ObjectId]) -> Iterable[Truth]:
+    def from_parts(self, ids: Sequence[ObjectId], work: Work) -> Turns[list[Truth]]:
         """What the parts make of it, for each of these ids."""
-        return combined_values(self.plan.rule.combined if isinstance(self.plan, Gate) else max, self.parts, ids)
+        combine = self.plan.rule.combined if isinstance(self.plan, Gate) else max
+        return combined_values(combine, self.parts, ids, work)
 
     @property
     def waits_for_part(self) -> bool:
         return self.waits or (isinstance(self.plan, Gate) and any(part.waits for part in self.parts))
 
-    def rests_on(self) -> "list[Stage]":
-        """Everything that it is made of."""
-        found: dict[Stage, None] = dict.fromkeys([*self.parts, *self.origins])
-        waiting = list(found)
-        while waiting:
-            stage = waiting.pop()
-            further = [one for one in (*stage.parts, *stage.origins) if one not in found]
-            found.update(dict.fromkeys(further))
-            waiting += further
-        return list(found)
+    def rests_on(self) -> "Sequence[Stage]":
+        """What it is made of, on this object and on others."""
+        return (*self.parts, *self.origins)
+
+    def let_go(self) -> None:
+        """Of what is needed only as long as somebody may gain."""
+        self.wholes, self.origins, self.roads, self.gained = [], [], [], []
 
 
 class Stages:
-    """All stages that one subject can pass on the way to the targets, connected. `itself`: where it starts."""
+    """All stages that one subject can pass on the way to the targets. `itself`: where it starts.
 
-    def __init__(self, model: Model, targets: Sequence[Target], subject_type: TypeName, work: Work) -> None:
+    Connected, `negations` are those of noneOf, those first that rest on no other, then those that rest on these only,
+    and so on; None if one rests on itself, so that there is no order to work the stages out in."""
+
+    def __init__(self, model: Model, subject_type: TypeName, work: Work) -> None:
         self._model = model
         self._subject_type = subject_type
         self._work = work
@@ -122,10 +142,21 @@ class Stages:
         self._fresh: list[Stage] = []
         self._roads: dict[tuple[str, str, str], Road] = {}
         self.itself = Stage(None)
-        self.roots = {target: self._stage(model.plan(*target)) for target in targets}
+        self.roots: dict[Target, Stage] = {}
+        self.negations: list[list[Stage]] | None = None
+
+    def connect(self, targets: Iterable[Target]) -> Turns[None]:
+        for target in targets:
+            self.roots[target] = self._stage(self._model.plan(*target))
+            if self._work.turn_is_over:
+                yield None
         while self._fresh:
             self._connect(self._fresh.pop())
-        self._mark()
+            if self._work.turn_is_over:
+                yield None
+        ordered = yield from gathered(components(self.all, Stage.rests_on), self._work)
+        self._mark(ordered)
+        self.negations = _by_depth(ordered)
 
     @property
     def all(self) -> Iterable[Stage]:
@@ -135,15 +166,10 @@ class Stages:
     def roads(self) -> Iterable[Road]:
         return self._roads.values()
 
-    @property
-    def rest_on_their_negation(self) -> bool:
-        """Whether there is no order to work the stages out in."""
-        return any(stage.waits and stage in stage.rests_on() for stage in self.all)
-
     def _stage(self, plan: Plan | Gate) -> Stage:
         stage = self._by_plan.get(plan)
         if stage is None:
-            self._work.spend(1)
+            self._work.spend(1 + (len(plan.places) if isinstance(plan, Plan) else 0))
             stage = self._by_plan[plan] = Stage(plan)
             self._fresh.append(stage)
         return stage
@@ -187,24 +213,43 @@ class Stages:
         if form.subject_id == WILDCARD:
             road.names_wildcard = origin.is_asked_anywhere = True
 
-    def _mark(self) -> None:
+    def _mark(self, ordered: Sequence[Sequence[Stage]]) -> None:
         """What is going to be asked of which stage."""
-        for stage in self.all:
-            if stage.waits:
-                for below in stage.rests_on():
-                    below.is_exact = True
-            if stage.is_asked_anywhere:
-                for part in _same_object([stage]):
-                    part.is_asked_anywhere = True
-        for stage in _same_object(self.roots.values()):
+        for component in reversed(ordered):
+            is_exact = any(stage.is_exact for stage in component)
+            for stage in component:
+                stage.is_exact = is_exact
+                if is_exact or stage.waits:
+                    for below in stage.rests_on():
+                        below.is_exact = True
+        for stage in same_object([stage for stage in self.all if stage.is_asked_anywhere]):
+            stage.is_asked_anywhere = True
+        for stage in same_object(self.roots.values()):
             stage.found = {}
+
+
+def _by_depth(ordered: Sequence[Sequence[Stage]]) -> list[list[Stage]] | None:
+    """See Stages.negations. `ordered`: components, each behind those that it rests on."""
+    depths: dict[Stage, int] = {}
+    negations: list[list[Stage]] = []
+    for component in ordered:
+        waiting = [stage for stage in component if stage.waits]
+        if waiting and (len(component) > 1 or component[0] in component[0].rests_on()):
+            return None
+        below = {one for stage in component for one in stage.rests_on()}.difference(component)
+        depth = max((depths[one] + one.waits for one in below), default=0)
+        depths.update(dict.fromkeys(component, depth))
+        if waiting:
+            negations += [[] for _ in range(len(negations), depth + 1)]
+            negations[depth] += waiting
+    return negations
 
 
 def _cap(plan: Plan, form: WarrantForm) -> Truth:
     return EXPLICIT if form.relation == plan.relation else TRUE
 
 
-def _same_object(stages: Iterable[Stage]) -> list[Stage]:
+def same_object(stages: Iterable[Stage]) -> list[Stage]:
     """These and all that they are made of on the same object."""
     found: dict[Stage, None] = dict.fromkeys(stages)
     waiting = list(found)

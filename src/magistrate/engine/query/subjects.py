@@ -7,20 +7,24 @@ on. Places that lead to each other in a circle are worked out in rounds until no
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import NamedTuple
 
 from magistrate.engine.conditions import Conditions
 from magistrate.engine.facts import Facts
 from magistrate.engine.plans import Gate, Link, Model, Part, Plan
 from magistrate.engine.query.components import components
-from magistrate.engine.query.listed import Findings, Listed
-from magistrate.engine.query.search import Steps, Turns, fetched
+from magistrate.engine.query.listed import Findings, Listed, Reports
+from magistrate.engine.query.search import Steps, Turns, fetched, gathered
 from magistrate.engine.query.spread import EXPLICIT, Share, Spread, combined, explicit_part, highest
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, TypeName
 from magistrate.engine.truth import MISSING, TRUE, Truth
 from magistrate.engine.warrant_source import Shape
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
+
+ENTRIES_AT_ONCE = 500
+"""Warrants and ways, charged together."""
 
 
 def find_subjects(
@@ -79,9 +83,13 @@ class _Search:
         self._shapes: dict[Plan, list[tuple[TypeName, Shape | None]]] = {}
 
     def steps(self, object: ObjectRef, relations: Sequence[RelationName]) -> Steps[Findings]:
-        roots = {relation: self._place(self._model.plan(object.type, relation), object.id) for relation in relations}
+        roots: dict[RelationName, _Place] = {}
+        for relation in relations:
+            roots[relation] = self._place(self._model.plan(object.type, relation), object.id)
+            if self._work.turn_is_over:
+                yield None
         yield from self._read()
-        ordered = list(components(self._places.values(), _Place.children))
+        ordered = yield from gathered(components(self._places.values(), _Place.children), self._work)
         if any(map(_rests_on_its_negation, ordered)):
             return Findings(None, self._conditions.read_clock)
         listed: list[Listed] = []
@@ -91,8 +99,8 @@ class _Search:
             spreads = (yield from self._solved(ordered, roots, of_type)) if of_type in named else unnamed
             for relation, spread in spreads.items():
                 is_for_everyone = spread.rest == EXPLICIT or spread.rest >= TRUE > unnamed[relation].rest
-                listed.append(Listed(of_type, relation, spread, spread.report, is_for_everyone))
-        listed += [Listed(None, relation, spread, spread.report) for relation, spread in unnamed.items()]
+                listed.append(Listed(of_type, relation, spread, _reports(spread), is_for_everyone))
+        listed += [Listed(None, relation, spread, _reports(spread)) for relation, spread in unnamed.items()]
         return Findings(listed, self._conditions.read_clock)
 
     def _solved(
@@ -101,6 +109,8 @@ class _Search:
         """By relation, what was found of the subjects of a type. None: of any type that no warrant names."""
         for component in components:
             yield from self._solve(component, of_type)
+            if self._work.turn_is_over:
+                yield None
         spreads: dict[RelationName, Spread] = {}
         for relation, root in roots.items():
             spreads[relation] = yield from self._told(root, of_type)
@@ -111,7 +121,7 @@ class _Search:
         while self._fresh:
             while self._fresh and self._facts.has_room:
                 place = self._fresh.pop()
-                if not self._expand(place):
+                if not (yield from self._expand(place)):
                     waiting.append(place)
                 if self._work.turn_is_over:
                     yield None
@@ -122,7 +132,7 @@ class _Search:
                 self._facts.take(reads, rows)
                 self._fresh, waiting = [*self._fresh, *waiting], []
 
-    def _expand(self, place: _Place) -> bool:
+    def _expand(self, place: _Place) -> Turns[bool]:
         """Finds out where a place leads, if all that its object says is read."""
         plan = place.plan
         if isinstance(plan, Gate):
@@ -138,9 +148,13 @@ class _Search:
         for warrant in groups:
             if warrant.relation in plan.group_relations:
                 place.onward.append(self._to_group(plan, warrant))
+            if self._work.turn_is_over:
+                yield None
         for link, rows in zip(plan.links, links, strict=True):
-            linking = [*(rows or []), *(warrant for warrant in groups if link.follows(warrant))]
-            place.onward += [self._to_linked(plan, link, warrant) for warrant in linking]
+            for warrant in chain(rows or (), filter(link.follows, groups)):
+                place.onward.append(self._to_linked(plan, link, warrant))
+                if self._work.turn_is_over:
+                    yield None
         return True
 
     def _to_part(self, part: Part, place: _Place, number: int) -> _Onward:
@@ -193,11 +207,8 @@ class _Search:
 
     def _gain(self, circle: list[_Place], of_type: TypeName | None) -> Turns[None]:
         """Rounds until no place gains anything. What is reported for a subject stays what it was found by."""
-        leading: dict[_Place, list[_Place]] = defaultdict(list)
-        for place in circle:
-            for child in place.children():
-                leading[child].append(place)
-        affected = list(circle)
+        leading = _leading(circle)
+        affected = circle
         while affected:
             gained: dict[_Place, Spread] = {}
             for place in affected:
@@ -212,16 +223,20 @@ class _Search:
 
     def _report(self, circle: list[_Place], of_type: TypeName | None) -> Turns[None]:
         """Reports in their order, now that it is known who is found where; as far as links do not lead in a circle."""
+        leading = _leading(circle)
+        affected = circle
         for _ in circle:
             changed: dict[_Place, Spread] = {}
-            for place in circle:
+            for place in affected:
                 spread = yield from self._spread(place, of_type)
                 if spread != place.spread:
                     changed[place] = spread
             for place, spread in changed.items():
                 place.spread = spread
+            affected = list(dict.fromkeys(parent for place in changed for parent in leading[place]))
 
     def _spread(self, place: _Place, of_type: TypeName | None) -> Turns[Spread]:
+        self._work.spend(1)
         if isinstance(place.plan, Gate):
             return (yield from combined(place.plan.rule, [child.spread for child in place.children()], self._work))
         return (yield from highest((yield from self._shares(place, place.plan, of_type)), self._work))
@@ -234,7 +249,11 @@ class _Search:
         entries.sort(key=lambda entry: entry[0])
         shares: list[Share] = []
         named: Spread | None = None
-        for _, entry in entries:
+        for number, (_, entry) in enumerate(entries):
+            if number % ENTRIES_AT_ONCE == 0:
+                self._work.spend(min(ENTRIES_AT_ONCE, len(entries) - number))
+                if self._work.turn_is_over:
+                    yield None
             if isinstance(entry, _Onward):
                 shares.append(Share(entry.place.spread, entry.cap, entry.report))
                 named = None
@@ -250,8 +269,6 @@ class _Search:
             named.named[entry.subject_id] = max(value, named.value(entry.subject_id))
             if value >= TRUE:
                 named.reports.setdefault(entry.subject_id, entry)
-            if self._work.turn_is_over:
-                yield None
         if not plan.is_defined:
             shares.append(Share(Spread(MISSING), TRUE, None))
         return shares
@@ -262,6 +279,19 @@ class _Search:
         assert isinstance(root.plan, Plan)
         shares = yield from self._shares(root, root.plan, of_type)
         return (yield from highest([*map(explicit_part, shares), *shares], self._work))
+
+
+def _reports(spread: Spread) -> Reports:
+    return Reports(spread.report, len(spread.reports))
+
+
+def _leading(places: Sequence[_Place]) -> Mapping[_Place, Sequence[_Place]]:
+    """Which of the places lead to each place."""
+    leading: dict[_Place, list[_Place]] = defaultdict(list)
+    for place in places:
+        for child in place.children():
+            leading[child].append(place)
+    return leading
 
 
 def _order(plan: Plan, warrant: Warrant) -> tuple[int, int]:
