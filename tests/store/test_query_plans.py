@@ -135,6 +135,7 @@ OF_WARRANTS = [
     pytest.param(
         read_together(None, Read(GROUPS, IDS), Read(replace(GROUPS, subjects=ANN), IDS)), id="read-two-shapes"
     ),
+    pytest.param(read_together(None), id="read-nothing"),
     pytest.param(looked_up(sql.FIND_WARRANT, *KEY), id="find-warrant"),
     pytest.param(
         looked_up(f"{sql.FIND_WARRANTS} (VALUES {', '.join(['(?, ?, ?, ?, ?, ?, ?)'] * 2)})", *KEY, *KEY),

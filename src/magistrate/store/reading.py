@@ -34,7 +34,8 @@ _ANSWERED = (
     "u.read_number, u.object_type, u.object_id, u.relation, u.subject_type, u.subject_id, u.subject_relation, "
     "coalesce(p.text, ''), u.created_at, u.number"
 )
-_NO_ROW = f"SELECT 0 AS read_number, {_COLUMNS} FROM warrant w WHERE false"
+_NO_ROW = f"SELECT 0 AS read_number, {_COLUMNS} FROM warrant w WHERE w.number = -1"
+"""Numbers are positive. Asked for WHERE false, SQLite reads the whole table and gives none of it."""
 _Ids = Literal["one", "many", "every"]
 _EXACTLY = "w.subject_relation = ? AND w.subject_type = ? AND w.subject_id = ?"
 _OF_TYPE = "w.subject_relation = '' AND w.subject_type = ?"
