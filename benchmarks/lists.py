@@ -1,6 +1,7 @@
 """Lists of what someone has access to, and of who has access to something: their pages, in this process and over HTTP,
 and the memory that the largest take."""
 
+import gc
 import re
 import statistics
 import time
@@ -155,6 +156,8 @@ def _cases(loaded: Loaded) -> list[Case]:
 
 async def _ask_in_process(loaded: Sequence[Loaded], cases: Sequence[Case], seconds: int) -> None:
     opened = {one.url: await counting_store(one.url) for one in loaded}
+    gc.collect()
+    gc.freeze()  # as each worker does when it starts
     contexts = {url: wiring.context_of(store, read_settings({}, {})) for url, (store, _) in opened.items()}
     row_counts: dict[str, int] = {}
     for case in cases:

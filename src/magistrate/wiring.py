@@ -1,6 +1,7 @@
 """From settings to a running service: the only module that may import everything."""
 
 import asyncio
+import gc
 import multiprocessing
 import os
 import random
@@ -162,6 +163,8 @@ async def _stop_with_parent() -> None:
 def create_application(settings: Settings) -> Application:
     """The ASGI application, to be called in each worker process; the store must be migrated and seeded."""
     _log_to_stderr()
+    gc.collect()
+    gc.freeze()  # what is imported stays: looking through it for garbage took 25 ms, in the middle of long queries
     return Application(partial(open_service, settings))
 
 
