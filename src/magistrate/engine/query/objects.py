@@ -7,7 +7,8 @@ what was gained, to other objects. These warrants are read level by level, for a
 A noneOf cannot be worked out before all that it rests on is known. It waits until nobody else gains anything, and then
 is one more that gains. Where a noneOf rests on itself (groups can tie that, rules cannot) nothing is worked out."""
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from magistrate.engine.conditions import Conditions
@@ -16,7 +17,7 @@ from magistrate.engine.query.listed import STEPS_FOR_A_NODE, Findings, Listed, R
 from magistrate.engine.query.search import Steps, Turns, fetched
 from magistrate.engine.query.spread import EXPLICIT, Spread
 from magistrate.engine.query.stages import IDS_AT_ONCE, Road, Source, Stage, Stages, Target, Told, same_object
-from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef
+from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName
 from magistrate.engine.truth import FALSE, MISSING, TRUE, Truth
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
@@ -116,50 +117,60 @@ class _Search:
             ids = list(road.rows)
         elif rest:
             road.wants_all = True
+        known: list[Warrant] = []
         for id in ids:
             rows = road.rows.get(id)
             if rows is None:
                 road.want(id)
-                continue
-            for warrant in rows:
-                for source in road.sources[warrant.relation]:
-                    if source.origin is origin:
-                        self._apply(source, warrant)
-            self._work.spend(len(rows))
-            if self._work.turn_is_over:
-                yield None
+            else:
+                known += rows
+        yield from self._follow(road, known, origin)
 
     def _take(self, road: Road, rows: Sequence[Warrant]) -> Turns[None]:
+        for warrant in rows:
+            road.rows.setdefault(warrant.subject_id, []).append(warrant)
+        yield from self._follow(road, rows)
+
+    def _follow(self, road: Road, rows: Sequence[Warrant], origin: Stage | None = None) -> Turns[None]:
+        """That these warrants give what their subjects have, or only what they have of one origin."""
         for start in range(0, len(rows), ROWS_AT_ONCE):
             some = rows[start : start + ROWS_AT_ONCE]
-            for warrant in some:
-                road.rows.setdefault(warrant.subject_id, []).append(warrant)
-                for source in road.sources[warrant.relation]:
-                    self._apply(source, warrant)
+            for relation, warrants in _by_relation(some).items():
+                for source in road.sources[relation]:
+                    if origin is None or source.origin is origin:
+                        self._apply(source, warrants)
             self._work.spend(len(some))
             if self._work.turn_is_over:
                 yield None
 
-    def _apply(self, source: Source, warrant: Warrant) -> None:
-        value = source.origin.named.get(warrant.subject_id, source.origin.rest)
-        if value > source.cap:
-            value = source.cap
-        if warrant.policy:
-            worth = self._conditions.value(warrant)
-            value = min(value, worth) if worth != TRUE else value
-        target, id = source.target, warrant.object_id
-        if id == WILDCARD:
-            self._gain_rest(target, value, {})
-        else:
-            self._gain(target, id, value)
+    def _apply(self, source: Source, warrants: Sequence[Warrant]) -> None:
+        target, values = source.target, self._values(source, warrants)
+        named, least = target.named, FALSE if target.is_exact else TRUE
+        gained: list[ObjectId] = []
+        for warrant, value in zip(warrants, values, strict=True):
+            id = warrant.object_id
+            if id == WILDCARD:
+                self._gain_rest(target, value, {})
+            elif value > named.get(id, target.rest) and value >= least:
+                named[id] = value
+                gained.append(id)
+        if gained:
+            target.gained += gained
+            self._busy[target] = None
         if target.is_asked_anywhere:
-            self._gain(target, WILDCARD, value)
-        if target.found is not None and value >= TRUE:
-            told = (source.place, warrant.number, warrant)
-            if id not in target.found or told < target.found[id]:
-                target.found[id] = told
-            if value == EXPLICIT and (id not in target.explicit or told < target.explicit[id]):
-                target.explicit[id] = told
+            self._gain(target, WILDCARD, max(values))
+        if target.found is not None:
+            _find(target.found, target.explicit, source.place, zip(warrants, values, strict=True))
+
+    def _values(self, source: Source, warrants: Sequence[Warrant]) -> Sequence[Truth]:
+        """What each of the warrants gives."""
+        value_of, rest, cap = source.origin.named.get, source.origin.rest, source.cap
+        had = [value_of(warrant.subject_id, rest) for warrant in warrants]
+        values = [value if value < cap else cap for value in had]
+        if not any(warrant.policy for warrant in warrants):
+            return values
+        worths = [self._conditions.value(warrant) for warrant in warrants]
+        return [min(value, EXPLICIT if worth == TRUE else worth) for value, worth in zip(values, worths, strict=True)]
 
     def _gain(self, stage: Stage, id: ObjectId, value: Truth) -> None:
         if value > stage.named.get(id, stage.rest) and (value >= TRUE or stage.is_exact):
@@ -179,6 +190,10 @@ class _Search:
         """That all objects gain this, but for the named ones, which gain what they are named with."""
         if value < TRUE and not stage.is_exact:
             value = FALSE
+        if not named:
+            if value <= stage.had_by_all:
+                return
+            stage.had_by_all = value
         others = dict.fromkeys((id for id in stage.named if id not in named), value)
         if value > stage.rest:
             for id in named:
@@ -197,6 +212,29 @@ class _Search:
                 if not one.waits_for_part:
                     yield from self._tell(one, (), rest=True)
         return bool(ready)
+
+
+def _by_relation(warrants: Iterable[Warrant]) -> Mapping[RelationName, Sequence[Warrant]]:
+    found: dict[RelationName, list[Warrant]] = defaultdict(list)
+    for warrant in warrants:
+        found[warrant.relation].append(warrant)
+    return found
+
+
+def _find(
+    found: dict[ObjectId, Told],
+    explicit: dict[ObjectId, Told],
+    place: int,
+    given: Iterable[tuple[Warrant, Truth]],
+) -> None:
+    """Keeps for each object the first of all warrants that give it."""
+    for warrant, value in given:
+        if value >= TRUE:
+            id, told = warrant.object_id, (place, warrant.number, warrant)
+            if found.setdefault(id, told)[:2] > told[:2]:
+                found[id] = told
+            if value == EXPLICIT and explicit.setdefault(id, told)[:2] > told[:2]:
+                explicit[id] = told
 
 
 def _listed(target: Target, root: Stage) -> Listed:

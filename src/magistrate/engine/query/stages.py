@@ -69,15 +69,17 @@ class Road:
 class Stage:
     """The spread of a plan or a gate; of neither: the subject itself.
 
-    `gained` has the ids that others have not been told of yet. `is_exact`: below a noneOf, where values short of TRUE
-    matter. `is_asked_anywhere`: a warrant to `type:*#relation` asks for it on any object, which is kept at WILDCARD.
-    `found` has for each object (WILDCARD: for every one) the first warrant that gives it, with its place and number;
-    `explicit` likewise, of those that give it EXPLICIT. `found` is None where nobody is going to ask."""
+    All objects have `had_by_all`, the named ones too. `gained` has the ids that others have not been told of yet.
+    `is_exact`: below a noneOf, where values short of TRUE matter. `is_asked_anywhere`: a warrant to `type:*#relation`
+    asks for it on any object, which is kept at WILDCARD. `found` has for each object (WILDCARD: for all) the first
+    warrant that gives it, with its place and number; `explicit` likewise, of those that give it EXPLICIT. `found` is
+    None where nobody is going to ask."""
 
     __slots__ = (
         "explicit",
         "found",
         "gained",
+        "had_by_all",
         "is_asked_anywhere",
         "is_exact",
         "named",
@@ -95,6 +97,7 @@ class Stage:
         self.plan = plan
         self.named: dict[ObjectId, Truth] = {}
         self.rest = FALSE
+        self.had_by_all = FALSE
         self.gained: list[ObjectId] = []
         self.rest_gained = False
         self.parts: list[Stage] = []
