@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
+from benchmarks.counting import counting_store
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName, object_ref
 from magistrate.engine.warrant_source import AnyRead, Read, ReverseRead, ReverseShape, Shape
 from magistrate.engine.warrants import Warrant, policy_digest
@@ -21,6 +22,7 @@ from magistrate.store.contract import (
     StoredObject,
     WarrantFilter,
 )
+from magistrate.store.sql_store import FEW_ROWS, MANY_IDS
 from tests.memory_source import rows_of
 from tests.scenario_files import claim, stored_warrant
 
@@ -410,6 +412,19 @@ async def test_no_more_rows_are_read_than_asked_for(store: Store) -> None:
     found = [len((await store.read_warrants([read], None, most)).rows[0]) for most in (10, 11, 12)]
 
     assert found == [10, 11, 11]
+
+
+async def test_a_read_of_many_objects_is_one_statement_however_many_rows_it_has(database_url: str) -> None:
+    store, database = await counting_store(database_url)
+    ids = tuple(ObjectId(f"d{number}") for number in range(MANY_IDS + 1))
+    await put(store, *[f"document:{id}#viewer@team:{team}#member" for id in ids for team in ("eng", "ops", "hr")])
+    database.reads = 0
+
+    reading = await store.read_warrants([Read(shape("viewer", None), ids)], None, 10 * MANY_IDS)
+
+    assert (len(reading.rows[0]), database.reads) == (3 * len(ids), 1)
+    assert len(reading.rows[0]) > FEW_ROWS
+    await store.close()
 
 
 async def test_a_read_at_a_revision_that_is_not_there_is_refused(store: Store) -> None:

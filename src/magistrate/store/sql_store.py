@@ -37,6 +37,8 @@ T = TypeVar("T")
 
 FEW_ROWS = 2_000
 """Of warrants: so many may be looked up while others wait, some milliseconds; more are read as a long read."""
+MANY_IDS = 1_000
+"""In reads: more of them are a long read from the beginning, for they are likely to have more than a few rows."""
 
 
 class SqlStore:
@@ -132,10 +134,10 @@ class SqlStore:
         return replace(reading, rows=answers)
 
     async def _read_portion(self, reads: Sequence[AnyRead], at: Revision | None, most: int) -> Reading:
-        every = any(read.ids is None for read in reads)
-        room = most if every else min(most, FEW_ROWS)
+        is_long = any(read.ids is None for read in reads) or sum(len(read.ids or ()) for read in reads) > MANY_IDS
+        room = most if is_long else min(most, FEW_ROWS)
         statement = read_statement(reads, at, room, self.database.joining)
-        rows = await self.database.read(statement.sql, statement.values, long=every)
+        rows = await self.database.read(statement.sql, statement.values, long=is_long)
         revision, model_revision = _answered_at(rows[0], at), Revision(rows[0][2])
         if room <= len(rows) and room < most:
             statement = read_statement(reads, revision, most, self.database.joining)
