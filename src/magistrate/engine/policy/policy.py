@@ -17,6 +17,7 @@ from magistrate.engine.policy.literals import is_variable, read_string, written_
 from magistrate.engine.policy.node import Evaluate, Node, Refusal
 from magistrate.engine.policy.patterns import MAX_PATTERNS
 from magistrate.engine.policy.run import MAX_STEPS, Fault, Run
+from magistrate.engine.positions import position
 from magistrate.engine.warrants import Warrant
 from magistrate.errors import InvalidParameter
 
@@ -182,8 +183,6 @@ def _told(text: str, refusal: Refusal) -> str:
     """The reason, with the place and the line it is on if it is known."""
     if refusal.offset is None:
         return refusal.reason
-    before = text[: refusal.offset]
-    line_start = before.rfind("\n") + 1
-    line = text[line_start:].partition("\n")[0].rstrip("\r").replace("\t", " ")
-    column = refusal.offset - line_start
-    return f"{refusal.reason} ({before.count(chr(10)) + 1}:{column + 1})\n | {line}\n | {'.' * column}^"
+    at = position(text, refusal.offset)
+    shown = at.text.rstrip("\r").replace("\t", " ")
+    return f"{refusal.reason} ({at}){at.pointed(shown)}"

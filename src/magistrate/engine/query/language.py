@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 
 from lark import Lark, Token, Transformer, UnexpectedToken
 
+from magistrate.engine.positions import Position, position
 from magistrate.engine.terms import (
     WILDCARD,
     ObjectId,
@@ -187,7 +188,8 @@ def _unexpected(text: str, refused: Token) -> str:
         return _told(text, fault, offset)
     found = "end of input" if is_end else f"token {_quoted(refused)}"
     expected = _expected(parser.accepts(), refused.type)  # type: ignore[no-untyped-call]  # Lark leaves it without types
-    return f"error parsing query: {_place(text, offset)}: unexpected {found} ({expected}){_pointed(text, offset)}"
+    at = position(text, offset)
+    return f"error parsing query: {at}: unexpected {found} ({expected}){_pointed(at)}"
 
 
 def _outline(kinds: list[str]) -> str:
@@ -203,23 +205,12 @@ def _expected(accepted: set[str], refused: str) -> str:
 
 
 def _told(text: str, reason: str, offset: int) -> str:
-    return f"{reason} ({_place(text, offset)}){_pointed(text, offset)}"
+    at = position(text, offset)
+    return f"{reason} ({at}){_pointed(at)}"
 
 
-def _place(text: str, offset: int) -> str:
-    """The line and the column, from 1."""
-    return f"{text.count(chr(10), 0, offset) + 1}:{offset - _line_start(text, offset) + 1}"
-
-
-def _pointed(text: str, offset: int) -> str:
-    """The line, and below it a sign under the place."""
-    start = _line_start(text, offset)
-    line = _printable(text[start:].partition("\n")[0]).rstrip()
-    return f"\n | {line}\n | {'.' * (offset - start)}^"
-
-
-def _line_start(text: str, offset: int) -> int:
-    return text.rfind("\n", 0, offset) + 1
+def _pointed(at: Position) -> str:
+    return at.pointed(_printable(at.text).rstrip())
 
 
 def _quoted(word: str) -> str:
