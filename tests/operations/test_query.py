@@ -173,6 +173,20 @@ async def test_later_pages_are_cut_from_what_was_kept_and_without_it_worked_out_
     assert reads() > 2
 
 
+async def test_what_is_kept_needs_no_model_whatever_changed_it_since(
+    counted: tuple[Context, CountingDatabase],
+) -> None:
+    ctx, database = counted
+    await fill(ctx, 9)
+    first = (await page_of(ctx, SEES, limit="5")).value
+    await grant(ctx, "folder:f#viewer@team:first-of-its-form#member")
+    database.reads = 0
+
+    await page_of(ctx, SEES, limit="5", nextCursor=first.next_cursor or "")
+
+    assert database.reads == len(["the revision", "the meta of its rows"])
+
+
 async def test_a_query_reads_as_often_for_many_objects_as_for_few(counted: tuple[Context, CountingDatabase]) -> None:
     ctx, database = counted
     counts = []

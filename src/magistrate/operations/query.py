@@ -14,6 +14,7 @@ from magistrate.engine.query import Query
 from magistrate.engine.query.finding import check_each, find, found_types
 from magistrate.engine.query.listed import STEPS_FOR_A_NODE, Findings, Listed, Row
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, Revision, TypeName
+from magistrate.engine.warrant_source import Reading
 from magistrate.engine.work import Work
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
@@ -61,8 +62,7 @@ async def list_page(ctx: Context, asked: Asked, wanted: Wanted, freshness: Fresh
 
 async def _portion(ctx: Context, asked: Asked, wanted: Slice, at: Revision | None) -> Snapshot[Portion[Row]]:
     head = await ctx.store.read_warrants((), at, 1)
-    model = await ctx.models.at(head.revision, head.model_revision)
-    listing = await _listing(ctx, asked, wanted.sort, model, head.revision)
+    listing = await _listing(ctx, asked, wanted.sort, head)
     return Snapshot(head.revision, listing.portion(wanted))
 
 
@@ -72,12 +72,13 @@ def _key(sort: str, row: Row) -> SortKey:
     return entry if sort == "id" else (-1 if row.warrant is None else row.warrant.created_at, *entry)
 
 
-async def _listing(ctx: Context, asked: Asked, sort: str, model: Model, at: Revision) -> Listing:
-    context = msgspec.json.encode(asked.context, order="deterministic")
+async def _listing(ctx: Context, asked: Asked, sort: str, head: Reading) -> Listing:
+    context, at = msgspec.json.encode(asked.context, order="deterministic"), head.revision
     key = (at, sort, asked.query, hashlib.blake2b(context, digest_size=16).digest())
     listing = ctx.listings.find(key)
     if listing is None:
         work = Work(ctx.max_query_work)
+        model = await ctx.models.at(at, head.model_revision)
         findings = await _find(ctx, asked, model, work, at)
         existing = await _existing(ctx, findings.needed_types, work, at)
         listed = findings.by_name(existing)
