@@ -191,6 +191,16 @@ def test_an_interrupted_check_is_no_denial(magistrate: Magistrate, monkeypatch: 
     assert magistrate("check", ANN).exit_code == 130
 
 
+def test_a_file_that_is_missing_is_named(magistrate: Magistrate, monkeypatch: pytest.MonkeyPatch) -> None:
+    def opened(*_: object) -> None:
+        raise FileNotFoundError(2, "No such file or directory", "/etc/certificates.pem")
+
+    monkeypatch.setattr(ServiceClient, "check", opened)
+    ran = magistrate("check", ANN)
+
+    assert (ran.exit_code, ran.stderr) == (2, "Error: /etc/certificates.pem: No such file or directory\n")
+
+
 def check_written_to(output: int, client: Client) -> tuple[int, bytes]:
     """The exit code, and what is told on stderr."""
     ran = subprocess.run(

@@ -1,6 +1,5 @@
 """Bodies and handlers of /v2/warrants (contract section 4)."""
 
-import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Annotated
@@ -24,6 +23,7 @@ from magistrate.engine.terms import (
 from magistrate.engine.warrants import Warrant
 from magistrate.errors import InvalidParameter, InvalidRequest, MissingParameter
 from magistrate.operations import warrants
+from magistrate.operations.evaluating import give_way
 from magistrate.operations.paging import read_wanted
 from magistrate.operations.warrants import WARRANT_LIST, read_filter
 from magistrate.store.contract import NewWarrant
@@ -131,7 +131,7 @@ async def _read_policies(body: WarrantOrBatch) -> None:
         if one.policy and not is_kept(one.policy):
             with suppress(InvalidParameter):
                 read_policy(one.policy)
-            await asyncio.sleep(0)
+            await give_way()
 
 
 def _read_new(body: WarrantBody) -> NewWarrant:

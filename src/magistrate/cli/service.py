@@ -136,6 +136,8 @@ def _failures_told() -> Iterator[None]:
     except UnicodeError as error:
         raise CommandFailed("what was given is no UTF-8 text; write it in UTF-8") from error
     except OSError as error:
+        if error.filename is not None:
+            raise CommandFailed(f"{error.filename}: {error.strerror}") from error
         # The output cannot be written; the interpreter must not try to flush the rest of it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):  # whoever read it has seen enough
