@@ -76,6 +76,13 @@ def new(written: str) -> NewWarrant:
     return NewWarrant(ObjectRef(object_type, object_id), relation, subject, stored_warrant(written, 0, 0).policy)
 
 
+async def begin(ctx: Context, database: CountingDatabase, scenario: Scenario) -> None:
+    """Leaves nothing of what was there before, and the model known."""
+    await database.transact(lambda head: emptied())
+    await carry_out(ctx, scenario)
+    await ctx.models.at(await ctx.store.check(), (await ctx.store.read_model()).value.written_at)
+
+
 async def carry_out(ctx: Context, scenario: Scenario) -> None:
     """Writes what the scenario begins with, then does what it says."""
     await create_object_types(ctx, list(model_of(scenario.first_types()).types.values()), ctx.stamp("ann"))
@@ -105,9 +112,7 @@ async def test_a_scenario_over_a_store_reads_once_for_each_level(
     scenario: Scenario, counted: tuple[Context, CountingDatabase]
 ) -> None:
     ctx, database = counted
-    await database.transact(lambda head: emptied())
-    await carry_out(ctx, scenario)
-    await ctx.models.at(await ctx.store.check(), (await ctx.store.read_model()).value.written_at)
+    await begin(ctx, database, scenario)
 
     for question, levels in zip(scenario.checks, scenario.levels, strict=True):
         database.reads = 0

@@ -25,7 +25,7 @@ from tests.memory_source import Found, found, model_of
 from tests.oracle import Facts, Row
 from tests.running import KEY, Client
 from tests.scenario_files import Query, Scenario, query_scenarios, stored_warrant
-from tests.test_check_scenarios import carry_out, carry_out_over_http, counted, emptied, written
+from tests.test_check_scenarios import begin, carry_out_over_http, counted, written
 from tests.test_oracle import ASKED_AT, CREATED_AT
 
 __all__ = ["counted"]  # the fixture of the stores that count what is read
@@ -231,9 +231,7 @@ async def test_queries_over_a_store_read_once_for_each_level(
     scenario: Scenario, counted: tuple[Context, CountingDatabase]
 ) -> None:
     ctx, database = counted
-    await database.transact(lambda head: emptied())
-    await carry_out(ctx, scenario)
-    await ctx.models.at(await ctx.store.check(), (await ctx.store.read_model()).value.written_at)
+    await begin(ctx, database, scenario)
 
     for query in scenario.queries:
         asked = Asked(read_query(query.q), query.context)
