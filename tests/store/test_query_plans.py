@@ -34,8 +34,8 @@ Hinted = Callable[[str], sql.Clause]
 """A statement, given the index hint of a store."""
 
 
-def listed(wanted: Slice, equal: dict[str, str]) -> Hinted:
-    return lambda index_hint: sql.list_statement(sql.OBJECTS, wanted, sql.Conditions(equal), None, index_hint)
+def listed(wanted: Slice, equal: dict[str, str], at: int | None = None) -> Hinted:
+    return lambda index_hint: sql.list_statement(sql.OBJECTS, wanted, sql.Conditions(equal), at, index_hint)
 
 
 def looked_up(statement: str, *values: str | int) -> Hinted:
@@ -61,17 +61,23 @@ def objects_found(*refs: ObjectRef) -> Hinted:
     return lambda index_hint: objects_statement(refs, Revision(5), joining(index_hint))
 
 
-def names_listed(at: int | None, equal: dict[str, str]) -> Hinted:
+def names_listed(equal: dict[str, str]) -> Hinted:
     wanted, only = Slice("objectType", 1_000, boundary=("type-3", "id-5")), sql.Conditions(equal)
-    return lambda index_hint: sql.list_statement(sql.OBJECT_NAMES, wanted, only, at, index_hint)
+    return lambda index_hint: sql.list_statement(sql.OBJECT_NAMES, wanted, only, 5, index_hint)
 
 
-NAMES_LISTED = [
-    pytest.param(names_listed(None, {"object_type": "type-3"}), id="names-of-type"),
-    pytest.param(names_listed(None, {}), id="names"),
+LISTS_AS_OF = [
+    pytest.param(names_listed({"object_type": "type-3"}), id="names-of-type"),
+    pytest.param(names_listed({}), id="names"),
+    *[
+        pytest.param(
+            listed(Slice(sort, 25, boundary=BOUNDARIES[sort]), {"object_type": "type-3"} if filtered else {}, at=5),
+            id=f"as-of-{sort}-{filtered=}",
+        )
+        for sort, filtered in itertools.product(BOUNDARIES, (False, True))
+    ],
 ]
 LISTS = [
-    *NAMES_LISTED,
     *[
         pytest.param(
             listed(
@@ -152,6 +158,13 @@ OF_WARRANTS = [
 ]
 
 
+def few_sorts(hinted: Hinted) -> int:
+    """Of rows that are few: those found; those that ended and what they are merged with, both sides of a boundary."""
+    if hinted in [param.values[0] for param in LISTS_AS_OF]:
+        return 4
+    return 3 if hinted in [param.values[0] for param in SORTED_LISTS] else 1
+
+
 def warrant_rows() -> list[tuple[object, ...]]:
     """In the order of the table's columns. A fifth of them of groups; an object has about 50, of two relations."""
     relations, groups = ("viewer", "editor"), ("", "", "", "", "member")
@@ -225,6 +238,15 @@ def test_a_list_is_read_in_the_order_of_an_index_on_sqlite(sqlite_connection: ap
     assert sum("TEMP B-TREE" in line for line in plan) <= 1, plan
 
 
+@pytest.mark.parametrize("hinted", LISTS_AS_OF)
+def test_a_list_as_of_a_revision_is_searched_for_on_sqlite(sqlite_connection: apsw.Connection, hinted: Hinted) -> None:
+    plan = sqlite_plan(sqlite_connection, hinted)
+
+    of_table = [line for line in plan if line.split()[1:2] == ["object"]]
+    assert of_table
+    assert all(line.startswith("SEARCH") for line in of_table), plan
+
+
 @pytest.mark.parametrize("hinted", LOOKUPS)
 def test_a_lookup_is_a_search_on_sqlite(sqlite_connection: apsw.Connection, hinted: Hinted) -> None:
     plan = sqlite_plan(sqlite_connection, hinted)
@@ -242,7 +264,7 @@ def test_warrants_are_searched_for_on_sqlite(sqlite_connection: apsw.Connection,
     assert all(line.startswith("SEARCH") for line in of_table), plan
 
 
-@pytest.mark.parametrize("hinted", [*LISTS, *LOOKUPS, *OF_WARRANTS])
+@pytest.mark.parametrize("hinted", [*LISTS, *LISTS_AS_OF, *LOOKUPS, *OF_WARRANTS])
 def test_no_statement_scans_the_table_on_postgresql(
     postgres_connection: psycopg.Connection[tuple[str, ...]], hinted: Hinted
 ) -> None:
@@ -252,8 +274,7 @@ def test_no_statement_scans_the_table_on_postgresql(
 
     scanned = [line for line in plan if "Seq Scan on object" in line or "Seq Scan on warrant" in line]
     assert not scanned, "\n".join(plan)
-    few_sorts = 3 if hinted in [param.values[0] for param in (*SORTED_LISTS, *NAMES_LISTED)] else 1
-    assert sum("Sort  (" in line for line in plan) <= few_sorts, "\n".join(plan)
+    assert sum("Sort  (" in line for line in plan) <= few_sorts(hinted), "\n".join(plan)
 
 
 @pytest.mark.parametrize("statement", [sql.GET_OBJECT, sql.FIND_OBJECT, sql.END_OBJECT])

@@ -8,7 +8,7 @@ import apsw
 import pytest
 
 from magistrate import wiring
-from magistrate.engine.terms import ObjectId, TypeName, object_ref
+from magistrate.engine.terms import ObjectId, Revision, TypeName, object_ref
 from magistrate.errors import StoreUnavailable
 from magistrate.store.contract import NewObject, ObjectFilter, Slice, Stamp, Store
 from tests.running import settings_for
@@ -90,6 +90,19 @@ async def test_whatever_breaks_a_write_off_the_next_one_is_written(
 
     assert (await store.get_object(object_ref("d", "broken-off"))).value is None
     assert (await store.get_object(object_ref("d", "next"))).revision == 1
+    await store.close()
+
+
+async def test_a_list_as_of_a_revision_holds_up_nobody(tmp_path: Path) -> None:
+    store = await opened(tmp_path)
+    await put(store, "1")
+    objects = asyncio.create_task(store.list_objects(Slice("objectId", 10), ObjectFilter(), at=Revision(1)))
+    names = asyncio.create_task(store.list_names(None, None, 10, Revision(1)))
+    await asyncio.sleep(0)  # both begin
+
+    assert not objects.done()
+    assert not names.done()
+    assert (len((await objects).value.rows), len((await names).value)) == (1, 1)
     await store.close()
 
 

@@ -90,7 +90,7 @@ class SqlStore:
     ) -> Snapshot[tuple[ObjectName, ...]]:
         wanted = Slice("objectType", limit, boundary=after)
         only = sql.Conditions({} if of_type is None else {"object_type": of_type})
-        listed = await self._list(sql.OBJECT_NAMES, wanted, only, at, _object_name, long=True)
+        listed = await self._list(sql.OBJECT_NAMES, wanted, only, at, _object_name)
         return Snapshot(listed.revision, listed.value.rows)
 
     async def put_objects(self, new: Sequence[NewObject], stamp: Stamp) -> Snapshot[tuple[StoredObject, ...]]:
@@ -199,10 +199,11 @@ class SqlStore:
         only: sql.Conditions,
         at: Revision | None,
         stored: Callable[[Row], T],
-        long: bool = False,
     ) -> Snapshot[Portion[T]]:
         statement = sql.list_statement(listing, wanted, only, at, self.database.index_hint)
-        rows = await self.database.read(statement.sql, statement.values, long=long or only.is_searched(listing))
+        # As of a revision, all that ended since is read along with the rows that are wanted.
+        is_long = at is not None or only.is_searched(listing)
+        rows = await self.database.read(statement.sql, statement.values, long=is_long)
         revision = _answered_at(rows[0], at)
         found = [stored(row[3:]) for row in rows if row[3] is not None]
         behind, ahead = bool(rows[0][2]) and bool(found), len(found) > wanted.limit
