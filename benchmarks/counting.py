@@ -1,6 +1,6 @@
 """A database that counts what is asked of it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import TypeVar
 
 from magistrate import wiring
@@ -28,6 +28,9 @@ class CountingDatabase:
 
     async def transact(self, script: Callable[[Revision], Script[T]]) -> T:
         return await self._database.transact(script)
+
+    def mark(self) -> Hashable:
+        return self._database.mark()
 
     async def schema_version(self) -> int:
         return await self._database.schema_version()

@@ -3,8 +3,10 @@
 import json
 import time
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
@@ -19,6 +21,7 @@ from magistrate.errors import NotFound
 from magistrate.operations.check import Decision, check_all
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
+from magistrate.operations.graph import LiveGraph
 from magistrate.operations.object_types import create_object_types, delete_object_type
 from magistrate.operations.objects import delete_objects
 from magistrate.operations.warrants import create_warrants, delete_warrants
@@ -62,7 +65,7 @@ async def counted(
 ) -> AsyncIterator[tuple[Context, CountingDatabase]]:
     url = new_database_url(request.param, tmp_path_factory.mktemp("counted"), request)
     store, database = await counting_store(url)
-    yield wiring.context_of(store, settings_for(url)), database
+    yield wiring.context_of(store, settings_for(url, graph_warrants=0)), database
     await store.close()
 
 
@@ -128,6 +131,24 @@ async def test_a_scenario_over_a_store_reads_once_for_each_level(
             assert [warrant.written() for warrant in decision.path] == list(question.path)
 
 
+@pytest.mark.anyio
+@pytest.mark.parametrize("scenario", EVERY_SCENARIO)
+async def test_a_scenario_with_a_graph_before_and_after_it_is_filled(
+    scenario: Scenario, counted: tuple[Context, CountingDatabase]
+) -> None:
+    ctx, database = counted
+    await begin(ctx, database, scenario)
+    with_graph = replace(ctx, graph=LiveGraph(ctx.store, ctx.models, 1_000))
+
+    for question in [*scenario.checks, *scenario.checks]:
+        decision = await decision_of(with_graph, question)
+        if isinstance(decision, NotFound):
+            assert (question.answer, question.missing) == ("missing", decision.key), question.ask
+        else:
+            assert decision.is_authorized == question.answer, question.ask
+            assert question.implicit in (None, decision.is_implicit), question.ask
+
+
 def carry_out_over_http(client: Client, scenario: Scenario) -> None:
     client.clear()
     client.define(scenario.first_types())
@@ -157,6 +178,8 @@ def test_a_scenario_over_http_and_on_the_command_line(scenario: Scenario, shared
     for question in scenario.checks:
         over_http = shared_client.post("/v2/check", json={"warrants": [question.body()], "debug": True})
         demand_answer(question, over_http.json())
+        short = shared_client.post("/v2/check", json={"warrants": [question.body()]})
+        demand_answer(msgspec.structs.replace(question, path=None), short.json())
         ran = CliRunner().invoke(
             main,
             ["check", question.ask, "--context", json.dumps(question.context), "--json", "--explain"],

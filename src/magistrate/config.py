@@ -101,6 +101,13 @@ SETTINGS = (
         1_000_000_000,
     ),
     Setting(
+        "graph_warrants",
+        1_000_000,
+        "how many warrants each worker keeps in memory for checks, up to 400 bytes each; 0: none",
+        0,
+        1_000_000_000,
+    ),
+    Setting(
         "max_context_bytes",
         65_536,
         "the largest context of a warrant that is checked, or of a query, in bytes of compact JSON (64 KiB)",
@@ -170,6 +177,7 @@ class Settings:
     max_check_work: int
     max_query_work: int
     kept_query_entries: int
+    graph_warrants: int
     max_context_bytes: int
     max_json_depth: int
     head_timeout_ms: int

@@ -31,6 +31,7 @@ from magistrate.engine import policy, query
 from magistrate.errors import InvalidSetting, StoreUnavailable
 from magistrate.operations.context import Context
 from magistrate.operations.examples import Example, load_example, read_example
+from magistrate.operations.graph import LiveGraph
 from magistrate.operations.listings import Listings
 from magistrate.operations.models import Models
 from magistrate.operations.object_types import seed_object_types
@@ -53,9 +54,11 @@ def microseconds_now() -> int:
 
 
 def context_of(store: Store, settings: Settings) -> Context:
+    models = Models(store)
     return Context(
         store=store,
-        models=Models(store),
+        models=models,
+        graph=LiveGraph(store, models, settings.graph_warrants),
         now=microseconds_now,
         new_id=lambda: str(uuid7()),
         max_meta_bytes=settings.max_meta_bytes,

@@ -1,4 +1,5 @@
-"""Checks over real stores: at one revision whatever others write, in as many reads as there are levels, at any size."""
+"""Checks over real stores, without a graph: at one revision whatever others write, in as many reads as there are
+levels, at any size."""
 
 import asyncio
 import json
@@ -50,7 +51,7 @@ def new(written: str) -> NewWarrant:
 @pytest.fixture
 async def counted(database_url: str) -> AsyncIterator[tuple[Context, CountingDatabase]]:
     store, database = await counting_store(database_url)
-    yield wiring.context_of(store, settings_for(database_url)), database
+    yield wiring.context_of(store, settings_for(database_url, graph_warrants=0)), database
     await store.close()
 
 
@@ -237,7 +238,7 @@ async def test_others_get_a_turn_while_policies_are_evaluated(counted: tuple[Con
 
 async def test_policies_count_as_work(counted: tuple[Context, CountingDatabase], database_url: str) -> None:
     ctx, _ = counted
-    frugal = wiring.context_of(ctx.store, settings_for(database_url, max_check_work=10_000))
+    frugal = wiring.context_of(ctx.store, settings_for(database_url, max_check_work=10_000, graph_warrants=0))
     await define(frugal, DRIVE)
     await grant(frugal, *[f"folder:0#viewer@team:eng#member[none(list, {{# == {place}.5}})]" for place in range(40)])
     asked = replace(question("folder:0#viewer@user:ann"), context={"list": list(range(10_000))})
@@ -248,7 +249,7 @@ async def test_policies_count_as_work(counted: tuple[Context, CountingDatabase],
 
 async def test_a_spent_budget_is_no_answer(counted: tuple[Context, CountingDatabase], database_url: str) -> None:
     ctx, _ = counted
-    frugal = wiring.context_of(ctx.store, settings_for(database_url, max_check_work=1_000))
+    frugal = wiring.context_of(ctx.store, settings_for(database_url, max_check_work=1_000, graph_warrants=0))
     await define(frugal, DRIVE)
     await grant(frugal, *chain(600))
 

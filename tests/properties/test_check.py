@@ -61,8 +61,8 @@ def model(draw: st.DrawFn, negation: bool = True) -> Types:
 
 
 @st.composite
-def warrants(draw: st.DrawFn, policies: bool = True) -> list[Warrant]:
-    id = st.sampled_from((*IDS, "*"))
+def warrants(draw: st.DrawFn, policies: bool = True, rarely_to_all: bool = False) -> list[Warrant]:
+    id = st.sampled_from(IDS if rarely_to_all and draw(rare.map(lambda one: not one)) else (*IDS, "*"))
     group = st.sampled_from(("", "", *RELATIONS, UNKNOWN_RELATION))
     policy = st.sampled_from(("", "", "", *POLICIES)) if policies else st.just("")
     subject_type = st.sampled_from((*TYPES, *TYPES, UNDEFINED))

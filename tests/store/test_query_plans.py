@@ -103,6 +103,7 @@ LOOKUPS = [
     pytest.param(objects_found(ObjectRef(TypeName("a"), IDS[0]), ObjectRef(TypeName("b"), IDS[0])), id="find-types"),
     pytest.param(looked_up(sql.END_OBJECT, 9, "type-3", "id-100"), id="end"),
     pytest.param(looked_up(sql.ENDED_OBJECTS, 5, 100), id="ended"),
+    pytest.param(looked_up(sql.LIST_TOUCHES, 5, 100), id="touches"),
 ]
 
 

@@ -1,15 +1,19 @@
 """The sentences of magistrate/store/contract.py about warrants, on every store."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 
 import pytest
 
 from benchmarks.counting import counting_store
+from magistrate import wiring
+from magistrate.engine.graph import Touch
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName, object_ref
 from magistrate.engine.warrant_source import AnyRead, Read, ReverseRead, ReverseShape, Shape
 from magistrate.engine.warrants import Warrant, policy_digest
-from magistrate.errors import InvalidParameter, NotFound, RevisionUnavailable
+from magistrate.errors import InvalidParameter, NotFound, RevisionUnavailable, StoreUnavailable
 from magistrate.store.contract import (
+    STALE_MS,
     NewObject,
     NewObjectType,
     NewWarrant,
@@ -24,6 +28,7 @@ from magistrate.store.contract import (
 )
 from magistrate.store.sql_store import FEW_ROWS, MANY_IDS
 from tests.memory_source import rows_of
+from tests.running import settings_for
 from tests.scenario_files import claim, stored_warrant
 
 pytestmark = pytest.mark.anyio
@@ -486,3 +491,46 @@ async def test_ended_warrants_are_collected_and_living_ones_kept(store: Store) -
     assert await listed(store) == ["document:b#viewer@user:ann"]
     with pytest.raises(RevisionUnavailable):
         await listed(store, at=1)
+
+
+async def test_touches_are_the_warrants_that_came_or_went(store: Store) -> None:
+    await put(store, "document:plan#viewer@user:ann[a == 1]", "team:eng#member@team:ops#member")
+    await store.put_objects([NewObject(TypeName("document"), ObjectId("plan"), '{"x":1}')], stamp())
+    await delete(store, "document:plan#viewer@user:ann[a == 1]")
+    plan = Touch("document", "plan", "viewer", "user", "ann", "")
+    eng = Touch("team", "eng", "member", "team", "ops", "member")
+
+    everything = await store.list_touches(Revision(0), 10)
+    since_the_object = await store.list_touches(Revision(2), 10)
+
+    assert sorted(everything.touches or ()) == sorted([plan, eng, plan])
+    assert (everything.revision, since_the_object.revision) == (3, 3)
+    assert since_the_object.touches == [plan]
+    assert (await store.list_touches(Revision(3), 10)).touches == []
+    assert everything.model_revision == (await store.read_model()).value.written_at
+
+
+async def test_more_touches_than_were_asked_for_are_not_told(store: Store) -> None:
+    await put(store, *[f"document:{number}#viewer@user:ann" for number in range(3)])
+
+    assert len((await store.list_touches(Revision(0), 3)).touches or ()) == 3
+    assert (await store.list_touches(Revision(0), 2)).touches is None
+
+
+async def test_the_mark_changes_with_every_write_of_any_process(store: Store, database_url: str) -> None:
+    other = await wiring.open_store(settings_for(database_url))
+    marks = [store.mark()]
+    for writer in (store, other):
+        await put(writer, f"document:{len(marks)}#viewer@user:ann")
+        await asyncio.sleep(STALE_MS / 1_000 if writer is other else 0)
+        marks.append(store.mark())
+    await other.close()
+
+    assert len(set(marks)) == 3
+
+
+async def test_a_closed_store_has_no_mark(store: Store) -> None:
+    await store.close()
+
+    with pytest.raises(StoreUnavailable):
+        store.mark()

@@ -69,7 +69,7 @@ class CheckAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=Tr
 async def answer_check(call: Call[CheckBody]) -> Answer:
     started = call.context.now()
     op, questions = _read(call.body, call.context.max_context_bytes)
-    found = await OPERATIONS[op](call.context, questions, call.freshness)
+    found = await OPERATIONS[op](call.context, questions, call.freshness, bool(call.body.debug))
     decided = list(zip(questions, found.value, strict=False))
     if op == "batch":
         answers = [_answer([one], one[1].is_authorized, call, started) for one in decided]

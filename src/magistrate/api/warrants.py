@@ -23,8 +23,8 @@ from magistrate.engine.terms import (
 from magistrate.engine.warrants import Warrant
 from magistrate.errors import InvalidParameter, InvalidRequest, MissingParameter
 from magistrate.operations import warrants
-from magistrate.operations.evaluating import give_way
 from magistrate.operations.paging import read_wanted
+from magistrate.operations.turns import give_way
 from magistrate.operations.warrants import WARRANT_LIST, read_filter
 from magistrate.store.contract import NewWarrant
 

@@ -20,10 +20,12 @@ _LENGTH = 28
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """A read must be answered at `revision` or later; `header` is where the caller said so."""
+    """A read must be answered at `revision` or later, and if `newest` at the newest there is; `header` is where the
+    caller said so."""
 
     header: str
     revision: Revision
+    newest: bool = False
 
     def demand(self, answered_at: Revision) -> None:
         """Raises InvalidParameter if the newest revision of the store is older: then the token is from the future."""
@@ -45,11 +47,12 @@ def is_token(text: str) -> bool:
 
 
 def read_token(identity: Identity, header: str, text: str) -> Freshness:
-    """What a text demands. `latest` demands nothing, since every read is of the newest revision; neither does a text
-    that is no token of ours.
+    """What a text demands: nothing, if it is no token of ours.
 
     Raises InvalidParameter naming the header if the token is of another store.
     """
+    if text == LATEST:
+        return Freshness(header, Revision(0), newest=True)
     content = _decoded(text)
     if content is None:
         return NO_DEMAND

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from magistrate.operations.graph import LiveGraph
 from magistrate.operations.listings import Listings
 from magistrate.operations.models import Models
 from magistrate.store.contract import Once, Stamp, Store
@@ -22,6 +23,7 @@ class Context:
     max_context_bytes: int
     max_query_work: int
     listings: Listings
+    graph: LiveGraph
 
     def stamp(self, actor: str, once: Once | None = None) -> Stamp:
         return Stamp(actor, self.now(), once)

@@ -1,6 +1,5 @@
 """Drives what the engine works out through the reads it asks for, all at one revision."""
 
-import asyncio
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
@@ -11,6 +10,7 @@ from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
+from magistrate.operations.turns import give_way
 from magistrate.store.contract import Snapshot
 
 T = TypeVar("T")
@@ -68,8 +68,3 @@ async def completed(ctx: Context, run: Run[T], at: Revision) -> T:
             run.take((await ctx.store.read_warrants(reads, at, run.work.left + 1)).rows)
         await give_way()
     return outcome
-
-
-async def give_way() -> None:
-    """Whoever else has work gets a turn."""
-    await asyncio.sleep(0)

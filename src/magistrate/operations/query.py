@@ -18,9 +18,10 @@ from magistrate.engine.warrant_source import Reading
 from magistrate.engine.work import Work
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.evaluating import completed, give_way
+from magistrate.operations.evaluating import completed
 from magistrate.operations.listings import Listing, SortKey
 from magistrate.operations.paging import ListKind, Page, Sort, Wanted, read_page
+from magistrate.operations.turns import give_way
 from magistrate.store.contract import ObjectName, Portion, Slice, Snapshot
 
 NAMES_AT_ONCE = 10_000

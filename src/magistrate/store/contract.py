@@ -15,12 +15,13 @@ Errors. StoreUnavailable when the database cannot be reached or gives no answer 
 committed or not, but never by half. RevisionUnavailable when `at` is above the newest revision or collected.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Generic, Literal, Protocol, TypeVar
 
 import msgspec
 
+from magistrate.engine.graph import Touch
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
 from magistrate.engine.warrant_source import AnyRead, Reading, WarrantSource
 from magistrate.engine.warrants import Warrant, WarrantForm
@@ -130,6 +131,9 @@ class Once:
 
 IDEMPOTENCY_HOURS = 24
 
+STALE_MS = 50
+"""See Store.mark."""
+
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
@@ -202,6 +206,16 @@ class Change:
     after: str | None
     actor: str
     at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Touches:
+    """The warrants that came or went up to `revision`, in no order; None if they are more than was asked for.
+    `model_revision` is the one that last changed the model."""
+
+    revision: Revision
+    model_revision: Revision
+    touches: Sequence[Touch] | None
 
 
 Judge = Callable[[Mapping[TypeName, str]], None]
@@ -311,6 +325,18 @@ class Store(WarrantSource, Protocol):
     async def list_changes(self, after: Revision, limit: int) -> Sequence[Change]:
         """The log behind a revision, in order of revision and position: at most `limit` rows, of whole revisions or
         not."""
+        ...
+
+    def mark(self) -> Hashable:
+        """Equal to an earlier one only if no write was committed between the two, wherever it was made, but for those
+        that other processes made on PostgreSQL less than STALE_MS milliseconds before the second. Costs about a
+        microsecond.
+
+        Raises StoreUnavailable."""
+        ...
+
+    async def list_touches(self, after: Revision, most: int) -> Touches:
+        """What came or went behind a revision."""
         ...
 
     async def collect(self, before: int, most: int) -> int:

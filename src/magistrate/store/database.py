@@ -3,7 +3,7 @@
 A script is a generator: it yields the statements it wants run and is sent their rows, so one text of it serves a
 database that is driven from a thread (SQLite) and one that is awaited (PostgreSQL)."""
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -74,6 +74,10 @@ class Database(Protocol):
 
         What the script raises undoes all it did and is raised here. Raises StoreUnavailable; the script may have been
         started more than once by then, but at most one of its runs is committed."""
+        ...
+
+    def mark(self) -> Hashable:
+        """See Store.mark."""
         ...
 
     async def schema_version(self) -> int:

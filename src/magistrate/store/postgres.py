@@ -7,7 +7,8 @@ between."""
 import asyncio
 import random
 import re
-from collections.abc import Awaitable, Callable
+import time
+from collections.abc import Awaitable, Callable, Hashable
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from functools import lru_cache
 from itertools import chain, count
@@ -21,7 +22,7 @@ from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 from magistrate.engine.terms import Revision
 from magistrate.errors import InvalidSetting, SchemaMismatch, StoreUnavailable
 from magistrate.store import migrate, sql
-from magistrate.store.contract import Identity
+from magistrate.store.contract import STALE_MS, Identity
 from magistrate.store.database import Find, Observer, Rows, Script, Select, Step, observe_nothing
 from magistrate.store.reading import Joining
 from magistrate.store.sql import Parameter
@@ -101,6 +102,7 @@ class PostgresDatabase:
     def __init__(self, conninfo: str, connections: int, timeout_ms: int, observer: Observer) -> None:
         self._observer = observer
         self._timeout = timeout_ms / 1000
+        self._writes = 0
         # Writers take turns on the head anyway: those that wait must not hold the connections that readers need.
         self._writing = asyncio.Semaphore(max(1, min(WRITERS, connections - 1)))
         self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
@@ -141,8 +143,17 @@ class PostgresDatabase:
                 committing = True
             return result
 
-        # Once COMMIT is on its way, a lost connection leaves open whether it arrived: to try again could write twice.
-        return await self._repeated(once, may_repeat=lambda: not committing, turn=self._writing)
+        try:
+            # Once COMMIT is on its way, a lost connection leaves open whether it arrived: another run could write
+            # twice.
+            return await self._repeated(once, may_repeat=lambda: not committing, turn=self._writing)
+        finally:
+            self._writes += 1
+
+    def mark(self) -> Hashable:
+        if self._pool.closed:
+            raise StoreUnavailable("the store is closed")
+        return int(time.monotonic() * 1_000 / STALE_MS), self._writes
 
     async def schema_version(self) -> int:
         [(version,)] = await self.read(migrate.READ_VERSION, ())

@@ -30,6 +30,10 @@ SELECT c.revision, c.position, c.action, c.kind, c.key, c.before, c.after, r.act
 FROM change c JOIN revision r ON r.revision = c.revision
 WHERE c.revision > ? ORDER BY c.revision, c.position LIMIT ?"""
 
+LIST_TOUCHES = """
+SELECT h.revision, h.horizon, h.model_revision, c.key FROM head h
+LEFT JOIN change c ON c.revision > ? AND c.kind = 'warrant' LIMIT ?"""
+
 FIND_ONCE = "SELECT fingerprint, revision, answer FROM idempotency WHERE actor = ? AND key = ? AND written_at > ?"
 DROP_ONCE = "DELETE FROM idempotency WHERE actor = ? AND key = ?"
 KEEP_ONCE = """

@@ -1,11 +1,12 @@
 """The store over any Database: reads as single statements, writes as scripts."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 import msgspec
 
+from magistrate.engine.graph import Touch
 from magistrate.engine.terms import ObjectRef, Revision, TypeName
 from magistrate.engine.warrant_source import AnyRead, Reading
 from magistrate.engine.warrants import Warrant, WarrantForm
@@ -28,6 +29,7 @@ from magistrate.store.contract import (
     StoredModel,
     StoredObject,
     StoredObjectType,
+    Touches,
     WarrantFilter,
 )
 from magistrate.store.database import Database, Execute, Row, Script, Select
@@ -174,6 +176,14 @@ class SqlStore:
         rows = await self.database.read(sql.LIST_CHANGES, (after, limit))
         return [_change(row) for row in rows]
 
+    def mark(self) -> Hashable:
+        return self.database.mark()
+
+    async def list_touches(self, after: Revision, most: int) -> Touches:
+        rows = await self.database.read(sql.LIST_TOUCHES, (after, most + 1))
+        touches = [_touch(row[3]) for row in rows if row[3] is not None] if len(rows) <= most else None
+        return Touches(Revision(rows[0][0]), Revision(rows[0][2]), touches)
+
     async def collect(self, before: int, most: int) -> int:
         return await self.database.transact(collecting.collect(before, most))
 
@@ -226,6 +236,11 @@ def _answered_at(row: Row, at: Revision | None) -> Revision:
     if not horizon <= at <= newest:
         raise RevisionUnavailable(at)
     return at
+
+
+def _touch(key: str) -> Touch:
+    *names, _ = msgspec.json.decode(key, type=tuple[str, ...])
+    return Touch(*names)
 
 
 def _change(row: Row) -> Change:

@@ -12,7 +12,7 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -146,6 +146,11 @@ class SqliteDatabase:
         write: _Write[T] = _Write(script, self._deadline(), Future())
         self._writes.put(write)
         return await asyncio.wrap_future(write.result)
+
+    def mark(self) -> Hashable:
+        with _translated():
+            version: int = self._reader.execute("PRAGMA data_version").get
+            return version
 
     async def schema_version(self) -> int:
         self._check_file()

@@ -1,0 +1,210 @@
+"""Reading what a walk misses, and keeping it.
+
+Everything is read in one go, with a limit on the rows. If that is reached, each thing is read by itself; and one that
+by itself is too much is kept as what it is: an object with too many subjects without them, anything else as something
+that tells nothing."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import Protocol
+
+from magistrate.engine.graph.entries import UNREADABLE, Surroundings, read_entry
+from magistrate.engine.graph.graph import Graph, View
+from magistrate.engine.graph.memberships import UNUSABLE, Kind
+from magistrate.engine.graph.touch import Touch
+from magistrate.engine.graph.walk import Missing
+from magistrate.engine.plans import Model
+from magistrate.engine.terms import WILDCARD, ObjectId, Subject, TypeName
+from magistrate.engine.warrant_source import AnyRead, Read
+from magistrate.engine.warrants import Warrant
+
+ROWS_EACH = 10
+"""So many are read together of each thing, on average, before each is read by itself."""
+
+Rows = Sequence[Sequence[Warrant]]
+
+
+class Lookup(Protocol):
+    """Things to be read together; `reads` has as many reads as `keep` is given lists of rows."""
+
+    @property
+    def count(self) -> int: ...
+
+    def reads(self) -> Sequence[AnyRead]: ...
+
+    def keep(self, rows: Rows) -> None: ...
+
+    def each(self) -> "Iterable[Lookup]":
+        """The same, one by one."""
+        ...
+
+    def less(self) -> "Lookup | None":
+        """Of a single thing: what can be read of it instead, because it is too much. None if nothing can be: then it is
+        kept as such."""
+        ...
+
+
+class Entries:
+    def __init__(self, view: View, ids: Sequence[ObjectId], around: Surroundings, is_whole: bool = True) -> None:
+        self._view = view
+        self._ids = ids
+        self._around = around
+        self._is_whole = is_whole
+        self.count = len(ids)
+
+    def reads(self) -> Sequence[AnyRead]:
+        shapes = self._view.shapes if self._is_whole else self._view.leading
+        return [Read(shape, (*self._ids, WILDCARD) if shape.on_all else tuple(self._ids)) for shape in shapes]
+
+    def keep(self, rows: Rows) -> None:
+        found = _by_object(rows)
+        for id in self._ids:
+            warrants = {**found.get(id, {}), **found.get(WILDCARD, {})}.values()
+            view = self._view
+            entry = read_entry(view.plan, view.subject_type, warrants, self._around, self._is_whole)
+            view.entries.keep(id, entry)
+
+    def each(self) -> Iterable[Lookup]:
+        return [Entries(self._view, (id,), self._around, self._is_whole) for id in self._ids]
+
+    def less(self) -> Lookup | None:
+        if self._is_whole and self._view.direct is not None:
+            return Entries(self._view, self._ids, self._around, is_whole=False)
+        self._view.entries.keep(self._ids[0], UNREADABLE)
+        return None
+
+
+class Points:
+    """What objects with too many subjects say of one of them."""
+
+    def __init__(
+        self, view: View, ids: Sequence[ObjectId], subject_id: ObjectId, model: Model, around: Surroundings
+    ) -> None:
+        self._view = view
+        self._ids = ids
+        self._subject_id = subject_id
+        self._model = model
+        self._around = around
+        self.count = len(ids)
+
+    def reads(self) -> Sequence[AnyRead]:
+        plan = self._view.plan
+        shape = self._model.shape(plan.type, plan.relations, Subject(self._view.subject_type, self._subject_id))
+        if shape is None:
+            return []
+        return [Read(shape, (*self._ids, WILDCARD) if shape.on_all else tuple(self._ids))]
+
+    def keep(self, rows: Rows) -> None:
+        found = _by_object(rows)
+        for id in self._ids:
+            warrants = {**found.get(id, {}), **found.get(WILDCARD, {})}.values()
+            view = self._view
+            entry = read_entry(view.plan, view.subject_type, warrants, self._around, is_whole=True)
+            view.points.keep((id, self._subject_id), entry)
+
+    def each(self) -> Iterable[Lookup]:
+        return [Points(self._view, (id,), self._subject_id, self._model, self._around) for id in self._ids]
+
+    def less(self) -> Lookup | None:
+        self._view.points.keep((self._ids[0], self._subject_id), UNREADABLE)
+        return None
+
+
+class Groups:
+    """Of subjects, or of other groups, of one kind."""
+
+    def __init__(self, kind: Kind, ids: Sequence[ObjectId]) -> None:
+        self._kind = kind
+        self._ids = ids
+        self.count = len(ids)
+
+    def reads(self) -> Sequence[AnyRead]:
+        return self._kind.reads(self._ids)
+
+    def keep(self, rows: Rows) -> None:
+        found: dict[str, list[Warrant]] = defaultdict(list)
+        for warrant in chain.from_iterable(rows):
+            found[warrant.subject_id].append(warrant)
+        for id in self._ids:
+            self._kind.keep(id, found.get(id, ()))
+
+    def each(self) -> Iterable[Lookup]:
+        return [Groups(self._kind, (id,)) for id in self._ids]
+
+    def less(self) -> Lookup | None:
+        self._kind.groups.keep(self._ids[0], UNUSABLE)
+        return None
+
+
+def _by_object(rows: Rows) -> dict[str, dict[int, Warrant]]:
+    """Each once, though several reads may have found it."""
+    found: dict[str, dict[int, Warrant]] = defaultdict(dict)
+    for warrant in chain.from_iterable(rows):
+        found[warrant.object_id][warrant.number] = warrant
+    return found
+
+
+class Fetch:
+    """What is missing from a graph, being read as of `revision`. It ends when nothing is left to be read. What has
+    changed since then must be told before the rows are kept."""
+
+    def __init__(self, graph: Graph, missing: Missing) -> None:
+        self.graph = graph
+        self.revision = graph.revision
+        self._left = [_lookups(graph, missing)]
+        self._touches: list[Touch] = []
+        self.is_in_vain = False
+
+    def reads(self) -> tuple[Sequence[AnyRead], int] | None:
+        """The next reads, and the most rows they may have together; None if nothing is left."""
+        if not self._left or self.is_in_vain:
+            return None
+        together = self._left[-1]
+        return [read for lookup in together for read in lookup.reads()], self._limit(together)
+
+    def take(self, rows: Rows) -> None:
+        """The rows of the last reads."""
+        together = self._left.pop()
+        if sum(map(len, rows)) < self._limit(together):
+            self._keep(together, rows)
+            return
+        if len(together) > 1 or together[0].count > 1:
+            self._left += [[one] for lookup in together for one in lookup.each()]
+            return
+        less = together[0].less()
+        if less is not None:
+            self._left.append([less])
+        self.graph.forget(self._touches)
+
+    def touch(self, touches: Sequence[Touch]) -> None:
+        """These warrants have come or gone since `revision`."""
+        self._touches += touches
+
+    def _keep(self, together: Sequence[Lookup], rows: Rows) -> None:
+        start = 0
+        for lookup in together:
+            end = start + len(lookup.reads())
+            lookup.keep(rows[start:end])
+            start = end
+        self.graph.forget(self._touches)
+
+    def _limit(self, together: Sequence[Lookup]) -> int:
+        """So many rows are too many."""
+        return self.graph.most_each + 1 + ROWS_EACH * (sum(lookup.count for lookup in together) - 1)
+
+
+def _lookups(graph: Graph, missing: Missing) -> list[Lookup]:
+    entries: dict[int, list[ObjectId]] = defaultdict(list)
+    for number, id in missing.entries:
+        entries[number].append(id)
+    points: dict[tuple[int, ObjectId], list[ObjectId]] = defaultdict(list)
+    for number, id, subject_id in missing.points:
+        points[number, subject_id].append(id)
+    groups: dict[tuple[TypeName, int], list[ObjectId]] = defaultdict(list)
+    for subject_type, kind, id in missing.groups:
+        groups[subject_type, kind].append(id)
+    found: list[Lookup] = [Entries(graph.views[number], ids, graph) for number, ids in entries.items()]
+    found += [Points(graph.views[key[0]], ids, key[1], graph.model, graph) for key, ids in points.items()]
+    found += [Groups(graph.kind(subject_type, kind), ids) for (subject_type, kind), ids in groups.items()]
+    return found

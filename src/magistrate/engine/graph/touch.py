@@ -1,0 +1,14 @@
+"""What a graph is told of a change."""
+
+from typing import NamedTuple
+
+
+class Touch(NamedTuple):
+    """The names in a warrant that was written or deleted."""
+
+    object_type: str
+    object_id: str
+    relation: str
+    subject_type: str
+    subject_id: str
+    subject_relation: str

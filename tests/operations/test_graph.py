@@ -1,0 +1,300 @@
+"""Checks decided in memory, over real stores that others write to as well."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import replace
+
+import pytest
+
+from benchmarks.counting import CountingDatabase, counting_store
+from magistrate import wiring
+from magistrate.engine.graph.graph import MOST_EACH
+from magistrate.engine.terms import Revision
+from magistrate.engine.warrant_source import AnyRead, Reading
+from magistrate.errors import InvalidParameter
+from magistrate.operations.check import check_all, check_any
+from magistrate.operations.consistency import NO_DEMAND, Freshness
+from magistrate.operations.context import Context
+from magistrate.operations.graph import MOST_TOUCHES, LiveGraph
+from magistrate.operations.object_types import create_object_types
+from magistrate.operations.warrants import create_warrants, delete_warrants
+from magistrate.store.sql_store import SqlStore
+from tests.memory_source import model_of
+from tests.operations.test_check import DRIVE, STORM, Types, expected, new, question, stormy_warrants
+from tests.running import settings_for
+
+pytestmark = pytest.mark.anyio
+
+LATEST = Freshness("Warrant-Token", Revision(0), newest=True)
+
+
+class Node:
+    """One process on a database, as far as checks are concerned."""
+
+    def __init__(self, ctx: Context, database: CountingDatabase) -> None:
+        self.ctx = ctx
+        self.database = database
+
+    async def define(self, types: Types) -> None:
+        await create_object_types(self.ctx, list(model_of(types).types.values()), self.ctx.stamp("ann"))
+
+    async def grant(self, *written: str) -> Freshness:
+        for start in range(0, len(written), 1_000):
+            batch = [new(text) for text in written[start : start + 1_000]]
+            found = await create_warrants(self.ctx, batch, self.ctx.stamp("ann"), str)
+        return Freshness("Warrant-Token", found.revision)
+
+    async def revoke(self, *written: str) -> Freshness:
+        revision = await delete_warrants(self.ctx, [new(text) for text in written], self.ctx.stamp("ann"))
+        return Freshness("Warrant-Token", revision)
+
+    async def allowed(self, asked: str, freshness: Freshness = NO_DEMAND) -> bool:
+        return (await check_all(self.ctx, [question(asked)], freshness)).value[0].is_authorized
+
+    async def reads_for(self, asked: str) -> int:
+        self.database.reads = 0
+        await self.allowed(asked, NO_DEMAND)
+        return self.database.reads
+
+
+@pytest.fixture
+async def nodes(database_url: str) -> AsyncIterator[tuple[Node, Node]]:
+    """Two processes on one database."""
+    async with AsyncExitStack() as stack:
+        opened = []
+        for _ in range(2):
+            store, database = await counting_store(database_url)
+            stack.push_async_callback(store.close)
+            opened.append(Node(wiring.context_of(store, settings_for(database_url)), database))
+        await opened[0].define(DRIVE)
+        yield opened[0], opened[1]
+
+
+@pytest.fixture
+def node(nodes: tuple[Node, Node]) -> Node:
+    return nodes[0]
+
+
+CHAIN = [f"folder:{number}#parent@folder:{number + 1}" for number in range(5)]
+
+
+async def test_what_was_asked_before_is_answered_without_reading_a_warrant(node: Node) -> None:
+    await node.grant(*CHAIN, "folder:5#viewer@team:0#member", "team:0#member@team:1#member", "team:1#member@user:ann")
+
+    first = await node.allowed("folder:0#viewer@user:ann")
+    fetches = node.ctx.graph.counts.fetches
+    others = [
+        await node.allowed(asked)
+        for asked in ("folder:0#viewer@user:ann", "folder:3#viewer@user:ann", "team:0#member@user:ann")
+    ]
+
+    assert (first, others) == (True, [True, True, True])
+    # Only whether ann is a member of the team herself was not asked before.
+    assert node.ctx.graph.counts.fetches == fetches + 1
+    assert node.ctx.graph.counts.given_up == 0
+
+
+async def test_the_groups_of_a_subject_are_found_from_its_side_whatever_their_size(node: Node) -> None:
+    members = [f"team:1#member@user:{number}" for number in range(3 * MOST_EACH)]
+    await node.grant(*CHAIN, "folder:5#viewer@team:0#member", "team:0#member@team:1#member", *members)
+
+    assert await node.allowed("folder:0#viewer@user:7")
+    assert node.ctx.graph.rows < 20
+
+
+async def test_a_write_is_seen_by_the_next_check_of_the_same_process(node: Node) -> None:
+    await node.grant("folder:0#viewer@user:ann")
+    seen = []
+    for _ in range(3):
+        seen.append(await node.allowed("folder:0#viewer@user:bob"))
+        await node.grant("folder:0#viewer@user:bob")
+        seen.append(await node.allowed("folder:0#viewer@user:bob"))
+        await node.revoke("folder:0#viewer@user:bob")
+
+    assert seen == [False, True] * 3
+
+
+async def test_another_write_leaves_what_is_kept_as_it_is(node: Node) -> None:
+    await node.grant("folder:0#viewer@user:ann", "folder:1#viewer@user:ann")
+    await node.allowed("folder:0#viewer@user:ann")
+    fetches = node.ctx.graph.counts.fetches
+
+    await node.grant("folder:1#viewer@user:bob")
+
+    assert await node.allowed("folder:0#viewer@user:ann")
+    assert node.ctx.graph.counts.fetches == fetches
+
+
+@pytest.mark.parametrize("said", ["token", "latest"])
+async def test_another_process_answers_what_is_demanded(nodes: tuple[Node, Node], said: str) -> None:
+    writer, reader = nodes
+    await writer.grant("folder:0#viewer@user:ann")
+    seen = []
+    for _ in range(20):
+        granted = await writer.grant("folder:0#viewer@user:bob")
+        seen.append(await reader.allowed("folder:0#viewer@user:bob", granted if said == "token" else LATEST))
+        revoked = await writer.revoke("folder:0#viewer@user:bob")
+        seen.append(await reader.allowed("folder:0#viewer@user:bob", revoked if said == "token" else LATEST))
+
+    assert seen == [True, False] * 20
+
+
+async def test_another_process_sees_a_write_before_long_without_being_told(nodes: tuple[Node, Node]) -> None:
+    writer, reader = nodes
+    assert not await reader.allowed("folder:0#viewer@user:ann")
+
+    await writer.grant("folder:0#viewer@user:ann")
+
+    async with asyncio.timeout(10):
+        while not await reader.allowed("folder:0#viewer@user:ann"):
+            await asyncio.sleep(0.001)
+
+
+async def test_a_token_from_the_future_is_refused(node: Node) -> None:
+    with pytest.raises(InvalidParameter):
+        await node.allowed("folder:0#viewer@user:ann", Freshness("Warrant-Token", Revision(1_000)))
+
+
+async def test_a_new_object_type_is_followed(nodes: tuple[Node, Node]) -> None:
+    writer, reader = nodes
+    await writer.grant("folder:0#parent@folder:1", "folder:1#viewer@user:ann")
+    before = await reader.allowed("folder:0#viewer@user:ann", LATEST)
+
+    await writer.define({"folder": {"parent": {}, "viewer": {}}})
+
+    assert before
+    assert not await reader.allowed("folder:0#viewer@user:ann", LATEST)
+
+
+async def test_of_an_object_with_very_many_subjects_each_is_looked_up_by_itself(node: Node) -> None:
+    everyone = [f"folder:1#viewer@user:{number}" for number in range(2 * MOST_EACH)]
+    await node.grant("folder:0#parent@folder:1", "folder:1#viewer@team:0#member", "team:0#member@user:eve", *everyone)
+
+    async def seen() -> list[bool]:
+        return [await node.allowed(f"folder:0#viewer@user:{name}") for name in ("7", "bob", "eve")]
+
+    assert await seen() == [True, False, True]
+    fetches = node.ctx.graph.counts.fetches
+    assert await seen() == [True, False, True]
+    assert node.ctx.graph.counts.fetches == fetches
+    await node.grant("folder:1#viewer@user:bob")
+    await node.revoke("folder:1#viewer@user:7")
+    assert await seen() == [False, True, True]
+    await node.grant("folder:1#viewer@user:*")
+    assert await seen() == [True, True, True]
+    assert node.ctx.graph.rows < 50
+
+
+async def test_more_changes_than_are_applied_one_by_one_begin_it_anew(nodes: tuple[Node, Node]) -> None:
+    writer, reader = nodes
+    await writer.grant("folder:0#viewer@user:ann")
+    assert await reader.allowed("folder:0#viewer@user:ann", LATEST)
+
+    await writer.grant(*[f"folder:{number}#viewer@user:bob" for number in range(MOST_TOUCHES + 1)])
+    await writer.revoke("folder:0#viewer@user:ann")
+
+    assert not await reader.allowed("folder:0#viewer@user:ann", LATEST)
+    assert await reader.allowed("folder:0#viewer@user:bob", LATEST)
+
+
+async def test_what_there_is_no_room_for_is_decided_without_the_graph(node: Node) -> None:
+    await node.grant(*CHAIN, *[f"folder:{number}#viewer@team:{number}#member" for number in range(5)])
+    await node.grant("folder:5#viewer@user:ann")
+    cramped = replace(node.ctx, graph=LiveGraph(node.ctx.store, node.ctx.models, 6))
+
+    found = await check_all(cramped, [question("folder:0#viewer@user:ann")], NO_DEMAND)
+
+    assert found.value[0].is_authorized
+    assert cramped.graph.counts.given_up == 1
+
+
+async def test_a_long_chain_of_folders_is_no_problem(node: Node) -> None:
+    await node.grant(*[f"folder:{number}#parent@folder:{number + 1}" for number in range(300)])
+    await node.grant("folder:300#viewer@user:ann")
+
+    assert await node.allowed("folder:0#viewer@user:ann")
+    assert not await node.allowed("folder:0#viewer@user:bob")
+
+
+async def test_what_comes_after_the_last_decision_needed_is_not_read(node: Node) -> None:
+    await node.grant("folder:0#viewer@user:ann")
+    await node.allowed("folder:0#viewer@user:ann")
+    fetches = node.ctx.graph.counts.fetches
+    asked = [question(f"folder:{number}#viewer@user:ann") for number in range(3)]
+
+    assert len((await check_any(node.ctx, asked, NO_DEMAND)).value) == 1
+    assert node.ctx.graph.counts.fetches == fetches
+
+
+class Interrupted(SqlStore):
+    """While its reads are on their way, the next of these changes is made."""
+
+    def __init__(self, store: SqlStore, changes: Sequence[AnyRead | object]) -> None:
+        super().__init__(store.database, store.identity, store.schema_version)
+        self.changes = list(changes)
+
+    async def read_warrants(self, reads: Sequence[AnyRead], at: Revision | None, most: int) -> Reading:
+        found = await super().read_warrants(reads, at, most)
+        if reads and self.changes:
+            await self.changes.pop(0)()  # type: ignore[operator]  # of no other type
+        return found
+
+
+async def test_what_changes_while_it_is_read_is_not_kept_as_it_was(nodes: tuple[Node, Node]) -> None:
+    """The change is made by another process, and another check sees it before the rows of the first are kept."""
+    writer, reader = nodes
+    await writer.grant("folder:0#viewer@user:ann", "folder:1#viewer@user:ann")
+    assert isinstance(reader.ctx.store, SqlStore)
+
+    async def change() -> None:
+        await writer.revoke("folder:0#viewer@user:ann")
+        assert await asking.allowed("folder:1#viewer@user:ann", LATEST)
+
+    store = Interrupted(reader.ctx.store, [change])
+    asking = Node(replace(reader.ctx, store=store, graph=LiveGraph(store, reader.ctx.models, 1_000)), reader.database)
+
+    answers = [await asking.allowed("folder:0#viewer@user:ann", LATEST) for _ in range(3)]
+
+    assert answers == [False, False, False]
+
+
+async def test_each_answer_in_a_storm_of_writes_is_that_of_the_revision_it_names(nodes: tuple[Node, Node]) -> None:
+    await nodes[0].define(STORM)
+    await nodes[0].grant(*stormy_warrants()[::2])
+    asked = [question(f"folder:{number}#viewer@user:{name}") for number in range(5) for name in ("ann", "bob")]
+    writing = True
+    seen: list[tuple[str, int, bool]] = []
+
+    async def write(node: Node, seed: int) -> None:
+        chosen = random.Random(seed)
+        there = set(stormy_warrants()[::2])
+        for _ in range(120):
+            # Writers have a warrant each, so that they know what is there.
+            text = chosen.choice(stormy_warrants()[seed::2])
+            await (node.revoke if text in there else node.grant)(text)
+            there ^= {text}
+            await asyncio.sleep(0.001)
+
+    async def ask(node: Node, seed: int) -> None:
+        chosen = random.Random(seed)
+        while writing:
+            some = chosen.sample(asked, chosen.randint(1, 4))
+            found = await check_all(node.ctx, some, NO_DEMAND)
+            for one, decision in zip(some, found.value, strict=True):
+                text = f"folder:{one.object.id}#viewer@user:{one.subject.id}"
+                seen.append((text, found.revision, decision.is_authorized))
+            await asyncio.sleep(0)
+
+    writers = [asyncio.create_task(write(node, seed)) for seed, node in enumerate(nodes)]
+    askers = [asyncio.create_task(ask(node, seed)) for seed, node in enumerate([*nodes, *nodes])]
+    await asyncio.gather(*writers)
+    writing = False
+    await asyncio.gather(*askers)
+
+    assert len({revision for _, revision, _ in seen}) > 20
+    assert sum(node.ctx.graph.counts.checks for node in nodes) > 100
+    sample = random.Random(0).sample(seen, min(400, len(seen)))
+    wrong = [one for one in sample if one[2] != await expected(nodes[0].ctx, one[0], Revision(one[1]))]
+    assert wrong == []

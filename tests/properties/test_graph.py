@@ -1,0 +1,97 @@
+"""Random warrants that come and go: what a graph that follows them decides is what an evaluation decides."""
+
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from magistrate.engine.conditions import Conditions
+from magistrate.engine.evaluation import Question
+from magistrate.engine.graph import Fetch, Found, GivenUp, Graph, Touch, Walk
+from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
+from magistrate.engine.truth import MISSING, TRUE
+from magistrate.engine.warrants import Warrant
+from magistrate.engine.work import Work
+from tests.memory_source import PLENTY, evaluated, model_of, rows_of
+from tests.properties.test_check import IDS, RELATIONS, TYPES, Types, model, warrants
+
+
+@st.composite
+def question(draw: st.DrawFn) -> Question:
+    """Of the kind that a walk can decide."""
+    object = ObjectRef(TypeName(draw(st.sampled_from(TYPES))), ObjectId(draw(st.sampled_from(IDS))))
+    subject = Subject(TypeName(draw(st.sampled_from(TYPES))), ObjectId(draw(st.sampled_from(IDS))))
+    return Question(object, RelationName(draw(st.sampled_from(RELATIONS))), subject, {"x": 1})
+
+
+def touch_of(warrant: Warrant) -> Touch:
+    return Touch(
+        warrant.object_type,
+        warrant.object_id,
+        warrant.relation,
+        warrant.subject_type,
+        warrant.subject_id,
+        warrant.subject_relation,
+    )
+
+
+def filled(fetch: Fetch, stored: Sequence[Warrant]) -> None:
+    while (wanted := fetch.reads()) is not None:
+        reads, most = wanted
+        rows, room = [], most
+        for read in reads:
+            rows.append(rows_of(stored, read)[:room])
+            room -= len(rows[-1])
+        fetch.take(rows)
+
+
+def decided(graph: Graph, stored: Sequence[Warrant], asked: Question) -> Found | None:
+    """None if the walk gives up."""
+    for _ in range(100):
+        walk = Walk(graph, Work(PLENTY))
+        try:
+            found = walk.decide(asked, Conditions(asked.context, 0, walk.work))
+        except GivenUp:
+            return None
+        if found is not None:
+            return found
+        filled(Fetch(graph, walk.missing), stored)
+    raise AssertionError("a walk does not find what was read for it")
+
+
+def by_the_book(drawn: Types, all_ever: Sequence[Warrant], stored: Sequence[Warrant], asked: Question) -> Found | None:
+    """None if there is no answer."""
+    [node], _ = evaluated(model_of(drawn, all_ever), stored, [asked])
+    if node.value == MISSING:
+        return None
+    warrant, _ = node.reason
+    is_explicit = warrant is not None and warrant.relation == node.relation
+    return Found(node.value == TRUE, node.value == TRUE and not is_explicit)
+
+
+@given(
+    model(),
+    warrants(rarely_to_all=True),
+    st.lists(st.tuples(st.integers(0, 13), question(), question()), min_size=1, max_size=6),
+    st.sampled_from((1, 2, 500)),
+)
+def test_a_graph_that_is_told_of_every_change_answers_like_an_evaluation(
+    drawn: Types, all_ever: list[Warrant], steps: list[tuple[int, Question, Question]], most_each: int
+) -> None:
+    """In each step one warrant comes or goes, and questions are asked before and after."""
+    graph = Graph(model_of(drawn, all_ever), Revision(1), most=1_000, most_each=most_each)
+    stored = all_ever[::2]
+    for revision, (number, before, after) in enumerate(steps, 2):
+        expect(graph, drawn, all_ever, stored, before)
+        if all_ever:
+            changed = all_ever[number % len(all_ever)]
+            stored = [one for one in stored if one != changed] if changed in stored else [*stored, changed]
+            graph.apply([touch_of(changed)], Revision(revision))
+        expect(graph, drawn, all_ever, stored, before)
+        expect(graph, drawn, all_ever, stored, after)
+
+
+def expect(graph: Graph, drawn: Types, all_ever: Sequence[Warrant], stored: Sequence[Warrant], asked: Question) -> None:
+    found = decided(graph, stored, asked)
+    if found is not None:
+        assert found == by_the_book(drawn, all_ever, stored, asked)
