@@ -22,6 +22,10 @@ class CountingDatabase:
         self.joining = database.joining
         self.reads = 0
 
+    @property
+    def statements(self) -> int:
+        return self._database.statements
+
     async def read(self, sql: str, values: tuple[Parameter, ...], long: bool = False) -> Rows:
         self.reads += 1
         return await self._database.read(sql, values, long)

@@ -14,11 +14,12 @@ from benchmarks.counting import CountingDatabase, counting_store
 from magistrate import wiring
 from magistrate.cli.commands import main
 from magistrate.engine import evaluation
+from magistrate.engine.decision import Decision
 from magistrate.engine.nodes import Node
 from magistrate.engine.terms import ObjectRef, object_ref, type_name
 from magistrate.engine.truth import MISSING, TRUE
 from magistrate.errors import NotFound
-from magistrate.operations.check import Decision, check_all
+from magistrate.operations.check import check_all
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.graph import LiveGraph
@@ -138,7 +139,7 @@ async def test_a_scenario_with_a_graph_before_and_after_it_is_filled(
 ) -> None:
     ctx, database = counted
     await begin(ctx, database, scenario)
-    with_graph = replace(ctx, graph=LiveGraph(ctx.store, ctx.models, 1_000))
+    with_graph = replace(ctx, graph=LiveGraph(ctx.store, ctx.models, 1_000, ctx.now))
 
     for question in [*scenario.checks, *scenario.checks]:
         decision = await decision_of(with_graph, question)

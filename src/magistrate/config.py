@@ -108,6 +108,14 @@ SETTINGS = (
         1_000_000_000,
     ),
     Setting(
+        "shortcut",
+        1,
+        "1: checks that need nothing but memory are answered before the web framework sees them; 0: they are not",
+        0,
+        1,
+    ),
+    Setting("access_log", 0, "1: a line of JSON on stderr for each request that was answered", 0, 1),
+    Setting(
         "max_context_bytes",
         65_536,
         "the largest context of a warrant that is checked, or of a query, in bytes of compact JSON (64 KiB)",
@@ -178,6 +186,8 @@ class Settings:
     max_query_work: int
     kept_query_entries: int
     graph_warrants: int
+    shortcut: int
+    access_log: int
     max_context_bytes: int
     max_json_depth: int
     head_timeout_ms: int

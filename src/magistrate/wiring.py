@@ -12,18 +12,24 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from functools import partial
+from io import BufferedReader
+from pathlib import Path
 
 import structlog
 import uvicorn
 from uuid_utils import uuid7
 from uvicorn.supervisors import Multiprocess
 
+from magistrate.api.access_log import AccessLog
 from magistrate.api.app import Application
 from magistrate.api.auth import KeyRing, key_digest
-from magistrate.api.metrics import DIRECTORY_VARIABLE
+from magistrate.api.ledger import Ledger
+from magistrate.api.lines import read_line
+from magistrate.api.metrics import METRICS, Board, Readings
 from magistrate.api.protocol import BoundedConfig
 from magistrate.api.service import Limits, Service
 from magistrate.config import Settings, SqliteUrl, read_client_settings
@@ -32,6 +38,8 @@ from magistrate.errors import InvalidSetting, StoreUnavailable
 from magistrate.operations.context import Context
 from magistrate.operations.examples import Example, load_example, read_example
 from magistrate.operations.graph import LiveGraph
+from magistrate.operations.importing import LineFile, import_lines
+from magistrate.operations.importing import Reached as Reached
 from magistrate.operations.listings import Listings
 from magistrate.operations.models import Models
 from magistrate.operations.object_types import seed_object_types
@@ -41,7 +49,9 @@ from magistrate.store.database import Observer, observe_nothing
 
 KEY_PREFIX = "magistrate_"
 FORGET_EVERY_SECONDS = 600.0
+IMPORT_TIMEOUT_MS = 600_000
 LOOK_AT_PARENT_EVERY_SECONDS = 1.0
+WRITE_METRICS_EVERY_SECONDS = 1.0
 LISTEN_BACKLOG = 2_048
 SHOWN_TRIES = 3
 """How many questions of an example are announced. Their contexts must be texts."""
@@ -58,7 +68,7 @@ def context_of(store: Store, settings: Settings) -> Context:
     return Context(
         store=store,
         models=models,
-        graph=LiveGraph(store, models, settings.graph_warrants),
+        graph=LiveGraph(store, models, settings.graph_warrants, microseconds_now),
         now=microseconds_now,
         new_id=lambda: str(uuid7()),
         max_meta_bytes=settings.max_meta_bytes,
@@ -113,6 +123,30 @@ async def prepare_store(settings: Settings, example: Example | None = None) -> s
         await store.close()
 
 
+def import_file(
+    settings: Settings, file: BufferedReader, source: str | None, chunk_lines: int, told: Callable[[Reached], None]
+) -> Reached:
+    """Imports what operations/importing.py says into the store, which is made and brought up to date first.
+
+    Raises InvalidRequest, StoreUnavailable, SchemaMismatch or InvalidSetting."""
+    migrate_store(settings)
+    gc.freeze()  # see create_application
+    given = LineFile(file, source, chunk_lines, settings.max_body_bytes)
+    # A chunk may take longer than a request may, and wait for longer ones of others.
+    patient = replace(settings, store_timeout_ms=max(settings.store_timeout_ms, IMPORT_TIMEOUT_MS))
+    return asyncio.run(_import_file(patient, given, told))
+
+
+async def _import_file(settings: Settings, given: LineFile, told: Callable[[Reached], None]) -> Reached:
+    store = await open_store(settings)
+    try:
+        context = context_of(store, settings)
+        await seed_object_types(context)
+        return await import_lines(context, given, partial(read_line, context, settings.max_json_depth), told)
+    finally:
+        await store.close()
+
+
 def _read_grammars() -> None:
     policy.read_grammar()
     query.read_grammar()
@@ -130,7 +164,9 @@ async def open_service(settings: Settings) -> AsyncIterator[Service]:
         limits = Limits(settings.max_body_bytes, settings.max_json_depth, settings.body_timeout_ms)
         context = context_of(store, settings)
         forgetting = _forget_now_and_then(context, settings.retention_hours)
-        async with _running_beside(forgetting, _stop_with_parent(), asyncio.to_thread(_read_grammars)):
+        METRICS.read = partial(_readings, context)
+        works = [forgetting, _stop_with_parent(), asyncio.to_thread(_read_grammars), _write_metrics_now_and_then()]
+        async with _running_beside(*works):
             yield Service(context, KeyRing(digests), limits)
     finally:
         await store.close()
@@ -155,6 +191,28 @@ async def _forget_now_and_then(context: Context, retention_hours: int) -> None:
             await forget_ended(context, retention_hours)
 
 
+async def _write_metrics_now_and_then() -> None:
+    while METRICS.board is not None:
+        METRICS.board.write(METRICS.told())
+        await asyncio.sleep(WRITE_METRICS_EVERY_SECONDS)
+
+
+def _readings(context: Context) -> Readings:
+    """What /metrics tells besides requests."""
+    graph = context.graph
+    return {
+        "statements": context.store.statements,
+        "graph_hits": graph.counts.hits,
+        "graph_misses": graph.counts.misses,
+        "graph_given_up": graph.counts.given_up,
+        "graph_fetches": graph.counts.fetches,
+        "graph_touches": graph.counts.touches,
+        "graph_warrants": graph.rows,
+        "graph_revision": graph.revision,
+        "graph_lag_seconds": graph.lag_microseconds() / 1_000_000,
+    }
+
+
 async def _stop_with_parent() -> None:
     """A worker whose supervisor was killed stops too; else it would hold the port, and nobody could tell it to stop."""
     parent = multiprocessing.parent_process()
@@ -163,22 +221,26 @@ async def _stop_with_parent() -> None:
     signal.raise_signal(signal.SIGTERM)
 
 
-def create_application(settings: Settings) -> Application:
-    """The ASGI application, to be called in each worker process; the store must be migrated and seeded."""
+def create_application(settings: Settings, metrics_folder: Path | None = None) -> Application:
+    """The ASGI application, to be called in each worker process; the store must be migrated and seeded. In the folder
+    workers tell each other what they have counted."""
     _log_to_stderr()
+    METRICS.board = None if metrics_folder is None else Board(metrics_folder)
     gc.collect()
     gc.freeze()  # what is imported stays: looking through it for garbage took 25 ms, in the middle of long queries
-    return Application(partial(open_service, settings))
+    access_log = AccessLog(sys.stderr.fileno()) if settings.access_log else None
+    return Application(partial(open_service, settings), Ledger(access_log))
 
 
-def server_config(settings: Settings) -> BoundedConfig:
+def server_config(settings: Settings, metrics_folder: Path | None = None) -> BoundedConfig:
     """What uvicorn is to run, in this process or in workers."""
     return BoundedConfig(
-        partial(create_application, settings),
+        partial(create_application, settings, metrics_folder),
         factory=True,
         max_head_bytes=settings.max_head_bytes,
         head_timeout_ms=settings.head_timeout_ms,
         body_timeout_ms=settings.body_timeout_ms,
+        takes_shortcut=settings.shortcut == 1,
         loop="uvloop",
         ws="none",
         workers=settings.workers,
@@ -204,10 +266,9 @@ def serve(settings: Settings, example_name: str | None = None) -> int:
         url = _announce(settings, listening, key)
         if example is not None:
             _announce_example(example, url, key)
-        config = server_config(settings)
         if settings.workers == 1:
-            return _serve_alone(config, listening)
-        return _serve_together(config, listening)
+            return _serve_alone(server_config(settings), listening)
+        return _serve_together(settings, listening)
 
 
 def _serve_alone(config: uvicorn.Config, listening: socket.socket) -> int:
@@ -220,10 +281,9 @@ def _serve_alone(config: uvicorn.Config, listening: socket.socket) -> int:
     return 0 if server.started else 1
 
 
-def _serve_together(config: uvicorn.Config, listening: socket.socket) -> int:
-    with tempfile.TemporaryDirectory(prefix="magistrate-metrics-") as directory:
-        os.environ[DIRECTORY_VARIABLE] = directory
-        supervisor = Supervisor(config, sockets=[listening])
+def _serve_together(settings: Settings, listening: socket.socket) -> int:
+    with tempfile.TemporaryDirectory(prefix="magistrate-metrics-") as folder:
+        supervisor = Supervisor(server_config(settings, Path(folder)), sockets=[listening])
         supervisor.run()
     return 0 if supervisor.was_told_to_stop else 1
 

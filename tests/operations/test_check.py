@@ -6,17 +6,18 @@ import json
 import random
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from benchmarks.counting import CountingDatabase, counting_store
 from magistrate import wiring
+from magistrate.engine.decision import Decision
 from magistrate.engine.evaluation import Question
 from magistrate.engine.terms import ObjectRef, Revision
 from magistrate.errors import BudgetSpent, InvalidParameter, NotFound
-from magistrate.operations.check import Decision, check_all
+from magistrate.operations.check import check_all
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.object_types import create_object_types, delete_object_type
@@ -219,7 +220,7 @@ async def test_others_get_a_turn_while_policies_are_evaluated(counted: tuple[Con
     ctx, _ = counted
     await define(ctx, DRIVE)
     await grant(ctx, *[f"folder:0#viewer@team:eng#member[none(list, {{# == {place}.5}})]" for place in range(40)])
-    asked = replace(question("folder:0#viewer@user:ann"), context={"list": list(range(10_000))})
+    asked = structs.replace(question("folder:0#viewer@user:ann"), context={"list": list(range(10_000))})
     turns = 0
 
     async def count_turns() -> None:
@@ -241,7 +242,7 @@ async def test_policies_count_as_work(counted: tuple[Context, CountingDatabase],
     frugal = wiring.context_of(ctx.store, settings_for(database_url, max_check_work=10_000, graph_warrants=0))
     await define(frugal, DRIVE)
     await grant(frugal, *[f"folder:0#viewer@team:eng#member[none(list, {{# == {place}.5}})]" for place in range(40)])
-    asked = replace(question("folder:0#viewer@user:ann"), context={"list": list(range(10_000))})
+    asked = structs.replace(question("folder:0#viewer@user:ann"), context={"list": list(range(10_000))})
 
     with pytest.raises(BudgetSpent):
         await check_all(frugal, [asked], NO_DEMAND)

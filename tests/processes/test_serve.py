@@ -286,8 +286,14 @@ def test_metrics_are_added_up_over_the_workers(tmp_path: Path, workers: str) -> 
             thread.start()
         for thread in threads:
             thread.join()
+        counted = 'magistrate_requests_total{method="GET",route="/v2/object-types",status="200"} 60.0'
+        timed = 'magistrate_request_seconds_bucket{le="+Inf",method="GET",route="/v2/object-types"} 60.0'
+        deadline = time.monotonic() + 10
         with service.client() as client:
-            metrics = client.get("/metrics").text
+            # What another worker has counted is told within a second.
+            while counted not in (metrics := client.get("/metrics").text):
+                assert time.monotonic() < deadline, metrics
+                time.sleep(0.1)
 
-    counted = 'magistrate_requests_total{method="GET",route="/v2/object-types",status="200"} 60.0'
-    assert counted in metrics
+    assert timed in metrics
+    assert metrics.count("magistrate_graph_warrants{") == int(workers)

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from magistrate.engine.conditions import Conditions
+from magistrate.engine.decision import Decision
 from magistrate.engine.evaluation import Question
-from magistrate.engine.graph import Fetch, Found, GivenUp, Graph, Touch, Walk
+from magistrate.engine.graph import Fetch, GivenUp, Graph, Touch, Walk
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
 from magistrate.engine.truth import MISSING, TRUE
 from magistrate.engine.warrants import Warrant
@@ -45,12 +45,12 @@ def filled(fetch: Fetch, stored: Sequence[Warrant]) -> None:
         fetch.take(rows)
 
 
-def decided(graph: Graph, stored: Sequence[Warrant], asked: Question) -> Found | None:
+def decided(graph: Graph, stored: Sequence[Warrant], asked: Question) -> Decision | None:
     """None if the walk gives up."""
     for _ in range(100):
-        walk = Walk(graph, Work(PLENTY))
+        walk = Walk(graph, 0, Work(PLENTY))
         try:
-            found = walk.decide(asked, Conditions(asked.context, 0, walk.work))
+            found = walk.decide(asked)
         except GivenUp:
             return None
         if found is not None:
@@ -59,14 +59,16 @@ def decided(graph: Graph, stored: Sequence[Warrant], asked: Question) -> Found |
     raise AssertionError("a walk does not find what was read for it")
 
 
-def by_the_book(drawn: Types, all_ever: Sequence[Warrant], stored: Sequence[Warrant], asked: Question) -> Found | None:
+def by_the_book(
+    drawn: Types, all_ever: Sequence[Warrant], stored: Sequence[Warrant], asked: Question
+) -> Decision | None:
     """None if there is no answer."""
     [node], _ = evaluated(model_of(drawn, all_ever), stored, [asked])
     if node.value == MISSING:
         return None
     warrant, _ = node.reason
     is_explicit = warrant is not None and warrant.relation == node.relation
-    return Found(node.value == TRUE, node.value == TRUE and not is_explicit)
+    return Decision(node.value == TRUE, node.value == TRUE and not is_explicit)
 
 
 @given(

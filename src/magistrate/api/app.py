@@ -9,7 +9,8 @@ import re
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
-from functools import lru_cache, partial
+from functools import partial
+from time import perf_counter
 from types import SimpleNamespace
 from typing import Any, cast
 from urllib.parse import quote
@@ -24,12 +25,14 @@ from uuid_utils import uuid7
 from magistrate import errors
 from magistrate.api import public
 from magistrate.api.error_table import ERROR_TABLE, INTERNAL_ERROR, error_body
-from magistrate.api.metrics import UNKNOWN_TOKENS, count_request
-from magistrate.api.parse import decode_body, read_parameters
+from magistrate.api.freshness import TOKEN_HEADERS, read_freshness, token_of
+from magistrate.api.ledger import Ledger
+from magistrate.api.parse import LARGE_BODY_BYTES, decode_body, read_parameters
 from magistrate.api.render import rendered
 from magistrate.api.routes import ROUTES, Route
 from magistrate.api.service import Call, Service
-from magistrate.operations.consistency import NO_DEMAND, Freshness, is_token, read_token, write_token
+from magistrate.api.shortcut import Shortcut
+from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.store.contract import Identity, Once
 
 App = falcon.asgi.App[falcon.asgi.Request, falcon.asgi.Response]
@@ -38,15 +41,14 @@ Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 Scope = dict[str, Any]
 
-TOKEN_HEADERS = ("Service-Token", "Warrant-Token")
 RETRY_AFTER_SECONDS = "1"
 OPEN_AGAIN_SECONDS = 1.0
-LARGE_BODY_BYTES = 262_144
-"""Bodies above it (256 KiB) take milliseconds to decode: that is done in a thread, so that others need not wait."""
 
 _IDEMPOTENCY_KEY = re.compile(r"[\x21-\x7e]{1,255}")
 _RECEIVE = "magistrate.receive"
 _QUERY = "magistrate.query_string"
+_LEDGER = "magistrate.ledger"
+_STARTED = "magistrate.started"
 
 log = structlog.get_logger()
 
@@ -108,8 +110,12 @@ class Application:
     it looks at a request; here neither is touched until the request is known to be one of ours, with a key and within
     the limits."""
 
-    def __init__(self, opened: Callable[[], AbstractAsyncContextManager[Service]]) -> None:
+    def __init__(
+        self, opened: Callable[[], AbstractAsyncContextManager[Service]], ledger: Ledger | None = None
+    ) -> None:
         self._running = Running(opened)
+        self._ledger = ledger or Ledger()
+        self.shortcut = Shortcut(lambda: self._running.service, ROUTES, self._ledger)
         self._app: App = falcon.asgi.App(middleware=[self._running])
         self._app.add_error_handler(errors.MagistrateError, _answer_error)
         self._app.add_error_handler(falcon.HTTPError, _answer_http_error)
@@ -119,8 +125,11 @@ class Application:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
+            if scope["type"] == "lifespan":
+                self._ledger.stopping()
             return
         scope |= {_RECEIVE: receive, _QUERY: scope["query_string"], "query_string": b""}
+        scope |= {_LEDGER: self._ledger, _STARTED: perf_counter()}
         try:
             await self._app(scope, _receive_nothing, send)
         except asyncio.CancelledError:
@@ -198,16 +207,13 @@ def _responder(running: Running, route: Route) -> Responder:
             body = decoding() if len(raw) <= LARGE_BODY_BYTES else await asyncio.to_thread(decoding)
             once = _once(req, raw) if route.takes_key else None
         answer = await route.handler(Call(service.context, path, parameters, body, actor, freshness, once))
-        token = _token(identity, answer.revision)
+        token = token_of(identity, answer.revision)
         for header in TOKEN_HEADERS:
             resp.set_header(header, token)
         resp.data = b"" if answer.value is None else rendered(answer.value)
         _finish(req, resp)
 
     return respond
-
-
-_token = lru_cache(maxsize=256)(write_token)
 
 
 async def _read_body(req: falcon.asgi.Request, service: Service) -> bytes:
@@ -233,15 +239,9 @@ async def _read_body(req: falcon.asgi.Request, service: Service) -> bytes:
 
 
 def _freshness(req: falcon.asgi.Request, identity: Identity) -> Freshness:
-    given = {header: text for header in TOKEN_HEADERS if (text := req.get_header(header)) is not None}
-    if not given:
-        return NO_DEMAND
-    if len(set(given.values())) > 1:
-        raise errors.InvalidRequest(f"{' and '.join(given)} must be the same if both are given")
-    header, text = next(iter(given.items()))
-    if not is_token(text):
-        UNKNOWN_TOKENS.inc()
-    return read_token(identity, header, text)
+    return read_freshness(
+        identity, {header: text for header in TOKEN_HEADERS if (text := req.get_header(header)) is not None}
+    )
 
 
 def _once(req: falcon.asgi.Request, body: bytes) -> Once | None:
@@ -255,8 +255,10 @@ def _once(req: falcon.asgi.Request, body: bytes) -> Once | None:
 
 
 def _finish(req: falcon.asgi.Request, resp: falcon.asgi.Response) -> None:
-    resp.set_header("Warrant-Request-Id", str(uuid7()))
-    count_request(req.method, req.uri_template or "", resp.status_code)
+    request_id = str(uuid7())
+    resp.set_header("Warrant-Request-Id", request_id)
+    ledger: Ledger = req.scope[_LEDGER]
+    ledger.answered(req.method, req.uri_template or "", req.path, resp.status_code, request_id, req.scope[_STARTED])
 
 
 async def _answer_error(

@@ -16,20 +16,21 @@ from magistrate.api.warrants import (
     read_claim,
     shown_warrant,
 )
+from magistrate.engine.decision import Decision
 from magistrate.engine.evaluation import Question
 from magistrate.engine.written import written_claim
 from magistrate.errors import InvalidParameter
 from magistrate.operations import check
-from magistrate.operations.check import Decision
+from magistrate.store.contract import Snapshot
 
 MAX_CHECKS = 1_000
 """Warrants in one check."""
 
-OPERATIONS = {
-    None: check.check_all,
-    "anyOf": check.check_any,
-    "allOf": check.check_every,
-    "batch": check.check_all,
+LAST = {
+    None: check.none_is_last,
+    "anyOf": check.authorized_is_last,
+    "allOf": check.denied_is_last,
+    "batch": check.none_is_last,
 }
 
 ALLOWED, DENIED = (200, "Authorized"), (403, "Not Authorized")
@@ -69,7 +70,22 @@ class CheckAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=Tr
 async def answer_check(call: Call[CheckBody]) -> Answer:
     started = call.context.now()
     op, questions = _read(call.body, call.context.max_context_bytes)
-    found = await OPERATIONS[op](call.context, questions, call.freshness, bool(call.body.debug))
+    found = await check.check(call.context, questions, LAST[op], call.freshness, bool(call.body.debug))
+    return _answered(op, questions, found, call, started)
+
+
+def answer_check_now(call: Call[CheckBody]) -> Answer | None:
+    """The same, if nothing has to be waited for."""
+    if call.body.debug:
+        return None
+    op, questions = _read(call.body, call.context.max_context_bytes)
+    found = check.check_now(call.context, questions, LAST[op], call.freshness)
+    return None if found is None else _answered(op, questions, found, call, started=0)
+
+
+def _answered(
+    op: str | None, questions: Sequence[Question], found: Snapshot[list[Decision]], call: Call[CheckBody], started: int
+) -> Answer:
     decided = list(zip(questions, found.value, strict=False))
     if op == "batch":
         answers = [_answer([one], one[1].is_authorized, call, started) for one in decided]
@@ -80,7 +96,7 @@ async def answer_check(call: Call[CheckBody]) -> Answer:
 
 def _read(body: CheckBody, max_context_bytes: int) -> tuple[str | None, list[Question]]:
     op = body.op or None
-    if op not in OPERATIONS:
+    if op not in LAST:
         raise InvalidParameter("op", "must be either anyOf or allOf, or batch")
     claims = body.warrants or []
     if not claims:

@@ -16,7 +16,7 @@ _DECODER = msgspec.json.Decoder(dict[str, Any])
 
 def bounded_context(context: Mapping[str, Any], limit: int) -> Mapping[str, Any]:
     """Raises InvalidParameter if it is more than `limit` bytes of compact JSON."""
-    if len(msgspec.json.encode(context)) > limit:
+    if context and len(msgspec.json.encode(context)) > limit:
         raise InvalidParameter("context", f"must be at most {limit} bytes of JSON")
     return context
 

@@ -15,7 +15,9 @@ import uvicorn
 from uuid_utils import uuid7
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from magistrate.api.parse import LARGE_BODY_BYTES
 from magistrate.api.render import rendered
+from magistrate.api.shortcut import Shortcut
 
 UNSENT_BYTES = 65_536
 """What may lie unsent behind an answer without anyone wondering (64 KiB): the kernel takes most answers at once."""
@@ -24,12 +26,19 @@ _UPGRADE_HEADER = re.compile(rb"\r\nupgrade:[^\r\n]*", re.IGNORECASE)
 
 
 class BoundedConfig(uvicorn.Config):
-    """Makes every connection a BoundedProtocol with these limits. Picklable, as worker processes need it."""
+    """Makes every connection a BoundedProtocol with these limits, or a ShortcutProtocol: then the application must be
+    an Application. Picklable, as worker processes need it."""
 
     def __init__(
-        self, app: Any, max_head_bytes: int, head_timeout_ms: int, body_timeout_ms: int, **others: Any
+        self,
+        app: Any,
+        max_head_bytes: int,
+        head_timeout_ms: int,
+        body_timeout_ms: int,
+        takes_shortcut: bool = False,
+        **others: Any,
     ) -> None:
-        super().__init__(app, http=BoundedProtocol, **others)
+        super().__init__(app, http=ShortcutProtocol if takes_shortcut else BoundedProtocol, **others)
         self.max_head_bytes = max_head_bytes
         self.head_timeout_ms = head_timeout_ms
         self.body_timeout_ms = body_timeout_ms
@@ -101,7 +110,7 @@ class BoundedProtocol(HttpToolsProtocol):
         if self.parser.get_http_version() not in ("1.0", "1.1"):
             self.send_400_response("")
         else:
-            super().on_headers_complete()
+            self._start()
 
     def on_body(self, body: bytes) -> None:
         if self._is_answering():
@@ -111,10 +120,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         if self.parser.should_upgrade():
             return
-        self._in_head = True
-        self._head = b""
-        self._idle_bytes = 0
-        self._stop_deadline()
+        self._expect_head()
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
@@ -127,6 +133,16 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         self._refuse(HTTPStatus.BAD_REQUEST, "Request is not valid HTTP")
+
+    def _start(self) -> None:
+        """A request whose head is complete."""
+        super().on_headers_complete()
+
+    def _expect_head(self) -> None:
+        self._in_head = True
+        self._head = b""
+        self._idle_bytes = 0
+        self._stop_deadline()
 
     def _is_answering(self) -> bool:
         return self.cycle is not None and not self.cycle.response_complete
@@ -201,3 +217,74 @@ class BoundedProtocol(HttpToolsProtocol):
             )
             self.transport.write(head.encode("ascii") + body)
         self.transport.close()
+
+
+class ShortcutProtocol(BoundedProtocol):
+    """Answers by the shortcut of the application what can be. A request that may be is held until all of it has come,
+    or for as long as its head may take."""
+
+    _held = False
+    _body = b""
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._held and self._deadline is None:
+            self._start_deadline()
+
+    def on_body(self, body: bytes) -> None:
+        if not self._held:
+            super().on_body(body)
+            return
+        self._idle_bytes = 0
+        self._body += body
+        if len(self._body) > LARGE_BODY_BYTES:
+            self._release()
+
+    def on_message_complete(self) -> None:
+        if self._held and not self.parser.should_upgrade():
+            answer = self._shortcut.answer(self._hot, self.headers, self._body, self.server_state.default_headers)
+            if answer is not None:
+                self._held = False
+                self._expect_head()
+                self.transport.write(answer)
+                self.on_response_complete()
+                return
+            self._release()
+        super().on_message_complete()
+
+    def shutdown(self) -> None:
+        self._release()
+        super().shutdown()
+
+    @property
+    def _shortcut(self) -> Shortcut:
+        shortcut: Shortcut = self.app.shortcut  # see BoundedConfig
+        return shortcut
+
+    def _start(self) -> None:
+        hot = self._shortcut.find(self.parser.get_method(), self.url)
+        if (
+            hot is None
+            or self._is_answering()
+            or self.flow.write_paused
+            or self.expect_100_continue
+            or not self.parser.should_keep_alive()
+            or self.parser.get_http_version() != "1.1"
+        ):
+            super()._start()
+        else:
+            self._hot, self._held, self._body = hot, True, b""
+
+    def _is_late(self) -> None:
+        if self._held:
+            self._release()
+        else:
+            super()._is_late()
+
+    def _release(self) -> None:
+        """Lets what is held take the ordinary way."""
+        if self._held and not self.transport.is_closing():
+            self._held = False
+            self._stop_deadline()
+            super()._start()
+            super().on_body(self._body)

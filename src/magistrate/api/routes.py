@@ -35,7 +35,8 @@ class Route:
     empty.
 
     `writes`: the answer carries a token of its own, and a POST may carry an Idempotency-Key. Otherwise the request
-    may carry a token. `not_found`: the route answers 404 for things it names."""
+    may carry a token. `not_found`: the route answers 404 for things it names. `answer_now`: the handler where nothing
+    has to be waited for, None if it cannot tell then (see shortcut.py)."""
 
     method: str
     path: str
@@ -46,6 +47,7 @@ class Route:
     writes: bool = False
     not_found: bool = False
     parameters: tuple[Parameter, ...] = ()
+    answer_now: Callable[[Call[Any]], Answer | None] | None = None
 
     @property
     def takes_key(self) -> bool:
@@ -168,11 +170,11 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "POST", "/v2/check", check.answer_check, "Check whether subjects have relations on objects",
-        answer=CheckAnswer | list[CheckAnswer], body=CheckBody, not_found=True,
+        answer=CheckAnswer | list[CheckAnswer], body=CheckBody, not_found=True, answer_now=check.answer_check_now,
     ),
     Route(
         "POST", "/v2/authorize", check.answer_check, "The same as /v2/check",
-        answer=CheckAnswer | list[CheckAnswer], body=CheckBody, not_found=True,
+        answer=CheckAnswer | list[CheckAnswer], body=CheckBody, not_found=True, answer_now=check.answer_check_now,
     ),
     Route(
         "GET", "/v2/query", query.list_page, "Find objects a subject has relations on, or subjects that have them",

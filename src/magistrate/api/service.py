@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+import msgspec
+
 from magistrate.api.auth import KeyRing
 from magistrate.engine.terms import Revision
 from magistrate.operations.consistency import Freshness
@@ -29,8 +31,7 @@ class Service:
     limits: Limits
 
 
-@dataclass(frozen=True, slots=True)
-class Call(Generic[B]):
+class Call(msgspec.Struct, Generic[B], frozen=True):
     """One request, authenticated and decoded. `path` holds the variables of the route's path, `parameters` the query
     string; `body` is None for routes that take none."""
 
@@ -46,8 +47,7 @@ class Call(Generic[B]):
         return self.context.stamp(self.actor, self.once)
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """`value` becomes the body; None stands for no body at all. The token is that of `revision`."""
 
     value: object

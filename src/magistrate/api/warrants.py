@@ -32,7 +32,7 @@ IdOrWildcard = Annotated[str, documented(r"^([a-zA-Z0-9_\-.@|:]{0,255}|\*)$")]
 RelationText = Annotated[str, documented(r"^[a-zA-Z0-9_-]{0,64}$")]
 
 
-class SubjectBody(msgspec.Struct, rename="camel", frozen=True):
+class SubjectBody(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
     """Who gets the relation: an object, with a relation the group of all that have it, with the id `*` every one."""
 
     object_type: TypeText | None = None
@@ -40,7 +40,7 @@ class SubjectBody(msgspec.Struct, rename="camel", frozen=True):
     relation: RelationText | None = None
 
 
-class WarrantBody(msgspec.Struct, rename="camel", frozen=True):
+class WarrantBody(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
     """A warrant to create or delete. `context` is the older form of a policy: what must be equal."""
 
     object_type: TypeText | None = None
@@ -76,7 +76,7 @@ WarrantOrBatch = WarrantBody | list[WarrantBody]
 async def create(call: Call[WarrantOrBatch]) -> Answer:
     is_batch = isinstance(call.body, list)
     await _read_policies(call.body)
-    new = _read_all(call.body, _read_new)
+    new = _read_all(call.body, read_new_warrant)
     created = await warrants.create_warrants(
         call.context, new, call.stamp(), (lambda place: f"[{place}].") if is_batch else (lambda place: "")
     )
@@ -134,7 +134,7 @@ async def _read_policies(body: WarrantOrBatch) -> None:
             await give_way()
 
 
-def _read_new(body: WarrantBody) -> NewWarrant:
+def read_new_warrant(body: WarrantBody) -> NewWarrant:
     new = _read(body)
     if new.policy:
         read_policy(new.policy)
@@ -145,4 +145,5 @@ def _read(body: WarrantBody) -> NewWarrant:
     object, relation, subject = read_claim(body.object_type, body.object_id, body.relation, body.subject)
     if body.policy and body.context is not None:
         raise InvalidRequest(INVALID_BODY)
-    return NewWarrant(object, relation, subject, body.policy or policy_of_context(body.context or {}))
+    policy = body.policy or (policy_of_context(body.context) if body.context else "")
+    return NewWarrant(object, relation, subject, policy)

@@ -20,6 +20,8 @@ class Conditions:
     """With one context, at one time: `now` is in microseconds since 1970 UTC. `read_clock` tells whether any policy
     asked what time it is."""
 
+    __slots__ = ("_context", "_now", "_policies", "_values", "_work", "read_clock")
+
     def __init__(self, context: Mapping[str, Any], now: int, work: Work) -> None:
         self._context = context
         self._now = now

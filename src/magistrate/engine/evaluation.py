@@ -12,7 +12,6 @@ node, and what waits only for itself is settled in loops.py.
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
@@ -30,14 +29,13 @@ from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(msgspec.Struct, frozen=True):
     """Does `subject` have `relation` on `object`? `context` holds the variables of policies. The ids may be `*`."""
 
     object: ObjectRef
     relation: RelationName
     subject: Subject
-    context: Mapping[str, Any] = field(default_factory=dict)
+    context: Mapping[str, Any] = {}
 
 
 class Evaluation:

@@ -6,9 +6,10 @@ decisions 3 and 4; section 1.0 for the wording).
 """
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NewType
+
+import msgspec
 
 from magistrate.errors import InvalidParameter, MissingParameter
 
@@ -37,16 +38,15 @@ WILDCARD = ObjectId("*")
 """In the place of an id: every object, or every subject, of the type. No object can be called so."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class ObjectRef:
+# Structs are made five times as fast as dataclasses, and every check makes some.
+class ObjectRef(msgspec.Struct, frozen=True, order=True):
     """One object, existing or not. Sorts by type, then by id, bytewise."""
 
     type: TypeName
     id: ObjectId
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Subject:
+class Subject(msgspec.Struct, frozen=True, order=True):
     """One object, or with a relation the group of all that have the relation on it. The id may be WILDCARD."""
 
     type: TypeName
@@ -59,6 +59,8 @@ def type_name(text: str | None, parameter: str) -> TypeName:
     return TypeName(_matched(_TYPE_NAME, text, parameter, MAX_NAME_LENGTH, NAME_MESSAGE))
 
 
+@lru_cache(maxsize=1_024)
+@lru_cache(maxsize=1_024)
 def relation_name(text: str | None, parameter: str) -> RelationName:
     """Raises InvalidParameter for a keyword too: `anyOf` could never be told from the operator."""
     name = _matched(_RELATION_NAME, text, parameter, MAX_NAME_LENGTH, NAME_MESSAGE)

@@ -9,6 +9,8 @@ WORK_IN_A_TURN = 5_000
 class Work:
     """`budget` is the number of nodes and warrants that may be looked at; what else is done is charged in these."""
 
+    __slots__ = ("_budget", "_left_in_turn", "left")
+
     def __init__(self, budget: int) -> None:
         self._budget = budget
         self._left_in_turn = WORK_IN_A_TURN

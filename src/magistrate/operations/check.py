@@ -1,81 +1,64 @@
 """Answering checks (contract section 5)."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
+from magistrate.engine.decision import DENIED, Decision
 from magistrate.engine.evaluation import Evaluation, Question
-from magistrate.engine.graph import Found
 from magistrate.engine.nodes import Node
 from magistrate.engine.plans import Model
 from magistrate.engine.truth import MISSING, TRUE
-from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
 from magistrate.errors import NotFound
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.evaluating import evaluated
+from magistrate.operations.graph import Asked, IsLast
 from magistrate.store.contract import Snapshot
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """`path`, where it is wanted: the warrants that grant it, from the subject to the object; empty if denied, or if it
-    holds because others do not. `is_implicit`: it rests on more than one warrant of the asked relation to the subject
-    itself."""
-
-    is_authorized: bool
-    is_implicit: bool
-    path: Sequence[Warrant]
+def none_is_last(is_authorized: bool) -> bool:
+    """For a decision on each question."""
+    return False
 
 
-DENIED = Decision(False, False, ())
-WITHOUT_PATH = {
-    Found(False, False): DENIED,
-    Found(True, False): Decision(True, False, ()),
-    Found(True, True): Decision(True, True, ()),
-}
-
-IsLast = Callable[[bool], bool]
-"""Whether what comes after a decision is not needed, given whether that authorizes."""
+def authorized_is_last(is_authorized: bool) -> bool:
+    return is_authorized
 
 
-async def check_all(
-    ctx: Context, questions: Sequence[Question], freshness: Freshness, with_path: bool = False
+def denied_is_last(is_authorized: bool) -> bool:
+    return not is_authorized
+
+
+async def check_all(ctx: Context, questions: Sequence[Question], freshness: Freshness) -> Snapshot[list[Decision]]:
+    """One decision for each question, in order."""
+    return await check(ctx, questions, none_is_last, freshness)
+
+
+async def check(
+    ctx: Context, questions: Sequence[Question], is_last: IsLast, freshness: Freshness, with_path: bool = False
 ) -> Snapshot[list[Decision]]:
-    """One decision for each question, in order.
+    """One decision for each question, in order, up to the last that is needed. What comes later raises nothing.
 
     Raises NotFound for the first that cannot be decided because an object type is not defined, BudgetSpent,
     InvalidParameter if the token is from the future.
     """
-    return await _check(ctx, questions, freshness, with_path, lambda is_authorized: False)
-
-
-async def check_any(
-    ctx: Context, questions: Sequence[Question], freshness: Freshness, with_path: bool = False
-) -> Snapshot[list[Decision]]:
-    """Decisions in order, up to the first that is authorized. What comes later raises nothing."""
-    return await _check(ctx, questions, freshness, with_path, lambda is_authorized: is_authorized)
-
-
-async def check_every(
-    ctx: Context, questions: Sequence[Question], freshness: Freshness, with_path: bool = False
-) -> Snapshot[list[Decision]]:
-    """Decisions in order, up to the first that is denied. What comes later raises nothing."""
-    return await _check(ctx, questions, freshness, with_path, lambda is_authorized: not is_authorized)
-
-
-async def _check(
-    ctx: Context, questions: Sequence[Question], freshness: Freshness, with_path: bool, is_last: IsLast
-) -> Snapshot[list[Decision]]:
     if not with_path:
-        found = await ctx.graph.decided(questions, freshness, is_last, ctx.now(), ctx.max_check_work)
+        asked = Asked(questions, is_last, ctx.now(), ctx.max_check_work)
+        found = await ctx.graph.decided(asked, freshness)
         if found is not None:
-            return Snapshot(found.revision, [WITHOUT_PATH[one] for one in found.value])
+            return found
 
     def begin(model: Model) -> _Checks:
         return _Checks(Evaluation(model, ctx.now(), Work(ctx.max_check_work)), questions, is_last)
 
     return await evaluated(ctx, begin, freshness)
+
+
+def check_now(
+    ctx: Context, questions: Sequence[Question], is_last: IsLast, freshness: Freshness
+) -> Snapshot[list[Decision]] | None:
+    """The same without paths, if nothing has to be waited for."""
+    return ctx.graph.decided_now(Asked(questions, is_last, ctx.now(), ctx.max_check_work), freshness)
 
 
 class _Checks:

@@ -8,12 +8,14 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from magistrate.engine.conditions import Conditions
+import msgspec
+
+from magistrate.engine.decision import Decision
 from magistrate.engine.evaluation import Question
-from magistrate.engine.graph import Fetch, Found, GivenUp, Graph, Walk
+from magistrate.engine.graph import Fetch, GivenUp, Graph, Missing, Walk
 from magistrate.engine.terms import Revision
 from magistrate.engine.work import Work
-from magistrate.errors import BudgetSpent
+from magistrate.errors import BudgetSpent, StoreUnavailable
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.models import Models
 from magistrate.operations.turns import give_way
@@ -24,25 +26,41 @@ MOST_TOUCHES = 2_000
 MOST_WALKS = 40
 """For one check: after so many, it is decided without the graph. Each needs one level more than the one before."""
 
-Decided = Snapshot[list[Found]]
+Decided = Snapshot[list[Decision]]
+
+IsLast = Callable[[bool], bool]
+"""Whether what comes after a decision is not needed, given whether that authorizes."""
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """Questions to be decided in order, up to the last that is needed, at one time (`now`, in microseconds since 1970
+    UTC) and with so much work at the most."""
+
+    questions: Sequence[Question]
+    is_last: IsLast
+    now: int
+    most_work: int
 
 
 @dataclass(slots=True)
 class Counts:
-    """Since the start. `checks`: requests that were decided in memory; `fetches`: statements' worth of reads it took to
-    fill it; `given_up`: requests that were decided without the graph; `touches`: warrants that came or went."""
+    """Since the start. `hits`: requests decided in memory alone; `misses`: after something was read for it; `given_up`:
+    requests that were decided without the graph. `fetches`: batches of reads; `touches`: warrants that came or went."""
 
-    checks: int = 0
-    fetches: int = 0
+    hits: int = 0
+    misses: int = 0
     given_up: int = 0
+    fetches: int = 0
     touches: int = 0
 
 
 class LiveGraph:
     """The graph of one process."""
 
-    def __init__(self, store: Store, models: Models, most_rows: int) -> None:
+    def __init__(self, store: Store, models: Models, most_rows: int, now: Callable[[], int]) -> None:
         self.counts = Counts()
+        self._now = now
+        self._followed_at = 0
         self._store = store
         self._models = models
         self._most_rows = most_rows
@@ -54,21 +72,44 @@ class LiveGraph:
 
     @property
     def rows(self) -> int:
+        """About how many warrants are kept."""
         return self._graph.rows if self._graph is not None else 0
 
     @property
-    def revision(self) -> int:
-        return self._graph.revision if self._graph is not None else 0
+    def revision(self) -> Revision:
+        """0 before the first check."""
+        return self._graph.revision if self._graph is not None else Revision(0)
 
-    async def decided(
-        self,
-        questions: Sequence[Question],
-        freshness: Freshness,
-        is_last: Callable[[bool], bool],
-        now: int,
-        most_work: int,
-    ) -> Decided | None:
-        """In order, up to the last that is needed; None if that has to be found out without the graph.
+    def lag_microseconds(self) -> int:
+        """How long ago the graph is known to have been of the newest revision; 0 if it is, or if there is none."""
+        try:
+            is_current = self._graph is None or self._mark == self._store.mark()
+        except StoreUnavailable:
+            is_current = False
+        return 0 if is_current else self._now() - self._followed_at
+
+    def decided_now(self, asked: Asked, freshness: Freshness) -> Decided | None:
+        """The decisions, if nothing has to be waited for. Raises StoreUnavailable."""
+        graph = self._graph
+        if graph is None or not self._is_fresh(graph, freshness) or self._mark != self._store.mark():
+            return None
+        walk = Walk(graph, asked.now, Work(asked.most_work))
+        decided: list[Decision] = []
+        try:
+            for question in asked.questions:
+                decision = walk.decide(question)
+                if decision is None or walk.work.turn_is_over:
+                    return None
+                decided.append(decision)
+                if asked.is_last(decision.is_authorized):
+                    break
+        except (GivenUp, BudgetSpent):
+            return None
+        self.counts.hits += 1
+        return Snapshot(graph.revision, decided)
+
+    async def decided(self, asked: Asked, freshness: Freshness) -> Decided | None:
+        """The decisions; None if they have to be found without the graph.
 
         Raises InvalidParameter if the token is from the future, StoreUnavailable.
         """
@@ -78,47 +119,38 @@ class LiveGraph:
         try:
             for _ in range(MOST_WALKS):
                 graph = await self._current(freshness)
-                walk, revision = Walk(graph, Work(most_work)), graph.revision
-                found = await self._walked(walk, graph, questions, is_last, now)
-                if found is not None:
-                    self.counts.checks += 1
-                    return Snapshot(revision, found)
-                if walk.missing and walk.missing == fetched:
+                walking, revision = _Walking(graph, asked), graph.revision
+                if await self._walked(walking, graph) and not walking.is_open:
+                    self.counts.hits += fetched is None
+                    self.counts.misses += fetched is not None
+                    return Snapshot(revision, walking.decided)
+                missing = walking.missing
+                if missing and missing.things() == fetched:
                     break  # there is no room for all of it
-                if walk.missing:
-                    await self._fetch(Fetch(graph, walk.missing))
-                fetched = walk.missing
+                if missing:
+                    await self._fetch(Fetch(graph, missing))
+                fetched = missing.things()
         except (GivenUp, BudgetSpent):
             pass
         self.counts.given_up += 1
         return None
 
-    async def _walked(
-        self, walk: Walk, graph: Graph, questions: Sequence[Question], is_last: Callable[[bool], bool], now: int
-    ) -> list[Found] | None:
-        """None if something is missing, or if the graph has moved on meanwhile."""
+    async def _walked(self, walking: "_Walking", graph: Graph) -> bool:
+        """False if the graph has moved on meanwhile."""
         revision = graph.revision
-        decided: list[Found] = []
-        is_open = False
-        for question in questions:
-            found = walk.decide(question, Conditions(question.context, now, walk.work))
-            if found is None:
-                is_open = True  # the others shall say what they miss, too
-            else:
-                decided.append(found)
-                if not is_open and is_last(found.holds):
-                    break
-            if walk.work.turn_is_over:
-                await give_way()
-                walk.work.begin_turn()
-                if graph is not self._graph or graph.revision != revision:
-                    return None
-        return None if is_open else decided
+        while not walking.go_on():
+            await give_way()
+            if graph is not self._graph or graph.revision != revision:
+                return False
+        return True
+
+    def _is_fresh(self, graph: Graph, freshness: Freshness) -> bool:
+        return not freshness.newest and freshness.revision <= graph.revision
 
     async def _current(self, freshness: Freshness) -> Graph:
         """As fresh as it must be."""
         graph = self._graph
-        is_fresh = graph is not None and not freshness.newest and freshness.revision <= graph.revision
+        is_fresh = graph is not None and self._is_fresh(graph, freshness)
         if graph is None or not is_fresh or self._mark != self._store.mark():
             graph = await self._followed(is_fresh)
             freshness.demand(graph.revision)
@@ -135,6 +167,7 @@ class LiveGraph:
 
     async def _follow(self) -> None:
         self._follows += 1
+        began_at = self._now()
         mark, graph = self._store.mark(), self._graph
         news = await self._store.list_touches(graph.revision if graph is not None else Revision(0), MOST_TOUCHES)
         if graph is None or graph.model.revision != news.model_revision:
@@ -149,7 +182,7 @@ class LiveGraph:
             self.counts.touches += len(news.touches)
             for fetch in self._fetches:
                 fetch.touch(news.touches)
-        self._mark = mark
+        self._mark, self._followed_at = mark, began_at
 
     async def _fetch(self, fetch: Fetch) -> None:
         self._fetches.add(fetch)
@@ -160,3 +193,34 @@ class LiveGraph:
                 fetch.take((await self._store.read_warrants(reads, fetch.revision, most)).rows)
         finally:
             self._fetches.discard(fetch)
+
+
+class _Walking:
+    """Over one graph, from question to question. `decided`: in order, if nothing `is_open`."""
+
+    def __init__(self, graph: Graph, asked: Asked) -> None:
+        self.decided: list[Decision] = []
+        self.is_open = False
+        self._is_last = asked.is_last
+        self._questions = iter(asked.questions)
+        self._walk = Walk(graph, asked.now, Work(asked.most_work))
+
+    @property
+    def missing(self) -> Missing:
+        return self._walk.missing
+
+    def go_on(self) -> bool:
+        """Whether it is at the end; otherwise its turn is over. Raises GivenUp, BudgetSpent."""
+        walk = self._walk
+        walk.work.begin_turn()
+        for question in self._questions:
+            decision = walk.decide(question)
+            if decision is None:
+                self.is_open = True  # the others shall say what they miss, too
+            else:
+                self.decided.append(decision)
+                if not self.is_open and self._is_last(decision.is_authorized):
+                    return True
+            if walk.work.turn_is_over:
+                return False
+        return True

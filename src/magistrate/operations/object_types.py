@@ -33,14 +33,14 @@ async def create_object_types(
 
     Raises InvalidParameter for a definition above the limit, or if a relation of the model would then depend on its
     own negation."""
-    return await ctx.store.put_object_types(_new_object_types(ctx, types), _judge(types), stamp)
+    return await ctx.store.put_object_types(new_object_types(ctx, types), judge_types(types), stamp)
 
 
 async def update_object_types(
     ctx: Context, types: Sequence[ObjectType], stamp: Stamp
 ) -> Snapshot[tuple[StoredObjectType, ...]]:
     """Like `create_object_types`, and raises NotFound for the first that does not exist."""
-    return await ctx.store.put_object_types(_new_object_types(ctx, types), _judge(types), stamp, must_exist=True)
+    return await ctx.store.put_object_types(new_object_types(ctx, types), judge_types(types), stamp, must_exist=True)
 
 
 async def get_object_type(ctx: Context, name: TypeName, freshness: Freshness) -> Snapshot[StoredObjectType]:
@@ -66,10 +66,10 @@ async def list_object_types(
 
 async def seed_object_types(ctx: Context) -> None:
     """Gives a store that has never been written to the six predefined types."""
-    await ctx.store.seed(_new_object_types(ctx, PREDEFINED_TYPES), ctx.stamp("magistrate"))
+    await ctx.store.seed(new_object_types(ctx, PREDEFINED_TYPES), ctx.stamp("magistrate"))
 
 
-def _judge(changed: Sequence[ObjectType]) -> Judge:
+def judge_types(changed: Sequence[ObjectType]) -> Judge:
     """Raises InvalidParameter, with the loop, if a relation depends on its own negation (contract section 0, decision
     11)."""
 
@@ -84,7 +84,7 @@ def _judge(changed: Sequence[ObjectType]) -> Judge:
     return judge
 
 
-def _new_object_types(ctx: Context, types: Sequence[ObjectType]) -> list[NewObjectType]:
+def new_object_types(ctx: Context, types: Sequence[ObjectType]) -> list[NewObjectType]:
     new = []
     for object_type in types:
         definition = written_definition(object_type)

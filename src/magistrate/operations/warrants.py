@@ -38,7 +38,7 @@ async def create_warrants(
 
     Raises InvalidParameter if the type of an object, or the relation on it, is not defined; `element` gives the text
     that goes before the name of the parameter, by the place of the warrant."""
-    return await ctx.store.put_warrants(new, _judge(new, element), stamp)
+    return await ctx.store.put_warrants(new, judge_warrants(new, element), stamp)
 
 
 async def delete_warrants(ctx: Context, named: Sequence[NewWarrant], stamp: Stamp) -> Revision:
@@ -72,7 +72,7 @@ async def list_warrants(
     return await read_page(WARRANT_LIST, wanted, freshness, ctx.store.identity, read)
 
 
-def _judge(new: Sequence[NewWarrant], element: Callable[[int], str]) -> Judge:
+def judge_warrants(new: Sequence[NewWarrant], element: Callable[[int], str]) -> Judge:
     def judge(definitions: Mapping[TypeName, str]) -> None:
         defined = {name: defined_type(name, definition) for name, definition in definitions.items()}
         for place, warrant in enumerate(new):

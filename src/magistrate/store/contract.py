@@ -65,8 +65,7 @@ ObjectName = tuple[TypeName, ObjectId]
 """As an ObjectRef has them; there may be very many."""
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot(Generic[T]):
+class Snapshot(msgspec.Struct, Generic[T], frozen=True):
     """`value` as it is at `revision`."""
 
     revision: Revision
@@ -165,6 +164,34 @@ class NewWarrant(msgspec.Struct, frozen=True):
     relation: RelationName
     subject: Subject
     policy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportBatch:
+    """What one write of an import brings; fewer than a million warrants."""
+
+    types: Sequence[NewObjectType] = ()
+    objects: Sequence[NewObject] = ()
+    warrants: Sequence[NewWarrant] = ()
+
+
+class ImportProgress(msgspec.Struct, frozen=True):
+    """('/data/all.jsonl', 20000, 2519000, '9f86d0...'): the first `lines` lines of this source, `size_bytes` long and
+    with this SHA-256 in hex, are stored. With `is_done` nothing is left of it, and nothing is kept."""
+
+    source: str
+    lines: int
+    size_bytes: int
+    digest: str
+    is_done: bool = False
+
+
+class Imported(msgspec.Struct, frozen=True):
+    """How many rows of each kind were created or replaced."""
+
+    types: int
+    objects: int
+    warrants: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,6 +312,17 @@ class Store(WarrantSource, Protocol):
         `judge` is given the types of the objects, as far as they are defined."""
         ...
 
+    async def import_batch(
+        self, batch: ImportBatch, judge: Judge, stamp: Stamp, progress: ImportProgress | None = None
+    ) -> Snapshot[Imported]:
+        """Does what `put_object_types`, `put_objects` and `put_warrants` do, in this order, as one write, and keeps the
+        progress. What is stored already in the same form stays and is not logged. `judge` is given all types."""
+        ...
+
+    async def import_progress(self, source: str) -> ImportProgress | None:
+        """What was kept last for this source, unless it is done."""
+        ...
+
     async def delete_warrants(self, named: Sequence[NewWarrant], stamp: Stamp) -> Revision:
         """Raises NotFound, naming the first that does not exist (any more, when named twice), and deletes none.
         Objects stay."""
@@ -325,6 +363,11 @@ class Store(WarrantSource, Protocol):
     async def list_changes(self, after: Revision, limit: int) -> Sequence[Change]:
         """The log behind a revision, in order of revision and position: at most `limit` rows, of whole revisions or
         not."""
+        ...
+
+    @property
+    def statements(self) -> int:
+        """How many this process has run on the database."""
         ...
 
     def mark(self) -> Hashable:

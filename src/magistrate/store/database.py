@@ -61,6 +61,11 @@ class Database(Protocol):
     """See sql.list_statement."""
     joining: Joining
 
+    @property
+    def statements(self) -> int:
+        """So many have been run since the start, those of writes among them."""
+        ...
+
     async def read(self, sql: str, values: tuple[Parameter, ...], long: bool = False) -> Rows:
         """Every row of one statement, from one snapshot of what is committed. `long`: it may look at many rows, and
         must not hold up others meanwhile.

@@ -100,6 +100,7 @@ class PostgresDatabase:
     )
 
     def __init__(self, conninfo: str, connections: int, timeout_ms: int, observer: Observer) -> None:
+        self.statements = 0
         self._observer = observer
         self._timeout = timeout_ms / 1000
         self._writes = 0
@@ -125,6 +126,8 @@ class PostgresDatabase:
         await self._pool.open()
 
     async def read(self, sql: str, values: tuple[Parameter, ...], long: bool = False) -> Rows:
+        self.statements += 1
+
         async def once(connection: Connection) -> Rows:
             return await (await connection.execute(_text(sql), values)).fetchall()
 
@@ -181,6 +184,7 @@ class PostgresDatabase:
         if not step.values:
             return []
         self._observer(step.sql)
+        self.statements += len(step.values)
         cursor = connection.cursor()
         if not isinstance(step, Select):
             await cursor.executemany(_text(step.sql), step.values)

@@ -39,6 +39,10 @@ DROP_ONCE = "DELETE FROM idempotency WHERE actor = ? AND key = ?"
 KEEP_ONCE = """
 INSERT INTO idempotency (actor, key, fingerprint, revision, answer, written_at) VALUES (?, ?, ?, ?, ?, ?)"""
 
+FIND_IMPORT = "SELECT source, lines, size_bytes, digest FROM import WHERE source = ?"
+DROP_IMPORT = "DELETE FROM import WHERE source = ?"
+KEEP_IMPORT = "INSERT INTO import (source, lines, size_bytes, digest) VALUES (?, ?, ?, ?)"
+
 LIST_KEY_DIGESTS = "SELECT digest FROM api_key"
 KEEP_KEY_DIGEST = "INSERT INTO api_key (digest, created_at) VALUES (?, ?)"
 
@@ -59,6 +63,10 @@ UPDATE object SET deleted_revision = ? WHERE object_type = ? AND object_id = ? A
 INSERT_OBJECT = f"""
 INSERT INTO object (object_type, object_id, meta, created_at, created_revision, deleted_revision)
 VALUES (?, ?, ?, ?, ?, {ALIVE})"""
+INSERT_MISSING_OBJECT = f"{INSERT_OBJECT} ON CONFLICT DO NOTHING"
+OBJECTS_CREATED = f"""
+SELECT object_type, object_id FROM object
+WHERE deleted_revision = {ALIVE} AND created_at = ? AND created_revision = ?"""
 
 GET_OBJECT_TYPE = f"""
 SELECT h.revision, h.horizon, t.type, t.definition, t.created_at FROM head h
@@ -100,6 +108,8 @@ WHERE ({_WARRANT_KEY}) = (?, ?, ?, ?, ?, ?, ?) AND deleted_revision = {ALIVE}"""
 INSERT_WARRANT = f"""
 INSERT INTO warrant ({_WARRANT_KEY}, number, created_at, created_revision, deleted_revision)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {ALIVE})"""
+INSERT_MISSING_WARRANT = f"{INSERT_WARRANT} ON CONFLICT DO NOTHING"
+NUMBERS_BETWEEN = "SELECT number FROM warrant WHERE number BETWEEN ? AND ?"
 KEEP_POLICY = "INSERT INTO policy (digest, text) VALUES (?, ?) ON CONFLICT (digest) DO NOTHING"
 WARRANTS_OF_OBJECT = f"""
 SELECT {_WARRANT_KEY}, text, number FROM warrant LEFT JOIN policy ON digest = policy

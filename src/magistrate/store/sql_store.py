@@ -11,10 +11,13 @@ from magistrate.engine.terms import ObjectRef, Revision, TypeName
 from magistrate.engine.warrant_source import AnyRead, Reading
 from magistrate.engine.warrants import Warrant, WarrantForm
 from magistrate.errors import RevisionUnavailable, SchemaMismatch
-from magistrate.store import collecting, object_types, objects, sql, warrants
+from magistrate.store import collecting, importing, object_types, objects, sql, warrants
 from magistrate.store.contract import (
     Change,
     Identity,
+    ImportBatch,
+    Imported,
+    ImportProgress,
     Judge,
     NewObject,
     NewObjectType,
@@ -109,6 +112,16 @@ class SqlStore:
     ) -> Snapshot[tuple[Warrant, ...]]:
         return await self.database.transact(warrants.put_warrants(new, judge, stamp))
 
+    async def import_batch(
+        self, batch: ImportBatch, judge: Judge, stamp: Stamp, progress: ImportProgress | None = None
+    ) -> Snapshot[Imported]:
+        written = await self.database.transact(importing.import_batch(batch, judge, stamp, progress))
+        return Snapshot(written.revision, written.value[0])
+
+    async def import_progress(self, source: str) -> ImportProgress | None:
+        rows = await self.database.read(sql.FIND_IMPORT, (source,))
+        return ImportProgress(*rows[0]) if rows else None
+
     async def delete_warrants(self, named: Sequence[NewWarrant], stamp: Stamp) -> Revision:
         return (await self.database.transact(warrants.delete_warrants(named, stamp))).revision
 
@@ -175,6 +188,10 @@ class SqlStore:
     async def list_changes(self, after: Revision, limit: int) -> Sequence[Change]:
         rows = await self.database.read(sql.LIST_CHANGES, (after, limit))
         return [_change(row) for row in rows]
+
+    @property
+    def statements(self) -> int:
+        return self.database.statements
 
     def mark(self) -> Hashable:
         return self.database.mark()

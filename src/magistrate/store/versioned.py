@@ -71,7 +71,7 @@ def write(
     outcome = yield from work(revision)
     yield Execute(sql.MOVE_HEAD, [(revision,)])
     yield Execute(sql.INSERT_REVISION, [(revision, stamp.at, stamp.actor)])
-    yield Execute(sql.INSERT_CHANGE, [_logged(revision, *numbered) for numbered in enumerate(outcome.effects)])
+    yield Execute(sql.INSERT_CHANGE, _logged(revision, outcome.effects))
     if stamp.once is not None:
         rows = msgspec.json.encode(outcome.rows).decode()
         yield Execute(sql.DROP_ONCE, [(stamp.actor, stamp.once.key)])
@@ -80,9 +80,12 @@ def write(
     return Snapshot(revision, outcome.rows)
 
 
-def _logged(revision: Revision, position: int, effect: Effect) -> tuple[str | int | None, ...]:
-    key = msgspec.json.encode(effect.key).decode()
-    return (revision, position, effect.action, effect.kind, key, effect.before, effect.after)
+def _logged(revision: Revision, effects: Iterable[Effect]) -> list[tuple[Parameter, ...]]:
+    encode = msgspec.json.encode
+    return [
+        (revision, position, effect.action, effect.kind, encode(effect.key).decode(), effect.before, effect.after)
+        for position, effect in enumerate(effects)
+    ]
 
 
 def find(table: Versioned[T], keys: Collection[Key]) -> Script[dict[Key, Row]]:

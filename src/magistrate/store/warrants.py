@@ -51,7 +51,7 @@ def put_warrants(new: Sequence[NewWarrant], judge: Judge, stamp: Stamp) -> Calla
     def work(revision: Revision) -> Script[Outcome[Warrant]]:
         types = yield from find(OBJECT_TYPES, {(warrant.object.type,): None for warrant in new})
         judge({name: definition for name, definition, _ in types.values()})
-        wanted = {_key(warrant): warrant.policy for warrant in new}
+        wanted = {warrant_key(warrant): warrant.policy for warrant in new}
         stored = yield from find(WARRANTS, wanted)
         inserted: list[Row] = []
         for key, policy in wanted.items():
@@ -60,26 +60,27 @@ def put_warrants(new: Sequence[NewWarrant], judge: Judge, stamp: Stamp) -> Calla
                 inserted.append(stored[key])
         policies = {row[6]: row[8] for row in inserted if row[8]}
         yield Execute(sql.KEEP_POLICY, list(policies.items()))
-        yield from _keep_forms(inserted, revision)
+        yield from keep_forms(inserted, revision)
         yield Execute(WARRANTS.insert, [(*row[:8], stamp.at, revision) for row in inserted])
         effects = [Effect("created", "warrant", row[:7], None, row[8]) for row in inserted]
-        effects += yield from _create_missing(_objects_of(inserted), stamp, revision)
-        return Outcome(tuple(stored_warrant(stored[_key(warrant)]) for warrant in new), effects)
+        effects += yield from _create_missing(objects_of(inserted), stamp, revision)
+        return Outcome(tuple(stored_warrant(stored[warrant_key(warrant)]) for warrant in new), effects)
 
     return lambda head: write(head, stamp, tuple[Warrant, ...], work)
 
 
 def delete_warrants(named: Sequence[NewWarrant], stamp: Stamp) -> Callable[[Revision], Written]:
     def work(revision: Revision) -> Script[Outcome[Warrant]]:
-        effects = yield from end(WARRANTS, map(_key, named), revision)
+        effects = yield from end(WARRANTS, map(warrant_key, named), revision)
         return Outcome((), effects)
 
     return lambda head: write(head, stamp, tuple[Warrant, ...], work)
 
 
-def _keep_forms(rows: Iterable[Row], revision: Revision) -> Script[None]:
+def keep_forms(rows: Iterable[Row], revision: Revision) -> Script[None]:
     """A form that no warrant had before changes the model."""
-    had: dict[Key, None] = {warrant_form(*row[:6]): None for row in rows}
+    distinct = {(row[0], row[1] == WILDCARD, row[2], row[3], row[4] == WILDCARD, row[5]): row for row in rows}
+    had: dict[Key, None] = {warrant_form(*row[:6]): None for row in distinct.values()}
     if had:
         [known] = yield Find(sql.FIND_FORM, sql.FIND_FORMS, list(had))
         new = [form for form in had if form not in known]
@@ -95,7 +96,7 @@ def _create_missing(keys: Iterable[Key], stamp: Stamp, revision: Revision) -> Sc
     return effects
 
 
-def _objects_of(rows: Iterable[Row]) -> Iterable[Key]:
+def objects_of(rows: Iterable[Row]) -> Iterable[Key]:
     for object_type, object_id, _, subject_type, subject_id, *_ in rows:
         if object_id != WILDCARD:
             yield object_type, object_id
@@ -103,10 +104,10 @@ def _objects_of(rows: Iterable[Row]) -> Iterable[Key]:
             yield subject_type, subject_id
 
 
-def _key(warrant: NewWarrant) -> Key:
-    subject = warrant.subject
-    claim = (warrant.object.type, warrant.object.id, warrant.relation, subject.type, subject.id)
-    return (*claim, subject.relation or "", policy_digest(warrant.policy))
+def warrant_key(warrant: NewWarrant) -> Key:
+    object, subject = warrant.object, warrant.subject
+    digest = policy_digest(warrant.policy) if warrant.policy else ""
+    return (object.type, object.id, warrant.relation, subject.type, subject.id, subject.relation or "", digest)
 
 
 def _written(key: Key) -> str:

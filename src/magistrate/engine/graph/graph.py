@@ -35,7 +35,8 @@ class Choice(NamedTuple):
 class View:
     """What a plan looks at on an object, for subjects of one type. `same`: other views of the object that give the
     relation; `choices`: combinations that do; `is_simple` if there is neither, and the type is defined. `is_closed`:
-    memberships tell the same."""
+    memberships tell the same. `is_empty` if no warrant can say anything, and `has_own` if one of the plan's own
+    relation can name a subject."""
 
     def __init__(self, number: int, plan: Plan, subject_type: TypeName, model: Model, room: Room) -> None:
         self.number = number
@@ -49,6 +50,8 @@ class View:
         self.same: tuple[int, ...] = ()
         self.choices: tuple[Choice, ...] = ()
         self.is_closed = False
+        self.is_empty = not self.shapes
+        self.has_own = plan.relation is not None and model.shape(plan.type, (plan.relation,), subject_type) is not None
         self.is_simple = plan.is_defined and not plan.parts
 
     @property

@@ -4,9 +4,9 @@ Of groups that are made of nothing but warrants, a subject's *closure* says it a
 many others. What it has on an object is then a matter of one look at the groups named there, however they nest."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 
-from magistrate.engine.graph.entries import State
+from magistrate.engine.graph.entries import State, state_name, together
 from magistrate.engine.graph.kept import Room, Shelf
 from magistrate.engine.graph.touch import Touch
 from magistrate.engine.plans import Model, Plan
@@ -49,7 +49,7 @@ class Kind:
         self.groups.keep(id, tuple(dict.fromkeys(states)))
 
 
-def len_or_one(states: Sequence[object] | frozenset[object]) -> int:
+def len_or_one(states: Sequence[object]) -> int:
     return len(states) or 1
 
 
@@ -63,7 +63,7 @@ class Memberships:
         self._subjects = Kind(0, room)
         self._kinds_by_names: dict[tuple[str, str], Kind] = {(subject_type, ""): self._subjects}
         self._kinds_by_view: dict[int, Kind] = {}
-        self._closures: Shelf[tuple[int, frozenset[State]]] = Shelf(room, lambda kept: len_or_one(kept[1]))
+        self._closures: Shelf[tuple[int, Container[str], int]] = Shelf(room, lambda kept: kept[2])
         self._changes = 0
         self.kinds.append(self._subjects)
         numbers = {plan: number_of(plan) for plan in closed}
@@ -92,17 +92,19 @@ class Memberships:
             if number not in views:
                 views.append(number)
 
-    def closure(self, id: ObjectId, missing: dict[tuple[int, ObjectId], None]) -> frozenset[State] | None:
-        """All groups a subject is in; None if that is not known. What has to be read first is put into `missing`, which
-        is empty before, by kind."""
+    def known_closure(self, id: ObjectId) -> Container[str] | None:
+        """All groups a subject is in, each as `state_name` has it, if that was found out and has not changed since."""
         kept = self._closures.lately.get(id) or self._closures.find(id)
-        if kept is not None and kept[0] == self._changes:
-            return kept[1]
+        return kept[1] if kept is not None and kept[0] == self._changes else None
+
+    def closure(self, id: ObjectId, missing: dict[tuple[int, ObjectId], None]) -> Container[str] | None:
+        """The same, found out; None if that is not known. What has to be read first is put into `missing`, which is
+        empty before, by kind."""
         found = self._groups(id, missing)
         if found is None or missing:
             return None
-        closure = frozenset(found)
-        self._closures.keep(id, (self._changes, closure))
+        closure = together([state_name(state) for state in found])
+        self._closures.keep(id, (self._changes, closure, 1 + len(found)))
         return closure
 
     def _groups(self, id: ObjectId, missing: dict[tuple[int, ObjectId], None]) -> dict[State, None] | None:

@@ -1,0 +1,28 @@
+"""The headers that say how fresh an answer must be, and how fresh it is (contract section 7)."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from magistrate.api.metrics import METRICS
+from magistrate.errors import InvalidRequest
+from magistrate.operations.consistency import NO_DEMAND, Freshness, is_token, read_token, write_token
+from magistrate.store.contract import Identity
+
+TOKEN_HEADERS = ("Service-Token", "Warrant-Token")
+
+token_of = lru_cache(maxsize=256)(write_token)
+
+
+def read_freshness(identity: Identity, given: Mapping[str, str]) -> Freshness:
+    """What the texts of these headers demand.
+
+    Raises InvalidRequest if they differ, InvalidParameter for the token of another store.
+    """
+    if not given:
+        return NO_DEMAND
+    if len(set(given.values())) > 1:
+        raise InvalidRequest(f"{' and '.join(given)} must be the same if both are given")
+    header, text = next(iter(given.items()))
+    if not is_token(text):
+        METRICS.unknown_tokens += 1
+    return read_token(identity, header, text)

@@ -1,0 +1,62 @@
+"""From lines of JSON to checked values, for imports: the bodies of requests to create, one a line, and read as these
+are."""
+
+from typing import Any
+
+import msgspec
+
+from magistrate.api.parse import decode_body
+from magistrate.api.warrants import WarrantBody, read_new_warrant
+from magistrate.engine.model import ObjectType, SourceForm, read_object_type
+from magistrate.engine.rules.rule import RuleForm
+from magistrate.engine.terms import object_id, type_name
+from magistrate.errors import InvalidRequest
+from magistrate.operations.context import Context
+from magistrate.operations.objects import written_meta
+from magistrate.store.contract import NewObject, NewWarrant
+
+WHAT_A_LINE_IS = (
+    "is neither an object type (`type` and `relations`), an object (`objectType`, `objectId` and perhaps `meta`) "
+    "nor a warrant (`objectType`, `objectId`, `relation` and `subject`)"
+)
+
+
+class LineBody(WarrantBody, rename="camel", frozen=True, omit_defaults=True):
+    """With the members of ObjectTypeBody and ObjectBody."""
+
+    type: str | None = None
+    source: SourceForm | None = None
+    relations: dict[str, RuleForm | None] | None = None
+    meta: dict[str, Any] | None = None
+
+
+_DECODER = msgspec.json.Decoder(LineBody)
+_ENCODER = msgspec.json.Encoder()
+
+
+def read_line(ctx: Context, max_json_depth: int, line: bytes) -> ObjectType | NewObject | NewWarrant:
+    """What the line describes; an object needs its id. Raises InvalidRequest, InvalidParameter or MissingParameter as
+    a request with this body would."""
+    body = _decoded(line, max_json_depth)
+    is_type = body.type is not None or body.relations is not None
+    is_warrant = body.subject is not None or body.relation is not None or bool(body.policy or body.context)
+    if is_warrant and not is_type and body.meta is None:
+        return read_new_warrant(body)
+    if is_type and not is_warrant and body.object_type is None and body.meta is None:
+        return read_object_type(body.type, body.source, body.relations)
+    if body.object_type is not None and not is_warrant and not is_type:
+        of_type, id = type_name(body.object_type, "objectType"), object_id(body.object_id, "objectId")
+        return NewObject(of_type, id, written_meta(ctx, body.meta))
+    raise InvalidRequest(WHAT_A_LINE_IS)
+
+
+def _decoded(line: bytes, max_json_depth: int) -> LineBody:
+    """A line that reads like what it says is written has no member twice and does not nest deeply, but in meta: most
+    lines are so, and are spared the search for that."""
+    try:
+        body = _DECODER.decode(line)
+        if body.meta is None and body.relations is None and _ENCODER.encode(body) == line.rstrip():
+            return body
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        pass  # decode_body has the words for it
+    return decode_body(line, _DECODER, max_json_depth)

@@ -1,0 +1,245 @@
+"""What is answered by the shortcut cannot be told from what is answered by the ordinary way."""
+
+import re
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from magistrate.api.shortcut import Shortcut
+from magistrate.config import read_settings
+from tests.api.sockets import connect, is_hung_up, read_answer
+from tests.running import KEY, Client, running_service, settings_for
+from tests.scenario_files import warrant_body
+
+Services = tuple[Client, Client]
+
+DRIVEN = {
+    "folder": {
+        "parent": {},
+        "viewer": {"inheritIf": "viewer", "ofType": "folder", "withRelation": "parent"},
+    },
+    "group": {"member": {}},
+}
+ALLOWED, DENIED, EXPLICIT, BATCH = (
+    msgspec.json.encode({"op": op, "warrants": [warrant_body(text) for text in asked]})
+    for op, *asked in (
+        ("", "folder:a#viewer@user:ann"),
+        ("", "folder:a#viewer@user:bob"),
+        ("", "folder:b#viewer@user:ann"),
+        ("batch", "folder:a#viewer@user:ann", "folder:a#viewer@user:bob"),
+    )
+)
+
+
+@pytest.fixture(scope="module")
+def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
+    """With and without the shortcut, on one database, each asked everything before."""
+    url = f"sqlite:///{tmp_path_factory.mktemp('shortcut')}/m.db"
+    with (
+        running_service(settings_for(url)) as quick_url,
+        running_service(settings_for(url, shortcut=0)) as slow_url,
+        Client(quick_url) as quick,
+        Client(slow_url) as slow,
+    ):
+        quick.define(DRIVEN)
+        quick.grant("folder:a#parent@folder:b", "folder:b#viewer@group:g#member", "group:g#member@user:ann")
+        quick.grant("folder:b#viewer@user:ann")
+        for body in (ALLOWED, DENIED, EXPLICIT, BATCH):
+            for client in (quick, slow):
+                client.post("/v2/check", content=body).raise_for_status()
+        yield quick, slow
+
+
+def head(body: bytes, *headers: str, version: str = "1.1", key: str = KEY, path: str = "/v2/check") -> bytes:
+    lines = [f"POST {path} HTTP/{version}", "Host: localhost", f"Content-Length: {len(body)}", *headers]
+    lines += [f"Authorization: ApiKey {key}"] if key else []
+    return "\r\n".join([*lines, "", ""]).encode()
+
+
+def request(body: bytes, *headers: str, version: str = "1.1", key: str = KEY, path: str = "/v2/check") -> list[bytes]:
+    """In one segment."""
+    return [head(body, *headers, version=version, key=key, path=path) + body]
+
+
+CHUNKED = b"\r\n".join(
+    [
+        head(ALLOWED, "Transfer-Encoding: chunked").replace(b"Content-Length", b"X-Length")[:-2],
+        f"{len(ALLOWED):x}".encode(),
+        ALLOWED,
+        b"0\r\n\r\n",
+    ]
+)
+
+REQUESTS = {
+    "allowed": request(ALLOWED),
+    "denied": request(DENIED),
+    "explicit": request(EXPLICIT),
+    "batch": request(BATCH),
+    "the other name": request(ALLOWED, path="/v2/authorize"),
+    "with a query string": request(ALLOWED, path="/v2/check?x=1"),
+    "latest": request(ALLOWED, "Warrant-Token: latest"),
+    "a token of someone else": request(ALLOWED, "Service-Token: whatever"),
+    "two different tokens": request(ALLOWED, "Service-Token: whatever", "Warrant-Token: latest"),
+    "no key": request(ALLOWED, key=""),
+    "a wrong key": request(ALLOWED, key="wrong"),
+    "two keys": request(ALLOWED, f"Authorization: ApiKey {KEY}"),
+    "no body": request(b""),
+    "no JSON": request(b"{"),
+    "a member twice": request(ALLOWED[:-1] + b',"op":"","op":""}'),
+    "a wrong type": request(b'{"warrants":1}'),
+    "no object type": request(ALLOWED.replace(b'"folder"', b'""')),
+    "an unknown object type": request(ALLOWED.replace(b'"folder"', b'"nothing"')),
+    "head and body apart": [head(ALLOWED), ALLOWED],
+    "body in two segments": [head(ALLOWED) + ALLOWED[:20], ALLOWED[20:]],
+    "head in two segments": [head(ALLOWED)[:30], head(ALLOWED)[30:] + ALLOWED],
+    "pipelined": [request(ALLOWED)[0] + request(DENIED)[0] + request(EXPLICIT)[0]],
+    "pipelined behind one that takes the ordinary way": [request(b"{")[0] + request(DENIED)[0]],
+    "pipelined and cut": [request(ALLOWED)[0] + request(DENIED)[0][:50], request(DENIED)[0][50:]],
+    "chunked": [CHUNKED],
+    "connection to be closed": request(ALLOWED, "Connection: close"),
+    "of an older version": request(ALLOWED, version="1.0"),
+    "expecting to be asked for the body": [head(ALLOWED, "Expect: 100-continue") + ALLOWED],
+    "offering another protocol": request(ALLOWED, "Connection: Upgrade", "Upgrade: h2c"),
+}
+
+
+def answers(client: Client, segments: list[bytes]) -> tuple[list[bytes], bool]:
+    """All that comes back, with what differs between any two answers taken out; and whether the server hangs up then
+    by itself."""
+    found: list[bytes] = []
+    wanted = b"".join(segments).count(b" HTTP/1.")
+    with connect(client) as connection:
+        for segment in segments:
+            connection.sendall(segment)
+            time.sleep(0.02)
+        received = b""
+        while len(found) < wanted:
+            chunk = connection.recv(65_536)
+            received += chunk
+            while answer := _ANSWER.match(received):
+                length = int(answer["length"])
+                if len(received) < answer.end() + length:
+                    break
+                found.append(received[: answer.end() + length])
+                received = received[answer.end() + length :]
+            if not chunk:
+                break
+        connection.settimeout(0.1)
+        hung_up = is_hung_up(connection)
+    differing = rb"(?i)(date|warrant-request-id): [^\r]*"
+    return [re.sub(differing, rb"\1", one) for one in found], hung_up
+
+
+_ANSWER = re.compile(
+    rb"(HTTP/1.1 100 Continue\r\n\r\n)?HTTP/1.1 .*?content-length: (?P<length>\d+)\r\n.*?\r\n\r\n", re.S
+)
+
+
+@pytest.mark.parametrize("segments", [pytest.param(segments, id=name) for name, segments in REQUESTS.items()])
+def test_both_ways_answer_the_same(services: Services, segments: list[bytes]) -> None:
+    quick, slow = services
+
+    found = answers(quick, segments)
+
+    assert found == answers(slow, segments)
+    assert len(found[0]) == b"".join(segments).count(b" HTTP/1.")
+
+
+def test_a_check_that_was_asked_before_takes_the_shortcut(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[bool] = []
+    answer = Shortcut.answer
+
+    def observed(self: Shortcut, *given: object) -> bytes | None:
+        found = answer(self, *given)  # type: ignore[arg-type]  # handed on as they are
+        taken.append(found is not None)
+        return found
+
+    monkeypatch.setattr(Shortcut, "answer", observed)
+    for body in (ALLOWED, DENIED, EXPLICIT, BATCH, b"{"):
+        services[0].post("/v2/check", content=body)
+        services[1].post("/v2/check", content=body)
+
+    assert taken == [True, True, True, True, False]
+
+
+def test_a_write_is_seen_on_the_same_connection(services: Services) -> None:
+    quick, _ = services
+    asked = {
+        "warrants": [
+            {
+                "objectType": "folder",
+                "objectId": "c",
+                "relation": "viewer",
+                "subject": {"objectType": "user", "objectId": "ann"},
+            }
+        ]
+    }
+    seen = []
+    for _ in range(3):
+        seen.append(quick.post("/v2/check", json=asked).json()["code"])
+        quick.grant("folder:c#viewer@user:ann")
+        seen.append(quick.post("/v2/check", json=asked).json()["code"])
+        quick.delete_json("/v2/warrants", {**asked["warrants"][0]}).raise_for_status()
+
+    assert seen == [403, 200] * 3
+
+
+def test_a_client_that_hangs_up_in_the_middle_harms_nobody(services: Services) -> None:
+    quick, _ = services
+    for cut in (10, len(head(ALLOWED)), len(head(ALLOWED)) + 10):
+        with connect(quick) as connection:
+            connection.sendall(request(ALLOWED)[0][:cut])
+            connection.shutdown(socket.SHUT_RDWR)
+
+    assert quick.post("/v2/check", content=ALLOWED).status_code == 200
+
+
+def test_requests_are_counted_whichever_way_they_take(tmp_path: Path) -> None:
+    with running_service(settings_for(f"sqlite:///{tmp_path}/m.db")) as url, Client(url) as client:
+        client.define(DRIVEN)
+        before = counted(client)
+        for _ in range(5):
+            client.post("/v2/check", content=DENIED).raise_for_status()
+
+        assert counted(client) == before + 5
+
+
+def counted(client: Client) -> float:
+    line = r'^magistrate_requests_total\{method="POST",route="/v2/check",status="200"\} (\S+)$'
+    found = re.search(line, client.get("/metrics").text, re.MULTILINE)
+    return float(found[1]) if found else 0.0
+
+
+def test_the_shortcut_is_taken_unless_it_is_switched_off() -> None:
+    assert read_settings({}, {}).shortcut == 1
+
+
+def test_what_is_no_http_behind_an_answer_ends_the_connection(services: Services) -> None:
+    quick, _ = services
+    with connect(quick) as connection:
+        connection.sendall(request(ALLOWED)[0] + b"\x00\x01\r\n\r\n")
+
+        assert read_answer(connection).startswith(b"HTTP/1.1 200 ")
+        assert is_hung_up(connection)
+
+
+def test_a_body_that_never_comes_is_refused_in_time(tmp_path: Path) -> None:
+    settings = settings_for(f"sqlite:///{tmp_path}/m.db", head_timeout_ms=200, body_timeout_ms=200)
+    with running_service(settings) as url, Client(url) as client, connect(client) as connection:
+        connection.sendall(head(ALLOWED) + ALLOWED[:10])
+
+        assert read_answer(connection).startswith(b"HTTP/1.1 408 ")
+        assert is_hung_up(connection)
+
+
+def test_a_large_body_takes_the_ordinary_way(services: Services) -> None:
+    body = BATCH[:-1] + b'," ":"' + b"x" * 1_000_000 + b'"}'
+
+    found = [client.post("/v2/check", content=body) for client in services]
+
+    assert found[0].status_code == 200
+    assert found[0].json() == found[1].json()
