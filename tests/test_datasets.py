@@ -3,9 +3,12 @@
 import hashlib
 import itertools
 import math
+import subprocess
+import sys
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from io import BufferedReader, BytesIO
 from pathlib import Path
 from random import Random
 
@@ -49,9 +52,11 @@ from magistrate.operations.object_types import create_object_types
 from magistrate.operations.paging import Wanted
 from magistrate.operations.query import Asked, list_page
 from magistrate.store.contract import Slice
-from magistrate.wiring import context_of
+from magistrate.wiring import context_of, import_file
 from tests import oracle
+from tests.databases import dump
 
+ROOT = Path(__file__).parents[1]
 SIZE = 5_000
 DIGESTS = {
     "tenants": ("3f3ac472011b36c6", "9553b85fd1abd75c"),
@@ -478,3 +483,26 @@ def test_mixed_numbers_spread_over_all_bits() -> None:
     assert min(ones) > 400
     assert max(ones) < 600
     assert mixed(1, 0) != mixed(2, 0)
+
+
+@every_dataset
+def test_a_data_set_is_printed_as_lines_to_import(name: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "benchmarks.datasets", name, str(SMALLEST_SIZE)]
+    printed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout
+    settings = read_settings({"database_url": f"sqlite:///{tmp_path}/imported.db"}, {})
+    dataset = DATASETS[name](SMALLEST_SIZE, 1)
+
+    import_file(settings, BufferedReader(BytesIO(printed)), None, 10_000, lambda reached: None)
+
+    tables = dump(f"sqlite:///{tmp_path}/imported.db")
+    assert set(dataset.types) <= {row[0] for row in tables["object_type"]}
+    assert [row[1:7] for row in tables["warrant"]] == [row[:6] for row in dataset.warrants()]
+
+
+def test_a_data_set_that_is_too_small_is_refused() -> None:
+    command = [sys.executable, "-m", "benchmarks.datasets", "drive", "5"]
+
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+
+    assert ran.returncode == 2
+    assert "at least 1000 warrants, not 5" in ran.stderr

@@ -41,6 +41,13 @@ class Question(NamedTuple):
     subject_id: str
 
 
+class AnsweredQuestion(NamedTuple):
+    """A question, and the answer that the warrants of the data set alone give: no other warrant may matter to it."""
+
+    question: Question
+    allowed: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """What can be asked about, and who would be allowed, as ranges of numbers of users.
@@ -126,16 +133,21 @@ class Dataset:
         on them at all. So are the users in half of the denied questions. All other users are popular ones among those
         who have the relation in one of the ways to have it, or among the neighbours who have not.
         """
+        return [answered.question for answered in self.answered_questions(count, seed)]
+
+    def answered_questions(self, count: int, seed: int) -> list[AnsweredQuestion]:
+        """The same questions in the same order, each with its answer."""
         generator = Random(seed)
         return [self._question(generator) for _ in range(count)]
 
-    def _question(self, generator: Random) -> Question:
+    def _question(self, generator: Random) -> AnsweredQuestion:
         allowed = generator.random() < ALLOWED_SHARE
         while True:
             target = self.structure.target(generator)
             user = self._user(target, allowed, generator)
             if target.allows(user) == allowed:
-                return Question(target.object_type, target.object_id, target.relation, "user", user_id(user))
+                names = (target.object_type, target.object_id, target.relation)
+                return AnsweredQuestion(Question(*names, "user", user_id(user)), allowed)
 
     def _user(self, target: Target, allowed: bool, generator: Random) -> int:
         """Someone who probably is allowed, or is denied, as wanted."""

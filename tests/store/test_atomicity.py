@@ -9,7 +9,16 @@ import pytest
 from magistrate import wiring
 from magistrate.engine.terms import WILDCARD, ObjectId, RelationName, Subject, TypeName, object_ref
 from magistrate.errors import StoreUnavailable
-from magistrate.store.contract import NewObject, NewObjectType, NewWarrant, Once, Stamp, Store
+from magistrate.store.contract import (
+    ImportBatch,
+    ImportProgress,
+    NewObject,
+    NewObjectType,
+    NewWarrant,
+    Once,
+    Stamp,
+    Store,
+)
 from magistrate.store.database import Observer
 from tests.databases import PostgresServer, dump
 from tests.running import settings_for
@@ -62,6 +71,15 @@ async def create_warrants(store: Store) -> None:
     await store.put_warrants(new, lambda model: None, STAMP)
 
 
+async def import_all(store: Store) -> None:
+    types = [NewObjectType(TypeName(name), '{"relations":{"x":{}}}') for name in ("t", "u")]
+    objects = [NewObject(TypeName("document"), ObjectId(name), '{"v":2}') for name in ("a", "new")]
+    ann = Subject(TypeName("user"), ObjectId("ann"))
+    new = [NewWarrant(object_ref("document", "c"), RelationName("viewer"), ann, policy) for policy in ("", "x == 1")]
+    batch = ImportBatch(types, objects, [OLD_WARRANT, *new])
+    await store.import_batch(batch, lambda model: None, Stamp("ann", 1), ImportProgress("file", 7, 70, "digest"))
+
+
 async def delete_warrants(store: Store) -> None:
     await store.delete_warrants([OLD_WARRANT], STAMP)
 
@@ -78,6 +96,7 @@ WRITES: list[Write] = [
     replace_and_create_types,
     delete_type,
     create_warrants,
+    import_all,
     delete_warrants,
     collect,
 ]

@@ -22,6 +22,7 @@ from tests.databases import PostgresServer
 from tests.running import settings_for
 
 ROWS = 20_000
+OF_ONE_OBJECT = (sql.GET_OBJECT, sql.FIND_OBJECT, sql.END_OBJECT)
 HARMLESS_SCANS = ("SCAN h", "SCAN 2-ROW VALUES CLAUSE", "SCAN ids VIRTUAL TABLE", "SCAN o")
 """Of the one row of head, and of what was sent or found."""
 BOUNDARIES: dict[str, tuple[str | int, ...]] = {
@@ -101,6 +102,7 @@ LOOKUPS = [
     ),
     pytest.param(objects_found(*(ObjectRef(TypeName("type-3"), id) for id in IDS)), id="find-objects"),
     pytest.param(objects_found(ObjectRef(TypeName("a"), IDS[0]), ObjectRef(TypeName("b"), IDS[0])), id="find-types"),
+    pytest.param(looked_up(sql.OBJECTS_CREATED, 100, 1), id="created"),
     pytest.param(looked_up(sql.END_OBJECT, 9, "type-3", "id-100"), id="end"),
     pytest.param(looked_up(sql.ENDED_OBJECTS, 5, 100), id="ended"),
     pytest.param(looked_up(sql.LIST_TOUCHES, 5, 100), id="touches"),
@@ -150,6 +152,7 @@ OF_WARRANTS = [
     ),
     pytest.param(looked_up(sql.END_WARRANT, 9, *KEY), id="end-warrant"),
     pytest.param(looked_up(sql.END_NUMBERED_WARRANT, 9, 100), id="end-numbered-warrant"),
+    pytest.param(looked_up(sql.NUMBERS_BETWEEN, 100, 200), id="numbers-between"),
     pytest.param(looked_up(sql.ENDED_WARRANTS, 5, 100), id="ended-warrants"),
     pytest.param(looked_up(sql.WARRANTS_OF_OBJECT, "id-100", "type-3", 100), id="of-object"),
     pytest.param(looked_up(sql.WARRANTS_OF_SUBJECT, "id-100", "user", 100), id="of-subject"),
@@ -278,9 +281,16 @@ def test_no_statement_scans_the_table_on_postgresql(
     assert sum("Sort  (" in line for line in plan) <= few_sorts(hinted), "\n".join(plan)
 
 
-@pytest.mark.parametrize("statement", [sql.GET_OBJECT, sql.FIND_OBJECT, sql.END_OBJECT])
+@pytest.mark.parametrize(
+    ("statement", "columns"),
+    [
+        *[(text, ("object_type", "object_id", "deleted_revision")) for text in OF_ONE_OBJECT],
+        (sql.OBJECTS_CREATED, ("created_at", "deleted_revision")),
+        (sql.NUMBERS_BETWEEN, ("number",)),
+    ],
+)
 def test_a_lookup_prepared_on_an_empty_table_stays_a_lookup_on_postgresql(
-    postgres: PostgresServer, statement: str
+    postgres: PostgresServer, statement: str, columns: tuple[str, ...]
 ) -> None:
     url = postgres.new_url()
     wiring.migrate_store(settings_for(url))
@@ -292,4 +302,4 @@ def test_a_lookup_prepared_on_an_empty_table_stays_a_lookup_on_postgresql(
 
     conditions = [line for line in plan if "Index Cond" in line]
     assert len(conditions) == 1, "\n".join(plan)
-    assert all(column in conditions[0] for column in ("object_type", "object_id", "deleted_revision")), conditions[0]
+    assert all(column in conditions[0] for column in columns), conditions[0]

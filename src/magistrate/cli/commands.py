@@ -1,4 +1,5 @@
-"""The command line: `serve`, and the commands that ask a service, one file a noun. Options are read off config.py."""
+"""The command line: `serve`, `import`, and the commands that ask a service, one file a noun. Options are read off
+config.py."""
 
 import os
 import sys
@@ -9,6 +10,7 @@ import click
 import magistrate
 from magistrate.cli.check import check
 from magistrate.cli.completion import completion
+from magistrate.cli.importing import import_file
 from magistrate.cli.objects import objects
 from magistrate.cli.query import query
 from magistrate.cli.service import with_settings
@@ -43,5 +45,5 @@ def serve(example: str | None, **flags: Any) -> None:
         raise click.ClickException(error.message) from error
 
 
-for command in (check, query, warrants, types, objects, completion):
+for command in (check, query, warrants, types, objects, import_file, completion):
     main.add_command(command)

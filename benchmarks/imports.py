@@ -1,0 +1,177 @@
+"""Warrants a second through `magistrate import`, against the same rows through bare `executemany`."""
+
+import io
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+import apsw
+import msgspec
+import psycopg
+
+from benchmarks.bare_rows import TIMEOUT_MS
+from benchmarks.cores import SERVER_CORE, on_core
+from benchmarks.databases import STORES, NewDatabase
+from benchmarks.datasets import DATASETS
+from benchmarks.datasets.__main__ import lines
+from benchmarks.table import markdown_table
+from magistrate import wiring
+from magistrate.cli.importing import CHUNK_LINES
+from magistrate.config import SqliteUrl, read_database_url, read_settings
+from magistrate.store import sql
+from magistrate.store.postgres import migrate_postgres
+from magistrate.store.sqlite import migrate_sqlite
+
+DATASET = "drive"
+SIZE = 200_000
+SEED = 1
+ROUNDS = 3
+OWED_OF_BARE = 0.50
+
+Row = tuple[str | int | None, ...]
+Statements = list[tuple[str, list[Row]]]
+"""What one transaction runs, in order: each statement for each of its rows."""
+Write = Callable[[Statements], None]
+
+
+class EnoughTime(Exception):
+    """Ends an import behind a chunk."""
+
+
+@dataclass(slots=True)
+class Figures:
+    """Of each round: warrants a second, and the import's share of the bare ones."""
+
+    bare: list[float] = field(default_factory=list)
+    imported: list[float] = field(default_factory=list)
+
+    def share(self) -> float:
+        return statistics.median(own / bare for own, bare in zip(self.imported, self.bare, strict=True))
+
+
+def measure_imports(seconds: int) -> str:
+    """A table. An import ends with the chunk in which `seconds` are over; bare inserts write the same chunks."""
+    content = b"".join(lines(DATASETS[DATASET](SIZE, SEED)))
+    chunks = _written_chunks(content)
+    rows = []
+    for store, databases in STORES.items():
+        with databases() as new_database:
+            figures = _measured(new_database, content, chunks, seconds)
+        bare, imported = statistics.median(figures.bare), statistics.median(figures.imported)
+        rows.append((f"bare executemany, {store}", f"{bare:,.0f}", "100%", ""))
+        rows.append((f"magistrate import, {store}", f"{imported:,.0f}", f"{figures.share():.0%}", _owed()))
+    title = f"Import of {SIZE:,} new warrants ({DATASET}), {CHUNK_LINES:,} a transaction"
+    return markdown_table(title, ("", "warrants/s", "of bare inserts", "owed"), rows)
+
+
+def _owed() -> str:
+    return f"≥ {OWED_OF_BARE:.0%}"
+
+
+def _measured(new_database: NewDatabase, content: bytes, chunks: Sequence[Statements], seconds: int) -> Figures:
+    """Both turn by turn, each time on a new database."""
+    figures = Figures()
+    names = (f"import_{number}" for number in count())
+    _imported_chunks(new_database(next(names)), content, 1)
+    for _ in range(ROUNDS):
+        warrants, took = _imported_chunks(new_database(next(names)), content, seconds)
+        figures.imported.append(warrants / took)
+        with bare_writer(new_database(next(names))) as write, on_core(SERVER_CORE):
+            started, written = time.perf_counter(), 0
+            for chunk in chunks:
+                if written >= warrants:
+                    break
+                write(chunk)
+                written += len(dict(chunk)[sql.INSERT_WARRANT])
+            figures.bare.append(written / (time.perf_counter() - started))
+    return figures
+
+
+def _imported_chunks(database_url: str, content: bytes, seconds: float) -> tuple[int, float]:
+    """How many warrants were imported, and how many seconds it took."""
+    started = time.perf_counter()
+    reached: list[tuple[int, float]] = []
+
+    def told(so_far: wiring.Reached) -> None:
+        took = time.perf_counter() - started
+        reached.append((so_far.imported.warrants, took))
+        if took >= seconds:
+            raise EnoughTime
+
+    settings = read_settings({"database_url": database_url}, {})
+    wiring.migrate_store(settings)
+    with on_core(SERVER_CORE):
+        started = time.perf_counter()
+        with suppress(EnoughTime):
+            wiring.import_file(settings, io.BufferedReader(io.BytesIO(content)), "benchmark", CHUNK_LINES, told)
+    return reached[-1]
+
+
+@contextmanager
+def bare_writer(database_url: str) -> Iterator[Write]:
+    """For an empty database, which is given the schema of the store first."""
+    database = read_database_url(database_url)
+    if isinstance(database, SqliteUrl):
+        migrate_sqlite(database.path, TIMEOUT_MS)
+        with closing(apsw.Connection(database.path)) as sqlite:
+            # As the store sets them (store/sqlite.py).
+            sqlite.execute("PRAGMA synchronous = FULL")
+            sqlite.execute("PRAGMA cache_size = -16384")
+            yield lambda chunk: _write_sqlite(sqlite, chunk)
+    else:
+        migrate_postgres(database.conninfo, TIMEOUT_MS)
+        with psycopg.connect(database.conninfo, autocommit=True) as postgres:
+            yield lambda chunk: _write_postgres(postgres, chunk)
+
+
+def _write_sqlite(connection: apsw.Connection, chunk: Statements) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    for statement, rows in chunk:
+        connection.executemany(statement, rows)
+    connection.execute("COMMIT")
+
+
+def _write_postgres(connection: psycopg.Connection, chunk: Statements) -> None:
+    with connection.pipeline(), connection.transaction():
+        cursor = connection.cursor()
+        for statement, rows in chunk:
+            cursor.executemany(statement.replace("?", "%s").encode(), rows)
+
+
+def _written_chunks(content: bytes) -> list[Statements]:
+    """What an import of the whole leaves behind in its tables, chunk by chunk."""
+    with STORES["SQLite"]() as new_database:
+        url = new_database("written")
+        _imported_chunks(url, content, float("inf"))
+        database = read_database_url(url)
+        assert isinstance(database, SqliteUrl)
+        with closing(apsw.Connection(database.path)) as connection:
+            revisions = connection.execute("SELECT revision, written_at, actor FROM revision WHERE revision > 1")
+            return [_chunk(connection, row) for row in revisions.fetchall()]
+
+
+def _chunk(connection: apsw.Connection, revision: tuple[Any, ...]) -> Statements:
+    def found(text: str) -> list[Any]:
+        return connection.execute(text, revision[:1]).fetchall()
+
+    changes = found(
+        "SELECT revision, position, action, kind, key, before, after FROM change WHERE revision = ? ORDER BY position"
+    )
+    keys = [msgspec.json.decode(str(row[4]), type=tuple[str, ...]) for row in changes if row[3] == "object"]
+    return [
+        (sql.MOVE_HEAD, [revision[:1]]),
+        (sql.INSERT_REVISION, [revision]),
+        (sql.INSERT_CHANGE, changes),
+        (sql.INSERT_OBJECT, [(*key, None, revision[1], revision[0]) for key in keys]),
+        (
+            sql.INSERT_WARRANT,
+            found(
+                "SELECT object_type, object_id, relation, subject_type, subject_id, subject_relation, policy, number, "
+                "created_at, created_revision FROM warrant WHERE created_revision = ? ORDER BY number"
+            ),
+        ),
+    ]

@@ -1,0 +1,121 @@
+"""`magistrate import`: much into a store at once, past the service."""
+
+import os
+import stat
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from io import BufferedReader
+from typing import TYPE_CHECKING, cast
+
+import click
+
+from magistrate.cli.service import CommandFailed, failures_told, with_settings
+from magistrate.config import SETTINGS, read_settings
+from magistrate.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    from magistrate.wiring import Reached
+
+CHUNK_LINES = 10_000
+MAX_CHUNK_LINES = 100_000
+TOLD_EVERY_SECONDS = 10.0
+"""Where stderr is no terminal."""
+
+Told = Callable[["Reached"], None]
+
+
+@click.command("import", short_help="Load object types, objects and warrants from lines of JSON.")
+@click.argument("path", metavar="FILE", type=click.Path(allow_dash=True))
+@with_settings([setting for setting in SETTINGS if setting.name == "database_url"])
+@click.option(
+    "--chunk",
+    "chunk_lines",
+    metavar="N",
+    type=click.IntRange(1, MAX_CHUNK_LINES),
+    default=CHUNK_LINES,
+    show_default=True,
+    help="how many lines are written together, all of them or none",
+)
+def import_file(path: str, database_url: str | None, chunk_lines: int) -> None:
+    """Load FILE (- for standard input) into the database: each line is an object type, an object or a warrant, in the
+    JSON of the HTTP API. Services may run on the database meanwhile.
+
+    What is stored already stays as it is; an object or object type that is stored otherwise is replaced. A line that is
+    wrong ends the import; its chunk is not written, those before it are. The same command again goes on behind the last
+    chunk that was written."""
+    with failures_told():
+        settings = read_settings({"database_url": database_url}, os.environ)
+        from magistrate import wiring  # the server takes a moment to import, which `--help` need not wait for
+
+        started = time.monotonic()
+        with _opened(path) as (file, source), _telling(file, source) as told:
+            try:
+                reached = wiring.import_file(settings, file, source, chunk_lines, told)
+            except InvalidRequest as error:
+                raise CommandFailed(_told_line(error, path, source)) from error
+        click.echo(_summary(reached, time.monotonic() - started))
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[tuple[BufferedReader, str | None]]:
+    """The file, and by what name an import of it is known; None if it cannot be read again."""
+    if path == "-":
+        yield cast(BufferedReader, sys.stdin.buffer), None
+        return
+    with open(path, "rb") as file:
+        is_regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+        name = os.fsencode(os.path.realpath(path)).decode(errors="backslashreplace")
+        yield file, name if is_regular else None
+
+
+@contextmanager
+def _telling(file: BufferedReader, source: str | None) -> Iterator[Told]:
+    """What is to hear of each chunk: a bar on a terminal, otherwise lines now and then, on stderr."""
+    size_bytes = os.fstat(file.fileno()).st_size if source is not None else 0
+    if not size_bytes or not sys.stderr.isatty():
+        yield _line_teller(size_bytes)
+        return
+    with click.progressbar(length=size_bytes, label="Importing", file=sys.stderr) as bar:
+
+        def told(reached: "Reached") -> None:
+            if reached.lines == reached.first - 1:
+                _tell_resumed(reached)
+            bar.update(reached.size_bytes - bar.pos)
+
+        yield told
+
+
+def _line_teller(size_bytes: int) -> Told:
+    last_told = time.monotonic()
+
+    def told(reached: "Reached") -> None:
+        nonlocal last_told
+        if reached.lines == reached.first - 1:
+            _tell_resumed(reached)
+        elif time.monotonic() - last_told >= TOLD_EVERY_SECONDS:
+            last_told = time.monotonic()
+            share = f" ({reached.size_bytes / size_bytes:.0%})" if size_bytes else ""
+            click.echo(f"{reached.lines:,} lines are stored{share}", err=True)
+
+    return told
+
+
+def _tell_resumed(reached: "Reached") -> None:
+    if reached.lines:
+        click.echo(f"Resuming at line {reached.first:,}: those before it are stored", err=True)
+
+
+def _told_line(error: InvalidRequest, path: str, source: str | None) -> str:
+    name = "standard input" if path == "-" else path
+    how = "the same command goes on with its chunk" if source is not None else "what came before its chunk is stored"
+    return f"{name}, {error.message.removesuffix('.')}; mend it, {how}"
+
+
+def _summary(reached: "Reached", seconds: float) -> str:
+    lines, imported = reached.lines - reached.first + 1, reached.imported
+    return (
+        f"{lines:,} lines in {seconds:.1f} s ({lines / max(seconds, 0.001):,.0f} lines/s); new or changed: "
+        f"{imported.types:,} object types, {imported.objects:,} objects, {imported.warrants:,} warrants"
+    )

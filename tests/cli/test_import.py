@@ -1,0 +1,186 @@
+"""`magistrate import`: what it says, that it goes on where it was killed, and that services may run meanwhile."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from magistrate.cli.commands import main
+from tests.conftest import STORES, new_database_url
+from tests.databases import dump
+from tests.running import Client, running_service, settings_for
+
+LINES = 30_000
+DOCUMENT = {"type": "document", "relations": {"viewer": {}}}
+
+
+def magistrate(*arguments: str, typed: bytes | None = None) -> Result:
+    return CliRunner().invoke(main, ["import", *arguments], input=typed, env={}, prog_name="magistrate")
+
+
+def written(*lines: Any) -> bytes:
+    return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+
+
+def warrants(count: int) -> Iterator[dict[str, Any]]:
+    for number in range(count):
+        subject = {"objectType": "user", "objectId": f"user-{number % 100}"}
+        yield {"objectType": "document", "objectId": f"d-{number}", "relation": "viewer", "subject": subject}
+
+
+def command(url: str, path: Path, *arguments: str) -> list[str]:
+    return [sys.executable, "-m", "magistrate", "import", str(path), "--database-url", url, *arguments]
+
+
+def stored_lines(url: str) -> int:
+    """By the progress of the only import."""
+    return max((int(str(row[1])) for row in dump(url).get("import", [])), default=0)
+
+
+def kill_when_some_are_stored(url: str, path: Path) -> int:
+    """Begins an import, kills it in the middle; answers how many lines were stored by then."""
+    running = subprocess.Popen(command(url, path, "--chunk", "1000"), stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+    deadline = time.monotonic() + 60
+    try:
+        while not stored_lines(url) and running.poll() is None:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+    finally:
+        running.send_signal(signal.SIGKILL)
+        running.communicate()
+    return stored_lines(url)
+
+
+def test_a_file_is_imported_into_a_new_database_that_then_can_be_served(database_url: str, tmp_path: Path) -> None:
+    (tmp_path / "all.jsonl").write_bytes(written(DOCUMENT, *warrants(3)))
+
+    ran = magistrate(str(tmp_path / "all.jsonl"), "--database-url", database_url)
+
+    assert (ran.exit_code, ran.stderr) == (0, ""), ran.output
+    assert ran.stdout.startswith("4 lines in ")
+    assert ran.stdout.endswith("lines/s); new or changed: 1 object types, 6 objects, 3 warrants\n")
+    with running_service(settings_for(database_url)) as url, Client(url) as client:
+        types = [row["type"] for row in client.get("/v2/object-types").json()["results"]]
+        assert types == ["document", "feature", "permission", "pricing-tier", "role", "tenant", "user"]
+        assert client.ask("document:d-2#viewer@user:user-2").json()["code"] == 200
+
+
+def test_standard_input_is_imported(database_url: str) -> None:
+    ran = magistrate("-", "--database-url", database_url, typed=written(DOCUMENT, *warrants(3)))
+
+    assert (ran.exit_code, ran.stderr) == (0, ""), ran.output
+    assert len(dump(database_url)["warrant"]) == 3
+    assert dump(database_url)["import"] == []
+
+
+def test_a_wrong_line_is_told_with_what_to_do_and_the_next_import_goes_on(database_url: str, tmp_path: Path) -> None:
+    path = tmp_path / "all.jsonl"
+    path.write_bytes(written(DOCUMENT, *warrants(3), {"objectType": "document"}))
+
+    ran = magistrate(str(path), "--database-url", database_url, "--chunk", "2")
+
+    assert (ran.exit_code, ran.stdout) == (2, "")
+    assert ran.stderr == (
+        f"Error: {path}, line 5: objectId: Missing required parameter objectId; mend it, "
+        "the same command goes on with its chunk\n"
+    )
+    path.write_bytes(written(DOCUMENT, *warrants(4)))
+    ran = magistrate(str(path), "--database-url", database_url)
+    assert (ran.exit_code, ran.stderr) == (0, "Resuming at line 5: those before it are stored\n")
+    assert ran.stdout.startswith("1 lines in ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["missing.jsonl"], "missing.jsonl: No such file or directory"),
+        (["-", "--database-url", "mysql://x"], "database"),
+        (["-", "--chunk", "0"], "--chunk"),
+        (["-", "--chunk", "100001"], "--chunk"),
+    ],
+)
+def test_what_cannot_be_done_is_told_and_ends_with_2(arguments: list[str], told: str) -> None:
+    ran = magistrate(*arguments, typed=b"")
+
+    assert ran.exit_code == 2
+    assert told in ran.stderr
+
+
+@pytest.mark.parametrize("kind", STORES)
+def test_killed_in_the_middle_it_goes_on_behind_the_last_whole_chunk(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    url, path = new_database_url(kind, tmp_path, request), tmp_path / "all.jsonl"
+    path.write_bytes(written(DOCUMENT, *warrants(LINES - 1)))
+    magistrate("-", "--database-url", url, typed=b"")
+
+    stored = kill_when_some_are_stored(url, path)
+    tables = dump(url)
+    ran = subprocess.run(command(url, path, "--chunk", "5000"), capture_output=True, text=True)
+
+    assert 0 < stored < LINES
+    assert stored % 1_000 == 0
+    assert len(tables["warrant"]) == stored - 1
+    assert len([row for row in tables["change"] if row[3] == "warrant"]) == stored - 1
+    assert (ran.returncode, ran.stderr) == (0, f"Resuming at line {stored + 1:,}: those before it are stored\n")
+    assert ran.stdout.startswith(f"{LINES - stored:,} lines in ")
+    assert len(dump(url)["warrant"]) == LINES - 1
+
+
+@pytest.mark.parametrize("kind", STORES)
+def test_a_service_answers_and_writes_while_an_import_runs_and_sees_what_it_brings(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    url, path = new_database_url(kind, tmp_path, request), tmp_path / "all.jsonl"
+    path.write_bytes(written(DOCUMENT, *warrants(LINES - 1)))
+    last = f"document:d-{LINES - 2}#viewer@user:user-{(LINES - 2) % 100}"
+    statuses = []
+
+    with running_service(settings_for(url)) as service, Client(service) as client:
+        client.define({"document": {"viewer": {}}})
+        assert client.ask(last).json()["code"] == 403
+        importing = subprocess.Popen(
+            command(url, path, "--chunk", "1000"), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        while importing.poll() is None:
+            statuses.append(client.post("/v2/objects", json={"objectType": "user"}).status_code)
+            statuses.append(client.ask(last).status_code)
+        importing.communicate()
+        time.sleep(0.1)  # the bound of what other processes wrote, on PostgreSQL
+
+        assert importing.returncode == 0
+        assert client.ask(last).json()["code"] == 200
+    assert len(statuses) > 10
+    assert set(statuses) == {200}
+
+
+def test_on_a_terminal_there_is_a_bar(tmp_path: Path) -> None:
+    path = tmp_path / "all.jsonl"
+    path.write_bytes(written(DOCUMENT, *warrants(3)))
+    terminal, their_side = pty.openpty()
+    shown = bytearray()
+
+    def watch() -> None:
+        while b"100%" not in shown:
+            shown.extend(os.read(terminal, 4_096))
+
+    watching = threading.Thread(target=watch, daemon=True)
+    watching.start()
+    ran = subprocess.run(command(f"sqlite:///{tmp_path}/x.db", path), stdout=subprocess.PIPE, stderr=their_side)
+    watching.join(timeout=30)
+    os.close(their_side)
+    os.close(terminal)
+
+    assert ran.returncode == 0
+    assert b"Importing" in shown
+    assert b"100%" in shown

@@ -1,0 +1,232 @@
+"""Imports: what a line may be, what a wrong one leaves behind, and where another import of the same file begins."""
+
+import json
+from functools import partial
+from io import BufferedReader, BytesIO
+from typing import Any
+
+import pytest
+
+from magistrate import wiring
+from magistrate.api.lines import WHAT_A_LINE_IS, read_line
+from magistrate.engine.terms import Revision
+from magistrate.errors import InvalidRequest
+from magistrate.operations import importing
+from magistrate.operations.context import Context
+from magistrate.operations.importing import LineFile, Reached, import_lines
+from magistrate.store.contract import Imported, ObjectFilter, Slice, Store, WarrantFilter
+from tests.databases import dump
+from tests.running import settings_for
+
+pytestmark = pytest.mark.anyio
+
+MAX_DEPTH = 20
+DOCUMENT = {"type": "document", "relations": {"viewer": {}}}
+FOUR_CHUNKS = [DOCUMENT, *({"objectType": "document", "objectId": f"d{number}"} for number in range(7))]
+"""Of two lines each."""
+
+
+def warrant(id: str = "plan", **members: Any) -> dict[str, Any]:
+    subject = {"objectType": "user", "objectId": "ann"}
+    return {"objectType": "document", "objectId": id, "relation": "viewer", "subject": subject} | members
+
+
+def written(*lines: object) -> bytes:
+    texts = (line if isinstance(line, str) else json.dumps(line, separators=(",", ":")) for line in lines)
+    return "".join(f"{text}\n" for text in texts).encode()
+
+
+@pytest.fixture
+async def context(store: Store, database_url: str) -> Context:
+    return wiring.context_of(store, settings_for(database_url, max_meta_bytes=100, max_definition_bytes=1_024))
+
+
+async def imported(
+    context: Context, content: bytes, chunk_lines: int = 100, source: str | None = None, max_line_bytes: int = 4_096
+) -> list[Reached]:
+    """Everything that is told."""
+    told: list[Reached] = []
+    given = LineFile(BufferedReader(BytesIO(content)), source, chunk_lines, max_line_bytes)
+    await import_lines(context, given, partial(read_line, context, MAX_DEPTH), told.append)
+    return told
+
+
+async def warrants(context: Context) -> list[str]:
+    found = await context.store.list_warrants(Slice("createdAt", 100), WarrantFilter())
+    return [row.written() for row in found.value.rows]
+
+
+async def objects(context: Context) -> list[tuple[str, str | None]]:
+    found = await context.store.list_objects(Slice("objectType", 100), ObjectFilter())
+    return [(row.id, row.meta) for row in found.value.rows]
+
+
+async def test_lines_of_all_kinds_are_stored_in_any_order(context: Context) -> None:
+    policy = warrant("*", policy="amount < 10")
+    group = warrant(subject={"objectType": "team", "objectId": "eng", "relation": "member"})
+    plan = {"objectType": "document", "objectId": "plan", "meta": {"title": "Plan"}}
+
+    told = await imported(context, written(group, policy, "", "  ", plan, DOCUMENT))
+
+    assert told[-1].imported == Imported(1, 3, 2)
+    assert (told[-1].first, told[-1].lines) == (1, 6)
+    assert await warrants(context) == [
+        "document:plan#viewer@team:eng#member",
+        "document:*#viewer@user:ann[amount < 10]",
+    ]
+    assert await objects(context) == [("plan", '{"title":"Plan"}'), ("eng", None), ("ann", None)]
+
+
+async def test_what_lists_answer_can_be_imported(context: Context) -> None:
+    created = {"createdAt": "2026-11-21T12:20:45.160431Z"}
+
+    told = await imported(context, written(DOCUMENT | created, warrant(**created)))
+
+    assert told[-1].imported == Imported(1, 2, 1)
+
+
+async def test_a_chunk_is_one_revision_of_the_actor_import(context: Context) -> None:
+    await imported(context, written(*FOUR_CHUNKS), chunk_lines=2)
+
+    changes = await context.store.list_changes(Revision(0), 100)
+    assert [change.revision for change in changes] == [1, 1, 2, 2, 3, 3, 4, 4]
+    assert {change.actor for change in changes} == {"import"}
+
+
+async def test_importing_a_file_again_changes_nothing(context: Context) -> None:
+    content = written(DOCUMENT, warrant(), {"objectType": "document", "objectId": "b", "meta": {"v": 1}})
+    await imported(context, content)
+    head = await context.store.check()
+
+    told = await imported(context, content)
+
+    assert told[-1].imported == Imported(0, 0, 0)
+    assert await context.store.list_changes(head, 10) == []
+
+
+LOOPING = {
+    "a": {},
+    "b": {"inheritIf": "allOf", "rules": [{"inheritIf": "a"}, {"inheritIf": "noneOf", "rules": [{"inheritIf": "b"}]}]},
+}
+REFUSED = [
+    ("{]", "Request contains malformed JSON (at position 2)"),
+    ("[]", "must be an object"),
+    ("{}", WHAT_A_LINE_IS),
+    ({**DOCUMENT, "objectType": "document"}, WHAT_A_LINE_IS),
+    (warrant(meta={"a": 1}), WHAT_A_LINE_IS),
+    (warrant(type="document"), WHAT_A_LINE_IS),
+    ('{"objectType":"document","objectType":"folder","objectId":"a"}', 'the member "objectType" more than once'),
+    (warrant(subject={"objectType": "user", "objectId": "ann", "relation": 5}), "subject.relation: must be a string"),
+    ({"objectType": "document", "objectId": "a", "meta": {"a": json.loads("[" * 30 + "]" * 30)}}, "nested deeper"),
+    ({"objectType": "document"}, "objectId: Missing required parameter objectId"),
+    ({"objectType": "document", "objectId": "*"}, "objectId: can only contain alphanumeric characters"),
+    ({"objectType": "document", "objectId": "a", "meta": {"a": "x" * 100}}, "meta: must be at most 100 bytes of JSON"),
+    ({"type": "document"}, "relations: Missing required parameter relations"),
+    ({"type": "Document", "relations": {}}, "type: can only contain lower-case"),
+    ({"type": "t", "relations": {f"relation-{n}": {} for n in range(99)}}, "relations: must be at most 1024 bytes"),
+    ({"type": "t", "relations": {"a": {"inheritIf": "allOf"}}}, "rules: Missing required parameter rules"),
+    ({"type": "t", "relations": LOOPING}, "relations: a relation depends on its own negation: "),
+    (warrant("a b"), "objectId: can only contain alphanumeric characters"),
+    (warrant("x" * 256), "objectId: must be at most 255 characters long"),
+    (warrant(relation="anyOf"), "relation: 'anyOf' is a keyword"),
+    (warrant(subject=None), "subject: Missing required parameter subject"),
+    (warrant(policy="amount <"), "policy: "),
+    (warrant(relation="editor"), "relation: the relation does not exist on the specified object type."),
+    (warrant(objectType="folder"), "objectType: the object type does not exist."),
+]
+
+
+@pytest.mark.parametrize(("line", "reason"), REFUSED, ids=[reason for _, reason in REFUSED])
+async def test_a_wrong_line_is_named_with_the_reason_and_its_chunk_is_not_stored(
+    context: Context, line: object, reason: str
+) -> None:
+    lines = [DOCUMENT, warrant("stored"), "", warrant("not-stored"), line, warrant("not-reached")]
+
+    with pytest.raises(InvalidRequest) as raised:
+        await imported(context, written(*lines), chunk_lines=3)
+
+    assert raised.value.message.startswith("line 5: ")
+    assert reason in raised.value.message
+    assert await warrants(context) == ["document:stored#viewer@user:ann"]
+
+
+async def test_a_line_that_is_no_utf_8_is_refused(context: Context) -> None:
+    with pytest.raises(InvalidRequest, match="line 1: Request contains malformed JSON"):
+        await imported(context, b'{"objectType":"document","objectId":"\xff"}\n')
+
+
+async def test_a_line_may_have_so_many_bytes_and_no_more(context: Context) -> None:
+    line = written({"objectType": "document", "objectId": "a"})
+
+    await imported(context, line, max_line_bytes=len(line))
+    with pytest.raises(InvalidRequest, match=f"line 1: is longer than {len(line) - 1} bytes"):
+        await imported(context, line, max_line_bytes=len(line) - 1)
+
+
+async def test_a_chunk_ends_when_it_has_many_bytes(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importing, "MAX_CHUNK_BYTES", 50)
+
+    told = await imported(context, written(*FOUR_CHUNKS))
+
+    assert [reached.lines for reached in told] == [0, 2, 4, 6, 8]
+    assert told[-1].imported == Imported(1, 7, 0)
+
+
+async def test_an_import_goes_on_behind_the_last_chunk_that_was_stored(context: Context) -> None:
+    broken = written(*FOUR_CHUNKS[:5], "oops", *FOUR_CHUNKS[6:])
+    with pytest.raises(InvalidRequest, match="line 6: "):
+        await imported(context, broken, 2, "file")
+    head = await context.store.check()
+
+    # The line is mended; what stands before its chunk is as it was.
+    told = await imported(context, written(*FOUR_CHUNKS), 2, "file")
+
+    assert (told[0].first, told[0].lines, told[-1].first, told[-1].lines) == (5, 4, 5, 8)
+    assert told[-1].imported == Imported(0, 4, 0)
+    assert len(await context.store.list_changes(head, 100)) == 4
+    assert len(await objects(context)) == 7
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        pytest.param(written(*reversed(FOUR_CHUNKS)), id="other lines"),
+        pytest.param(written(DOCUMENT, {"objectType": "document", "objectId": "dX"}, *FOUR_CHUNKS[2:]), id="a letter"),
+        pytest.param(written(DOCUMENT), id="shorter"),
+    ],
+)
+async def test_a_file_that_begins_otherwise_than_before_is_imported_from_its_first_line(
+    context: Context, changed: bytes
+) -> None:
+    with pytest.raises(InvalidRequest):
+        await imported(context, written(*FOUR_CHUNKS[:5], "oops"), 2, "file")
+
+    told = await imported(context, changed, 2, "file")
+
+    assert told[0].first == 1
+    assert told[-1].lines == changed.count(b"\n")
+
+
+async def test_another_file_is_not_taken_for_the_one_that_was_begun(context: Context) -> None:
+    with pytest.raises(InvalidRequest):
+        await imported(context, written(*FOUR_CHUNKS[:5], "oops"), 2, "file")
+
+    told = await imported(context, written(*FOUR_CHUNKS), 2, "other")
+
+    assert told[0].first == 1
+
+
+async def test_nothing_is_kept_of_an_import_that_is_done(context: Context, database_url: str) -> None:
+    for chunk_lines in (2, 3, 8, 100):
+        told = await imported(context, written(*FOUR_CHUNKS), chunk_lines, "file")
+
+        assert told[0].first == 1
+        assert dump(database_url)["import"] == []
+
+
+async def test_what_is_not_a_file_is_never_resumed(context: Context, database_url: str) -> None:
+    with pytest.raises(InvalidRequest):
+        await imported(context, written(*FOUR_CHUNKS[:5], "oops"), 2)
+
+    assert dump(database_url)["import"] == []
+    assert (await imported(context, written(*FOUR_CHUNKS), 2))[0].first == 1

@@ -1,0 +1,198 @@
+"""The sentences of magistrate/store/contract.py about imports, on every store."""
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from magistrate.engine.terms import ObjectId, ObjectRef, Revision, TypeName, object_ref
+from magistrate.engine.warrants import policy_digest
+from magistrate.errors import InvalidParameter
+from magistrate.store.contract import (
+    ImportBatch,
+    Imported,
+    ImportProgress,
+    NewObject,
+    NewObjectType,
+    NewWarrant,
+    ObjectFilter,
+    Slice,
+    Stamp,
+    Store,
+    WarrantFilter,
+)
+from tests.databases import dump
+from tests.scenario_files import claim, stored_warrant
+
+pytestmark = pytest.mark.anyio
+
+STAMP = Stamp("ann", 1_763_683_200_000_000)
+VIEWER = '{"relations":{"viewer":{}}}'
+PROGRESS = ImportProgress("/data/all.jsonl", 20_000, 2_519_000, "9f86d0")
+
+
+def anything_goes(model: object) -> None:
+    """A judge that refuses nothing."""
+
+
+def new_object(written: str, meta: str | None = None) -> NewObject:
+    of_type, _, id = written.partition(":")
+    return NewObject(TypeName(of_type), ObjectId(id), meta)
+
+
+def new_warrant(written: str) -> NewWarrant:
+    object_type, object_id, relation, subject = claim(written)
+    return NewWarrant(ObjectRef(object_type, object_id), relation, subject, stored_warrant(written, 0, 0).policy)
+
+
+def batch(types: Mapping[str, str], objects: Sequence[NewObject] = (), warrants: Sequence[str] = ()) -> ImportBatch:
+    new_types = [NewObjectType(TypeName(name), definition) for name, definition in types.items()]
+    return ImportBatch(new_types, objects, [new_warrant(written) for written in warrants])
+
+
+async def imported(store: Store, given: ImportBatch, progress: ImportProgress | None = None) -> Imported:
+    return (await store.import_batch(given, anything_goes, STAMP, progress)).value
+
+
+async def test_types_objects_and_warrants_are_written_as_one_revision_and_logged(store: Store) -> None:
+    await store.put_objects([new_object("user:ann")], STAMP)
+    given = batch(
+        {"document": VIEWER},
+        [new_object("document:plan", '{"title":"Plan"}')],
+        ["document:plan#viewer@user:ann", "document:*#viewer@team:eng#member[x == 1]"],
+    )
+
+    written = await store.import_batch(given, anything_goes, STAMP)
+
+    digest = policy_digest("x == 1")
+    assert (written.revision, written.value) == (2, Imported(1, 2, 2))
+    assert [
+        (change.position, change.action, change.kind, change.key, change.before, change.after)
+        for change in await store.list_changes(Revision(1), 10)
+    ] == [
+        (0, "created", "object-type", ("document",), None, VIEWER),
+        (1, "created", "object", ("document", "plan"), None, '{"title":"Plan"}'),
+        (2, "created", "object", ("team", "eng"), None, None),
+        (3, "created", "warrant", ("document", "plan", "viewer", "user", "ann", "", ""), None, None),
+        (4, "created", "warrant", ("document", "*", "viewer", "team", "eng", "member", digest), None, "x == 1"),
+    ]
+
+
+async def test_what_is_imported_reads_like_what_is_written_otherwise(store: Store) -> None:
+    warrants = ["document:plan#viewer@user:ann", "document:*#viewer@team:eng#member[x == 1]"]
+
+    await imported(store, batch({"document": VIEWER}, [], warrants))
+
+    model = await store.read_model()
+    listed = await store.list_warrants(Slice("createdAt", 10), WarrantFilter())
+    objects = await store.list_objects(Slice("objectType", 10), ObjectFilter())
+    assert [row.written() for row in listed.value.rows] == warrants
+    assert [f"{row.type}:{row.id}" for row in objects.value.rows] == ["document:plan", "team:eng", "user:ann"]
+    assert (model.value.written_at, dict(model.value.definitions)) == (1, {"document": VIEWER})
+    assert model.value.forms == {
+        ("document", "", "viewer", "user", "", ""),
+        ("document", "*", "viewer", "team", "", "member"),
+    }
+    assert (await store.list_touches(Revision(0), 10)).touches is not None
+
+
+async def test_importing_again_changes_and_logs_nothing(store: Store) -> None:
+    given = batch(
+        {"document": VIEWER},
+        [new_object("document:plan", '{"title":"Plan"}'), new_object("document:b")],
+        ["document:plan#viewer@user:ann", "document:b#viewer@user:*[x == 1]"],
+    )
+    await imported(store, given)
+
+    again = await store.import_batch(given, anything_goes, Stamp("bob", STAMP.at + 5))
+
+    assert again.value == Imported(0, 0, 0)
+    assert await store.list_changes(Revision(1), 10) == []
+    assert (await store.read_model()).value.written_at == 1
+
+
+async def test_objects_and_types_that_are_stored_otherwise_are_replaced(store: Store) -> None:
+    await imported(store, batch({"document": VIEWER}, [new_object("document:a", '{"v":1}'), new_object("document:b")]))
+
+    counted = await imported(store, batch({"document": '{"relations":{}}'}, [new_object("document:a", '{"v":2}')]))
+
+    assert counted == Imported(1, 1, 0)
+    assert [(change.action, change.before, change.after) for change in await store.list_changes(Revision(1), 10)] == [
+        ("updated", VIEWER, '{"relations":{}}'),
+        ("updated", '{"v":1}', '{"v":2}'),
+    ]
+    assert (await store.read_model()).value.written_at == 2
+
+
+async def test_an_object_a_warrant_names_keeps_its_meta(store: Store) -> None:
+    await imported(store, batch({}, [new_object("document:a", '{"v":1}')], ["document:a#viewer@document:b"]))
+    await imported(store, batch({}, [], ["document:a#editor@document:b"]))
+
+    found = await store.get_object(object_ref("document", "a"))
+
+    assert found.value is not None
+    assert found.value.meta == '{"v":1}'
+
+
+async def test_new_rows_among_stored_ones_are_told_apart(store: Store) -> None:
+    await imported(store, batch({}, [], ["document:a#viewer@user:ann"]))
+
+    counted = await imported(store, batch({}, [], [f"document:{id}#viewer@user:ann" for id in "cab"] * 2))
+
+    keys = [change.key[1] for change in await store.list_changes(Revision(1), 10) if change.kind == "warrant"]
+    assert counted == Imported(0, 2, 2)
+    assert keys == ["c", "b"]
+
+
+async def test_a_warrant_that_was_deleted_is_written_again(store: Store) -> None:
+    given = batch({}, [], ["document:a#viewer@user:ann"])
+    await imported(store, given)
+    await store.delete_warrants(given.warrants, STAMP)
+
+    assert await imported(store, given) == Imported(0, 0, 1)
+
+
+async def test_the_judge_is_given_all_types_as_they_will_be(store: Store) -> None:
+    judged: list[dict[TypeName, str]] = []
+    await imported(store, batch({"document": "{}", "folder": "{}"}))
+
+    given = batch({"document": VIEWER}, [], ["document:a#viewer@user:ann"])
+    await store.import_batch(given, lambda model: judged.append(dict(model)), STAMP)
+
+    assert judged == [{"document": VIEWER, "folder": "{}"}]
+
+
+async def test_what_the_judge_refuses_leaves_nothing(store: Store, database_url: str) -> None:
+    def refuse(model: object) -> None:
+        raise InvalidParameter("relation", "no")
+
+    await imported(store, batch({}), PROGRESS)
+    before = dump(database_url)
+
+    with pytest.raises(InvalidParameter):
+        await store.import_batch(batch({"t": VIEWER}, [new_object("t:a")], ["t:a#viewer@user:b"]), refuse, STAMP)
+
+    assert dump(database_url) == before
+
+
+async def test_progress_is_kept_by_source_until_it_is_done(store: Store) -> None:
+    other = ImportProgress("/data/other.jsonl", 1, 2, "3")
+    further = ImportProgress(PROGRESS.source, 30_000, 3_600_000, "60303a")
+    kept = []
+
+    for progress in (PROGRESS, other, further, ImportProgress(PROGRESS.source, 31_000, 3_700_000, "fd61a0", True)):
+        await imported(store, batch({}), progress)
+        kept.append([await store.import_progress(source) for source in (PROGRESS.source, other.source)])
+
+    assert kept == [[PROGRESS, None], [PROGRESS, other], [further, other], [None, other]]
+
+
+async def test_more_rows_than_a_statement_has_room_for(store: Store) -> None:
+    objects = [new_object(f"document:{number}", '{"v":1}') for number in range(10_000)]
+    warrants = [f"document:{number}#viewer@user:{number}" for number in range(10_000)]
+    given = batch({}, objects, warrants)
+
+    first = await imported(store, given)
+    again = await imported(store, given)
+    changed = await imported(store, batch({}, [new_object(f"document:{number}") for number in range(10_000)]))
+
+    assert (first, again, changed) == (Imported(0, 20_000, 10_000), Imported(0, 0, 0), Imported(0, 10_000, 0))
