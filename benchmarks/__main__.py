@@ -10,14 +10,17 @@ import apsw
 from benchmarks.batches import measure_batches
 from benchmarks.checks import measure_checks
 from benchmarks.cores import LOAD_CORE, SERVER_CORE
+from benchmarks.imports import measure_imports
 from benchmarks.lists import measure_lists
 from benchmarks.load import GENERATOR
+from benchmarks.mixed import command as mixed
 from benchmarks.request_rates import measure_request_rates
 from benchmarks.startup import measure_startup
 
 TOPICS = {
     "requests": measure_request_rates,
     "batch": measure_batches,
+    "import": measure_imports,
     "checks": measure_checks,
     "lists": measure_lists,
     "startup": measure_startup,
@@ -28,6 +31,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="./run bench", description="See docs/performance.md.")
     parser.add_argument("--only", choices=TOPICS, help="one topic instead of all")
     parser.add_argument("--seconds", type=int, default=4, metavar="N", help="how long each measurement takes at most")
+    commands = parser.add_subparsers(dest="command")
+    mixed.add_options(commands.add_parser("mixed", help="whole servers under mixed load", description=mixed.__doc__))
     chosen = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # an ordinary exit stops every server that runs
     print(
@@ -35,6 +40,9 @@ def main() -> None:
         f"servers on core {SERVER_CORE}, load from core {LOAD_CORE} by {GENERATOR}\n",
         flush=True,
     )
+    if chosen.command == "mixed":
+        mixed.run(chosen)
+        return
     for topic in [chosen.only] if chosen.only else TOPICS:
         print(TOPICS[topic](chosen.seconds), flush=True)
 

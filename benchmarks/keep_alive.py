@@ -28,9 +28,10 @@ class Driven:
     latencies: list[float] = field(default_factory=list)
 
 
-def request_bytes(method: str, path: str, body: bytes = b"") -> bytes:
-    """A whole request with the key of the benchmark."""
-    head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: {AUTHORIZATION}\r\n"
+def request_bytes(method: str, path: str, body: bytes = b"", authorization: str = AUTHORIZATION) -> bytes:
+    """A whole request, with the key of the benchmark unless another is given, or none."""
+    head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\n"
+    head += f"Authorization: {authorization}\r\n" if authorization else ""
     described = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n" if body else ""
     return f"{head}{described}\r\n".encode() + body
 

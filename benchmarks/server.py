@@ -1,4 +1,5 @@
-"""Servers to measure: each a process of its own, on one core and a free port of the loopback address."""
+"""Servers to measure: each a process of its own, on one core unless said otherwise, and a free port of the loopback
+address."""
 
 import os
 import re
@@ -7,8 +8,8 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,9 +32,12 @@ class Server:
     ready_seconds: float
 
     def cpu_seconds(self) -> float:
-        """The processor time all its threads have used so far."""
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        """The processor time all its threads have used so far, and those of the workers it started."""
+        return sum(self.cpu_seconds_by_process().values())
+
+    def cpu_seconds_by_process(self) -> dict[int, float]:
+        """The same apart for each, by process id."""
+        return {pid: _cpu_seconds(pid) for pid in _with_descendants(self.pid)}
 
     def resident_mb(self) -> float:
         """The memory it holds now, shared libraries included, in units of 1,000,000 bytes."""
@@ -41,22 +45,36 @@ class Server:
         return int(kib) * 1024 / 1_000_000
 
 
+def _with_descendants(pid: int) -> Iterator[int]:
+    yield pid
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        with suppress(FileNotFoundError, ProcessLookupError):  # a thread that has just ended started nobody
+            for child in (thread / "children").read_text().split():
+                yield from _with_descendants(int(child))
+
+
+def _cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 @contextmanager
-def serving(database_url: str) -> Iterator[Server]:
+def serving(database_url: str, workers: int = 1, cores: Sequence[int] = (SERVER_CORE,)) -> Iterator[Server]:
     """Magistrate itself, stopped with SIGTERM in the end."""
-    with running("magistrate", "serve", "--port", "0", "--database-url", database_url, "--api-key", API_KEY) as server:
+    flags = ("--port", "0", "--workers", str(workers), "--database-url", database_url, "--api-key", API_KEY)
+    with running("magistrate", "serve", *flags, cores=cores) as server:
         yield server
 
 
 @contextmanager
-def running(*module: str) -> Iterator[Server]:
+def running(*module: str, cores: Sequence[int] = (SERVER_CORE,)) -> Iterator[Server]:
     """`python -m` this module, which prints its URL in its first line and answers /readyz.
 
     Raises RuntimeError if it does not within START_SECONDS.
     """
     environment = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
     started = time.perf_counter()
-    with on_core(SERVER_CORE):
+    with on_core(*cores):
         process = subprocess.Popen([sys.executable, "-m", *module], stdout=subprocess.PIPE, text=True, env=environment)
     try:
         url = _announced_url(process)

@@ -1,5 +1,6 @@
 """The documents say what is true: commands are run, tables are made anew, links lead somewhere."""
 
+import argparse
 import asyncio
 import os
 import re
@@ -11,6 +12,7 @@ from pathlib import Path
 import click
 import pytest
 
+from benchmarks.mixed.command import add_options
 from magistrate import wiring
 from magistrate.cli.commands import main
 from magistrate.config import SETTINGS
@@ -98,10 +100,17 @@ def test_files_that_documents_name_exist(document: Path) -> None:
         assert (ROOT / name).exists() or (ROOT / "src" / "magistrate" / name).exists(), name
 
 
+def flags_of_mixed_benchmark() -> set[str]:
+    parser = argparse.ArgumentParser()
+    add_options(parser)
+    return set(re.findall(r"--[a-z-]+", parser.format_help()))
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_flags_that_documents_name_exist(document: Path) -> None:
     flags = {setting.flag for setting in SETTINGS} | {"--help", "--only", "--seconds", "--version"}
     flags |= {flag for command in commands_of(main) for option in command.params for flag in option.opts}
+    flags |= flags_of_mixed_benchmark()
 
     for flag in re.findall(r"`(--[a-z-]+)", document.read_text()):
         assert flag in flags, flag

@@ -1,0 +1,35 @@
+"""What is sent: whole requests as bytes, and how each answer is judged once the clock has stopped."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+
+class Verdict(NamedTuple):
+    """How many decisions of an answer were compared with what is known, and how many of them are wrong."""
+
+    compared: int
+    wrong: int
+
+
+class Ask(NamedTuple):
+    """`judge` is given the body of the answer; None where there is nothing to compare."""
+
+    request: bytes
+    judge: Callable[[bytes], Verdict] | None = None
+
+
+class Answer(NamedTuple):
+    """The body that came to an ask."""
+
+    ask: Ask
+    body: bytes
+
+
+class WrongAnswer(Exception):
+    """A server answered otherwise than the data set does: no figure of it is worth anything."""
+
+
+def judged(answers: list[Answer]) -> Verdict:
+    """All verdicts together."""
+    verdicts = [answer.ask.judge(answer.body) for answer in answers if answer.ask.judge]
+    return Verdict(sum(one.compared for one in verdicts), sum(one.wrong for one in verdicts))

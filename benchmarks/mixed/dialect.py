@@ -1,0 +1,50 @@
+"""What a kind of server is asked with: one file beside this for each kind."""
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from benchmarks.datasets.dataset import Question, WarrantRow
+
+MOST_LISTED = 25
+"""Rows asked for in a list, where the server has pages."""
+
+
+class Listed(NamedTuple):
+    """Ids of objects. `reaches`: an id up to which, bytewise and inclusive, no object is left out; None if none is left
+    out at all."""
+
+    ids: frozenset[str]
+    reaches: str | None
+
+
+class Dialect(Protocol):
+    """Requests are whole, with head and body; what is read is the body of an answer. `constant` is a request that the
+    server answers without looking at anything. `most_checks`: in one batch."""
+
+    @property
+    def constant(self) -> bytes: ...
+
+    @property
+    def most_checks(self) -> int: ...
+
+    def check(self, question: Question) -> bytes: ...
+
+    def batch(self, questions: Sequence[Question]) -> bytes: ...
+
+    def list_objects(self, question: Question) -> bytes:
+        """Asks which objects of the type of the question's object the subject has the relation to."""
+        ...
+
+    def write(self, row: WarrantRow) -> bytes: ...
+
+    def delete(self, row: WarrantRow) -> bytes: ...
+
+    def decision(self, body: bytes) -> bool:
+        """Of the answer to a check: whether it is allowed."""
+        ...
+
+    def decisions(self, body: bytes) -> list[bool]:
+        """Of the answer to a batch, in the order of its questions."""
+        ...
+
+    def listed(self, body: bytes) -> Listed: ...

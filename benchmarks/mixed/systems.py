@@ -1,0 +1,110 @@
+"""What is measured: our own server on each store, or one that somebody else has started."""
+
+import itertools
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import msgspec
+
+from benchmarks.cores import ALL_CORES, SERVER_CORE
+from benchmarks.databases import NewDatabase
+from benchmarks.datasets.dataset import Dataset
+from benchmarks.keep_alive import request_bytes
+from benchmarks.loading import load_with_objects
+from benchmarks.mixed.asks import Ask
+from benchmarks.mixed.dialect import Dialect
+from benchmarks.mixed.generator import closed_loop
+from benchmarks.mixed.mixes import PLACES
+from benchmarks.mixed.openfga import fill_openfga
+from benchmarks.mixed.warrant_api import WarrantApi, warrant_body
+from benchmarks.server import AUTHORIZATION, Server, serving
+
+FILL_SECONDS = 7_200
+_CONNECTIONS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A server with a data set in it. `cpu_seconds`: the processor time it has used so far, where that can be known;
+    `fill_seconds`: how long it took to load."""
+
+    name: str
+    url: str
+    dialect: Dialect
+    dataset: Dataset = field(repr=False)
+    cpu_seconds: Callable[[], float] | None = None
+    fill_seconds: float = 0.0
+    own: Server | None = None
+
+    @property
+    def case(self) -> str:
+        return f"{self.dataset.name}, {self.dataset.size:,}, {self.name}"
+
+
+@contextmanager
+def own_system(store: str, database_url: str, dataset: Dataset) -> Iterator[System]:
+    """Our own server with one worker on one core, on a database that `fill` filled."""
+    started = time.perf_counter()
+    fill(database_url, dataset)
+    took = time.perf_counter() - started
+    with serving(database_url) as server:
+        define_types(server, dataset)
+        yield System(store, server.url, WarrantApi(), dataset, server.cpu_seconds, took, server)
+
+
+def fill(database_url: str, dataset: Dataset) -> None:
+    """Puts the warrants of the data set, and the objects they name, into an empty database of ours."""
+    load_with_objects(database_url, dataset)
+
+
+def define_types(server: Server, dataset: Dataset) -> None:
+    closed_loop(server.url, map(Ask, WarrantApi().define(dataset.types)), 1, FILL_SECONDS)
+
+
+@contextmanager
+def nodes(new_database: NewDatabase, dataset: Dataset) -> Iterator[tuple[Server, Server]]:
+    """Two servers of ours on one database."""
+    url = new_database("nodes")
+    fill(url, dataset)
+    with serving(url, cores=(SERVER_CORE,)) as one, serving(url, cores=ALL_CORES) as other:
+        define_types(one, dataset)
+        yield one, other
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """A server that runs already, with nothing in it. `kind`: `warrant` or `openfga`. `batch`: warrants written in one
+    request, where the API leaves the choice; 1 for one without arrays. `pid`: of its process, if that is here."""
+
+    kind: str
+    name: str
+    url: str
+    key: str
+    batch: int
+    pid: int | None
+
+    def filled(self, dataset: Dataset) -> System:
+        started = time.perf_counter()
+        dialect = self._fill(dataset)
+        took = time.perf_counter() - started
+        cpu_seconds = Server(self.pid, self.url, 0.0).cpu_seconds if self.pid else None
+        return System(self.name, self.url, dialect, dataset, cpu_seconds, took)
+
+    def _fill(self, dataset: Dataset) -> Dialect:
+        if self.kind == "openfga":
+            place = PLACES[dataset.name]
+            written = [place.of_user("any", "any"), place.of_group("any", "any"), place.member("any", "any")]
+            return fill_openfga(self.url, dataset, written, self.key)
+        api = WarrantApi(self.key)
+        closed_loop(self.url, map(Ask, api.define(dataset.types)), 1, FILL_SECONDS)
+        closed_loop(self.url, map(Ask, self._writes(dataset)), _CONNECTIONS, FILL_SECONDS)
+        return api
+
+    def _writes(self, dataset: Dataset) -> Iterator[bytes]:
+        rows = dataset.warrants()
+        while chunk := list(itertools.islice(rows, self.batch)):
+            bodies: Sequence[object] = [warrant_body(row) for row in chunk]
+            body = msgspec.json.encode(bodies if self.batch > 1 else bodies[0])
+            yield request_bytes("POST", "/v2/warrants", body, f"ApiKey {self.key}" if self.key else AUTHORIZATION)

@@ -1,0 +1,68 @@
+"""An HTTP server for tests of clients: it answers as it is told, and keeps what it was sent."""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, NamedTuple
+
+import msgspec
+
+
+class Sent(NamedTuple):
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: Any
+
+
+@dataclass(slots=True)
+class StubServer:
+    """`sent`: requests in the order they came, bodies decoded from JSON."""
+
+    url: str = ""
+    sent: list[Sent] = field(default_factory=list)
+
+
+@contextmanager
+def stub_server(answer: Callable[[Sent], bytes], headers: Mapping[str, str] | None = None) -> Iterator[StubServer]:
+    """Answers every request with 200, what `answer` makes of it, and these headers besides."""
+    stub = StubServer()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+
+        def handle_any(self) -> None:
+            given = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            sent = Sent(self.command, self.path, dict(self.headers), msgspec.json.decode(given) if given else None)
+            stub.sent.append(sent)
+            body = answer(sent)
+            self.send_response(200)
+            for name, value in {**(headers or {}), "Content-Length": str(len(body))}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_GET = do_POST = do_DELETE = handle_any
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Says nothing."""
+
+    class Server(ThreadingHTTPServer):
+        request_queue_size = 128  # clients open many connections at once
+
+        def handle_error(self, request: object, client_address: object) -> None:
+            """A client may hang up, and a test may want a connection to end."""
+
+    server = Server(("127.0.0.1", 0), Handler)
+    stub.url = f"http://127.0.0.1:{server.server_address[1]}"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield stub
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
