@@ -50,7 +50,7 @@ class Setting:
 SETTINGS = (
     Setting("host", "127.0.0.1", "the address to listen on"),
     Setting("port", 8000, "the TCP port to listen on; 0 picks a free one", 0, 65_535),
-    Setting("workers", 1, "how many processes serve requests", 1, 256),
+    Setting("workers", 0, "how many processes serve requests; 0: one for each processor core, at most 4", 0, 256),
     Setting(
         "database_url",
         "sqlite:///magistrate.db",

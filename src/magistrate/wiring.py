@@ -53,6 +53,8 @@ IMPORT_TIMEOUT_MS = 600_000
 LOOK_AT_PARENT_EVERY_SECONDS = 1.0
 WRITE_METRICS_EVERY_SECONDS = 1.0
 LISTEN_BACKLOG = 2_048
+MOST_CHOSEN_WORKERS = 4
+"""More than these are to be asked for."""
 SHOWN_TRIES = 3
 """How many questions of an example are announced. Their contexts must be texts."""
 
@@ -259,6 +261,7 @@ def serve(settings: Settings, example_name: str | None = None) -> int:
     store holds does not go together with the example.
     """
     example = read_example(example_name) if example_name is not None else None
+    settings = replace(settings, workers=settings.workers or _chosen_workers())
     listening = _listen(settings)
     with listening:
         migrate_store(settings)
@@ -269,6 +272,11 @@ def serve(settings: Settings, example_name: str | None = None) -> int:
         if settings.workers == 1:
             return _serve_alone(server_config(settings), listening)
         return _serve_together(settings, listening)
+
+
+def _chosen_workers() -> int:
+    """Each keeps a graph of its own, so that more processes are more memory as well."""
+    return min(len(os.sched_getaffinity(0)), MOST_CHOSEN_WORKERS)
 
 
 def _serve_alone(config: uvicorn.Config, listening: socket.socket) -> int:
@@ -289,9 +297,21 @@ def _serve_together(settings: Settings, listening: socket.socket) -> int:
 
 
 class Supervisor(Multiprocess):
-    """Keeps the workers running: one that ends is replaced."""
+    """Keeps the workers running: one that ends is replaced. On SIGHUP all are, one after the other, each when the next
+    one serves; in a terminal SIGHUP means that it was closed."""
 
     was_told_to_stop = False
+    _has_terminal = False
+
+    def run(self) -> None:
+        self._has_terminal = sys.stdin is not None and sys.stdin.isatty()
+        super().run()
+
+    def handle_hup(self) -> None:
+        if self._has_terminal:
+            self.handle_term()
+        else:
+            super().handle_hup()
 
     def handle_term(self) -> None:
         # The workers have the socket too, and close theirs: with ours open, clients would still connect, to nobody.

@@ -15,10 +15,11 @@ STARTED_WITHIN_SECONDS = 30
 
 
 class ServiceProcess:
-    """`magistrate serve` on a free port, from start to stop. `folder` is its working directory, `settings` its
-    variables."""
+    """`magistrate serve` on a free port, from start to stop, with one worker unless said otherwise. `folder` is its
+    working directory, `settings` its variables."""
 
     def __init__(self, folder: Path, *flags: str, **settings: str) -> None:
+        flags = flags if "--workers" in flags or "workers" in settings else ("--workers", "1", *flags)
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("MAGISTRATE_")}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "magistrate", "serve", "--port", "0", *flags],

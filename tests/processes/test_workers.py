@@ -1,9 +1,15 @@
 """Several worker processes on one store: every answer is true, whichever worker gives it."""
 
+import os
+import re
+import signal
 import threading
+import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.conftest import STORES, new_database_url
@@ -67,3 +73,53 @@ def test_concurrent_writers_and_readers_over_several_workers(
     assert faults == []
     assert len(set(tokens)) == WRITERS * BATCHES
     assert len(dump(url)["revision"]) == WRITERS * BATCHES + 1
+
+
+def worker_ids(service: ServiceProcess) -> set[str]:
+    """Of the workers that have told the one that is asked about themselves."""
+    with service.client() as client:
+        return set(re.findall(r'magistrate_graph_warrants\{worker="(\d+)"\}', client.get("/metrics").text))
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def test_there_is_a_worker_for_each_core_unless_said_otherwise(tmp_path: Path) -> None:
+    expected = min(len(os.sched_getaffinity(0)), 4)
+
+    with ServiceProcess(tmp_path, "--workers", "0", api_key=KEY) as service:
+        wait_for(lambda: len(worker_ids(service)) == expected)
+
+
+def test_a_reload_replaces_every_worker_and_loses_no_request(tmp_path: Path) -> None:
+    faults: list[str] = []
+    done = threading.Event()
+
+    def call(service: ServiceProcess) -> None:
+        while not done.is_set():
+            try:
+                with service.client() as client:
+                    answer = client.get("/v2/object-types")
+                if answer.status_code != 200:
+                    faults.append(answer.text)
+            except httpx.HTTPError as error:
+                faults.append(repr(error))
+
+    with ServiceProcess(tmp_path, "--workers", "2", api_key=KEY) as service:
+        wait_for(lambda: len(worker_ids(service)) == 2)
+        before = worker_ids(service)
+        with ThreadPoolExecutor(3) as threads:
+            for _ in range(3):
+                threads.submit(call, service)
+            try:
+                service.process.send_signal(signal.SIGHUP)
+                wait_for(lambda: len(now := worker_ids(service)) == 2 and not now & before)
+            finally:
+                done.set()
+        assert service.stop() == 0
+
+    assert faults == []

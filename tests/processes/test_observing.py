@@ -1,0 +1,69 @@
+"""What a running service tells about itself: metrics and the access log."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.processes.service_process import ServiceProcess
+from tests.running import KEY, Client
+
+CLAIM = "folder:a#viewer@user:ann"
+
+
+def reading(client: Client, name: str) -> float:
+    """Of the only worker."""
+    [found] = re.findall(rf"^magistrate_{name}(?:\{{[^}}]*\}})? (\S+)$", client.get("/metrics").text, re.MULTILINE)
+    return float(found)
+
+
+def test_the_graph_is_on_the_metrics(tmp_path: Path) -> None:
+    with ServiceProcess(tmp_path, api_key=KEY) as service, service.client() as client:
+        client.define({"folder": {"viewer": {}}})
+        client.grant(CLAIM)
+        asked = [client.ask(CLAIM).json()["code"] for _ in range(5)]
+        client.grant("folder:a#viewer@user:bob")
+        asked.append(client.ask(CLAIM).json()["code"])
+        token_revision = reading(client, "graph_revision")
+
+        assert asked == [200] * 6
+        assert reading(client, "graph_misses_total") == 2  # at first, and when the warrants of the folder had changed
+        assert reading(client, "graph_hits_total") == 4
+        assert reading(client, "graph_fetches_total") == 2
+        assert reading(client, "graph_given_up_total") == 0
+        assert reading(client, "graph_touches_total") == 1
+        assert reading(client, "graph_warrants") >= 2
+        assert reading(client, "graph_lag_seconds") == 0
+        assert token_revision == 4  # the predefined types, the type, two warrants
+        assert reading(client, "statements_total") > 10
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_each_request_is_a_line_of_json_if_that_is_wanted(tmp_path: Path, workers: str) -> None:
+    with ServiceProcess(tmp_path, "--workers", workers, access_log="1", api_key=KEY) as service:
+        with service.client() as client:
+            client.define({"folder": {"viewer": {}}})
+            answers = [client.ask(CLAIM) for _ in range(3)]  # at least one of them by the shortcut
+            answers += [client.get("/v2/objects/folder/missing?x=1"), client.get("/nowhere")]
+        assert service.stop() == 0
+        lines = [json.loads(line) for line in service.errors().splitlines()]
+
+    by_request = {line["request"]: line for line in lines}
+    told = [by_request[answer.headers["warrant-request-id"]] for answer in answers]
+    assert [(line["method"], line["path"], line["status"]) for line in told] == [
+        *[("POST", "/v2/check", 200)] * 3,
+        ("GET", "/v2/objects/folder/missing", 404),
+        ("GET", "/nowhere", 404),
+    ]
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", line["time"]) for line in told)
+    assert all(0 < line["ms"] < 10_000 for line in told)
+
+
+def test_requests_are_not_logged_otherwise(tmp_path: Path) -> None:
+    with ServiceProcess(tmp_path, api_key=KEY) as service:
+        with service.client() as client:
+            client.get("/v2/objects")
+        service.stop()
+
+        assert service.errors() == ""
