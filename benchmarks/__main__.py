@@ -14,6 +14,7 @@ from benchmarks.imports import measure_imports
 from benchmarks.lists import measure_lists
 from benchmarks.load import GENERATOR
 from benchmarks.mixed import command as mixed
+from benchmarks.observing import measure_observing
 from benchmarks.request_rates import measure_request_rates
 from benchmarks.startup import measure_startup
 
@@ -23,6 +24,7 @@ TOPICS = {
     "import": measure_imports,
     "checks": measure_checks,
     "lists": measure_lists,
+    "observing": measure_observing,
     "startup": measure_startup,
 }
 
