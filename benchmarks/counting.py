@@ -1,12 +1,13 @@
 """A database that counts what is asked of it."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import TypeVar
 
 from magistrate import wiring
 from magistrate.config import read_settings
 from magistrate.engine.terms import Revision
 from magistrate.store.database import Database, Rows, Script
+from magistrate.store.following import Mark, Staleness
 from magistrate.store.sql import Parameter
 from magistrate.store.sql_store import SqlStore
 
@@ -33,8 +34,11 @@ class CountingDatabase:
     async def transact(self, script: Callable[[Revision], Script[T]]) -> T:
         return await self._database.transact(script)
 
-    def mark(self) -> Hashable:
+    def mark(self) -> Mark:
         return self._database.mark()
+
+    def staleness(self, mark: Mark) -> Staleness:
+        return self._database.staleness(mark)
 
     async def schema_version(self) -> int:
         return await self._database.schema_version()

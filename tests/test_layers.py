@@ -12,7 +12,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "config": {"errors"},
     "engine": {"errors"},
     "store": {"engine", "errors"},
-    "operations": {"store.contract", "engine", "errors"},
+    "operations": {"store.contract", "store.following", "engine", "errors"},
     "api": {"operations", "store.contract", "engine", "errors", "__version__"},
     "client": {"errors"},
     "cli": {"client", "config", "wiring", "engine.written", "errors", "__version__"},

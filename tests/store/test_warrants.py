@@ -13,7 +13,6 @@ from magistrate.engine.warrant_source import AnyRead, Read, ReverseRead, Reverse
 from magistrate.engine.warrants import Warrant, policy_digest
 from magistrate.errors import InvalidParameter, NotFound, RevisionUnavailable, StoreUnavailable
 from magistrate.store.contract import (
-    STALE_MS,
     NewObject,
     NewObjectType,
     NewWarrant,
@@ -26,6 +25,7 @@ from magistrate.store.contract import (
     StoredObject,
     WarrantFilter,
 )
+from magistrate.store.following import AGING_MS, STALE_MS, Staleness
 from magistrate.store.sql_store import FEW_ROWS, MANY_IDS
 from tests.memory_source import rows_of
 from tests.running import settings_for
@@ -517,20 +517,41 @@ async def test_more_touches_than_were_asked_for_are_not_told(store: Store) -> No
     assert (await store.list_touches(Revision(0), 2)).touches is None
 
 
-async def test_the_mark_changes_with_every_write_of_any_process(store: Store, database_url: str) -> None:
+async def test_a_write_of_any_process_makes_what_was_read_before_stale(store: Store, database_url: str) -> None:
     other = await wiring.open_store(settings_for(database_url))
-    marks = [store.mark()]
-    for writer in (store, other):
-        await put(writer, f"document:{len(marks)}#viewer@user:ann")
-        await asyncio.sleep(STALE_MS / 1_000 if writer is other else 0)
-        marks.append(store.mark())
+    is_sqlite = database_url.startswith("sqlite")
+
+    fresh = store.mark()
+    assert store.staleness(fresh) == Staleness.CURRENT
+    await put(store, "document:1#viewer@user:ann")
+    assert store.staleness(fresh) == Staleness.STALE
+
+    after = store.mark()
+    await put(other, "document:2#viewer@user:ann")
+    if is_sqlite:
+        assert store.staleness(after) == Staleness.STALE
+    await asyncio.sleep((STALE_MS + 1) / 1_000)
+    assert store.staleness(after) == Staleness.STALE
     await other.close()
 
-    assert len(set(marks)) == 3
+
+async def test_what_was_read_a_moment_ago_is_aging_on_postgresql_and_current_on_sqlite(
+    store: Store, database_url: str
+) -> None:
+    marked_at, writes = store.mark()
+
+    if database_url.startswith("sqlite"):
+        await asyncio.sleep(2 * STALE_MS / 1_000)
+        assert store.staleness((marked_at, writes)) == Staleness.CURRENT
+    else:
+        assert store.staleness((marked_at - (AGING_MS + 1) / 1_000, writes)) == Staleness.AGING
 
 
 async def test_a_closed_store_has_no_mark(store: Store) -> None:
+    mark = store.mark()
     await store.close()
 
     with pytest.raises(StoreUnavailable):
         store.mark()
+    with pytest.raises(StoreUnavailable):
+        store.staleness(mark)

@@ -1,12 +1,12 @@
 """Checks decided from the graph in memory, which follows the store: every answer is exact at one revision, and that
-revision is the newest but for what Store.mark leaves open.
+revision is the newest but for what Staleness leaves open.
 
 A walk is never interrupted, so it sees the graph at one revision. What it misses is read as of that revision and kept;
 then it begins anew, at the revision the graph has by then. So what is decided in the end was decided at once."""
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -15,11 +15,12 @@ from magistrate.engine.evaluation import Question
 from magistrate.engine.graph import Fetch, GivenUp, Graph, Missing, Walk
 from magistrate.engine.terms import Revision
 from magistrate.engine.work import Work
-from magistrate.errors import BudgetSpent, StoreUnavailable
+from magistrate.errors import BudgetSpent, MagistrateError, StoreUnavailable
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.models import Models
 from magistrate.operations.turns import give_way
 from magistrate.store.contract import Snapshot, Store
+from magistrate.store.following import Mark, Staleness
 
 MOST_TOUCHES = 2_000
 """Changes that are applied one by one; after more of them at a time, the graph begins anew."""
@@ -65,7 +66,8 @@ class LiveGraph:
         self._models = models
         self._most_rows = most_rows
         self._graph: Graph | None = None
-        self._mark: object = None
+        self._mark: Mark = (0.0, 0)
+        self._following_ahead: asyncio.Task[None] | None = None
         self._follows = 0
         self._following = asyncio.Lock()
         self._fetches: set[Fetch] = set()
@@ -83,7 +85,7 @@ class LiveGraph:
     def lag_microseconds(self) -> int:
         """How long ago the graph is known to have been of the newest revision; 0 if it is, or if there is none."""
         try:
-            is_current = self._graph is None or self._mark == self._store.mark()
+            is_current = self._graph is None or self._store.staleness(self._mark) == Staleness.CURRENT
         except StoreUnavailable:
             is_current = False
         return 0 if is_current else self._now() - self._followed_at
@@ -91,7 +93,7 @@ class LiveGraph:
     def decided_now(self, asked: Asked, freshness: Freshness) -> Decided | None:
         """The decisions, if nothing has to be waited for. Raises StoreUnavailable."""
         graph = self._graph
-        if graph is None or not self._is_fresh(graph, freshness) or self._mark != self._store.mark():
+        if graph is None or not self._is_fresh(graph, freshness):
             return None
         walk = Walk(graph, asked.now, Work(asked.most_work))
         decided: list[Decision] = []
@@ -145,25 +147,42 @@ class LiveGraph:
         return True
 
     def _is_fresh(self, graph: Graph, freshness: Freshness) -> bool:
-        return not freshness.newest and freshness.revision <= graph.revision
+        """Whether it is as fresh as it must be. Sees to it that it remains so."""
+        if freshness.newest or freshness.revision > graph.revision:
+            return False
+        staleness = self._store.staleness(self._mark)
+        if staleness == Staleness.AGING and self._following_ahead is None:
+            self._following_ahead = asyncio.create_task(self._follow_ahead())
+        return staleness != Staleness.STALE
 
     async def _current(self, freshness: Freshness) -> Graph:
         """As fresh as it must be."""
         graph = self._graph
-        is_fresh = graph is not None and self._is_fresh(graph, freshness)
-        if graph is None or not is_fresh or self._mark != self._store.mark():
-            graph = await self._followed(is_fresh)
+        if graph is None or not self._is_fresh(graph, freshness):
+            graph = await self._followed(freshness)
             freshness.demand(graph.revision)
         return graph
 
-    async def _followed(self, is_fresh: bool) -> Graph:
-        """After following the store once from now on, or since its mark changed if that is enough."""
+    async def _followed(self, freshness: Freshness) -> Graph:
+        """After the store was followed from now on; if that is not demanded, also from a moment ago."""
         before = self._follows
         async with self._following:
-            if self._graph is None or self._mark != self._store.mark() or (not is_fresh and self._follows == before):
+            was_followed = self._follows > before or not freshness.newest
+            enough = replace(freshness, newest=not was_followed)
+            if self._graph is None or not self._is_fresh(self._graph, enough):
                 await self._follow()
             assert self._graph is not None
             return self._graph
+
+    async def _follow_ahead(self) -> None:
+        """So that nobody has to wait for it."""
+        try:
+            async with self._following:
+                await self._follow()
+        except MagistrateError:
+            pass  # whoever has to wait for it next is told
+        finally:
+            self._following_ahead = None
 
     async def _follow(self) -> None:
         self._follows += 1

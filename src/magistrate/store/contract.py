@@ -15,16 +15,16 @@ Errors. StoreUnavailable when the database cannot be reached or gives no answer 
 committed or not, but never by half. RevisionUnavailable when `at` is above the newest revision or collected.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Generic, Literal, Protocol, TypeVar
 
 import msgspec
 
-from magistrate.engine.graph import Touch
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
 from magistrate.engine.warrant_source import AnyRead, Reading, WarrantSource
 from magistrate.engine.warrants import Warrant, WarrantForm
+from magistrate.store.following import Mark, Staleness, Touches
 
 T = TypeVar("T")
 
@@ -130,9 +130,6 @@ class Once:
 
 IDEMPOTENCY_HOURS = 24
 
-STALE_MS = 50
-"""See Store.mark."""
-
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
@@ -233,16 +230,6 @@ class Change:
     after: str | None
     actor: str
     at: int
-
-
-@dataclass(frozen=True, slots=True)
-class Touches:
-    """The warrants that came or went up to `revision`, in no order; None if they are more than was asked for.
-    `model_revision` is the one that last changed the model."""
-
-    revision: Revision
-    model_revision: Revision
-    touches: Sequence[Touch] | None
 
 
 Judge = Callable[[Mapping[TypeName, str]], None]
@@ -370,12 +357,12 @@ class Store(WarrantSource, Protocol):
         """How many this process has run on the database."""
         ...
 
-    def mark(self) -> Hashable:
-        """Equal to an earlier one only if no write was committed between the two, wherever it was made, but for those
-        that other processes made on PostgreSQL less than STALE_MS milliseconds before the second. Costs about a
-        microsecond.
+    def mark(self) -> Mark:
+        """To be taken before something is read. Costs a microsecond or two. Raises StoreUnavailable."""
+        ...
 
-        Raises StoreUnavailable."""
+    def staleness(self, mark: Mark) -> Staleness:
+        """Of what was read after the mark. Costs no more. Raises StoreUnavailable."""
         ...
 
     async def list_touches(self, after: Revision, most: int) -> Touches:

@@ -3,11 +3,12 @@
 A script is a generator: it yields the statements it wants run and is sent their rows, so one text of it serves a
 database that is driven from a thread (SQLite) and one that is awaited (PostgreSQL)."""
 
-from collections.abc import Callable, Generator, Hashable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from magistrate.engine.terms import Revision
+from magistrate.store.following import Mark, Staleness
 from magistrate.store.reading import Joining
 from magistrate.store.sql import Parameter
 
@@ -81,8 +82,12 @@ class Database(Protocol):
         started more than once by then, but at most one of its runs is committed."""
         ...
 
-    def mark(self) -> Hashable:
+    def mark(self) -> Mark:
         """See Store.mark."""
+        ...
+
+    def staleness(self, mark: Mark) -> Staleness:
+        """See Store.staleness."""
         ...
 
     async def schema_version(self) -> int:

@@ -8,7 +8,7 @@ import asyncio
 import random
 import re
 import time
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from functools import lru_cache
 from itertools import chain, count
@@ -22,8 +22,9 @@ from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 from magistrate.engine.terms import Revision
 from magistrate.errors import InvalidSetting, SchemaMismatch, StoreUnavailable
 from magistrate.store import migrate, sql
-from magistrate.store.contract import STALE_MS, Identity
+from magistrate.store.contract import Identity
 from magistrate.store.database import Find, Observer, Rows, Script, Select, Step, observe_nothing
+from magistrate.store.following import AGING_MS, STALE_MS, Mark, Staleness
 from magistrate.store.reading import Joining
 from magistrate.store.sql import Parameter
 from magistrate.store.sql_store import SqlStore
@@ -153,10 +154,17 @@ class PostgresDatabase:
         finally:
             self._writes += 1
 
-    def mark(self) -> Hashable:
+    def mark(self) -> Mark:
         if self._pool.closed:
             raise StoreUnavailable("the store is closed")
-        return int(time.monotonic() * 1_000 / STALE_MS), self._writes
+        return time.monotonic(), self._writes
+
+    def staleness(self, mark: Mark) -> Staleness:
+        now, writes = self.mark()
+        marked_at, writes_then = mark
+        if writes != writes_then or now - marked_at > STALE_MS / 1_000:
+            return Staleness.STALE
+        return Staleness.AGING if now - marked_at > AGING_MS / 1_000 else Staleness.CURRENT
 
     async def schema_version(self) -> int:
         [(version,)] = await self.read(migrate.READ_VERSION, ())

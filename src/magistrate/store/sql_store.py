@@ -1,6 +1,6 @@
 """The store over any Database: reads as single statements, writes as scripts."""
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -32,10 +32,10 @@ from magistrate.store.contract import (
     StoredModel,
     StoredObject,
     StoredObjectType,
-    Touches,
     WarrantFilter,
 )
 from magistrate.store.database import Database, Execute, Row, Script, Select
+from magistrate.store.following import Mark, Staleness, Touches
 from magistrate.store.reading import objects_statement, portions, read_statement
 
 T = TypeVar("T")
@@ -193,8 +193,11 @@ class SqlStore:
     def statements(self) -> int:
         return self.database.statements
 
-    def mark(self) -> Hashable:
+    def mark(self) -> Mark:
         return self.database.mark()
+
+    def staleness(self, mark: Mark) -> Staleness:
+        return self.database.staleness(mark)
 
     async def list_touches(self, after: Revision, most: int) -> Touches:
         rows = await self.database.read(sql.LIST_TOUCHES, (after, most + 1))

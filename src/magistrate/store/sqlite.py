@@ -12,7 +12,7 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -27,6 +27,7 @@ from magistrate.errors import MagistrateError, SchemaMismatch, StoreUnavailable
 from magistrate.store import migrate, sql
 from magistrate.store.contract import Identity
 from magistrate.store.database import Find, Observer, Rows, Script, Select, Step, observe_nothing
+from magistrate.store.following import Mark, Staleness
 from magistrate.store.reading import Joining
 from magistrate.store.sql import Parameter
 from magistrate.store.sql_store import SqlStore
@@ -152,7 +153,14 @@ class SqliteDatabase:
         self._writes.put(write)
         return await asyncio.wrap_future(write.result)
 
-    def mark(self) -> Hashable:
+    def mark(self) -> Mark:
+        return 0.0, self._data_version()
+
+    def staleness(self, mark: Mark) -> Staleness:
+        return Staleness.CURRENT if mark[1] == self._data_version() else Staleness.STALE
+
+    def _data_version(self) -> int:
+        """Another one after each commit of another connection, in whatever process."""
         try:
             version: int = self._reader.execute("PRAGMA data_version").get
         except apsw.Error as error:
