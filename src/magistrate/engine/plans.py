@@ -20,6 +20,9 @@ from magistrate.engine.terms import WILDCARD, RelationName, Revision, Subject, T
 from magistrate.engine.warrant_source import Shape
 from magistrate.engine.warrants import Warrant, WarrantForm
 
+MOST_STRANGE_PLANS = 1_000
+"""Of relations that nobody has defined and no warrant has had."""
+
 
 class LinkNames(NamedTuple):
     """A link as a rule names it."""
@@ -98,16 +101,29 @@ class Model:
         for form in sorted(forms):
             self._forms[form.object_type, form.relation].append(form)
         self._plans: dict[tuple[str, str], Plan] = {}
+        self._strange_plans: dict[tuple[str, str], Plan] = {}
         self._included: dict[tuple[str, str], Set[str]] = {}
         self._without_rules: Model | None = None
 
     def plan(self, of_type: TypeName, relation: RelationName) -> Plan:
-        """Compiled when it is first asked for; always the same for the same names."""
+        """Compiled when it is first asked for. Always the same for the same names, if they are those of a relation that
+        is defined or that a warrant had; others lead nowhere, and anyone may ask for any number of them."""
         key = (of_type, relation)
-        plan = self._plans.get(key)
+        plan = self._plans.get(key) or self._strange_plans.get(key)
         if plan is None:
-            plan = self._plans[key] = self._compiled(of_type, relation)
+            plan = self._compiled(of_type, relation)
+            if self.knows(of_type, relation):
+                self._plans[key] = plan
+            else:
+                if len(self._strange_plans) >= MOST_STRANGE_PLANS:
+                    self._strange_plans.clear()
+                self._strange_plans[key] = plan
         return plan
+
+    def knows(self, of_type: TypeName, relation: RelationName) -> bool:
+        """Whether it is defined, or a warrant had it."""
+        defined = self.types.get(of_type)
+        return (defined is not None and relation in defined.relations) or (of_type, relation) in self._forms
 
     def without_rules(self) -> "Model":
         """The same types and relations, which only warrants give."""

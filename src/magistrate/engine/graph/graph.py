@@ -88,6 +88,8 @@ class Graph:
         self._room = Room(most)
         self._choices = 0
         self._views: dict[tuple[Plan, TypeName], int] = {}
+        self._asked_views: dict[tuple[TypeName, RelationName, TypeName], int] = {}
+        self._subject_types = {form.subject_type for form in model.forms}
         self._views_by_relation: dict[tuple[str, str], list[View]] = defaultdict(list)
         self._closed = closed_plans(model)
         self._leading: dict[tuple[Plan, TypeName], bool] = {}
@@ -115,6 +117,21 @@ class Graph:
         """Is from now on as of this revision, whatever has changed."""
         self._room.clear()
         self.revision = revision
+
+    def asked_view(self, object_type: TypeName, relation: RelationName, subject_type: TypeName) -> int | None:
+        """The number of the view that a question is about; None if it has names that nobody has defined and no warrant
+        has had: those are not kept, however many are asked for."""
+        names = (object_type, relation, subject_type)
+        number = self._asked_views.get(names)
+        is_known = number is not None or (
+            object_type in self.model.types
+            and self.model.knows(object_type, relation)
+            and (subject_type in self.model.types or subject_type in self._subject_types)
+        )
+        if number is None and is_known:
+            number = self.view(self.model.plan(object_type, relation), subject_type)
+            self._asked_views[names] = number
+        return number
 
     def view(self, plan: Plan, subject_type: TypeName) -> int:
         """Its number in `views`. The plan must be one of the model."""

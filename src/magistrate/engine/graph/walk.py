@@ -75,7 +75,9 @@ class Walk:
         subject, object = question.subject, question.object
         if subject.relation is not None or subject.id == WILDCARD or object.id == WILDCARD:
             raise GivenUp
-        number = self._graph.view(self._graph.model.plan(object.type, question.relation), subject.type)
+        number = self._graph.asked_view(object.type, question.relation, subject.type)
+        if number is None:
+            raise GivenUp
         self._begin(question)
         view = self._views[number]
         own = self._has_own(view, object.id) if view.has_own else False

@@ -1,0 +1,35 @@
+"""Whoever asks for names that do not exist fills no memory with them."""
+
+import pytest
+
+from magistrate.engine.evaluation import Question
+from magistrate.engine.graph import GivenUp, Graph, Walk
+from magistrate.engine.plans import MOST_STRANGE_PLANS
+from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
+from magistrate.engine.work import Work
+from tests.memory_source import PLENTY, evaluated, model_of
+
+
+def question(object_type: str, relation: str, subject_type: str) -> Question:
+    object, subject = ObjectRef(TypeName(object_type), ObjectId("1")), Subject(TypeName(subject_type), ObjectId("1"))
+    return Question(object, RelationName(relation), subject)
+
+
+def test_plans_of_relations_that_nobody_knows_are_bounded() -> None:
+    model = model_of({"document": {"viewer": {}}})
+
+    evaluated(model, [], [question("document", f"r{number}", "user") for number in range(3 * MOST_STRANGE_PLANS)])
+
+    assert len(model._plans) + len(model._strange_plans) <= MOST_STRANGE_PLANS + 1
+
+
+@pytest.mark.parametrize(
+    "strange", [("nothing", "viewer", "user"), ("document", "nothing", "user"), ("document", "viewer", "nothing")]
+)
+def test_a_graph_keeps_nothing_for_names_that_nobody_knows(strange: tuple[str, str, str]) -> None:
+    graph = Graph(model_of({"document": {"viewer": {}}, "user": {}}), Revision(1), most=1_000)
+
+    with pytest.raises(GivenUp):
+        Walk(graph, 0, Work(PLENTY)).decide(question(*strange))
+
+    assert graph.views == []
