@@ -18,7 +18,7 @@ from magistrate.errors import InvalidSetting
 def test_the_defaults_are_those_of_the_table() -> None:
     settings = read_settings({}, {})
 
-    assert (settings.host, settings.port, settings.workers) == ("127.0.0.1", 8000, 1)
+    assert (settings.host, settings.port, settings.workers) == ("127.0.0.1", 8000, 0)
     assert settings.database == SqliteUrl("magistrate.db")
     assert settings.api_keys == ()
 

@@ -102,7 +102,7 @@ def test_sigint_stops_it_as_well(tmp_path: Path) -> None:
         (["--port", "70000"], {}, "--port must be from 0 to 65535"),
         (["--workers", "many"], {}, "--workers must be a whole number"),
         ([], {"prot": "8000"}, "MAGISTRATE_PROT is not a setting"),
-        ([], {"workers": "0"}, "MAGISTRATE_WORKERS must be from 1"),
+        ([], {"workers": "257"}, "MAGISTRATE_WORKERS must be from 0"),
         ([], {"api_key": ""}, "MAGISTRATE_API_KEY is empty"),
         (["--no-such-flag"], {}, "No such option"),
         (["--host", "192.0.2.1"], {}, "cannot listen on"),
