@@ -17,7 +17,7 @@ from benchmarks.bare_rows import TIMEOUT_MS
 from benchmarks.cores import SERVER_CORE, on_core
 from benchmarks.databases import STORES, NewDatabase
 from benchmarks.datasets import DATASETS
-from benchmarks.datasets.__main__ import lines
+from benchmarks.datasets.lines import lines
 from benchmarks.table import markdown_table
 from magistrate import wiring
 from magistrate.cli.importing import CHUNK_LINES

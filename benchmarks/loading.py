@@ -44,11 +44,6 @@ def load(database_url: str, dataset: Dataset) -> None:
     _load(database_url, dataset.warrants(), [KEEP_FORMS])
 
 
-def load_with_objects(database_url: str, dataset: Dataset) -> None:
-    """The same with every object that a warrant names, as writing through the service leaves it."""
-    _load(database_url, dataset.warrants(), [KEEP_FORMS, KEEP_OBJECTS])
-
-
 def load_for_queries(database_url: str, dataset: Dataset) -> None:
     """The same with the wide warrants, and with every object that a warrant names."""
     warrants = itertools.chain(dataset.warrants(), dataset.wide_warrants())

@@ -1,6 +1,8 @@
 """What is measured: our own server on each store, or one that somebody else has started."""
 
 import itertools
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,8 +13,8 @@ import msgspec
 from benchmarks.cores import ALL_CORES, SERVER_CORE
 from benchmarks.databases import NewDatabase
 from benchmarks.datasets.dataset import Dataset
+from benchmarks.datasets.lines import lines
 from benchmarks.keep_alive import request_bytes
-from benchmarks.loading import load_with_objects
 from benchmarks.mixed.asks import Ask
 from benchmarks.mixed.dialect import Dialect
 from benchmarks.mixed.generator import closed_loop
@@ -50,17 +52,17 @@ def own_system(store: str, database_url: str, dataset: Dataset) -> Iterator[Syst
     fill(database_url, dataset)
     took = time.perf_counter() - started
     with serving(database_url) as server:
-        define_types(server, dataset)
         yield System(store, server.url, WarrantApi(), dataset, server.cpu_seconds, took, server)
 
 
 def fill(database_url: str, dataset: Dataset) -> None:
-    """Puts the warrants of the data set, and the objects they name, into an empty database of ours."""
-    load_with_objects(database_url, dataset)
-
-
-def define_types(server: Server, dataset: Dataset) -> None:
-    closed_loop(server.url, map(Ask, WarrantApi().define(dataset.types)), 1, FILL_SECONDS)
+    """Imports the data set into an empty database of ours, as anyone would. Raises CalledProcessError."""
+    command = [sys.executable, "-m", "magistrate", "import", "-", "--database-url", database_url]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as importing:
+        assert importing.stdin is not None
+        importing.stdin.writelines(lines(dataset))
+    if importing.returncode:
+        raise subprocess.CalledProcessError(importing.returncode, command)
 
 
 @contextmanager
@@ -69,7 +71,6 @@ def nodes(new_database: NewDatabase, dataset: Dataset) -> Iterator[tuple[Server,
     url = new_database("nodes")
     fill(url, dataset)
     with serving(url, cores=(SERVER_CORE,)) as one, serving(url, cores=ALL_CORES) as other:
-        define_types(one, dataset)
         yield one, other
 
 
