@@ -243,3 +243,36 @@ def test_a_large_body_takes_the_ordinary_way(services: Services) -> None:
 
     assert found[0].status_code == 200
     assert found[0].json() == found[1].json()
+
+
+def test_nothing_is_held_for_whoever_has_no_key(services: Services) -> None:
+    """It is told so before its body comes, as on the ordinary way."""
+    for client in services:
+        with connect(client) as connection:
+            connection.sendall(head(ALLOWED, key="wrong"))
+
+            assert read_answer(connection).startswith(b"HTTP/1.1 401 ")
+
+
+def test_a_body_in_very_many_pieces_takes_the_ordinary_way(services: Services) -> None:
+    with connect(services[0]) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.sendall(head(ALLOWED))
+        for place in range(len(ALLOWED)):
+            connection.sendall(ALLOWED[place : place + 1])
+            time.sleep(0.0005)
+
+        assert b'"Authorized"' in read_answer(connection)
+
+
+def test_the_end_of_a_head_is_not_taken_for_a_request(services: Services) -> None:
+    """A head that begins behind another request in one segment, goes on in the next, and offers another protocol."""
+    smuggled = f"DELETE /v2/object-types/nothing HTTP/1.1\r\nAuthorization: ApiKey {KEY}\r\n"
+    for client in services:
+        with connect(client) as connection:
+            connection.sendall(request(ALLOWED)[0] + b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Header: ")
+            assert read_answer(connection).startswith(b"HTTP/1.1 200 ")
+            connection.sendall(f"{smuggled}Connection: upgrade\r\nUpgrade: h2c\r\n\r\n".encode())
+
+            assert read_answer(connection).startswith(b"HTTP/1.1 400 ")
+            assert is_hung_up(connection)

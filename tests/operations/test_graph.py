@@ -10,16 +10,18 @@ import pytest
 
 from benchmarks.counting import CountingDatabase, counting_store
 from magistrate import wiring
+from magistrate.engine.graph.fetching import MOST_ON_ALL
 from magistrate.engine.graph.graph import MOST_EACH
 from magistrate.engine.terms import Revision
 from magistrate.engine.warrant_source import AnyRead, Reading
-from magistrate.errors import InvalidParameter
+from magistrate.errors import InvalidParameter, StoreUnavailable
 from magistrate.operations.check import authorized_is_last, check, check_all
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.graph import MOST_TOUCHES, LiveGraph
 from magistrate.operations.object_types import create_object_types
 from magistrate.operations.warrants import create_warrants, delete_warrants
+from magistrate.store.following import Touches
 from magistrate.store.sql_store import SqlStore
 from tests.memory_source import model_of
 from tests.operations.test_check import DRIVE, STORM, Types, expected, new, question, stormy_warrants
@@ -261,6 +263,74 @@ async def test_what_changes_while_it_is_read_is_not_kept_as_it_was(nodes: tuple[
     answers = [await asking.allowed("folder:0#viewer@user:ann", LATEST) for _ in range(3)]
 
     assert answers == [False, False, False]
+
+
+async def test_what_is_read_while_the_graph_begins_anew_is_not_kept(nodes: tuple[Node, Node]) -> None:
+    writer, reader = nodes
+    await writer.grant("folder:0#viewer@user:ann", "folder:1#viewer@user:ann")
+    assert isinstance(reader.ctx.store, SqlStore)
+
+    async def change() -> None:
+        await writer.revoke("folder:0#viewer@user:ann")
+        await writer.grant(*[f"folder:x{number}#viewer@user:bob" for number in range(MOST_TOUCHES + 1)])
+        assert await asking.allowed("folder:1#viewer@user:ann", LATEST)
+
+    store = Interrupted(reader.ctx.store, [change])
+    graph = LiveGraph(store, reader.ctx.models, 10_000, reader.ctx.now)
+    asking = Node(replace(reader.ctx, store=store, graph=graph), reader.database)
+
+    answers = [await asking.allowed("folder:0#viewer@user:ann", LATEST) for _ in range(3)]
+
+    assert answers == [False, False, False]
+
+
+class Away(SqlStore):
+    """Its change log cannot be read as often as `failures` says, nor before it is told to go on."""
+
+    def __init__(self, store: SqlStore) -> None:
+        super().__init__(store.database, store.identity, store.schema_version)
+        self.failures = 0
+        self.may_go_on = asyncio.Event()
+        self.may_go_on.set()
+
+    async def list_touches(self, after: Revision, most: int) -> Touches:
+        await self.may_go_on.wait()
+        if self.failures:
+            self.failures -= 1
+            raise StoreUnavailable("away")
+        return await super().list_touches(after, most)
+
+
+async def test_who_waits_for_the_newest_is_not_content_with_another_that_failed(nodes: tuple[Node, Node]) -> None:
+    writer, reader = nodes
+    assert isinstance(reader.ctx.store, SqlStore)
+    store = Away(reader.ctx.store)
+    graph = LiveGraph(store, reader.ctx.models, 1_000, reader.ctx.now)
+    asking = Node(replace(reader.ctx, store=store, graph=graph), reader.database)
+    await asking.allowed("folder:0#viewer@user:ann")
+
+    store.may_go_on.clear()
+    waiting = [asyncio.create_task(asking.allowed("folder:0#viewer@user:ann", LATEST)) for _ in range(3)]
+    await asyncio.sleep(0)
+    await writer.grant("folder:0#viewer@user:ann")
+    late = asyncio.create_task(asking.allowed("folder:0#viewer@user:ann", LATEST))
+    await asyncio.sleep(0)
+    store.failures = 3
+    store.may_go_on.set()
+    answers = await asyncio.gather(*waiting, late, return_exceptions=True)
+
+    assert [isinstance(answer, StoreUnavailable) for answer in answers] == [True, True, True, False]
+    assert answers[3] is True
+
+
+async def test_very_many_warrants_on_every_object_are_not_kept_with_each(node: Node) -> None:
+    await node.grant(*[f"folder:*#viewer@user:{number}" for number in range(MOST_ON_ALL + 1)])
+    asked = [question(f"folder:{number}#viewer@user:7") for number in range(300)]
+
+    found = await check_all(node.ctx, asked, NO_DEMAND)
+
+    assert all(decision.is_authorized for decision in found.value)
+    assert node.ctx.graph.rows < 1_000
 
 
 async def test_each_answer_in_a_storm_of_writes_is_that_of_the_revision_it_names(nodes: tuple[Node, Node]) -> None:

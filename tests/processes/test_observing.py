@@ -67,3 +67,16 @@ def test_requests_are_not_logged_otherwise(tmp_path: Path) -> None:
         service.stop()
 
         assert service.errors() == ""
+
+
+def test_a_log_that_nobody_reads_harms_no_request(tmp_path: Path) -> None:
+    with ServiceProcess(tmp_path, access_log="1", api_key=KEY) as service, service.client() as client:
+        assert service.process.stderr is not None
+        service.process.stderr.close()
+
+        answers = [client.ask(CLAIM).status_code for _ in range(1_200)]
+
+        assert set(answers) == {404}  # there is no type of this name
+        service.process.terminate()
+        assert service.process.wait(timeout=60) == 0
+        service.process.stderr = None

@@ -1,6 +1,7 @@
 """Random warrants that come and go: what a graph that follows them decides is what an evaluation decides."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +11,7 @@ from magistrate.engine.evaluation import Question
 from magistrate.engine.graph import Fetch, GivenUp, Graph, Touch, Walk
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
 from magistrate.engine.truth import MISSING, TRUE
+from magistrate.engine.warrant_source import AnyRead
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
 from tests.memory_source import PLENTY, evaluated, model_of, rows_of
@@ -37,12 +39,15 @@ def touch_of(warrant: Warrant) -> Touch:
 
 def filled(fetch: Fetch, stored: Sequence[Warrant]) -> None:
     while (wanted := fetch.reads()) is not None:
-        reads, most = wanted
-        rows, room = [], most
-        for read in reads:
-            rows.append(rows_of(stored, read)[:room])
-            room -= len(rows[-1])
-        fetch.take(rows)
+        fetch.take(read(stored, *wanted))
+
+
+def read(stored: Sequence[Warrant], reads: Sequence[AnyRead], most: int) -> list[list[Warrant]]:
+    rows, room = [], most
+    for one in reads:
+        rows.append(rows_of(stored, one)[:room])
+        room -= len(rows[-1])
+    return rows
 
 
 def decided(graph: Graph, stored: Sequence[Warrant], asked: Question) -> Decision | None:
@@ -91,6 +96,45 @@ def test_a_graph_that_is_told_of_every_change_answers_like_an_evaluation(
             graph.apply([touch_of(changed)], Revision(revision))
         expect(graph, drawn, all_ever, stored, before)
         expect(graph, drawn, all_ever, stored, after)
+
+
+@given(
+    model(),
+    warrants(rarely_to_all=True),
+    question(),
+    st.lists(st.integers(0, 13), max_size=3),
+    st.booleans(),
+    st.sampled_from((1, 500)),
+)
+def test_what_changes_while_it_is_read_is_not_kept(
+    drawn: Types, all_ever: list[Warrant], asked: Question, changes: list[int], is_told: bool, most_each: int
+) -> None:
+    """The rows of a fetch are those of its revision; by the time they are kept, the graph has moved on."""
+    graph = Graph(model_of(drawn, all_ever), Revision(1), most=1_000, most_each=most_each)
+    stored = all_ever[::2]
+    walk = Walk(graph, 0, Work(PLENTY))
+    with suppress(GivenUp):
+        walk.decide(asked)
+    fetch = Fetch(graph, walk.missing)
+    before = list(stored)
+    touched = []
+    for number in changes if all_ever else ():
+        changed = all_ever[number % len(all_ever)]
+        stored = [one for one in stored if one != changed] if changed in stored else [*stored, changed]
+        touched.append(touch_of(changed))
+    is_read_already = fetch.reads()
+    if is_told:
+        graph.apply(touched, Revision(2))
+        fetch.touch(touched)
+    else:
+        graph.clear(Revision(2))
+        fetch.is_in_vain = True
+    if is_read_already is not None:
+        reads, most = is_read_already
+        fetch.take(read(before, reads, most))
+    filled(fetch, before)
+
+    expect(graph, drawn, all_ever, stored, asked)
 
 
 def expect(graph: Graph, drawn: Types, all_ever: Sequence[Warrant], stored: Sequence[Warrant], asked: Question) -> None:

@@ -1,10 +1,11 @@
 """A line of JSON for each request that was answered, if it is wanted.
 
 Lines are written some at a time: a system call for each would cost as much as a tenth of a check. What is not written
-yet when the process is killed is lost; when it stops, nothing is."""
+yet when the process is killed is lost; when it stops, nothing is. What cannot be written is lost, too."""
 
 import asyncio
 import os
+from contextlib import suppress
 from functools import lru_cache
 from time import gmtime, strftime, time
 
@@ -52,8 +53,9 @@ class AccessLog:
             self._timer = None
         lines, self._lines = self._lines, []
         left = self._encoder.encode_lines(lines)
-        while left:
-            left = left[os.write(self._descriptor, left) :]
+        with suppress(OSError):  # nobody reads it, or the disk is full: requests are answered all the same
+            while left:
+                left = left[os.write(self._descriptor, left) :]
 
 
 @lru_cache(maxsize=2)

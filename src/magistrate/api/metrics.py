@@ -7,13 +7,15 @@ is missing for a second at most, and no counter ever goes back."""
 
 import os
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import accumulate
 from pathlib import Path
 
 import msgspec
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from uuid_utils import uuid7
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -55,6 +57,7 @@ class Timings(msgspec.Struct):
 class Told(msgspec.Struct):
     """What one process has counted."""
 
+    pid: int
     requests: list[tuple[Key, Timings]]
     readings: dict[str, float]
 
@@ -79,25 +82,29 @@ class Metrics:
         timings.counts[bisect_left(SECONDS, seconds)] += 1
 
     def told(self) -> Told:
-        return Told(list(self._timings.items()), {"unknown_tokens": self.unknown_tokens, **self.read()})
+        return Told(os.getpid(), list(self._timings.items()), {"unknown_tokens": self.unknown_tokens, **self.read()})
 
 
 class Board:
-    """A folder where the workers of one service write down what they have counted: a file each, by process id."""
+    """A folder where the workers of one service write down what they have counted: a file each. Those of workers that
+    have ended stay, so that no counter goes back."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._name = f"{os.getpid()}-{uuid7()}"
         self._decoder = msgspec.json.Decoder(Told)
 
     def write(self, told: Told) -> None:
-        own = self._folder / str(os.getpid())
+        """Does without where nothing can be written: others then tell what they read the last time."""
+        own = self._folder / self._name
         unfinished = own.with_suffix(".new")
-        unfinished.write_bytes(msgspec.json.encode(told))
-        unfinished.replace(own)
+        with suppress(OSError):
+            unfinished.write_bytes(msgspec.json.encode(told))
+            unfinished.replace(own)
 
-    def read(self) -> dict[int, Told]:
+    def read(self) -> list[Told]:
         files = [file for file in self._folder.iterdir() if not file.suffix]
-        return {int(file.name): self._decoder.decode(file.read_bytes()) for file in files}
+        return [self._decoder.decode(file.read_bytes()) for file in files]
 
 
 METRICS = Metrics()
@@ -105,9 +112,9 @@ METRICS = Metrics()
 
 def exposition() -> bytes:
     """In Prometheus' text format; of all workers, if there are several."""
-    told = {os.getpid(): METRICS.told()}
+    told = [METRICS.told()]
     if METRICS.board is not None:
-        METRICS.board.write(told[os.getpid()])
+        METRICS.board.write(told[0])
         told = METRICS.board.read()
     registry = CollectorRegistry()
     registry.register(_Collected(told))
@@ -117,19 +124,19 @@ def exposition() -> bytes:
 class _Collected:
     """A Collector of prometheus-client."""
 
-    def __init__(self, told: Mapping[int, Told]) -> None:
+    def __init__(self, told: Sequence[Told]) -> None:
         self._told = told
 
     def collect(self) -> Iterator[Metric]:
-        yield from _request_metrics(one.requests for one in self._told.values())
+        yield from _request_metrics(one.requests for one in self._told)
         for name, meaning in COUNTERS.items():
-            total = sum(one.readings.get(name, 0) for one in self._told.values())
+            total = sum(one.readings.get(name, 0) for one in self._told)
             yield CounterMetricFamily(f"magistrate_{name}", meaning, value=total)
         for name, meaning in GAUGES.items():
             gauge = GaugeMetricFamily(f"magistrate_{name}", meaning, labels=["worker"])
-            for pid, one in self._told.items():
-                if name in one.readings and _is_alive(pid):
-                    gauge.add_metric([str(pid)], one.readings[name])
+            for one in self._told:
+                if name in one.readings and _is_alive(one.pid):
+                    gauge.add_metric([str(one.pid)], one.readings[name])
             yield gauge
 
 

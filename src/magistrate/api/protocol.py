@@ -15,12 +15,14 @@ import uvicorn
 from uuid_utils import uuid7
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from magistrate.api.parse import LARGE_BODY_BYTES
 from magistrate.api.render import rendered
-from magistrate.api.shortcut import Shortcut
+from magistrate.api.shortcut import Held, Shortcut
 
 UNSENT_BYTES = 65_536
 """What may lie unsent behind an answer without anyone wondering (64 KiB): the kernel takes most answers at once."""
+
+MOST_PIECES = 100
+"""Of a body that is held: whoever sends more of them is not in a hurry."""
 
 _UPGRADE_HEADER = re.compile(rb"\r\nupgrade:[^\r\n]*", re.IGNORECASE)
 
@@ -52,6 +54,9 @@ class BoundedProtocol(HttpToolsProtocol):
     """Whether the next bytes belong to a request line or headers."""
     _head = b""
     """What has come of the head so far, in segments before this one."""
+    _is_inside_segment = False
+    _began_inside_segment = False
+    """Whether a request has ended in the segment being read; and had, when the head began."""
     _idle_bytes = 0
     """Bytes received since the last that made a head complete or that someone will read."""
     _deadline: TimerHandle | None = None
@@ -76,6 +81,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         self._unset_keepalive_if_required()
         self._idle_bytes += len(data)
+        self._is_inside_segment = False
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
@@ -95,6 +101,10 @@ class BoundedProtocol(HttpToolsProtocol):
             self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, limit)
         elif self._in_head and self._idle_bytes and self._deadline is None:
             self._start_deadline()
+
+    def on_message_begin(self) -> None:
+        self._began_inside_segment = self._is_inside_segment
+        super().on_message_begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if self._in_head:  # trailers are of no use here
@@ -140,6 +150,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _expect_head(self) -> None:
         self._in_head = True
+        self._is_inside_segment = True
         self._head = b""
         self._idle_bytes = 0
         self._stop_deadline()
@@ -150,9 +161,10 @@ class BoundedProtocol(HttpToolsProtocol):
     def _read_on_without_upgrade(self, received: bytes, head_end: int) -> None:
         """Offers of another protocol are ignored (RFC 9110, section 7.8), but the parser takes what follows for that
         protocol, and leaves a body to be read as the next request: so the head is read once more, without the
-        offer."""
+        offer. One that began behind another request in the same segment is refused: nobody knows where."""
         head = received[:head_end]
-        if self._is_answering() or head.count(b"\r\n\r\n") != 1 or not _UPGRADE_HEADER.search(head):
+        is_whole = not self._began_inside_segment and head.count(b"\r\n\r\n") == 1
+        if self._is_answering() or not is_whole or not _UPGRADE_HEADER.search(head):
             self.send_400_response("")
             return
         self._head = b""
@@ -223,28 +235,29 @@ class ShortcutProtocol(BoundedProtocol):
     """Answers by the shortcut of the application what can be. A request that may be is held until all of it has come,
     or for as long as its head may take."""
 
-    _held = False
-    _body = b""
+    _held: Held | None = None
+    _pieces: tuple[bytes, ...] = ()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        if self._held and self._deadline is None:
+        if self._held is not None and self._deadline is None:
             self._start_deadline()
 
     def on_body(self, body: bytes) -> None:
-        if not self._held:
+        if self._held is None:
             super().on_body(body)
-            return
-        self._idle_bytes = 0
-        self._body += body
-        if len(self._body) > LARGE_BODY_BYTES:
-            self._release()
+        else:
+            self._idle_bytes = 0
+            self._pieces += (body,)
+            if len(self._pieces) > MOST_PIECES:
+                self._release()
 
     def on_message_complete(self) -> None:
-        if self._held and not self.parser.should_upgrade():
-            answer = self._shortcut.answer(self._hot, self.headers, self._body, self.server_state.default_headers)
+        if self._held is not None and not self.parser.should_upgrade():
+            body, default_headers = b"".join(self._pieces), self.server_state.default_headers
+            answer = self._shortcut.answer(self._held, body, default_headers)
             if answer is not None:
-                self._held = False
+                self._held = None
                 self._expect_head()
                 self.transport.write(answer)
                 self.on_response_complete()
@@ -262,29 +275,29 @@ class ShortcutProtocol(BoundedProtocol):
         return shortcut
 
     def _start(self) -> None:
-        hot = self._shortcut.find(self.parser.get_method(), self.url)
-        if (
-            hot is None
-            or self._is_answering()
-            or self.flow.write_paused
-            or self.expect_100_continue
-            or not self.parser.should_keep_alive()
-            or self.parser.get_http_version() != "1.1"
-        ):
+        is_plain = (
+            not self._is_answering()
+            and not self.flow.write_paused
+            and not self.expect_100_continue
+            and self.parser.should_keep_alive()
+            and self.parser.get_http_version() == "1.1"
+        )
+        held = self._shortcut.held(self.parser.get_method(), self.url, self.headers) if is_plain else None
+        if held is None:
             super()._start()
         else:
-            self._hot, self._held, self._body = hot, True, b""
+            self._held, self._pieces = held, ()
 
     def _is_late(self) -> None:
-        if self._held:
+        if self._held is not None:
             self._release()
         else:
             super()._is_late()
 
     def _release(self) -> None:
         """Lets what is held take the ordinary way."""
-        if self._held and not self.transport.is_closing():
-            self._held = False
+        if self._held is not None and not self.transport.is_closing():
+            self._held = None
             self._stop_deadline()
             super()._start()
-            super().on_body(self._body)
+            super().on_body(b"".join(self._pieces))

@@ -5,28 +5,32 @@ Only what succeeds is answered here. Whatever else there is to say, and whatever
 ordinary way, which begins anew with the same request; both use the same table of routes, the same decoding and the same
 handlers. So there is nothing a caller could tell them apart by."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from uuid_utils import uuid7
 
 from magistrate.api.freshness import TOKEN_HEADERS, read_freshness, token_of
 from magistrate.api.ledger import Ledger
-from magistrate.api.parse import LARGE_BODY_BYTES, decode_body
+from magistrate.api.parse import decode_body
 from magistrate.api.public import JSON
 from magistrate.api.render import rendered
 from magistrate.api.routes import Route
 from magistrate.api.service import Answer, Call, Service
 from magistrate.engine.terms import Revision
+from magistrate.errors import MagistrateError
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.store.contract import Identity
 
 RawHeaders = Sequence[tuple[bytes, bytes]]
 """As they were received, the names in lower case."""
+
+MOST_BYTES = 65_536
+"""Of a body that is waited for (64 KiB)."""
 
 _TOKENS = {header.lower().encode(): header for header in TOKEN_HEADERS}
 
@@ -52,16 +56,38 @@ class Shortcut:
         self._default_headers: RawHeaders | None = None
         self._head = b""
 
-    def find(self, method: bytes, url: bytes) -> Hot | None:
-        return self._hot.get((method, url))
+    def held(self, method: bytes, url: bytes, headers: RawHeaders) -> "Held | None":
+        """A request worth waiting for its body, given its head: its key is right, and it says that it is short."""
+        hot = self._hot.get((method, url))
+        read = _read(headers) if hot is not None else None
+        if hot is None or read is None:
+            return None
+        try:
+            service = self._service()
+            actor = service.keys.actor(read.key)
+        except MagistrateError:
+            return None
+        if read.length > min(MOST_BYTES, service.limits.max_body_bytes):
+            return None
+        return Held(hot, service, actor, read.given)
 
-    def answer(self, hot: Hot, headers: RawHeaders, body: bytes, default_headers: RawHeaders) -> bytes | None:
+    def answer(self, held: "Held", body: bytes, default_headers: RawHeaders) -> bytes | None:
         """The whole answer, beginning with the status line and these headers; None if it takes the ordinary way."""
         started = perf_counter()
-        answered = self._answered(hot, headers, body)
-        if answered is None:
+        try:
+            return self._answer(held, body, default_headers, started)
+        except Exception:  # the ordinary way comes upon the same, and knows what to say
             return None
-        content, tokens = answered
+
+    def _answer(self, held: "Held", body: bytes, default_headers: RawHeaders, started: float) -> bytes | None:
+        hot, context = held.hot, held.service.context
+        identity = context.store.identity
+        freshness = read_freshness(identity, held.given) if held.given else NO_DEMAND
+        value = decode_body(body, hot.decoder, held.service.limits.max_json_depth)
+        found = hot.answer(Call(context, {}, {}, value, held.actor, freshness, None))
+        if found is None:
+            return None
+        content, tokens = rendered(found.value), _token_lines(identity, found.revision)
         if default_headers is not self._default_headers:
             self._default_headers = default_headers
             lines = [b"HTTP/1.1 200 OK", *(name + b": " + value for name, value in default_headers)]
@@ -73,31 +99,41 @@ class Shortcut:
         )
         return b"".join((self._head, tokens, described.encode(), content))
 
-    def _answered(self, hot: Hot, headers: RawHeaders, body: bytes) -> tuple[bytes, bytes] | None:
-        """The body and the headers with the token."""
-        key, given = None, {}
-        for name, value in headers:
-            if name == b"authorization":
-                if key is not None:
-                    return None
-                key = value.decode("latin-1")
-            elif name in _TOKENS:
-                if _TOKENS[name] in given:
-                    return None
-                given[_TOKENS[name]] = value.decode("latin-1")
-        try:
-            service = self._service()
-            actor = service.keys.actor(key)
-            limits = service.limits
-            if len(body) > min(LARGE_BODY_BYTES, limits.max_body_bytes):
+
+class Held(NamedTuple):
+    """A request that waits for its body."""
+
+    hot: Hot
+    service: Service
+    actor: str
+    given: Mapping[str, str]
+    """Headers with tokens."""
+
+
+class _Head(NamedTuple):
+    """Of a request: what it has in these headers."""
+
+    key: str | None
+    length: int
+    given: Mapping[str, str]
+
+
+def _read(headers: RawHeaders) -> _Head | None:
+    """None if one is there twice, or if it does not say how long the body is."""
+    key, length = None, None
+    given: dict[str, str] = {}
+    for name, value in headers:
+        if name == b"authorization":
+            if key is not None:
                 return None
-            identity = service.context.store.identity
-            freshness = read_freshness(identity, given) if given else NO_DEMAND
-            value = decode_body(body, hot.decoder, limits.max_json_depth)
-            found = hot.answer(Call(service.context, {}, {}, value, actor, freshness, None))
-        except Exception:  # the ordinary way comes upon the same, and knows what to say
-            return None
-        return None if found is None else (rendered(found.value), _token_lines(identity, found.revision))
+            key = value.decode("latin-1")
+        elif name == b"content-length":
+            length = int(value)  # the parser has seen to it that it is one
+        elif name in _TOKENS:
+            if _TOKENS[name] in given:
+                return None
+            given[_TOKENS[name]] = value.decode("latin-1")
+    return None if length is None else _Head(key, length, given)
 
 
 @lru_cache(maxsize=256)

@@ -68,7 +68,9 @@ class LiveGraph:
         self._graph: Graph | None = None
         self._mark: Mark = (0.0, 0)
         self._following_ahead: asyncio.Task[None] | None = None
-        self._follows = 0
+        self._begun = 0
+        self._done = 0
+        """Of the times that the store was followed: how many have begun, and the number of the last that succeeded."""
         self._following = asyncio.Lock()
         self._fetches: set[Fetch] = set()
 
@@ -131,7 +133,7 @@ class LiveGraph:
                     break  # there is no room for all of it
                 if missing:
                     await self._fetch(Fetch(graph, missing))
-                fetched = missing.things()
+                    fetched = missing.things()
         except (GivenUp, BudgetSpent):
             pass
         self.counts.given_up += 1
@@ -165,9 +167,9 @@ class LiveGraph:
 
     async def _followed(self, freshness: Freshness) -> Graph:
         """After the store was followed from now on; if that is not demanded, also from a moment ago."""
-        before = self._follows
+        before = self._begun
         async with self._following:
-            was_followed = self._follows > before or not freshness.newest
+            was_followed = self._done > before or not freshness.newest
             enough = replace(freshness, newest=not was_followed)
             if self._graph is None or not self._is_fresh(self._graph, enough):
                 await self._follow()
@@ -185,8 +187,8 @@ class LiveGraph:
             self._following_ahead = None
 
     async def _follow(self) -> None:
-        self._follows += 1
-        began_at = self._now()
+        self._begun += 1
+        number, began_at = self._begun, self._now()
         mark, graph = self._store.mark(), self._graph
         news = await self._store.list_touches(graph.revision if graph is not None else Revision(0), MOST_TOUCHES)
         if graph is None or graph.model.revision != news.model_revision:
@@ -201,7 +203,7 @@ class LiveGraph:
             self.counts.touches += len(news.touches)
             for fetch in self._fetches:
                 fetch.touch(news.touches)
-        self._mark, self._followed_at = mark, began_at
+        self._mark, self._followed_at, self._done = mark, began_at, number
 
     async def _fetch(self, fetch: Fetch) -> None:
         self._fetches.add(fetch)

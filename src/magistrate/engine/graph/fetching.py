@@ -19,6 +19,8 @@ from magistrate.engine.terms import WILDCARD, ObjectId, Subject, TypeName
 from magistrate.engine.warrant_source import AnyRead, Read
 from magistrate.engine.warrants import Warrant
 
+MOST_ON_ALL = 20
+"""Warrants on every object of a type: they are kept with each object. If there are more, an Evaluation decides."""
 ROWS_EACH = 10
 """So many are read together of each thing, on average, before each is read by itself."""
 
@@ -58,10 +60,13 @@ class Entries:
         return [Read(shape, (*self._ids, WILDCARD) if shape.on_all else tuple(self._ids)) for shape in shapes]
 
     def keep(self, rows: Rows) -> None:
-        found = _by_object(rows)
+        found, view = _by_object(rows), self._view
+        on_all = found.get(WILDCARD, {})
         for id in self._ids:
-            warrants = {**found.get(id, {}), **found.get(WILDCARD, {})}.values()
-            view = self._view
+            if len(on_all) > MOST_ON_ALL:
+                view.entries.keep(id, UNREADABLE)
+                continue
+            warrants = {**found.get(id, {}), **on_all}.values()
             entry = read_entry(view.plan, view.subject_type, warrants, self._around, self._is_whole)
             view.entries.keep(id, entry)
 
@@ -147,12 +152,13 @@ def _by_object(rows: Rows) -> dict[str, dict[int, Warrant]]:
 
 class Fetch:
     """What is missing from a graph, being read as of `revision`. It ends when nothing is left to be read. What has
-    changed since then must be told before the rows are kept."""
+    changed since then must be told before the rows are kept; `is_in_vain` says that this cannot be told."""
 
     def __init__(self, graph: Graph, missing: Missing) -> None:
         self.graph = graph
         self.revision = graph.revision
-        self._left = [_lookups(graph, missing)]
+        lookups = _lookups(graph, missing)
+        self._left = [lookups] if lookups else []
         self._touches: list[Touch] = []
         self.is_in_vain = False
 
@@ -166,6 +172,8 @@ class Fetch:
     def take(self, rows: Rows) -> None:
         """The rows of the last reads."""
         together = self._left.pop()
+        if self.is_in_vain:
+            return
         if sum(map(len, rows)) < self._limit(together):
             self._keep(together, rows)
             return

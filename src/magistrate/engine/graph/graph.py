@@ -23,6 +23,14 @@ MOST_EACH = 500
 """About a millisecond to read, and as long as others wait. A larger number of subjects is looked up one by one."""
 
 
+_PlanNames = tuple[TypeName, RelationName] | Plan
+
+
+def _names(plan: Plan) -> _PlanNames:
+    """A plan that nobody has defined may be compiled again, and is another one then."""
+    return plan if plan.relation is None else (plan.type, plan.relation)
+
+
 class Choice(NamedTuple):
     """A combination on an object; `parts` are views of the same object, by number, and other combinations on it.
     `number` tells it from others."""
@@ -87,12 +95,12 @@ class Graph:
         self.views: list[View] = []
         self._room = Room(most)
         self._choices = 0
-        self._views: dict[tuple[Plan, TypeName], int] = {}
+        self._views: dict[tuple[_PlanNames, TypeName], int] = {}
         self._asked_views: dict[tuple[TypeName, RelationName, TypeName], int] = {}
         self._subject_types = {form.subject_type for form in model.forms}
         self._views_by_relation: dict[tuple[str, str], list[View]] = defaultdict(list)
         self._closed = closed_plans(model)
-        self._leading: dict[tuple[Plan, TypeName], bool] = {}
+        self._leading: dict[tuple[_PlanNames, TypeName], bool] = {}
         self._memberships: dict[TypeName, Memberships] = {}
 
     @property
@@ -135,7 +143,7 @@ class Graph:
 
     def view(self, plan: Plan, subject_type: TypeName) -> int:
         """Its number in `views`. The plan must be one of the model."""
-        number = self._views.get((plan, subject_type))
+        number = self._views.get((_names(plan), subject_type))
         return self._made(plan, subject_type) if number is None else number
 
     def memberships(self, subject_type: TypeName) -> Memberships:
@@ -153,10 +161,10 @@ class Graph:
 
     def following(self, plan: Plan, subject_type: TypeName) -> int | None:
         """The number of the view, None if it never leads to a subject of this type."""
-        leads = self._leading.get((plan, subject_type))
+        key = (_names(plan), subject_type)
+        leads = self._leading.get(key)
         if leads is None:
-            leading = leading_plans(self.model, plan, subject_type)
-            leads = self._leading[plan, subject_type] = plan in leading
+            leads = self._leading[key] = plan in leading_plans(self.model, plan, subject_type)
         return self.view(plan, subject_type) if leads else None
 
     def led_to(self, warrant: Warrant, plan: Plan) -> Iterable[Plan]:
@@ -168,7 +176,7 @@ class Graph:
                 yield self.model.plan(link.of_type, link.relation)
 
     def _made(self, plan: Plan, subject_type: TypeName) -> int:
-        number = self._views[plan, subject_type] = len(self.views)
+        number = self._views[_names(plan), subject_type] = len(self.views)
         view = View(number, plan, subject_type, self.model, self._room)
         self.views.append(view)
         for names in {(shape.type, relation) for shape in view.shapes for relation in shape.relations}:
