@@ -1,4 +1,5 @@
-"""Checks on the drive data set: the engine with its reads in this process, and the same questions over HTTP."""
+"""Checks on the drive data set: the engine with its reads in this process, without the graph, and the same questions
+over HTTP, with it."""
 
 import itertools
 import statistics
@@ -87,7 +88,8 @@ def _loaded(store: str, url: str, dataset: Dataset) -> Case:
 
 async def _ask_in_process(cases: Sequence[Case]) -> None:
     opened = [await counting_store(case.url) for case in cases]
-    contexts = [wiring.context_of(store, read_settings({}, {})) for store, _ in opened]
+    without_graph = read_settings({"graph_warrants": "0"}, {})
+    contexts = [wiring.context_of(store, without_graph) for store, _ in opened]
     for _ in range(ROUNDS + 1):
         for case, context, (_, database) in zip(cases, contexts, opened, strict=True):
             case.milliseconds.append([])
