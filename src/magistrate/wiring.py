@@ -276,7 +276,9 @@ def serve(settings: Settings, example_name: str | None = None) -> int:
 
 def _chosen_workers() -> int:
     """Each keeps a graph of its own, so that more processes are more memory as well."""
-    return min(len(os.sched_getaffinity(0)), MOST_CHOSEN_WORKERS)
+    # Not every system can say which cores a process may use.
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, MOST_CHOSEN_WORKERS)
 
 
 def _serve_alone(config: uvicorn.Config, listening: socket.socket) -> int:

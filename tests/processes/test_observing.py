@@ -1,11 +1,14 @@
 """What a running service tells about itself: metrics and the access log."""
 
 import json
+import os
 import re
+import select
 from pathlib import Path
 
 import pytest
 
+from magistrate.api.access_log import AccessLog
 from tests.processes.service_process import ServiceProcess
 from tests.running import KEY, Client
 
@@ -80,3 +83,24 @@ def test_a_log_that_nobody_reads_harms_no_request(tmp_path: Path) -> None:
         service.process.terminate()
         assert service.process.wait(timeout=60) == 0
         service.process.stderr = None
+
+
+@pytest.mark.anyio
+async def test_lines_of_the_log_stay_whole_when_several_workers_write_into_one_pipe() -> None:
+    receiving, sending = os.pipe2(os.O_DIRECT)  # keeps apart what was written by different calls
+    log = AccessLog(sending)
+    for number in range(120):
+        log.write(f"{number:036}", "GET", f"/v2/objects/document/{number:0100}", 200, 0.001)
+    log.flush()
+    os.close(sending)
+
+    written = []
+    while packet := os.read(receiving, 65_536):
+        written.append(packet)
+    os.close(receiving)
+
+    assert max(map(len, written)) <= select.PIPE_BUF
+    assert [json.loads(line)["request"] for packet in written for line in packet.splitlines()] == [
+        f"{number:036}" for number in range(120)
+    ]
+    assert all(packet.endswith(b"}\n") for packet in written)

@@ -97,20 +97,14 @@ class LiveGraph:
         graph = self._graph
         if graph is None or not self._is_fresh(graph, freshness):
             return None
-        walk = Walk(graph, asked.now, Work(asked.most_work))
-        decided: list[Decision] = []
+        walking = _Walking(graph, asked)
         try:
-            for question in asked.questions:
-                decision = walk.decide(question)
-                if decision is None or walk.work.turn_is_over:
-                    return None
-                decided.append(decision)
-                if asked.is_last(decision.is_authorized):
-                    break
+            if not walking.go_on() or walking.is_open:
+                return None
         except (GivenUp, BudgetSpent):
             return None
         self.counts.hits += 1
-        return Snapshot(graph.revision, decided)
+        return Snapshot(graph.revision, walking.decided)
 
     async def decided(self, asked: Asked, freshness: Freshness) -> Decided | None:
         """The decisions; None if they have to be found without the graph.
