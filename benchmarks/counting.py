@@ -19,7 +19,7 @@ class CountingDatabase:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self.index_hint = database.index_hint
+        self.dialect = database.dialect
         self.joining = database.joining
         self.reads = 0
 

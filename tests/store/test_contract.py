@@ -233,6 +233,43 @@ async def test_a_slice_says_what_precedes_and_follows(
     assert (found.precedes, found.follows) == (precedes, follows)
 
 
+NAMED = {
+    "f": None,
+    "b": '{"email":"x"}',
+    "d": '{"name":null}',
+    "g": '{"name":7}',
+    "k": '{"name":"a\\u0000b"}',
+    "a": '{"name":""}',
+    "h": '{"name":"Zoe"}',
+    "c": '{"name":"ann"}',
+    "e": '{"name":"ann","email":"y"}',
+    "m": '{"name":"say \\"hi\\""}',
+    "n": '{"name":"\\n"}',
+    "o": '{"name":"\U0001f600"}',
+}
+BY_NAME = [
+    ("0", "b"), ("0", "d"), ("0", "f"), ("0", "g"), ("0", "k"), ("1", "a"), ("1\n", "n"), ("1Zoe", "h"),
+    ("1ann", "c"), ("1ann", "e"), ('1say "hi"', "m"), ("1\U0001f600", "o"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("at", [None, 1])
+async def test_objects_are_sorted_by_a_member_of_their_meta(store: Store, descending: bool, at: int | None) -> None:
+    await store.put_objects([new(id, meta=meta) for id, meta in NAMED.items()], stamp())
+    await store.put_objects([new("x", of_type="folder", meta='{"name":"ann"}')], stamp())
+    only = ObjectFilter(of_type="document")
+    expected = BY_NAME[::-1] if descending else BY_NAME
+
+    assert await ids(store, Slice("name", 100, descending), only, at) == [id for _, id in expected]
+    for place, (key, id) in enumerate(expected):
+        boundary = (key, id, "document")
+        after = await ids(store, Slice("name", 3, descending, boundary), only, at)
+        before = await ids(store, Slice("name", 3, descending, boundary, backwards=True), only, at)
+        assert after == [other for _, other in expected[place + 1 : place + 4]]
+        assert before == [other for _, other in expected[max(place - 3, 0) : place]]
+
+
 @pytest.mark.parametrize("sort", ["objectId", "objectType", "createdAt"])
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("backwards", [False, True])

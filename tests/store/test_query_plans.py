@@ -25,22 +25,26 @@ ROWS = 20_000
 OF_ONE_OBJECT = (sql.GET_OBJECT, sql.FIND_OBJECT, sql.END_OBJECT)
 HARMLESS_SCANS = ("SCAN h", "SCAN c LEFT-JOIN", "SCAN 2-ROW VALUES CLAUSE", "SCAN ids VIRTUAL TABLE", "SCAN o")
 """Of the one row of head, and of what was sent or found."""
+MEMBERS: dict[str, tuple[str | int, ...]] = {
+    "name": ("1Ann", "id-5", "type-3"),
+    "email": ("0", "id-5", "type-3"),
+}
 BOUNDARIES: dict[str, tuple[str | int, ...]] = {
     "objectId": ("id-5", "type-3"),
     "createdAt": (ROWS // 2, "id-100", "type-3"),
     "objectType": ("type-3", "id-5"),
 }
 
-Hinted = Callable[[str], sql.Clause]
-"""A statement, given the index hint of a store."""
+Spoken = Callable[[sql.Dialect], sql.Clause]
+"""A statement, given the dialect of a store."""
 
 
-def listed(wanted: Slice, equal: dict[str, str], at: int | None = None) -> Hinted:
-    return lambda index_hint: sql.list_statement(sql.OBJECTS, wanted, sql.Conditions(equal), at, index_hint)
+def listed(wanted: Slice, equal: dict[str, str], at: int | None = None) -> Spoken:
+    return lambda dialect: sql.list_statement(sql.OBJECTS, wanted, sql.Conditions(equal), at, dialect)
 
 
-def looked_up(statement: str, *values: str | int) -> Hinted:
-    return lambda index_hint: sql.Clause(statement, values)
+def looked_up(statement: str, *values: str | int) -> Spoken:
+    return lambda dialect: sql.Clause(statement, values)
 
 
 ANN = Subject(TypeName("user"), ObjectId("id-5"))
@@ -49,24 +53,30 @@ TO_USERS = ReverseShape(TypeName("type-3"), GROUPS.relations, TypeName("user"), 
 IDS = tuple(ObjectId(f"id-{number}") for number in range(50))
 
 
-def joining(index_hint: str) -> Joining:
-    return SqliteDatabase.joining if index_hint else PostgresDatabase.joining
+def joining(dialect: sql.Dialect) -> Joining:
+    return SqliteDatabase.joining if dialect.index_hint else PostgresDatabase.joining
 
 
-def read_together(at: int | None, *reads: AnyRead) -> Hinted:
+def read_together(at: int | None, *reads: AnyRead) -> Spoken:
     revision = None if at is None else Revision(at)
-    return lambda index_hint: read_statement(reads, revision, 1_000, joining(index_hint))
+    return lambda dialect: read_statement(reads, revision, 1_000, joining(dialect))
 
 
-def objects_found(*refs: ObjectRef) -> Hinted:
-    return lambda index_hint: objects_statement(refs, Revision(5), joining(index_hint))
+def objects_found(*refs: ObjectRef) -> Spoken:
+    return lambda dialect: objects_statement(refs, Revision(5), joining(dialect))
 
 
-def names_listed(equal: dict[str, str]) -> Hinted:
+def names_listed(equal: dict[str, str]) -> Spoken:
     wanted, only = Slice("objectType", 1_000, boundary=("type-3", "id-5")), sql.Conditions(equal)
-    return lambda index_hint: sql.list_statement(sql.OBJECT_NAMES, wanted, only, 5, index_hint)
+    return lambda dialect: sql.list_statement(sql.OBJECT_NAMES, wanted, only, 5, dialect)
 
 
+BY_MEMBER = [
+    pytest.param(listed(Slice(sort, 25, boundary=boundary), {"object_type": "type-3"}, at), id=f"{sort}-{at=}")
+    for sort, boundary in MEMBERS.items()
+    for at in (None, 5)
+]
+"""All objects of a type are read and sorted, but no others."""
 LISTS_AS_OF = [
     pytest.param(names_listed({"object_type": "type-3"}), id="names-of-type"),
     pytest.param(names_listed({}), id="names"),
@@ -109,10 +119,10 @@ LOOKUPS = [
 ]
 
 
-def warrants_listed(only: sql.Conditions) -> Hinted:
+def warrants_listed(only: sql.Conditions) -> Spoken:
     boundary = (ROWS // 2, ROWS // 2)
-    return lambda index_hint: sql.list_statement(
-        sql.WARRANTS, Slice("createdAt", 25, boundary=boundary), only, None, index_hint
+    return lambda dialect: sql.list_statement(
+        sql.WARRANTS, Slice("createdAt", 25, boundary=boundary), only, None, dialect
     )
 
 
@@ -162,11 +172,11 @@ OF_WARRANTS = [
 ]
 
 
-def few_sorts(hinted: Hinted) -> int:
+def few_sorts(spoken: Spoken) -> int:
     """Of rows that are few: those found; those that ended and what they are merged with, both sides of a boundary."""
-    if hinted in [param.values[0] for param in LISTS_AS_OF]:
+    if spoken in [param.values[0] for param in LISTS_AS_OF]:
         return 4
-    return 3 if hinted in [param.values[0] for param in SORTED_LISTS] else 1
+    return 3 if spoken in [param.values[0] for param in SORTED_LISTS] else 1
 
 
 def warrant_rows() -> list[tuple[object, ...]]:
@@ -226,14 +236,14 @@ def postgres_connection(postgres: PostgresServer) -> Iterator[psycopg.Connection
     connection.close()
 
 
-def sqlite_plan(connection: apsw.Connection, hinted: Hinted) -> list[str]:
-    statement = hinted(SqliteDatabase.index_hint)
+def sqlite_plan(connection: apsw.Connection, spoken: Spoken) -> list[str]:
+    statement = spoken(SqliteDatabase.dialect)
     return [str(row[3]) for row in connection.execute(f"EXPLAIN QUERY PLAN {statement.sql}", statement.values)]
 
 
-@pytest.mark.parametrize("hinted", LISTS)
-def test_a_list_is_read_in_the_order_of_an_index_on_sqlite(sqlite_connection: apsw.Connection, hinted: Hinted) -> None:
-    plan = sqlite_plan(sqlite_connection, hinted)
+@pytest.mark.parametrize("spoken", LISTS)
+def test_a_list_is_read_in_the_order_of_an_index_on_sqlite(sqlite_connection: apsw.Connection, spoken: Spoken) -> None:
+    plan = sqlite_plan(sqlite_connection, spoken)
 
     of_table = [line for line in plan if line.split()[1:2] == ["object"]]
     assert of_table
@@ -242,44 +252,55 @@ def test_a_list_is_read_in_the_order_of_an_index_on_sqlite(sqlite_connection: ap
     assert sum("TEMP B-TREE" in line for line in plan) <= 1, plan
 
 
-@pytest.mark.parametrize("hinted", LISTS_AS_OF)
-def test_a_list_as_of_a_revision_is_searched_for_on_sqlite(sqlite_connection: apsw.Connection, hinted: Hinted) -> None:
-    plan = sqlite_plan(sqlite_connection, hinted)
+@pytest.mark.parametrize("spoken", [*LISTS_AS_OF, *BY_MEMBER])
+def test_a_list_as_of_a_revision_is_searched_for_on_sqlite(sqlite_connection: apsw.Connection, spoken: Spoken) -> None:
+    plan = sqlite_plan(sqlite_connection, spoken)
 
     of_table = [line for line in plan if line.split()[1:2] == ["object"]]
     assert of_table
     assert all(line.startswith("SEARCH") for line in of_table), plan
 
 
-@pytest.mark.parametrize("hinted", LOOKUPS)
-def test_a_lookup_is_a_search_on_sqlite(sqlite_connection: apsw.Connection, hinted: Hinted) -> None:
-    plan = sqlite_plan(sqlite_connection, hinted)
+@pytest.mark.parametrize("spoken", LOOKUPS)
+def test_a_lookup_is_a_search_on_sqlite(sqlite_connection: apsw.Connection, spoken: Spoken) -> None:
+    plan = sqlite_plan(sqlite_connection, spoken)
 
     assert not [line for line in plan if line.startswith("SCAN") and not line.startswith(HARMLESS_SCANS)], plan
     assert not [line for line in plan if "AUTOMATIC" in line], plan  # an index of the whole table, made each time
     assert not [line for line in plan if "TEMP B-TREE" in line], plan
 
 
-@pytest.mark.parametrize("hinted", OF_WARRANTS)
-def test_warrants_are_searched_for_on_sqlite(sqlite_connection: apsw.Connection, hinted: Hinted) -> None:
-    plan = sqlite_plan(sqlite_connection, hinted)
+@pytest.mark.parametrize("spoken", OF_WARRANTS)
+def test_warrants_are_searched_for_on_sqlite(sqlite_connection: apsw.Connection, spoken: Spoken) -> None:
+    plan = sqlite_plan(sqlite_connection, spoken)
 
     of_table = [line for line in plan if line.split()[1:2] in (["warrant"], ["w"])]
     assert of_table
     assert all(line.startswith("SEARCH") for line in of_table), plan
 
 
-@pytest.mark.parametrize("hinted", [*LISTS, *LISTS_AS_OF, *LOOKUPS, *OF_WARRANTS])
-def test_no_statement_scans_the_table_on_postgresql(
-    postgres_connection: psycopg.Connection[tuple[str, ...]], hinted: Hinted
+@pytest.mark.parametrize("spoken", BY_MEMBER)
+def test_a_list_by_a_member_reads_one_type_on_postgresql(
+    postgres_connection: psycopg.Connection[tuple[str, ...]], spoken: Spoken
 ) -> None:
-    statement = hinted(PostgresDatabase.index_hint)
+    statement = spoken(PostgresDatabase.dialect)
+    text = statement.sql.replace("?", "%s")
+    plan = [line for (line,) in postgres_connection.execute(f"EXPLAIN {text}", statement.values)]
+
+    assert not [line for line in plan if "Seq Scan on object" in line], "\n".join(plan)
+
+
+@pytest.mark.parametrize("spoken", [*LISTS, *LISTS_AS_OF, *LOOKUPS, *OF_WARRANTS])
+def test_no_statement_scans_the_table_on_postgresql(
+    postgres_connection: psycopg.Connection[tuple[str, ...]], spoken: Spoken
+) -> None:
+    statement = spoken(PostgresDatabase.dialect)
     text = statement.sql.replace("?", "%s")
     plan = [line for (line,) in postgres_connection.execute(f"EXPLAIN {text}", statement.values)]
 
     scanned = [line for line in plan if "Seq Scan on object" in line or "Seq Scan on warrant" in line]
     assert not scanned, "\n".join(plan)
-    assert sum("Sort  (" in line for line in plan) <= few_sorts(hinted), "\n".join(plan)
+    assert sum("Sort  (" in line for line in plan) <= few_sorts(spoken), "\n".join(plan)
 
 
 @pytest.mark.parametrize(

@@ -255,9 +255,12 @@ class Store(WarrantSource, Protocol):
     async def list_objects(
         self, wanted: Slice, only: ObjectFilter, at: Revision | None = None
     ) -> Snapshot[Portion[StoredObject]]:
-        """Sorts: objectId (then type), createdAt (then id, type), objectType (then id).
+        """Sorts: objectId (then type), createdAt (then id, type), objectType (then id); with `of_type` also email and
+        name (then id, type), for which a boundary has `1` and the text of this member of meta, or `0` if it is none or
+        meta has a NUL character.
 
-        Cost: the rows returned; with `text`, the rows looked at until enough are found.
+        Cost: the rows returned; with `text`, the rows looked at until enough are found; sorted by a member, all objects
+        of the type.
         """
         ...
 

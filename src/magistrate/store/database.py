@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 from magistrate.engine.terms import Revision
 from magistrate.store.following import Mark, Staleness
 from magistrate.store.reading import Joining
-from magistrate.store.sql import Parameter
+from magistrate.store.sql import Dialect, Parameter
 
 T = TypeVar("T")
 
@@ -58,8 +58,7 @@ def observe_nothing(sql: str) -> None:
 
 
 class Database(Protocol):
-    index_hint: str
-    """See sql.list_statement."""
+    dialect: Dialect
     joining: Joining
 
     @property

@@ -89,7 +89,11 @@ async def open_postgres(
 
 
 class PostgresDatabase:
-    index_hint = ""
+    dialect = sql.Dialect(
+        index_hint="",
+        member_key="CASE WHEN strpos(meta, '\\u0000') > 0 THEN '0' WHEN json_typeof(meta::json -> '{0}') = 'string' "
+        "THEN '1' || (meta::json ->> '{0}') ELSE '0' END COLLATE \"C\"",
+    )
     # OFFSET 0 keeps the subquery as it is: looked up once for each id.
     joining = Joining(
         many_ids="json_array_elements_text(?::json) AS ids (id) CROSS JOIN LATERAL "

@@ -8,7 +8,7 @@ Reads bring `head` along in the same statement, so the rows and the revision the
 one round trip. ALIVE stands in the text as a literal: a planner that cannot see it would take the column for selective.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
@@ -148,6 +148,9 @@ class Listing:
     joined: str = ""
     narrowing: Mapping[str, str] = field(default_factory=dict)
     """Columns that leave few rows when they are filtered by, and the index for that: these rows are then sorted."""
+    members: Mapping[str, str] = field(default_factory=dict)
+    """Members of `meta` to sort by, and the column each makes. No index serves these sorts: all rows that pass the
+    filter are read."""
 
 
 OBJECTS = Listing(
@@ -157,14 +160,19 @@ OBJECTS = Listing(
         "objectId": ("object_id", "object_type"),
         "createdAt": ("created_at", "object_id", "object_type"),
         "objectType": ("object_type", "object_id"),
+        "email": ("email_key", "object_id", "object_type"),
+        "name": ("name_key", "object_id", "object_type"),
     },
     indexes={
         ("object_id", "object_type"): "object_by_id",
         ("object_type", "object_id"): "object_by_type",
         ("created_at", "object_id", "object_type"): "object_by_creation",
         ("object_type", "created_at", "object_id"): "object_by_type_and_creation",
+        ("object_type", "email_key", "object_id"): "object_by_type",
+        ("object_type", "name_key", "object_id"): "object_by_type",
     },
     searched=("object_id", "meta"),
+    members={"email": "email_key", "name": "name_key"},
 )
 
 OBJECT_NAMES = replace(OBJECTS, columns=("object_type", "object_id"), searched=())
@@ -209,12 +217,22 @@ class Conditions:
         return self.text is not None or not by_index.issuperset((*self.equal, *self.among)) or bool(self.among)
 
 
-def list_statement(listing: Listing, wanted: Slice, only: Conditions, at: int | None, index_hint: str) -> Clause:
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What a database says in its own words. `index_hint` is put behind the name of a table, with the name of an index
+    for `{}`. `member_key` is an expression for a member of `meta`, its name for `{}`: `1` and the text if it is one,
+    otherwise `0`; a meta with a NUL character counts as having none, for PostgreSQL cannot hold that."""
+
+    index_hint: str
+    member_key: str
+
+
+def list_statement(listing: Listing, wanted: Slice, only: Conditions, at: int | None, dialect: Dialect) -> Clause:
     """A statement that answers (revision, horizon, behind, *columns) for up to `limit + 1` rows, nearest to the
     boundary first.
 
     `behind` says whether a row lies on the other side of the boundary. No row in the slice: one row whose columns are
-    NULL. `index_hint` is put behind the name of the table, with the name of the index for `{}`."""
+    NULL."""
     ascending = wanted.descending == wanted.backwards
     filters = _filters(listing, only)
     key, index = _order(listing, wanted.sort, only)
@@ -224,16 +242,24 @@ def list_statement(listing: Listing, wanted: Slice, only: Conditions, at: int | 
         ", ".join(f"{column} {direction}" for column in ordered_by)
         for direction in (("ASC", "DESC") if ascending else ("DESC", "ASC"))
     )
-    table = listing.table + index_hint.format(index) + listing.joined
-    rows = _select(listing, table, [*filters, ahead], onwards, wanted.limit + 1, at)
+    table = _table(listing, wanted.sort, index, dialect)
+    selected = (*listing.columns, *filter(None, [listing.members.get(wanted.sort)]))
+    rows = _select(selected, table, [*filters, ahead], onwards, wanted.limit + 1, at)
     columns = ", ".join(f"p.{column}" for column in listing.columns)
     page = f"{columns} FROM head h LEFT JOIN ({rows.sql}) p ON true ORDER BY {onwards}"
     if wanted.boundary is None:
         return Clause(f"SELECT h.revision, h.horizon, false, {page}", rows.values)
     # Not EXISTS: PostgreSQL ignores the order in it, and reads the whole table if it expects to find a row soon.
-    beyond = _select(listing, table, [*filters, behind], back, 1, at)
+    beyond = _select(selected, table, [*filters, behind], back, 1, at)
     probe = f"(SELECT {ordered_by[0]} FROM ({beyond.sql}) q) IS NOT NULL"
     return Clause(f"SELECT h.revision, h.horizon, {probe}, {page}", beyond.values + rows.values)
+
+
+def _table(listing: Listing, sort: str, index: str, dialect: Dialect) -> str:
+    table = listing.table + dialect.index_hint.format(index) + listing.joined
+    if sort not in listing.members:
+        return table
+    return f"(SELECT *, {dialect.member_key.format(sort)} AS {listing.members[sort]} FROM {table}) v"
 
 
 def _filters(listing: Listing, only: Conditions) -> list[Clause]:
@@ -256,10 +282,12 @@ def _order(listing: Listing, sort: str, only: Conditions) -> tuple[tuple[str, ..
     return key, listing.indexes.get((*only.equal, *unfixed)) or listing.indexes[unfixed]
 
 
-def _select(listing: Listing, table: str, conditions: list[Clause], order: str, limit: int, at: int | None) -> Clause:
+def _select(
+    selected: Sequence[str], table: str, conditions: list[Clause], order: str, limit: int, at: int | None
+) -> Clause:
     """Rows alive now, or at a revision: then the ones still alive and the ones that ended since, each by an index of
     its own."""
-    columns = ", ".join(listing.columns)
+    columns = ", ".join(selected)
 
     def lives(*alive: Clause) -> Clause:
         where = [*alive, *conditions]

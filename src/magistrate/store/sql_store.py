@@ -230,9 +230,9 @@ class SqlStore:
         at: Revision | None,
         stored: Callable[[Row], T],
     ) -> Snapshot[Portion[T]]:
-        statement = sql.list_statement(listing, wanted, only, at, self.database.index_hint)
+        statement = sql.list_statement(listing, wanted, only, at, self.database.dialect)
         # As of a revision, all that ended since is read along with the rows that are wanted.
-        is_long = at is not None or only.is_searched(listing)
+        is_long = at is not None or only.is_searched(listing) or wanted.sort in listing.members
         rows = await self.database.read(statement.sql, statement.values, long=is_long)
         revision = _answered_at(rows[0], at)
         found = [stored(row[3:]) for row in rows if row[3] is not None]

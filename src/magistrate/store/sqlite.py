@@ -107,8 +107,12 @@ class _Write(Generic[T]):
 
 
 class SqliteDatabase:
-    index_hint = " INDEXED BY {}"
-    """The planner does not count on LIMIT: with statistics it may rather sort a table than read an index in order."""
+    dialect = sql.Dialect(
+        # The planner does not count on LIMIT: with statistics it may rather sort a table than read an index in order.
+        index_hint=" INDEXED BY {}",
+        member_key="CASE WHEN instr(meta, '\\u0000') > 0 THEN '0' "
+        "WHEN json_type(meta, '$.{0}') = 'text' THEN '1' || (meta ->> '$.{0}') ELSE '0' END",
+    )
     joining = Joining(
         many_ids="json_each(?) ids CROSS JOIN warrant w INDEXED BY {index} ON w.{column} = ids.value AND {holds}",
         many_objects="json_each(?) ids CROSS JOIN object o ON o.object_id = ids.value AND {holds}",
