@@ -1,12 +1,14 @@
 """The parts of docs/ that are read off the code: `./run docs` writes them, test_docs.py demands them."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from magistrate.api.error_table import ERROR_TABLE
 from magistrate.api.public import PAGES
-from magistrate.api.routes import ROUTES
+from magistrate.api.route import Route
+from magistrate.api.routes import V2_ROUTES
+from magistrate.api.routes_v1 import v1_routes
 from magistrate.config import SETTINGS
 from magistrate.errors import MagistrateError
 
@@ -22,9 +24,17 @@ def settings_table() -> str:
 
 
 def routes_table() -> str:
-    routes = [f"| `{route.method} {route.path}` | {route.summary} |" for route in ROUTES]
+    routes = _requests(V2_ROUTES)
     pages = [f"| `GET {page.path}` | {page.meaning}{'' if page.needs_key else ' (no key needed)'} |" for page in PAGES]
     return "\n".join(["| request | what it does |", "|---|---|", *routes, *pages])
+
+
+def v1_routes_table() -> str:
+    return "\n".join(["| request | what it does |", "|---|---|", *_requests(v1_routes(V2_ROUTES))])
+
+
+def _requests(routes: Iterable[Route]) -> list[str]:
+    return [f"| `{route.method} {route.path}` | {route.summary} |" for route in routes]
 
 
 def errors_table() -> str:
@@ -40,6 +50,7 @@ def errors_table() -> str:
 BLOCKS: dict[str, dict[str, Callable[[], str]]] = {
     "docs/configuration.md": {"settings": settings_table},
     "docs/api.md": {"routes": routes_table, "errors": errors_table},
+    "docs/v1.md": {"routes": v1_routes_table},
 }
 
 

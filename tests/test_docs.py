@@ -38,14 +38,19 @@ def settled(text: str) -> str:
     return text
 
 
-def readme_commands() -> list[tuple[str, str]]:
-    """Each command of the README that talks to the service, with the output shown."""
-    blocks = re.findall(r"```console\n(.*?)```", README, re.DOTALL)
+TRIED = {"README.md": 9, "docs/v1.md": 2}
+"""Documents whose commands are run, and how many there are at least."""
+
+
+def shown_commands(document: str) -> list[tuple[str, str]]:
+    """Each command of a document that talks to the service, with the output shown."""
+    blocks = re.findall(r"```console\n(.*?)```", (ROOT / document).read_text(), re.DOTALL)
     pairs = [pair for block in blocks for pair in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)]
     return [(command, output) for command, output in pairs if command.startswith(("curl", "./run magistrate"))]
 
 
-def test_the_commands_of_the_readme_answer_what_it_shows(database_url: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("document", TRIED)
+def test_the_commands_of_a_document_answer_what_it_shows(document: str, database_url: str, tmp_path: Path) -> None:
     for name, arguments in {"curl": f"{ROOT}/tests/curl.py", "magistrate": "-m magistrate"}.items():
         (tmp_path / name).write_text(f'#!/bin/sh\nexec {sys.executable} {arguments} "$@"\n')
         (tmp_path / name).chmod(0o755)
@@ -56,13 +61,13 @@ def test_the_commands_of_the_readme_answer_what_it_shows(database_url: str, tmp_
     answered: list[tuple[str, str]] = []
 
     with running_service(settings) as url:
-        for command, output in readme_commands():
+        for command, output in shown_commands(document):
             typed = command.replace("http://127.0.0.1:8000", url).replace("./run magistrate", "magistrate")
             environment = os.environ | path | {"MAGISTRATE_SERVER": url}
             ran = subprocess.run(["sh", "-c", typed], env=environment, capture_output=True, text=True)
             answered.append((settled(output).strip(), settled(ran.stdout).strip()))
 
-    assert len(answered) >= 9
+    assert len(answered) >= TRIED[document]
     for promised, real in answered:
         assert real == promised
 

@@ -29,7 +29,8 @@ from magistrate.api.freshness import TOKEN_HEADERS, read_freshness, token_of
 from magistrate.api.ledger import Ledger
 from magistrate.api.parse import LARGE_BODY_BYTES, decode_body, read_parameters
 from magistrate.api.render import rendered
-from magistrate.api.routes import ROUTES, Route
+from magistrate.api.route import Route
+from magistrate.api.routes import ROUTES
 from magistrate.api.service import Call, Service
 from magistrate.api.shortcut import Shortcut
 from magistrate.operations.consistency import NO_DEMAND, Freshness
@@ -117,6 +118,8 @@ class Application:
         self._ledger = ledger or Ledger()
         self.shortcut = Shortcut(lambda: self._running.service, ROUTES, self._ledger)
         self._app: App = falcon.asgi.App(middleware=[self._running])
+        # Not every answer has one. Falcon reads None so, but does not say so in its types.
+        self._app.resp_options.default_media_type = None  # type: ignore[assignment]
         self._app.add_error_handler(errors.MagistrateError, _answer_error)
         self._app.add_error_handler(falcon.HTTPError, _answer_http_error)
         self._app.add_error_handler(Exception, _answer_fault)
@@ -200,17 +203,19 @@ def _responder(running: Running, route: Route) -> Responder:
         parameters = read_parameters(req.scope[_QUERY]) if req.scope[_QUERY] else {}
         identity = service.context.store.identity
         freshness = NO_DEMAND if route.writes else _freshness(req, identity)
-        body, once = None, None
+        body, raw = None, b""
         if decoder is not None:
             raw = await _read_body(req, service)
             decoding = partial(decode_body, raw, decoder, service.limits.max_json_depth)
             body = decoding() if len(raw) <= LARGE_BODY_BYTES else await asyncio.to_thread(decoding)
-            once = _once(req, raw) if route.takes_key else None
+        once = _once(req, raw) if route.takes_key else None
         answer = await route.handler(Call(service.context, path, parameters, body, actor, freshness, once))
         token = token_of(identity, answer.revision)
         for header in TOKEN_HEADERS:
             resp.set_header(header, token)
         resp.data = b"" if answer.value is None else rendered(answer.value)
+        if route.is_typed:
+            resp.content_type = public.JSON
         _finish(req, resp)
 
     return respond
@@ -266,6 +271,7 @@ async def _answer_error(
 ) -> None:
     resp.status = ERROR_TABLE[type(error)].status
     resp.data = rendered(error_body(error))
+    resp.content_type = public.JSON
     if isinstance(error, errors.StoreUnavailable):
         resp.set_header("Retry-After", RETRY_AFTER_SECONDS)
         log.warning(
@@ -297,5 +303,6 @@ async def _answer_fault(
 ) -> None:
     resp.status = 500
     resp.data = rendered(INTERNAL_ERROR)
+    resp.content_type = public.JSON
     _finish(req, resp)
     log.error("fault", method=req.method, path=req.path, exc_info=error)

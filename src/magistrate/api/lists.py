@@ -1,10 +1,11 @@
-"""The envelope of a page, for every list (contract section 2.4)."""
+"""The form of a page, for every list (contract section 2.4)."""
 
-from collections.abc import Callable
-from typing import Generic, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Any, Generic, TypeVar, cast
 
 import msgspec
 
+from magistrate.api.service import Answer, Call
 from magistrate.operations.paging import Page
 
 T = TypeVar("T")
@@ -17,6 +18,17 @@ class ListAnswer(msgspec.Struct, Generic[A], rename="camel", omit_defaults=True)
     results: list[A]
     prev_cursor: str | None = None
     next_cursor: str | None = None
+
+
+def bare(list_page: Callable[[Call[Any]], Awaitable[Answer]]) -> Callable[[Call[Any]], Awaitable[Answer]]:
+    """The same list as v1 has it: an array, without cursors."""
+
+    async def listed(call: Call[Any]) -> Answer:
+        answer = await list_page(call)
+        page = cast(ListAnswer[Any], answer.value)
+        return Answer(page.results, answer.revision)
+
+    return listed
 
 
 def list_answer(page: Page[T], shown: Callable[[T], A]) -> ListAnswer[A]:

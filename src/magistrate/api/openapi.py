@@ -11,7 +11,9 @@ from magistrate.api.check import CheckBody, ClaimBody
 from magistrate.api.object_types import ObjectTypeBody
 from magistrate.api.objects import ObjectBody, ObjectRefBody
 from magistrate.api.parse import MAX_BATCH
-from magistrate.api.routes import ROUTES, Route
+from magistrate.api.route import Route
+from magistrate.api.routes import ROUTES
+from magistrate.api.routes_v1 import VIEWS
 from magistrate.api.warrants import SubjectBody, WarrantBody
 
 Schema = dict[str, Any]
@@ -24,6 +26,8 @@ REQUIRED: dict[type[msgspec.Struct], list[str]] = {
     SubjectBody: ["objectType", "objectId"],
     ClaimBody: ["objectType", "objectId", "relation", "subject"],
     CheckBody: ["warrants"],
+    **{view.body: [resource.id_member] for resource, view in VIEWS.items() if not resource.is_numerous},
+    **{view.ref_body: [resource.id_member] for resource, view in VIEWS.items() if resource.is_numerous},
 }
 """Members that are optional to the decoder, so that their absence is reported in the contract's words."""
 
@@ -126,8 +130,8 @@ def _operation(route: Route, body: Schema | None, answer: Schema | None) -> dict
 
 
 def _operation_id(route: Route) -> str:
-    """`PUT /v2/objects/{objectType}/{objectId}` becomes `put_objects_objectType_objectId`."""
-    return "_".join([route.method.lower(), *re.findall(r"[A-Za-z]+", route.path.removeprefix("/v2"))])
+    """`PUT /v2/objects/{objectType}/{objectId}` becomes `put_objects_objectType_objectId`; v1 is told."""
+    return "_".join([route.method.lower(), *re.findall(r"v1|[A-Za-z]+", route.path.removeprefix("/v2"))])
 
 
 def _parameters(route: Route) -> list[dict[str, Any]]:

@@ -1,17 +1,21 @@
-"""The handler of /v2/query (contract section 6)."""
+"""The handlers of /v2/query and /v1/query (contract section 6)."""
 
-from typing import Annotated
+from typing import Annotated, cast
 
 import msgspec
 
-from magistrate.api.lists import list_answer
+from magistrate.api import older_query
+from magistrate.api.lists import ListAnswer, list_answer
 from magistrate.api.policy_context import read_context
 from magistrate.api.service import Answer, Call
 from magistrate.api.warrants import WarrantAnswer, shown_warrant
 from magistrate.engine.query import read_query
+from magistrate.errors import InvalidParameter
 from magistrate.operations import query
 from magistrate.operations.paging import read_wanted
 from magistrate.operations.query import QUERY_LIST, Asked, FoundRow
+
+OLDER_CURSORS = ("afterId", "lastId")
 
 
 class FoundAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True):
@@ -25,6 +29,13 @@ class FoundAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=Tr
     meta: Annotated[msgspec.Raw, msgspec.Meta(extra_json_schema={"type": "object"})] | msgspec.UnsetType = msgspec.UNSET
 
 
+class OlderFoundAnswer(msgspec.Struct, rename="camel", omit_defaults=True):
+    """A page as v1 has it. `lastId` is there if more follows: as `afterId` or `lastId` it leads on."""
+
+    results: list[FoundAnswer]
+    last_id: str | None = None
+
+
 async def list_page(call: Call[None]) -> Answer:
     asked = read_query(call.parameters.get("q", ""))
     wanted = read_wanted(QUERY_LIST, call.parameters, call.context.store.identity)
@@ -33,13 +44,33 @@ async def list_page(call: Call[None]) -> Answer:
     return Answer(list_answer(found.value, _shown), found.revision)
 
 
+async def list_page_v1(call: Call[None]) -> Answer:
+    if "q" not in call.parameters and "select" in call.parameters:
+        return await older_query.list_page(call)
+    given = next((name for name in OLDER_CURSORS if name in call.parameters), None)
+    try:
+        answer = await list_page(call if given is None else _led_on(call, given))
+    except InvalidParameter as error:
+        if given is not None and error.parameter == "nextCursor":
+            raise InvalidParameter(given, f"invalid {given}") from None
+        raise
+    page = cast(ListAnswer[FoundAnswer], answer.value)
+    return Answer(OlderFoundAnswer(page.results, page.next_cursor), answer.revision)
+
+
+def _led_on(call: Call[None], given: str) -> Call[None]:
+    others = {name: text for name, text in call.parameters.items() if name not in OLDER_CURSORS}
+    return msgspec.structs.replace(call, parameters={**others, "nextCursor": call.parameters[given]})
+
+
 def _shown(found: FoundRow) -> FoundAnswer:
     row = found.row
+    meta = found.stored.meta if found.stored is not None else None
     return FoundAnswer(
         object_type=row.type,
         object_id=row.id,
         relation=row.relation,
         warrant=None if row.warrant is None else shown_warrant(row.warrant),
         is_implicit=row.is_implicit,
-        meta=msgspec.UNSET if found.meta is None else msgspec.Raw(found.meta),
+        meta=msgspec.UNSET if meta is None else msgspec.Raw(meta),
     )

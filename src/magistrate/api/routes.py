@@ -1,105 +1,32 @@
 """Every route, once: the router, the OpenAPI document and the page at /docs are made from this table."""
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Any
-
 from magistrate.api import check, object_types, objects, query, warrants
 from magistrate.api.check import CheckAnswer, CheckBody
 from magistrate.api.lists import ListAnswer
 from magistrate.api.object_types import ObjectTypeAnswer, ObjectTypeBody
 from magistrate.api.objects import MetaBody, ObjectAnswer, ObjectOrBatch, ObjectRefBody
 from magistrate.api.query import FoundAnswer
-from magistrate.api.service import Answer, Call
+from magistrate.api.route import SEARCH, TEXT, Parameter, Route, list_parameters
+from magistrate.api.routes_v1 import v1_routes
 from magistrate.api.warrants import WarrantAnswer, WarrantOrBatch
 from magistrate.engine.query import MAX_QUERY_LENGTH
 from magistrate.operations.object_types import OBJECT_TYPE_LIST
 from magistrate.operations.objects import OBJECT_LIST
-from magistrate.operations.paging import DEFAULT_LIMIT, MAX_LIMIT, MAX_SEARCH_LENGTH, ListKind
 from magistrate.operations.query import QUERY_LIST
 from magistrate.operations.warrants import FILTERS, WARRANT_LIST
 
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """A query parameter as the OpenAPI document tells it."""
-
-    name: str
-    meaning: str
-    schema: dict[str, object]
-
-
-@dataclass(frozen=True, slots=True)
-class Route:
-    """`body` is what the request body decodes to, None if it is ignored; `answer` the type of the 200 body, None if
-    empty.
-
-    `writes`: the answer carries a token of its own, and a POST may carry an Idempotency-Key. Otherwise the request
-    may carry a token. `not_found`: the route answers 404 for things it names. `answer_now`: the handler where nothing
-    has to be waited for, None if it cannot tell then (see shortcut.py)."""
-
-    method: str
-    path: str
-    handler: Callable[[Call[Any]], Awaitable[Answer]]
-    summary: str
-    answer: Any = None
-    body: Any = None
-    writes: bool = False
-    not_found: bool = False
-    parameters: tuple[Parameter, ...] = ()
-    answer_now: Callable[[Call[Any]], Answer | None] | None = None
-
-    @property
-    def takes_key(self) -> bool:
-        """Whether an Idempotency-Key has an effect."""
-        return self.writes and self.method == "POST"
-
-
-_TEXT: dict[str, object] = {"type": "string"}
-_SEARCH = Parameter(
-    "q", "a text that must occur, the case of ASCII letters ignored", _TEXT | {"maxLength": MAX_SEARCH_LENGTH}
+_OBJECT_TYPE_LIST = list_parameters(OBJECT_TYPE_LIST, SEARCH)
+_OBJECT_LIST = list_parameters(OBJECT_LIST, Parameter("objectType", "only objects of this type", TEXT), SEARCH)
+_WARRANT_LIST = list_parameters(
+    WARRANT_LIST, *[Parameter(name, "only warrants with this, or with * in place of an id", TEXT) for name in FILTERS]
 )
-
-
-_SNAPSHOT = Parameter(
-    "snapshot",
-    "whether all pages that cursors lead to show what there was at the first, however others write",
-    {"type": "boolean", "default": False},
-)
-
-
-def _list_parameters(kind: ListKind[Any], *filters: Parameter) -> tuple[Parameter, ...]:
-    return (
-        *filters,
-        Parameter(
-            "limit",
-            "how many results a page has at most",
-            {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
-        ),
-        Parameter(
-            "sortBy",
-            "what the results are sorted by",
-            _TEXT | {"enum": list(kind.sorts), "default": next(iter(kind.sorts))},
-        ),
-        *([] if kind.is_snapshot else [_SNAPSHOT]),
-        Parameter("sortOrder", "in which direction", _TEXT | {"enum": ["ASC", "DESC"], "default": "ASC"}),
-        Parameter("nextCursor", "where the page begins: `nextCursor` of the page before it", _TEXT),
-        Parameter("prevCursor", "where the page ends: `prevCursor` of the page after it", _TEXT),
-    )
-
-
-_OBJECT_TYPE_LIST = _list_parameters(OBJECT_TYPE_LIST, _SEARCH)
-_OBJECT_LIST = _list_parameters(OBJECT_LIST, Parameter("objectType", "only objects of this type", _TEXT), _SEARCH)
-_WARRANT_LIST = _list_parameters(
-    WARRANT_LIST, *[Parameter(name, "only warrants with this, or with * in place of an id", _TEXT) for name in FILTERS]
-)
-_QUERY_LIST = _list_parameters(
+_QUERY_LIST = list_parameters(
     QUERY_LIST,
-    Parameter("q", "the query: `select document where user:ann is viewer`", _TEXT | {"maxLength": MAX_QUERY_LENGTH}),
-    Parameter("context", "the variables of policies: the text of a JSON object", _TEXT),
+    Parameter("q", "the query: `select document where user:ann is viewer`", TEXT | {"maxLength": MAX_QUERY_LENGTH}),
+    Parameter("context", "the variables of policies: the text of a JSON object", TEXT),
 )
 
-ROUTES: tuple[Route, ...] = (
+V2_ROUTES: tuple[Route, ...] = (
     Route(
         "POST", "/v2/object-types", object_types.create, "Create an object type, or replace its definition",
         answer=ObjectTypeAnswer, body=ObjectTypeBody, writes=True,
@@ -181,3 +108,5 @@ ROUTES: tuple[Route, ...] = (
         answer=ListAnswer[FoundAnswer], not_found=True, parameters=_QUERY_LIST,
     ),
 )  # fmt: skip
+
+ROUTES: tuple[Route, ...] = (*V2_ROUTES, *v1_routes(V2_ROUTES))

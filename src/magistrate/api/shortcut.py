@@ -19,7 +19,7 @@ from magistrate.api.ledger import Ledger
 from magistrate.api.parse import decode_body
 from magistrate.api.public import JSON
 from magistrate.api.render import rendered
-from magistrate.api.routes import Route
+from magistrate.api.route import Route
 from magistrate.api.service import Answer, Call, Service
 from magistrate.engine.terms import Revision
 from magistrate.errors import MagistrateError

@@ -6,15 +6,22 @@ from functools import partial
 from magistrate.engine.model import ObjectType
 from magistrate.engine.predefined import PREDEFINED_TYPES
 from magistrate.engine.stratification import find_negation_loop, written_loop
-from magistrate.engine.terms import Revision, TypeName
+from magistrate.engine.terms import Revision, TypeName, type_name
 from magistrate.errors import InvalidParameter, NotFound
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.definitions import defined_type, written_definition
-from magistrate.operations.paging import ListKind, Page, Sort, Wanted, read_page
+from magistrate.operations.older_cursors import OlderCursor
+from magistrate.operations.paging import ListKind, Page, Sort, Values, Wanted, read_page
 from magistrate.store.contract import Judge, NewObjectType, ObjectTypeFilter, Snapshot, Stamp, StoredObjectType
 
 _BY_NAME: Sort[StoredObjectType] = Sort("typeId", lambda row: (row.name,))
+
+
+def _older(sort: str, cursor: OlderCursor) -> Values:
+    name = type_name(cursor.id, cursor.id_parameter)
+    return (cursor.time(), name) if sort == "createdAt" else (name,)
+
 
 OBJECT_TYPE_LIST: ListKind[StoredObjectType] = ListKind(
     "object-types",
@@ -23,6 +30,7 @@ OBJECT_TYPE_LIST: ListKind[StoredObjectType] = ListKind(
         "type": _BY_NAME,
         "createdAt": Sort("createdAt", lambda row: (row.created_at, row.name)),
     },
+    older=_older,
 )
 
 

@@ -6,12 +6,26 @@ from typing import Any
 
 import msgspec
 
-from magistrate.engine.terms import ObjectId, ObjectRef, Revision, TypeName
+from magistrate.engine.terms import ObjectId, ObjectRef, Revision, TypeName, object_id
 from magistrate.errors import InvalidParameter, NotFound
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.paging import ListKind, Page, Sort, Wanted, read_page
+from magistrate.operations.older_cursors import OlderCursor
+from magistrate.operations.paging import ListKind, Page, Sort, Values, Wanted, read_page
 from magistrate.store.contract import NewObject, ObjectFilter, Snapshot, Stamp, StoredObject
+
+ABOVE_ALL_TYPES = "~"
+"""Behind every name that a type can have."""
+
+
+def _older(sort: str, cursor: OlderCursor) -> Values:
+    """Only the id of the row is known: of several objects with it, all or none lie behind."""
+    id = object_id(cursor.id, cursor.id_parameter)
+    of_type = ABOVE_ALL_TYPES if cursor.is_upwards else ""
+    if sort == "objectType":
+        return (cursor.text() or "", id)
+    return (id, of_type) if sort == "objectId" else (cursor.time(), id, of_type)
+
 
 OBJECT_LIST: ListKind[StoredObject] = ListKind(
     "objects",
@@ -20,6 +34,7 @@ OBJECT_LIST: ListKind[StoredObject] = ListKind(
         "createdAt": Sort("createdAt", lambda row: (row.created_at, row.id, row.type)),
         "objectType": Sort("objectType", lambda row: (row.type, row.id)),
     },
+    older=_older,
 )
 
 
@@ -70,10 +85,14 @@ async def delete_objects(ctx: Context, refs: Sequence[ObjectRef], stamp: Stamp) 
 
 
 async def list_objects(
-    ctx: Context, wanted: Wanted, only: ObjectFilter, freshness: Freshness
+    ctx: Context,
+    wanted: Wanted,
+    only: ObjectFilter,
+    freshness: Freshness,
+    kind: ListKind[StoredObject] = OBJECT_LIST,
 ) -> Snapshot[Page[StoredObject]]:
     read = partial(ctx.store.list_objects, only=only)
-    return await read_page(OBJECT_LIST, wanted, freshness, ctx.store.identity, read)
+    return await read_page(kind, wanted, freshness, ctx.store.identity, read)
 
 
 def _new_object(ctx: Context, draft: ObjectDraft) -> NewObject:

@@ -14,7 +14,7 @@ import hmac
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, Protocol, TypeVar
 
 import msgspec
@@ -22,6 +22,7 @@ import msgspec
 from magistrate.engine.terms import Revision
 from magistrate.errors import InvalidParameter, InvalidRequest, RevisionUnavailable
 from magistrate.operations.consistency import Freshness
+from magistrate.operations.older_cursors import OlderCursor, older_side
 from magistrate.store.contract import Identity, Portion, Slice, Snapshot
 
 T = TypeVar("T")
@@ -49,11 +50,13 @@ class Sort(Generic[T]):
 @dataclass(frozen=True, slots=True)
 class ListKind(Generic[T]):
     """`name` goes into cursors. `sorts` are by the name callers use, the default first; a sort may have two names.
-    `is_snapshot`: all pages are of one revision even if nobody asks for it."""
+    `is_snapshot`: all pages are of one revision even if nobody asks for it. `older`: the boundary that an older cursor
+    stands for, by the name of the sort; None if the rows have no id that callers know."""
 
     name: str
     sorts: Mapping[str, Sort[T]]
     is_snapshot: bool = False
+    older: Callable[[str, OlderCursor], Values] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +91,8 @@ def read_search(parameters: Mapping[str, str]) -> str | None:
 def read_wanted(kind: ListKind[T], parameters: Mapping[str, str], identity: Identity) -> Wanted:
     """The page that the parameters of a request ask for.
 
-    Raises InvalidParameter for the first fault in the order page, limit, sortOrder, sortBy, snapshot, cursors;
-    InvalidRequest if both cursors are there."""
+    Raises InvalidParameter for the first fault in the order page, limit, sortOrder, sortBy, snapshot, older cursors,
+    cursors; InvalidRequest if two of these are there."""
     _read_number(parameters, "page", "must be an integer greater than 0", default=1)
     bounds = f"must be an integer greater than 0 and less than or equal to {MAX_LIMIT}"
     limit = _read_number(parameters, "limit", bounds, default=DEFAULT_LIMIT, maximum=MAX_LIMIT)
@@ -102,15 +105,30 @@ def read_wanted(kind: ListKind[T], parameters: Mapping[str, str], identity: Iden
     snapshot = parameters.get("snapshot") or "false"
     if snapshot not in ("true", "false"):
         raise InvalidParameter("snapshot", "must be true or false")
+    start = Slice(sort.name, limit, order == "DESC")
     is_snapshot = kind.is_snapshot or snapshot == "true"
+    if side := older_side(parameters):
+        return Wanted(_older_slice(kind, parameters, side, start), None, is_snapshot)
     if "nextCursor" in parameters and "prevCursor" in parameters:
         raise InvalidRequest("cannot pass both nextCursor and prevCursor together")
     for name in ("nextCursor", "prevCursor"):
         if name in parameters:
             at, boundary = _read_cursor(kind, sort, parameters[name], identity, name)
-            wanted = Slice(sort.name, limit, order == "DESC", boundary, backwards=name == "prevCursor")
+            wanted = replace(start, boundary=boundary, backwards=name == "prevCursor")
             return Wanted(wanted, at, is_snapshot or at is not None)
-    return Wanted(Slice(sort.name, limit, order == "DESC"), None, is_snapshot)
+    return Wanted(start, None, is_snapshot)
+
+
+def _older_slice(kind: ListKind[T], parameters: Mapping[str, str], side: str, start: Slice) -> Slice:
+    default = next(iter(kind.sorts))
+    if kind.older is None:
+        raise InvalidParameter(f"{side}Id", "this list has no ids to go on from: use nextCursor")
+    if f"{side}Value" in parameters and parameters.get("sortBy") == default:
+        raise InvalidRequest(f"cannot pass afterValue or beforeValue when sorting by {default}")
+    backwards = side == "before"
+    row = OlderCursor(side, parameters[f"{side}Id"], parameters.get(f"{side}Value"), start.descending == backwards)
+    boundary = kind.older(parameters.get("sortBy") or default, row)
+    return replace(start, boundary=boundary, backwards=backwards)
 
 
 class Read(Protocol[T]):

@@ -22,7 +22,7 @@ from magistrate.operations.evaluating import completed
 from magistrate.operations.listings import Listing, SortKey
 from magistrate.operations.paging import ListKind, Page, Sort, Wanted, read_page
 from magistrate.operations.turns import give_way
-from magistrate.store.contract import ObjectName, Portion, Slice, Snapshot
+from magistrate.store.contract import ObjectName, Portion, Slice, Snapshot, StoredObject
 
 NAMES_AT_ONCE = 10_000
 """Of objects that are read, or rows that are sorted, before others get a turn."""
@@ -45,19 +45,21 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class FoundRow:
-    """`meta` is that of the object or subject that was found, as it is stored."""
+    """`stored`: the object or subject that was found; None for a row that stands for all of a type."""
 
     row: Row
-    meta: str | None
+    stored: StoredObject | None
 
 
-async def list_page(ctx: Context, asked: Asked, wanted: Wanted, freshness: Freshness) -> Snapshot[Page[FoundRow]]:
+async def list_page(
+    ctx: Context, asked: Asked, wanted: Wanted, freshness: Freshness, kind: ListKind[Row] = QUERY_LIST
+) -> Snapshot[Page[FoundRow]]:
     """Raises NotFound if a type in the query is not defined, BudgetSpent, and what `read_page` raises."""
     read = partial(_portion, ctx, asked)
-    found = await read_page(QUERY_LIST, wanted, freshness, ctx.store.identity, read)
+    found = await read_page(kind, wanted, freshness, ctx.store.identity, read)
     page = found.value
-    metas = await _metas(ctx, page.rows, found.revision)
-    rows = [FoundRow(row, metas.get(ObjectRef(row.type, row.id))) for row in page.rows]
+    stored = await _stored(ctx, page.rows, found.revision)
+    rows = [FoundRow(row, stored.get(ObjectRef(row.type, row.id))) for row in page.rows]
     return Snapshot(found.revision, Page(rows, page.prev_cursor, page.next_cursor))
 
 
@@ -143,9 +145,9 @@ async def _sorted(keys: list[SortKey]) -> list[SortKey]:
     return sorted(portions)
 
 
-async def _metas(ctx: Context, rows: Sequence[Row], at: Revision) -> dict[ObjectRef, str | None]:
+async def _stored(ctx: Context, rows: Sequence[Row], at: Revision) -> dict[ObjectRef, StoredObject]:
     refs = [ObjectRef(row.type, row.id) for row in rows if row.id != WILDCARD]
     if not refs:
         return {}
     found = await ctx.store.find_objects(refs, at)
-    return {ObjectRef(one.type, one.id): one.meta for one in found.value}
+    return {ObjectRef(one.type, one.id): one for one in found.value}

@@ -1,0 +1,59 @@
+"""Handlers of the assignments of v1: a resource is given to another one by a warrant (contract section 11.2)."""
+
+from typing import Any
+
+from magistrate.api.lists import ListAnswer
+from magistrate.api.resources import View
+from magistrate.api.service import Answer, Call
+from magistrate.engine.query import Query
+from magistrate.engine.terms import Subject
+from magistrate.operations import objects, query, warrants
+from magistrate.operations.consistency import NO_DEMAND
+from magistrate.operations.paging import read_wanted
+from magistrate.operations.query import Asked
+from magistrate.operations.resources import MEMBER, assigned_list, assigned_to, users_of
+from magistrate.store.contract import NewWarrant
+
+
+class Assignment:
+    """Of one resource to another: of permissions to roles."""
+
+    def __init__(self, given: View, holder: View) -> None:
+        self._given = given
+        self._holder = holder
+
+    async def create(self, call: Call[Any]) -> Answer:
+        created = await warrants.create_warrants(call.context, [self._warrant(call)], call.stamp(), lambda place: "")
+        found = await objects.get_object(call.context, self._given.named(call), NO_DEMAND)
+        return Answer(self._given.shown(found.value), created.revision)
+
+    async def delete(self, call: Call[Any]) -> Answer:
+        return Answer(None, await warrants.delete_warrants(call.context, [self._warrant(call)], call.stamp()))
+
+    async def list_page(self, call: Call[Any]) -> Answer:
+        return await _found(call, assigned_to(self._holder.named(call), self._given.resource), self._given)
+
+    def _warrant(self, call: Call[Any]) -> NewWarrant:
+        holder = self._holder.named(call)
+        return NewWarrant(self._given.named(call), MEMBER, Subject(holder.type, holder.id))
+
+
+class TenantUsers:
+    """The users of a tenant. They are assigned by warrants that say as what."""
+
+    def __init__(self, users: View, tenants: View) -> None:
+        self._users = users
+        self._tenants = tenants
+
+    async def list_page(self, call: Call[Any]) -> Answer:
+        return await _found(call, users_of(self._tenants.named(call)), self._users)
+
+
+async def _found(call: Call[Any], asked: Query, view: View) -> Answer:
+    listed = assigned_list(view.resource)
+    wanted = read_wanted(listed, call.parameters, call.context.store.identity)
+    found = await query.list_page(call.context, Asked(asked, {}), wanted, call.freshness, listed)
+    page = found.value
+    # A warrant with `*` for the subject is a row that nothing is stored for.
+    shown = [view.shown(row.stored) for row in page.rows if row.stored is not None]
+    return Answer(ListAnswer(shown, page.prev_cursor, page.next_cursor), found.revision)

@@ -1,0 +1,96 @@
+"""Bodies and handlers of the six resources of v1, made from the table of views (contract section 1.5)."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+
+from magistrate.api.lists import list_answer
+from magistrate.api.objects import IdText
+from magistrate.api.parse import read_batch
+from magistrate.api.render import rendered_time
+from magistrate.api.service import Answer, Call
+from magistrate.engine.terms import ObjectRef, object_id
+from magistrate.errors import InvalidParameter, NotFound
+from magistrate.operations import objects
+from magistrate.operations.context import Context
+from magistrate.operations.objects import ObjectDraft, written_meta
+from magistrate.operations.paging import read_search, read_wanted
+from magistrate.operations.resources import Members, Resource, members_of
+from magistrate.store.contract import ObjectFilter, StoredObject
+
+Handler = Callable[[Call[Any]], Awaitable[Answer]]
+
+
+class View:
+    """A resource as callers see it: the types of its bodies and answers, and its handlers."""
+
+    def __init__(self, resource: Resource) -> None:
+        self.resource = resource
+        name = resource.type.title().replace("-", "")
+        id, members = (resource.id_member, IdText | None, None), [(one, str | None, None) for one in resource.members]
+        made = msgspec.defstruct
+        self.body = made(f"{name}Body", [id, *members], frozen=True)
+        self.members_body = made(f"{name}MembersBody", members, frozen=True)
+        self.ref_body = made(f"{name}RefBody", [id], frozen=True)
+        shown = [(resource.id_member, str), *((one, str | None) for one in resource.members), ("createdAt", str)]
+        self.answer = made(f"{name}Answer", shown)
+
+    def named(self, call: Call[Any]) -> ObjectRef:
+        """The one in the path. What cannot be an id is not found, like any other that is not there."""
+        id = call.path[self.resource.id_member]
+        try:
+            return ObjectRef(self.resource.type, object_id(id, self.resource.id_member))
+        except InvalidParameter:
+            raise NotFound(self.resource.type, id) from None
+
+    def shown(self, row: StoredObject) -> msgspec.Struct:
+        return self.answer(row.id, *members_of(self.resource, row.meta).values(), rendered_time(row.created_at))
+
+    async def create(self, call: Call[Any]) -> Answer:
+        def draft(body: msgspec.Struct) -> ObjectDraft:
+            given: str | None = getattr(body, self.resource.id_member)
+            id = None if self.resource.is_numerous and not given else object_id(given, self.resource.id_member)
+            return ObjectDraft(self.resource.type, id, self._meta(call.context, body))
+
+        is_batch = isinstance(call.body, list)
+        drafts = read_batch(call.body, draft) if is_batch else [draft(call.body)]
+        created = await objects.create_objects(call.context, drafts, call.stamp())
+        answers = [self.shown(row) for row in created.value]
+        return Answer(answers if is_batch else answers[0], created.revision)
+
+    async def get(self, call: Call[Any]) -> Answer:
+        found = await objects.get_object(call.context, self.named(call), call.freshness)
+        return Answer(self.shown(found.value), found.revision)
+
+    async def update(self, call: Call[Any]) -> Answer:
+        meta = self._meta(call.context, call.body)
+        updated = await objects.update_object(call.context, self.named(call), meta, call.stamp())
+        return Answer(self.shown(updated.value), updated.revision)
+
+    async def delete(self, call: Call[Any]) -> Answer:
+        return Answer(None, await objects.delete_objects(call.context, [self.named(call)], call.stamp()))
+
+    async def delete_batch(self, call: Call[Any]) -> Answer:
+        def ref(body: msgspec.Struct) -> ObjectRef:
+            member = self.resource.id_member
+            return ObjectRef(self.resource.type, object_id(getattr(body, member), member))
+
+        return Answer(None, await objects.delete_objects(call.context, read_batch(call.body, ref), call.stamp()))
+
+    async def list_page(self, call: Call[Any]) -> Answer:
+        text = read_search(call.parameters)
+        listed = self.resource.listed
+        wanted = read_wanted(listed, call.parameters, call.context.store.identity)
+        only = ObjectFilter(self.resource.type, text)
+        found = await objects.list_objects(call.context, wanted, only, call.freshness, listed)
+        return Answer(list_answer(found.value, self.shown), found.revision)
+
+    def _meta(self, context: Context, body: msgspec.Struct) -> str | None:
+        """What a body says besides the id, as meta. Raises InvalidParameter, which names the longest member."""
+        given: Members = {member: getattr(body, member) for member in self.resource.members}
+        try:
+            return written_meta(context, {member: text for member, text in given.items() if text is not None})
+        except InvalidParameter as error:
+            longest = max(given, key=lambda member: len(given[member] or ""))
+            raise InvalidParameter(longest, error.message) from None

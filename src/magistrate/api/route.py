@@ -1,0 +1,86 @@
+"""What a row in the table of routes says, and the query parameters that lists have in common."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from magistrate.api.service import Answer, Call
+from magistrate.operations.paging import DEFAULT_LIMIT, MAX_LIMIT, MAX_SEARCH_LENGTH, ListKind
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A query parameter as the OpenAPI document tells it."""
+
+    name: str
+    meaning: str
+    schema: dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """`body` is what the request body decodes to, None if it is ignored; `answer` the type of the 200 body, None if
+    empty.
+
+    `writes`: the answer carries a token of its own, and a POST may carry an Idempotency-Key. Otherwise the request
+    may carry a token. `not_found`: the route answers 404 for things it names. `answer_now`: the handler where nothing
+    has to be waited for, None if it cannot tell then (see shortcut.py). `is_typed`: the answer has a Content-Type, even
+    if it is empty."""
+
+    method: str
+    path: str
+    handler: Callable[[Call[Any]], Awaitable[Answer]]
+    summary: str
+    answer: Any = None
+    body: Any = None
+    writes: bool = False
+    not_found: bool = False
+    parameters: tuple[Parameter, ...] = ()
+    answer_now: Callable[[Call[Any]], Answer | None] | None = None
+    is_typed: bool = True
+
+    @property
+    def takes_key(self) -> bool:
+        """Whether an Idempotency-Key has an effect."""
+        return self.writes and self.method == "POST"
+
+
+TEXT: dict[str, object] = {"type": "string"}
+SEARCH = Parameter(
+    "q", "a text that must occur, the case of ASCII letters ignored", TEXT | {"maxLength": MAX_SEARCH_LENGTH}
+)
+
+
+_SNAPSHOT = Parameter(
+    "snapshot",
+    "whether all pages that cursors lead to show what there was at the first, however others write",
+    {"type": "boolean", "default": False},
+)
+
+
+OLDER_PARAMETERS = (
+    Parameter("afterId", "the id of the row that the page begins behind", TEXT),
+    Parameter("afterValue", "what the list is sorted by in that row; absent: null", TEXT),
+    Parameter("beforeId", "the id of the row that the page ends before", TEXT),
+    Parameter("beforeValue", "what the list is sorted by in that row; absent: null", TEXT),
+)
+
+
+def list_parameters(kind: ListKind[Any], *filters: Parameter) -> tuple[Parameter, ...]:
+    return (
+        *filters,
+        Parameter(
+            "limit",
+            "how many results a page has at most",
+            {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
+        ),
+        Parameter(
+            "sortBy",
+            "what the results are sorted by",
+            TEXT | {"enum": list(kind.sorts), "default": next(iter(kind.sorts))},
+        ),
+        *([] if kind.is_snapshot else [_SNAPSHOT]),
+        Parameter("sortOrder", "in which direction", TEXT | {"enum": ["ASC", "DESC"], "default": "ASC"}),
+        Parameter("nextCursor", "where the page begins: `nextCursor` of the page before it", TEXT),
+        Parameter("prevCursor", "where the page ends: `prevCursor` of the page after it", TEXT),
+    )

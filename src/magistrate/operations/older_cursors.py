@@ -1,0 +1,68 @@
+"""The cursors of v1 (contract section 2.5): a row by its id and, where the list is sorted by something else, its value
+there. No value stands for null, an empty one for the empty text."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+import msgspec
+
+from magistrate.errors import InvalidParameter, InvalidRequest, MissingParameter
+
+SIDES = ("after", "before")
+
+EARLIEST = -1
+"""Before every time that something can be created at."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_TIME = Annotated[datetime, msgspec.Meta(tz=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class OlderCursor:
+    """The row that a request names; it need not exist. `is_upwards`: rows above it in order of the sort are wanted."""
+
+    side: str
+    id: str
+    value: str | None
+    is_upwards: bool
+
+    @property
+    def id_parameter(self) -> str:
+        return f"{self.side}Id"
+
+    def invalid_value(self, message: str) -> InvalidParameter:
+        return InvalidParameter(f"{self.side}Value", message)
+
+    def text(self) -> str | None:
+        """The value. Raises InvalidParameter for one that no store can hold."""
+        if self.value is not None and "\0" in self.value:
+            raise self.invalid_value("must not contain the character NUL")
+        return self.value
+
+    def time(self) -> int:
+        """The value in microseconds since 1970 UTC. Raises InvalidParameter unless it is a time by RFC 3339."""
+        if self.value is None:
+            return EARLIEST
+        try:
+            return (msgspec.convert(self.value, _TIME) - _EPOCH) // timedelta(microseconds=1)
+        except (msgspec.ValidationError, OverflowError):
+            raise self.invalid_value("must be a valid time in the format 2006-01-02T15:04:05Z07:00") from None
+
+
+def older_side(parameters: Mapping[str, str]) -> str | None:
+    """On which side of a row the page lies; None if no older cursor is given.
+
+    Raises InvalidRequest if both sides are, or newer cursors besides, MissingParameter for a value without its id.
+    """
+    given = [side for side in SIDES if f"{side}Id" in parameters or f"{side}Value" in parameters]
+    if not given:
+        return None
+    if len(given) > 1:
+        raise InvalidRequest("cannot pass both after and before parameters together")
+    if "nextCursor" in parameters or "prevCursor" in parameters:
+        raise InvalidRequest(f"cannot pass {given[0]} parameters and a cursor together")
+    if not parameters.get(f"{given[0]}Id"):
+        raise MissingParameter(f"{given[0]}Id")
+    return given[0]

@@ -1,0 +1,120 @@
+"""The resources of v1: users, tenants, roles, permissions, features and pricing tiers are objects of six types, seen in
+another form (contract section 1.5). RESOURCES describes them; ASSIGNMENTS says which can be assigned to which."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from magistrate.engine.query import ObjectsQuery, SubjectsQuery
+from magistrate.engine.query.listed import Row
+from magistrate.engine.terms import ObjectRef, RelationName, TypeName, object_id
+from magistrate.operations.older_cursors import OlderCursor
+from magistrate.operations.paging import ListKind, Sort, Values
+from magistrate.store.contract import StoredObject
+
+MEMBER = RelationName("member")
+"""What an assignment gives."""
+
+Members = Mapping[str, str | None]
+"""The members of a resource besides its id, None for those that are not set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """One view. `path` is its place in URLs, `id_member` the name of the object's id; `members` stand in the object's
+    meta, each a text or not set, and the first of them can be sorted by. `is_numerous`: ids are made where none is
+    given, and there are array bodies."""
+
+    path: str
+    type: TypeName
+    id_member: str
+    members: tuple[str, ...]
+    is_numerous: bool = False
+
+    @property
+    def listed(self) -> ListKind[StoredObject]:
+        [member, *_] = self.members
+        return ListKind(
+            self.path,
+            {
+                self.id_member: Sort("objectId", lambda row: (row.id, row.type)),
+                "createdAt": Sort("createdAt", lambda row: (row.created_at, row.id, row.type)),
+                member: Sort(member, lambda row: (_stored_key(row.meta, member), row.id, row.type)),
+            },
+            older=self._older,
+        )
+
+    def _older(self, sort: str, cursor: OlderCursor) -> Values:
+        id = object_id(cursor.id, cursor.id_parameter)
+        if sort == self.id_member:
+            return (id, self.type)
+        if sort == "createdAt":
+            return (cursor.time(), id, self.type)
+        text = cursor.text()
+        if sort == "email" and text and not re.fullmatch(r"[^@\s]+@[^@\s]+", text):
+            raise cursor.invalid_value("must be a valid email")
+        return (_sort_key(text), id, self.type)
+
+
+USERS = Resource("users", TypeName("user"), "userId", ("email",), is_numerous=True)
+TENANTS = Resource("tenants", TypeName("tenant"), "tenantId", ("name",), is_numerous=True)
+ROLES = Resource("roles", TypeName("role"), "roleId", ("name", "description"))
+PERMISSIONS = Resource("permissions", TypeName("permission"), "permissionId", ("name", "description"))
+FEATURES = Resource("features", TypeName("feature"), "featureId", ("name", "description"))
+PRICING_TIERS = Resource("pricing-tiers", TypeName("pricing-tier"), "pricingTierId", ("name", "description"))
+
+RESOURCES = (USERS, TENANTS, ROLES, PERMISSIONS, FEATURES, PRICING_TIERS)
+
+ASSIGNMENTS: Sequence[tuple[Resource, Sequence[Resource]]] = (
+    (USERS, (ROLES, PERMISSIONS, FEATURES, PRICING_TIERS)),
+    (ROLES, (PERMISSIONS,)),
+    (PRICING_TIERS, (FEATURES,)),
+    (TENANTS, (FEATURES, PRICING_TIERS)),
+)
+"""Who can be given what: the holder is then a member of it (contract section 11.2)."""
+
+
+def assigned_list(resource: Resource) -> ListKind[Row]:
+    """Of what a query finds of one type and under one relation."""
+
+    def older(sort: str, cursor: OlderCursor) -> Values:
+        return (resource.type, object_id(cursor.id, cursor.id_parameter), MEMBER)
+
+    return ListKind(
+        f"assigned-{resource.path}",
+        {resource.id_member: Sort("id", lambda row: (row.type, row.id, row.relation))},
+        is_snapshot=True,
+        older=older,
+    )
+
+
+def members_of(resource: Resource, meta: str | None) -> Members:
+    """What is no text in the meta of the object counts as not set."""
+    return {member: _text(meta, member) for member in resource.members}
+
+
+def _text(meta: str | None, member: str) -> str | None:
+    value = msgspec.json.decode(meta).get(member) if meta else None
+    return value if isinstance(value, str) else None
+
+
+def _sort_key(text: str | None) -> str:
+    """As Store.list_objects wants it: what is not set comes before every text."""
+    return "0" if text is None else f"1{text}"
+
+
+def _stored_key(meta: str | None, member: str) -> str:
+    return _sort_key(None if meta and "\\u0000" in meta else _text(meta, member))
+
+
+def assigned_to(holder: ObjectRef, resource: Resource) -> ObjectsQuery:
+    """What warrants give to the holder itself, not what follows from them. A tenant is given under several relations,
+    of which every one leads to `member`."""
+    return ObjectsQuery(holder, (MEMBER,), (resource.type,), is_explicit=resource is not TENANTS)
+
+
+def users_of(tenant: ObjectRef) -> SubjectsQuery:
+    """The users of a tenant, whatever they are there."""
+    return SubjectsQuery(tenant, (MEMBER,), (USERS.type,), is_explicit=False)
