@@ -11,7 +11,7 @@ from magistrate.api.routes import V2_ROUTES
 from magistrate.api.routes_v1 import v1_routes
 from magistrate.config import SETTINGS
 from magistrate.errors import MagistrateError
-from tests.clients.methods import WARRANT_PYTHON, methods_table
+from tests.clients.methods import WARRANT_JS, WARRANT_NODE, WARRANT_PYTHON, methods_table
 
 ROOT = Path(__file__).parents[1]
 
@@ -52,7 +52,11 @@ BLOCKS: dict[str, dict[str, Callable[[], str]]] = {
     "docs/configuration.md": {"settings": settings_table},
     "docs/api.md": {"routes": routes_table, "errors": errors_table},
     "docs/v1.md": {"routes": v1_routes_table},
-    "docs/clients.md": {"warrant-python": lambda: methods_table(WARRANT_PYTHON)},
+    "docs/clients.md": {
+        "warrant-python": lambda: methods_table(WARRANT_PYTHON),
+        "warrant-node": lambda: methods_table(WARRANT_NODE),
+        "warrant-js": lambda: methods_table(WARRANT_JS),
+    },
 }
 
 

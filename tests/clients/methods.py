@@ -21,6 +21,8 @@ def read_methods(library: str) -> MethodTable:
 
 
 WARRANT_PYTHON = read_methods("warrant-python")
+WARRANT_NODE = read_methods("warrant-node")
+WARRANT_JS = read_methods("warrant-js")
 
 
 def method_names(table: MethodTable) -> list[str]:
