@@ -1,4 +1,5 @@
-"""As much of curl as the README uses, for machines without it: curl -s [-X METHOD] [-H HEADER]... [-d BODY] URL."""
+"""As much of curl as the READMEs use, for machines without it: curl -s [-X METHOD] [-H HEADER]...
+[-d BODY | --json BODY] URL."""
 
 import sys
 import urllib.error
@@ -14,8 +15,9 @@ def main(arguments: list[str]) -> None:
             headers[name] = value
         elif word == "-X":
             method = next(words)
-        elif word == "-d":
+        elif word in {"-d", "--json"}:
             body = next(words).encode()
+            headers |= {"Content-Type": "application/json"} if word == "--json" else {}
         elif word != "-s":
             url = word
     request = urllib.request.Request(url, data=body, headers=headers, method=method)
