@@ -1,0 +1,168 @@
+"""The HTTP API of the application. Every endpoint asks Magistrate first.
+
+Two databases cannot be written at once, so one rule holds for the order: **what is in storage always has its
+warrants.** They are written before it and deleted after it. Whatever fails in between leaves warrants for something
+that is not there, which open nothing; the caller gets 503 and sends the request again.
+"""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, HTTPException, Path, Request
+from warrant import Subject
+
+from sharing.access import Access, add_user, warrant_on
+from sharing.bodies import Credentials, Document, Edited, Listed, NewDocument, NewFolder, NewGroup, Readers, Token
+from sharing.callers import Anyone, Me, Stored
+from sharing.items import NAME, RELATIONS, Item, Kind, new_item
+from sharing.login import token_for
+from sharing.storage import Storage
+
+router = APIRouter()
+Id = Annotated[str, Path(pattern=f"^{NAME}$")]
+SubjectName = Annotated[str, Path(pattern=f"^(everyone|(user|group):{NAME})$")]
+
+
+@router.post("/login")
+def log_in(who: Credentials, request: Request, storage: Stored) -> Token:
+    if not storage.has_user(who.user):
+        add_user(who.user)
+        storage.add_user(who.user)
+    return Token(token=token_for(who.user, request.app.state.secret))
+
+
+@router.post("/me/session")
+def open_session(me: Me) -> Token:
+    """For browser code that wants to know which buttons to show, without asking through this application."""
+    return Token(token=me.session())
+
+
+def create(kind: Kind, title: str, text: str, folder: str | None, me: Access, storage: Storage) -> Item:
+    item = new_item(kind)
+    warrants = [warrant_on(item, "owner", Subject("user", me.user))]
+    if folder is not None:
+        me.require(("can-write", Item(Kind.folder, folder)))
+        warrants.append(warrant_on(item, "parent", Subject("folder", folder)))
+    me.grant(*warrants)
+    storage.add(item, title, text)
+    return item
+
+
+@router.post("/documents", status_code=201)
+def create_document(new: NewDocument, me: Me, storage: Stored) -> Document:
+    item = create(Kind.document, new.title, new.text, new.folder, me, storage)
+    return Document(id=item.id, title=new.title, text=new.text)
+
+
+@router.post("/folders", status_code=201)
+def create_folder(new: NewFolder, me: Me, storage: Stored) -> Listed:
+    return Listed(id=create(Kind.folder, new.title, "", new.folder, me, storage).id, title=new.title)
+
+
+@router.post("/groups", status_code=201)
+def create_group(new: NewGroup, me: Me, storage: Stored) -> Listed:
+    return Listed(id=create(Kind.group, new.title, "", None, me, storage).id, title=new.title)
+
+
+@router.get("/{kind}")
+def list_readable(kind: Kind, me: Me, storage: Stored) -> list[Listed]:
+    """All that the user may read, wherever the permission comes from, by title."""
+    return [Listed(id=id, title=title) for id, title in storage.titles(kind, me.readable(kind))]
+
+
+@router.get("/folders/{id}/documents")
+def list_folder(id: Id, me: Me, storage: Stored) -> list[Listed]:
+    """The documents of a folder that the user may read: being blocked from one hides it here too."""
+    folder = Item(Kind.folder, id)
+    me.require(("can-read", folder))
+    ids = set(me.documents_in(folder)) & set(me.readable(Kind.document))
+    return [Listed(id=id, title=title) for id, title in storage.titles(Kind.document, ids)]
+
+
+@router.get("/documents/{id}")
+def read_document(id: Id, anyone: Anyone, storage: Stored) -> Document:
+    """Also without a login: the public link of a document is its URL."""
+    item = Item(Kind.document, id)
+    anyone.require(("can-read", item))
+    if (found := storage.get(item)) is None:
+        raise HTTPException(404, "not found")
+    return Document(id=id, title=found[0], text=found[1])
+
+
+@router.put("/documents/{id}")
+def edit_document(id: Id, new: Edited, me: Me, storage: Stored) -> Document:
+    item = Item(Kind.document, id)
+    me.require(("can-write", item))
+    if not storage.replace(item, new.title, new.text):
+        raise HTTPException(404, "not found")
+    return Document(id=id, title=new.title, text=new.text)
+
+
+@router.delete("/{kind}/{id}", status_code=204)
+def delete_item(kind: Kind, id: Id, me: Me, storage: Stored) -> None:
+    """What was in a folder stays with its owners. If it fails half-way, the owner can still send it again."""
+    item = Item(kind, id)
+    me.require(("can-manage", item))
+    storage.remove(item)
+    me.forget(item)
+
+
+@router.get("/{kind}/{id}/readers")
+def list_readers(kind: Kind, id: Id, me: Me) -> Readers:
+    item = Item(kind, id)
+    me.require(("can-manage", item))
+    found = me.readers(item)
+    return Readers(users=[user for user in found if user != "*"], everyone="*" in found)
+
+
+@router.put("/documents/{id}/folder/{folder}", status_code=204)
+def move_document(id: Id, folder: Id, me: Me) -> None:
+    """Into the new folder first, then out of all others: at each moment the document is where it was or where it is
+    to be, and sending the request again finishes it. Two moves at once may cancel each other: then it is in no folder,
+    and with its own owners alone until one of them moves it again."""
+    document, target = Item(Kind.document, id), Item(Kind.folder, folder)
+    me.require(("can-manage", document), ("can-write", target))
+    me.grant(warrant_on(document, "parent", Subject("folder", folder)))
+    left = [Subject("folder", other) for other in me.folders_of(document) if other != folder]
+    me.revoke(*[warrant_on(document, "parent", other) for other in left])
+
+
+def subject_named(name: str) -> Subject:
+    """`everyone`, `user:NAME` or `group:ID`; of a group, its members."""
+    kind, _, id = name.partition(":")
+    if name == "everyone":
+        return Subject("user", "*")
+    return Subject("group", id, "member") if kind == "group" else Subject("user", id)
+
+
+def granted(kind: Kind, id: Id, relation: str, subject: SubjectName) -> tuple[Item, str, Subject]:
+    """What a URL such as `/documents/7f3a/editor/group:51c0` says."""
+    if relation not in RELATIONS[kind]:
+        raise HTTPException(404, f"{kind} have {', '.join(sorted(RELATIONS[kind]))}")
+    if subject == "everyone" and relation != "viewer":
+        raise HTTPException(422, "everyone can be viewer only")
+    return Item(kind, id), relation, subject_named(subject)
+
+
+Granted = Annotated[tuple[Item, str, Subject], Depends(granted)]
+
+
+@router.put("/{kind}/{id}/{relation}/{subject}", status_code=204)
+def share(grant: Granted, me: Me) -> None:
+    """Makes a user, a group or everyone owner, editor or viewer of something, or member of a group, or blocks them.
+    Users need not have logged in yet; groups must be such as the caller is in."""
+    item, relation, subject = grant
+    asked = [("can-manage", item)]
+    if subject.object_type == "group":
+        asked.append(("can-read", Item(Kind.group, subject.object_id)))
+    me.require(*asked)
+    me.grant(warrant_on(item, relation, subject))
+
+
+@router.delete("/{kind}/{id}/{relation}/{subject}", status_code=204)
+def unshare(grant: Granted, me: Me) -> None:
+    """Takes back what `share` gave. Nobody gives up being owner: another owner has to take it."""
+    item, relation, subject = grant
+    me.require(("can-manage", item))
+    if relation == "owner" and (subject.object_type, subject.object_id) == ("user", me.user):
+        raise HTTPException(409, "another owner has to do this, so that there always is one")
+    me.revoke(warrant_on(item, relation, subject))
