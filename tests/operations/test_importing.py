@@ -85,6 +85,20 @@ async def test_what_lists_answer_can_be_imported(context: Context) -> None:
     assert told[-1].imported == Imported(1, 2, 1)
 
 
+async def test_a_warrant_is_as_old_as_its_line_says(context: Context) -> None:
+    times = ["2024-02-29T08:00:00.1234567Z", "2024-02-29T10:00:00.123456+02:00", "1970-01-01T00:00:00Z"]
+    lines = [warrant(f"d{place}", createdAt=time) for place, time in enumerate(times)]
+
+    await imported(context, written(DOCUMENT, *lines))
+
+    found = await context.store.list_warrants(Slice("createdAt", 100), WarrantFilter())
+    assert [(row.object_id, row.created_at) for row in found.value.rows] == [
+        ("d2", 0),
+        ("d0", 1_709_193_600_123_456),
+        ("d1", 1_709_193_600_123_456),
+    ]
+
+
 async def test_a_chunk_is_one_revision_of_the_actor_import(context: Context) -> None:
     await imported(context, written(*FOUR_CHUNKS), chunk_lines=2)
 
@@ -131,6 +145,9 @@ REFUSED = [
     (warrant(relation="anyOf"), "relation: 'anyOf' is a keyword"),
     (warrant(subject=None), "subject: Missing required parameter subject"),
     (warrant(policy="amount <"), "policy: "),
+    (warrant(createdAt="yesterday"), "createdAt: must be a valid time"),
+    (warrant(createdAt="2024-02-29T08:00:00"), "createdAt: must be a valid time"),
+    (warrant(createdAt="1969-12-31T23:59:59.999999Z"), "createdAt: must be a valid time"),
     (warrant(relation="editor"), "relation: the relation does not exist on the specified object type."),
     (warrant(objectType="folder"), "objectType: the object type does not exist."),
 ]

@@ -95,6 +95,21 @@ async def test_what_is_imported_reads_like_what_is_written_otherwise(store: Stor
     assert (await store.list_touches(Revision(0), 10)).touches is not None
 
 
+async def test_a_new_warrant_is_as_old_as_it_says_and_one_that_is_stored_stays_so(store: Store) -> None:
+    def dated(created_at: int | None) -> NewWarrant:
+        new = new_warrant("document:plan#viewer@user:ann")
+        return NewWarrant(new.object, new.relation, new.subject, new.policy, created_at)
+
+    types = [NewObjectType(TypeName("document"), VIEWER)]
+    undated = new_warrant("document:plan#viewer@user:bob")
+
+    await imported(store, ImportBatch(types, [], [undated, dated(5), dated(7)]))
+    await imported(store, ImportBatch([], [], [dated(9)]))
+
+    listed = await store.list_warrants(Slice("createdAt", 10), WarrantFilter())
+    assert [(row.subject_id, row.created_at) for row in listed.value.rows] == [("ann", 5), ("bob", STAMP.at)]
+
+
 async def test_importing_again_changes_and_logs_nothing(store: Store) -> None:
     given = batch(
         {"document": VIEWER},

@@ -1,6 +1,7 @@
 """From lines of JSON to checked values, for imports: the bodies of requests to create, one a line, and read as these
 are."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -10,7 +11,7 @@ from magistrate.api.warrants import WarrantBody, read_new_warrant
 from magistrate.engine.model import ObjectType, SourceForm, read_object_type
 from magistrate.engine.rules.rule import RuleForm
 from magistrate.engine.terms import object_id, type_name
-from magistrate.errors import InvalidRequest
+from magistrate.errors import InvalidParameter, InvalidRequest
 from magistrate.operations.context import Context
 from magistrate.operations.objects import written_meta
 from magistrate.store.contract import NewObject, NewWarrant
@@ -22,32 +23,54 @@ WHAT_A_LINE_IS = (
 
 
 class LineBody(WarrantBody, rename="camel", frozen=True, omit_defaults=True):
-    """With the members of ObjectTypeBody and ObjectBody."""
+    """With the members of ObjectTypeBody and ObjectBody, and the time that answers have."""
 
     type: str | None = None
     source: SourceForm | None = None
     relations: dict[str, RuleForm | None] | None = None
     meta: dict[str, Any] | None = None
+    created_at: str | None = None
 
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DECODER = msgspec.json.Decoder(LineBody)
 _ENCODER = msgspec.json.Encoder()
 
 
 def read_line(ctx: Context, max_json_depth: int, line: bytes) -> ObjectType | NewObject | NewWarrant:
-    """What the line describes; an object needs its id. Raises InvalidRequest, InvalidParameter or MissingParameter as
-    a request with this body would."""
+    """What the line describes; an object needs its id. Of warrants `createdAt` counts: `expiresIn` and
+    `warrant.createdAt` in policies go by it.
+
+    Raises InvalidRequest, InvalidParameter or MissingParameter as a request with this body would."""
     body = _decoded(line, max_json_depth)
     is_type = body.type is not None or body.relations is not None
     is_warrant = body.subject is not None or body.relation is not None or bool(body.policy or body.context)
     if is_warrant and not is_type and body.meta is None:
-        return read_new_warrant(body)
+        return _read_warrant(body)
     if is_type and not is_warrant and body.object_type is None and body.meta is None:
         return read_object_type(body.type, body.source, body.relations)
     if body.object_type is not None and not is_warrant and not is_type:
         of_type, id = type_name(body.object_type, "objectType"), object_id(body.object_id, "objectId")
         return NewObject(of_type, id, written_meta(ctx, body.meta))
     raise InvalidRequest(WHAT_A_LINE_IS)
+
+
+def _read_warrant(body: LineBody) -> NewWarrant:
+    new = read_new_warrant(body)
+    if body.created_at is None:
+        return new
+    return NewWarrant(new.object, new.relation, new.subject, new.policy, _microseconds(body.created_at))
+
+
+def _microseconds(text: str) -> int:
+    """Since 1970 UTC."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        moment = datetime.min
+    if moment.tzinfo is None or moment < _EPOCH:
+        raise InvalidParameter("createdAt", "must be a valid time in the format 2006-01-02T15:04:05Z07:00, since 1970")
+    return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
 def _decoded(line: bytes, max_json_depth: int) -> LineBody:

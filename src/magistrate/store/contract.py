@@ -155,12 +155,14 @@ class NewObjectType(msgspec.Struct, frozen=True):
 
 
 class NewWarrant(msgspec.Struct, frozen=True):
-    """A warrant to be stored, or named to be deleted. `policy` is its text; empty for none. The ids may be `*`."""
+    """A warrant to be stored, or named to be deleted. `policy` is its text; empty for none. The ids may be `*`.
+    `created_at`: when it was created elsewhere, in microseconds since 1970 UTC; only `import_batch` heeds it."""
 
     object: ObjectRef
     relation: RelationName
     subject: Subject
     policy: str = ""
+    created_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +308,8 @@ class Store(WarrantSource, Protocol):
         self, batch: ImportBatch, judge: Judge, stamp: Stamp, progress: ImportProgress | None = None
     ) -> Snapshot[Imported]:
         """Does what `put_object_types`, `put_objects` and `put_warrants` do, in this order, as one write, and keeps the
-        progress. What is stored already in the same form stays and is not logged. `judge` is given all types."""
+        progress. What is stored already in the same form stays and is not logged. A new warrant is as old as it says.
+        `judge` is given all types."""
         ...
 
     async def import_progress(self, source: str) -> ImportProgress | None:

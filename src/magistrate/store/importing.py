@@ -77,17 +77,22 @@ def _insert_warrants(
     new: Sequence[NewWarrant], stamp: Stamp, revision: Revision
 ) -> Script[tuple[list[Effect], dict[Key, None]]]:
     """Those of the warrants that are not there; and the objects that they name."""
-    wanted = {warrant_key(warrant): warrant.policy for warrant in new}
+    wanted: dict[Key, NewWarrant] = {}
+    for warrant in new:
+        wanted.setdefault(warrant_key(warrant), warrant)
     if not wanted:
         return [], {}
     first = revision * MAX_WARRANTS_IN_A_WRITE
-    rows: list[Row] = [(*key, number, stamp.at, revision) for number, key in enumerate(wanted, first)]
+    ages = (stamp.at if warrant.created_at is None else warrant.created_at for warrant in wanted.values())
+    rows: list[Row] = [
+        (*key, first + place, at, revision) for place, (key, at) in enumerate(zip(wanted, ages, strict=True))
+    ]
     yield Execute(sql.INSERT_MISSING_WARRANT, rows)
     [found] = yield Select(sql.NUMBERS_BETWEEN, [(first, first + len(rows))])
     inserted = {number for (number,) in found}
     keys = [key for number, key in enumerate(wanted, first) if number in inserted]
-    policies = {key[6]: wanted[key] for key in keys if key[6]}
+    policies = {key[6]: wanted[key].policy for key in keys if key[6]}
     yield Execute(sql.KEEP_POLICY, list(policies.items()))
     yield from keep_forms(keys, revision)
-    effects = [Effect("created", "warrant", key, None, wanted[key] or None) for key in keys]
+    effects = [Effect("created", "warrant", key, None, wanted[key].policy or None) for key in keys]
     return effects, dict.fromkeys(objects_of(keys))
