@@ -38,8 +38,9 @@ from magistrate.errors import InvalidSetting, StoreUnavailable
 from magistrate.operations.context import Context
 from magistrate.operations.examples import Example, load_example, read_example
 from magistrate.operations.graph import LiveGraph
-from magistrate.operations.importing import LineFile, import_lines
 from magistrate.operations.importing import Reached as Reached
+from magistrate.operations.importing import import_lines
+from magistrate.operations.line_file import LineFile
 from magistrate.operations.listings import Listings
 from magistrate.operations.models import Models
 from magistrate.operations.object_types import seed_object_types

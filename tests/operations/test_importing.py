@@ -11,9 +11,10 @@ from magistrate import wiring
 from magistrate.api.lines import WHAT_A_LINE_IS, read_line
 from magistrate.engine.terms import Revision
 from magistrate.errors import InvalidRequest
-from magistrate.operations import importing
+from magistrate.operations import line_file
 from magistrate.operations.context import Context
-from magistrate.operations.importing import LineFile, Reached, import_lines
+from magistrate.operations.importing import Reached, import_lines
+from magistrate.operations.line_file import LineFile
 from magistrate.store.contract import Imported, ObjectFilter, Slice, Store, WarrantFilter
 from tests.databases import dump
 from tests.running import settings_for
@@ -181,7 +182,7 @@ async def test_a_line_may_have_so_many_bytes_and_no_more(context: Context) -> No
 
 
 async def test_a_chunk_ends_when_it_has_many_bytes(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importing, "MAX_CHUNK_BYTES", 50)
+    monkeypatch.setattr(line_file, "MAX_CHUNK_BYTES", 50)
 
     told = await imported(context, written(*FOUR_CHUNKS))
 

@@ -1,11 +1,11 @@
 """Creating, reading, updating, deleting and listing object types (contract sections 1.3 and 3)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from magistrate.engine.model import ObjectType
 from magistrate.engine.predefined import PREDEFINED_TYPES
-from magistrate.engine.stratification import find_negation_loop, written_loop
+from magistrate.engine.stratification import Edge, find_negation_loop, written_loop
 from magistrate.engine.terms import Revision, TypeName, type_name
 from magistrate.errors import InvalidParameter, NotFound
 from magistrate.operations.consistency import Freshness
@@ -14,6 +14,8 @@ from magistrate.operations.definitions import defined_type, written_definition
 from magistrate.operations.older_cursors import OlderCursor
 from magistrate.operations.paging import ListKind, Page, Sort, Values, Wanted, read_page
 from magistrate.store.contract import Judge, NewObjectType, ObjectTypeFilter, Snapshot, Stamp, StoredObjectType
+
+Loop = tuple[Edge, ...]
 
 _BY_NAME: Sort[StoredObjectType] = Sort("typeId", lambda row: (row.name,))
 
@@ -82,14 +84,24 @@ def judge_types(changed: Sequence[ObjectType]) -> Judge:
     11)."""
 
     def judge(definitions: Mapping[TypeName, str]) -> None:
-        def lookup(name: TypeName) -> ObjectType | None:
-            return defined_type(name, definitions[name]) if name in definitions else None
-
-        loop = find_negation_loop(lookup, [object_type.name for object_type in changed])
+        loop = loop_of_types(definitions, [object_type.name for object_type in changed])
         if loop is not None:
-            raise InvalidParameter("relations", f"a relation depends on its own negation: {written_loop(loop)}")
+            raise loop_fault(loop)
 
     return judge
+
+
+def loop_of_types(definitions: Mapping[TypeName, str], changed: Iterable[TypeName]) -> Loop | None:
+    """By which a relation depends on its own negation, closed by one of the changed types."""
+
+    def lookup(name: TypeName) -> ObjectType | None:
+        return defined_type(name, definitions[name]) if name in definitions else None
+
+    return find_negation_loop(lookup, changed)
+
+
+def loop_fault(loop: Loop) -> InvalidParameter:
+    return InvalidParameter("relations", f"a relation depends on its own negation: {written_loop(loop)}")
 
 
 def new_object_types(ctx: Context, types: Sequence[ObjectType]) -> list[NewObjectType]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
+from magistrate.engine.model import ObjectType
 from magistrate.engine.terms import WILDCARD, Revision, TypeName, object_id_or_wildcard, relation_name, type_name
 from magistrate.engine.warrants import Warrant
 from magistrate.errors import InvalidParameter
@@ -76,11 +77,18 @@ def judge_warrants(new: Sequence[NewWarrant], element: Callable[[int], str]) -> 
     def judge(definitions: Mapping[TypeName, str]) -> None:
         defined = {name: defined_type(name, definition) for name, definition in definitions.items()}
         for place, warrant in enumerate(new):
-            object_type = defined.get(warrant.object.type)
-            if object_type is None:
-                raise InvalidParameter(element(place) + "objectType", "the object type does not exist.")
-            if warrant.relation not in object_type.relations:
-                message = "the relation does not exist on the specified object type."
-                raise InvalidParameter(element(place) + "relation", message)
+            fault = warrant_fault(warrant, defined)
+            if fault is not None:
+                raise fault.within(element(place))
 
     return judge
+
+
+def warrant_fault(warrant: NewWarrant, defined: Mapping[TypeName, ObjectType]) -> InvalidParameter | None:
+    """Why the warrant cannot stand with these object types."""
+    object_type = defined.get(warrant.object.type)
+    if object_type is None:
+        return InvalidParameter("objectType", "the object type does not exist.")
+    if warrant.relation not in object_type.relations:
+        return InvalidParameter("relation", "the relation does not exist on the specified object type.")
+    return None

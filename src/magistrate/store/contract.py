@@ -175,13 +175,14 @@ class ImportBatch:
 
 
 class ImportProgress(msgspec.Struct, frozen=True):
-    """('/data/all.jsonl', 20000, 2519000, '9f86d0...'): the first `lines` lines of this source, `size_bytes` long and
-    with this SHA-256 in hex, are stored. With `is_done` nothing is left of it, and nothing is kept."""
+    """('/data/all.jsonl', 20000, 2519000, '9f86d0...'): the first `lines` lines of this source, `size_bytes` long, are
+    stored. `mark` is for the source, to find the place again. With `is_done` nothing is left of it, and nothing is
+    kept."""
 
     source: str
     lines: int
     size_bytes: int
-    digest: str
+    mark: str
     is_done: bool = False
 
 

@@ -38,7 +38,7 @@ def import_batch(
         objects += yield from _insert_objects({key: None for key in missing if key not in wanted}, stamp, revision)
         if progress is not None:
             yield Execute(sql.DROP_IMPORT, [(progress.source,)])
-            row = (progress.source, progress.lines, progress.size_bytes, progress.digest)
+            row = (progress.source, progress.lines, progress.size_bytes, progress.mark)
             yield Execute(sql.KEEP_IMPORT, [] if progress.is_done else [row])
         imported = Imported(len(types), len(objects), len(warrants))
         return Outcome((imported,), [*types, *objects, *warrants])

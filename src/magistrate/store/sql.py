@@ -40,6 +40,7 @@ DROP_ONCE = "DELETE FROM idempotency WHERE actor = ? AND key = ?"
 KEEP_ONCE = """
 INSERT INTO idempotency (actor, key, fingerprint, revision, answer, written_at) VALUES (?, ?, ?, ?, ?, ?)"""
 
+# The column is called after the mark of a file; that of another source stands in it as well.
 FIND_IMPORT = "SELECT source, lines, size_bytes, digest FROM import WHERE source = ?"
 DROP_IMPORT = "DELETE FROM import WHERE source = ?"
 KEEP_IMPORT = "INSERT INTO import (source, lines, size_bytes, digest) VALUES (?, ?, ?, ?)"

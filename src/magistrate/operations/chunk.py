@@ -1,0 +1,123 @@
+"""The lines of an import that are written together: what they describe, and which of them cannot stand."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from magistrate.engine.model import ObjectType
+from magistrate.engine.terms import TypeName
+from magistrate.errors import InvalidParameter, InvalidRequest
+from magistrate.operations.context import Context
+from magistrate.operations.definitions import defined_type
+from magistrate.operations.object_types import judge_types, loop_fault, loop_of_types, new_object_types
+from magistrate.operations.warrants import judge_warrants, warrant_fault
+from magistrate.store.contract import ImportBatch, NewObject, NewObjectType, NewWarrant
+
+Line = ObjectType | NewObject | NewWarrant
+ReadLine = Callable[[bytes], Line]
+"""Raises InvalidRequest for a line that is wrong by itself."""
+
+
+class Refused(NamedTuple):
+    """A line that cannot be stored: its number in the source, its text, and why."""
+
+    number: int
+    text: bytes
+    error: InvalidRequest
+
+    @property
+    def reason(self) -> str:
+        """`objectId: can only contain ...`."""
+        error = self.error
+        return f"{error.parameter}: {error.message}" if isinstance(error, InvalidParameter) else error.message
+
+
+Refuse = Callable[[Refused], None]
+
+
+def line_refused(refused: Refused) -> None:
+    raise InvalidRequest(f"line {refused.number}: {refused.reason}") from None
+
+
+@dataclass(slots=True)
+class Chunk:
+    """What some lines describe, each kind by the numbers of its lines; `lines` are all of them, by number."""
+
+    lines: Mapping[int, bytes] = field(default_factory=dict)
+    types: dict[int, tuple[ObjectType, NewObjectType]] = field(default_factory=dict)
+    objects: dict[int, NewObject] = field(default_factory=dict)
+    warrants: dict[int, NewWarrant] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, ctx: Context, lines: Mapping[int, bytes], read_line: ReadLine, refuse: Refuse) -> "Chunk":
+        """Blank lines describe nothing; those that are wrong by themselves are refused, and left out."""
+        chunk = cls(lines)
+        for number, text in lines.items():
+            if text.isspace():
+                continue
+            try:
+                chunk._add(ctx, number, read_line(text))
+            except InvalidRequest as error:
+                refuse(Refused(number, text, error))
+        return chunk
+
+    def _add(self, ctx: Context, number: int, line: Line) -> None:
+        if isinstance(line, NewWarrant):
+            self.warrants[number] = line
+        elif isinstance(line, NewObject):
+            self.objects[number] = line
+        else:
+            [new] = new_object_types(ctx, [line])
+            self.types[number] = line, new
+
+    def batch(self) -> ImportBatch:
+        types = [new for _, new in self.types.values()]
+        return ImportBatch(types, [*self.objects.values()], [*self.warrants.values()])
+
+    def judge(self, definitions: Mapping[TypeName, str]) -> None:
+        """Raises InvalidRequest for a line that cannot stand with these object types, which are all there will be."""
+        self._judge_types(definitions)
+        known = {name: definitions[name] for name in self._types_of_warrants() if name in definitions}
+        numbers = [*self.warrants]
+        try:
+            judge_warrants([*self.warrants.values()], lambda place: f"line {numbers[place]}: ")(known)
+        except InvalidParameter as error:
+            raise InvalidRequest(f"{error.parameter}: {error.message}") from None
+
+    def _judge_types(self, definitions: Mapping[TypeName, str]) -> None:
+        try:
+            judge_types([object_type for object_type, _ in self.types.values()])(definitions)
+        except InvalidParameter:
+            for number, (object_type, _) in self.types.items():
+                try:
+                    judge_types([object_type])(definitions)
+                except InvalidParameter as error:
+                    line_refused(Refused(number, self.lines[number], error))
+            raise
+
+    def sift(self, definitions: Mapping[TypeName, str], refuse: Refuse) -> Mapping[TypeName, str]:
+        """Refuses, and takes out, every line that cannot stand with these object types and those of the chunk; answers
+        all of them that are left."""
+        definitions = self._sift_types(definitions, refuse)
+        known = {name: definitions[name] for name in self._types_of_warrants() if name in definitions}
+        defined = {name: defined_type(name, definition) for name, definition in known.items()}
+        for number, warrant in [*self.warrants.items()]:
+            error = warrant_fault(warrant, defined)
+            if error is not None:
+                del self.warrants[number]
+                refuse(Refused(number, self.lines[number], error))
+        return definitions
+
+    def _sift_types(self, definitions: Mapping[TypeName, str], refuse: Refuse) -> Mapping[TypeName, str]:
+        while True:
+            left = {**definitions, **{new.name: new.definition for _, new in self.types.values()}}
+            numbers = {new.name: number for number, (_, new) in self.types.items()}
+            loop = loop_of_types(left, numbers)
+            if loop is None:
+                return left
+            number = next(numbers[edge.source.type] for edge in loop if edge.source.type in numbers)
+            del self.types[number]
+            refuse(Refused(number, self.lines[number], loop_fault(loop)))
+
+    def _types_of_warrants(self) -> set[TypeName]:
+        return {warrant.object.type for warrant in self.warrants.values()}
