@@ -17,6 +17,14 @@ class Sent(NamedTuple):
     body: Any
 
 
+class Answered(NamedTuple):
+    """An answer that is not simply 200."""
+
+    status: int
+    body: bytes
+    headers: Mapping[str, str] = {}
+
+
 @dataclass(slots=True)
 class StubServer:
     """`sent`: requests in the order they came, bodies decoded from JSON."""
@@ -26,8 +34,11 @@ class StubServer:
 
 
 @contextmanager
-def stub_server(answer: Callable[[Sent], bytes], headers: Mapping[str, str] | None = None) -> Iterator[StubServer]:
-    """Answers every request with 200, what `answer` makes of it, and these headers besides."""
+def stub_server(
+    answer: Callable[[Sent], bytes | Answered], headers: Mapping[str, str] | None = None
+) -> Iterator[StubServer]:
+    """Answers every request with what `answer` makes of it, with 200 unless that says otherwise, and these headers
+    besides."""
     stub = StubServer()
 
     class Handler(BaseHTTPRequestHandler):
@@ -38,9 +49,10 @@ def stub_server(answer: Callable[[Sent], bytes], headers: Mapping[str, str] | No
             given = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             sent = Sent(self.command, self.path, dict(self.headers), msgspec.json.decode(given) if given else None)
             stub.sent.append(sent)
-            body = answer(sent)
-            self.send_response(200)
-            for name, value in {**(headers or {}), "Content-Length": str(len(body))}.items():
+            made = answer(sent)
+            status, body, own = made if isinstance(made, Answered) else Answered(200, made)
+            self.send_response(status)
+            for name, value in {**(headers or {}), **own, "Content-Length": str(len(body))}.items():
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(body)

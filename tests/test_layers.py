@@ -15,6 +15,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "operations": {"store.contract", "store.following", "engine", "errors"},
     "api": {"operations", "store.contract", "engine", "errors", "__version__"},
     "client": {"errors"},
+    "old_server": {"client", "errors"},
     "cli": {"client", "config", "wiring", "engine.written", "errors", "__version__"},
 }
 ALLOWED_EVERYWHERE_ABOVE = {"wiring", "__main__", "__init__"}

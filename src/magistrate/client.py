@@ -65,7 +65,7 @@ class Client:
         self._http = httpx.Client(
             headers={"Authorization": f"ApiKey {key}"} if key else {},
             timeout=timeout_ms / 1000,
-            verify=_trust(self.url),
+            verify=trust_for(self.url),
             trust_env=False,
         )
 
@@ -185,7 +185,7 @@ class Client:
         return ServiceUnreachable(self.url, f"what answers there, with status {response.status_code}, is no Magistrate")
 
 
-def _trust(url: str) -> ssl.SSLContext | bool:
+def trust_for(url: str) -> ssl.SSLContext | bool:
     """Whom to trust with TLS: what the system does. Without TLS nothing is loaded, which would take 20 ms."""
     try:
         parts = urlsplit(url)

@@ -1,0 +1,172 @@
+"""The server that is moved from, which is to be a Warrant server of any kind: what is asked of it, in its own API.
+
+It may be slow, busy, or away for a moment: questions are asked again a few times, with growing breaks."""
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+import httpx
+import msgspec
+
+from magistrate.client import trust_for
+from magistrate.errors import RequestRefused, ServiceUnreachable
+
+BREAKS_SECONDS = (0.2, 1.0, 5.0, 15.0)
+"""Before each further try."""
+LONGEST_BREAK_SECONDS = 60.0
+"""However long it asks us to wait."""
+PAGE_SIZES = (1_000, 100, 25)
+"""In this order, as long as it refuses them and does not say what it takes."""
+
+NO_ANSWER = 504
+"""Stands for the status of a check that was not answered in time."""
+
+_MOST = re.compile(r"less than or equal to (\d+)")
+
+
+class _Page(msgspec.Struct, rename="camel"):
+    """No rows may be written as null."""
+
+    results: list[msgspec.Raw] | None
+    next_cursor: str | None = None
+
+
+class _Fault(msgspec.Struct):
+    code: str
+    message: str
+    parameter: str | None = None
+
+
+class OldServer:
+    """Every method raises ServiceUnreachable if nothing answers, or what is no Warrant server, and RequestRefused if it
+    answers with an error. The key is sent, and never told."""
+
+    def __init__(
+        self, url: str, key: str | None, timeout_ms: int = 30_000, breaks_seconds: Sequence[float] = BREAKS_SECONDS
+    ) -> None:
+        self.url = url.rstrip("/")
+        self._timeout_ms = timeout_ms
+        self._breaks_seconds = breaks_seconds
+        self._page_size = PAGE_SIZES[0]
+        self._has_answered = False
+        self._http = httpx.AsyncClient(
+            headers={"Authorization": f"ApiKey {key}"} if key else {},
+            timeout=timeout_ms / 1_000,
+            verify=trust_for(self.url),
+            trust_env=False,
+        )
+
+    async def __aenter__(self) -> "OldServer":
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._http.aclose()
+
+    async def page(self, path: str, parameters: Mapping[str, str]) -> tuple[list[bytes], str | None]:
+        """The rows of a page of a list, as they were written, and the cursor of the next one. A page has as many rows
+        as the server gives."""
+        while True:
+            try:
+                return await self._page(path, {**parameters, "limit": str(self._page_size)})
+            except RequestRefused as error:
+                smaller = _smaller(self._page_size, error)
+                if smaller is None:
+                    raise
+                self._page_size = smaller
+
+    async def _page(self, path: str, parameters: Mapping[str, str]) -> tuple[list[bytes], str | None]:
+        response = await self._send("GET", path, parameters=parameters)
+        if response.status_code != 200:
+            raise self._refused(response)
+        try:
+            page = msgspec.json.decode(response.content, type=_Page)
+        except (msgspec.MsgspecError, UnicodeError) as error:
+            raise self._stranger(response) from error
+        if page.next_cursor is not None and page.next_cursor == parameters.get("nextCursor"):
+            raise ServiceUnreachable(self.url, f"{path} goes on for ever: it answers the cursor that it was asked with")
+        return [bytes(row) for row in page.results or ()], page.next_cursor
+
+    async def check(self, claim: Mapping[str, Any]) -> tuple[int, Any]:
+        """Status and body, with the warrants that the decision rests on. A server that fails is not asked again, as one
+        that loops would fail again: with NO_ANSWER if that takes too long."""
+        content = msgspec.json.encode({"warrants": [claim], "debug": True})
+        try:
+            response = await self._send("POST", "/v2/check", content=content)
+        except _TookTooLong:
+            return NO_ANSWER, None
+        if response.status_code in (401, 403, 429):
+            raise self._refused(response)
+        try:
+            return response.status_code, msgspec.json.decode(response.content)
+        except (msgspec.MsgspecError, UnicodeError) as error:
+            if response.status_code >= 500:
+                return response.status_code, None
+            raise self._stranger(response) from error
+
+    async def _send(
+        self, method: str, path: str, parameters: Mapping[str, str] | None = None, content: bytes | None = None
+    ) -> httpx.Response:
+        breaks = iter(self._breaks_seconds)
+        while True:
+            pause = next(breaks, None)
+            try:
+                response = await self._http.request(method, self.url + path, params=parameters, content=content)
+            except httpx.RequestError as error:
+                self._judge(method, error, is_last=pause is None)
+            else:
+                self._has_answered = True
+                if pause is None or not _is_passing(method, response.status_code):
+                    return response
+                pause = max(pause, asked_break(response))
+            await asyncio.sleep(pause or 0)
+
+    def _judge(self, method: str, error: httpx.RequestError, is_last: bool) -> None:
+        """Raises unless it is worth another try. A server that never answered has probably the wrong URL."""
+        timed_out = isinstance(error, httpx.TimeoutException)
+        if timed_out and method == "POST" and self._has_answered:
+            raise _TookTooLong(self.url, "")
+        if is_last or not self._has_answered:
+            reason = f"no answer within {self._timeout_ms} ms" if timed_out else str(error) or type(error).__name__
+            raise ServiceUnreachable(self.url, reason) from error
+
+    def _refused(self, response: httpx.Response) -> RequestRefused | ServiceUnreachable:
+        try:
+            fault = msgspec.json.decode(response.content, type=_Fault)
+        except (msgspec.MsgspecError, UnicodeError):
+            return self._stranger(response)
+        request_id = response.headers.get("Warrant-Request-Id")
+        return RequestRefused(response.status_code, fault.code, fault.message, fault.parameter, request_id)
+
+    def _stranger(self, response: httpx.Response) -> ServiceUnreachable:
+        return ServiceUnreachable(
+            self.url, f"what answers there, with status {response.status_code}, is no Warrant server"
+        )
+
+
+class _TookTooLong(ServiceUnreachable):
+    """A check, by a server that is there."""
+
+
+def _is_passing(method: str, status: int) -> bool:
+    """Whether another try may do better."""
+    return status in (429, 502, 503) or (status >= 500 and method == "GET")
+
+
+def asked_break(response: httpx.Response) -> float:
+    """In seconds; 0 if it did not say."""
+    text = response.headers.get("Retry-After", "")
+    return min(float(text), LONGEST_BREAK_SECONDS) if re.fullmatch(r"[0-9]{1,9}", text) else 0.0
+
+
+def _smaller(page_size: int, error: RequestRefused) -> int | None:
+    """The size to ask for if this one was too large."""
+    if error.parameter != "limit":
+        return None
+    told = _MOST.search(error.message)
+    sizes = (int(told[1]), *PAGE_SIZES) if told else PAGE_SIZES
+    return next((size for size in sizes if 0 < size < page_size), None)

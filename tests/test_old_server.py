@@ -1,0 +1,185 @@
+"""The client of the server that is moved from: what it asks again, what it gives up, and what it says then."""
+
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+import pytest
+
+from magistrate.errors import InvalidSetting, RequestRefused, ServiceUnreachable
+from magistrate.old_server import LONGEST_BREAK_SECONDS, NO_ANSWER, OldServer, asked_break
+from tests.reference_server import fault
+from tests.stub_server import Answered, Sent, StubServer, stub_server
+
+pytestmark = pytest.mark.anyio
+
+EMPTY = b'{"results":[]}'
+BUSY = fault(429, "too_many_requests", "Too many requests.")
+BROKEN = fault(500, "internal_error", "Internal Server Error")
+CLAIM = {"objectType": "document"}
+
+
+@asynccontextmanager
+async def asked(
+    answer: Callable[[Sent], bytes | Answered], tries: int = 3, timeout_ms: int = 5_000
+) -> AsyncIterator[tuple[OldServer, StubServer]]:
+    with stub_server(answer) as stub:
+        async with OldServer(stub.url + "/", "secret", timeout_ms, [0.01] * (tries - 1)) as server:
+            yield server, stub
+
+
+def in_turn(*answers: bytes | Answered) -> Callable[[Sent], bytes | Answered]:
+    """The last one for ever."""
+    left = [*answers]
+    return lambda sent: left.pop(0) if len(left) > 1 else left[0]
+
+
+async def test_rows_are_given_as_they_were_written() -> None:
+    async with asked(lambda sent: b'{"results":[{"meta":{"n":1.50e3}},{"a": 1}],"nextCursor":"+/="}') as (server, stub):
+        page = await server.page("/v2/objects", {"sortBy": "objectType"})
+
+        assert page == ([b'{"meta":{"n":1.50e3}}', b'{"a": 1}'], "+/=")
+        await server.page("/v2/objects", {"nextCursor": "a+/="})
+        assert [sent.path for sent in stub.sent] == [
+            "/v2/objects?sortBy=objectType&limit=1000",
+            "/v2/objects?nextCursor=a%2B%2F%3D&limit=1000",
+        ]
+        assert stub.sent[0].headers["Authorization"] == "ApiKey secret"
+
+
+@pytest.mark.parametrize("passing", [BUSY, BROKEN, fault(503, "cache_not_ready", ""), Answered(502, b"<html>")])
+async def test_a_list_that_fails_is_asked_again(passing: Answered) -> None:
+    async with asked(in_turn(passing, passing, b'{"results":null}')) as (server, stub):
+        assert await server.page("/v2/objects", {}) == ([], None)
+        assert len(stub.sent) == 3
+
+
+async def test_a_list_that_goes_on_failing_is_given_up_with_its_answer() -> None:
+    async with asked(lambda sent: BROKEN) as (server, stub):
+        with pytest.raises(RequestRefused, match="Internal Server Error") as raised:
+            await server.page("/v2/objects", {})
+
+        assert (raised.value.status, len(stub.sent)) == (500, 3)
+
+
+async def test_a_server_that_hangs_up_is_asked_again() -> None:
+    answers = in_turn(EMPTY, b"", EMPTY)
+
+    def answer(sent: Sent) -> bytes:
+        made = answers(sent)
+        if not made:
+            raise ConnectionError
+        assert isinstance(made, bytes)
+        return made
+
+    async with asked(answer) as (server, stub):
+        for _ in range(2):
+            assert await server.page("/v2/objects", {}) == ([], None)
+        assert len(stub.sent) == 3
+
+
+async def test_a_server_that_never_answered_is_not_asked_again() -> None:
+    async with OldServer("http://127.0.0.1:9", None, breaks_seconds=[60]) as server:
+        with pytest.raises(ServiceUnreachable):
+            await server.page("/v2/objects", {})
+
+
+async def test_a_refusal_is_not_asked_again() -> None:
+    async with asked(lambda sent: fault(401, "unauthorized", "Invalid API key")) as (server, stub):
+        with pytest.raises(RequestRefused, match="Invalid API key"):
+            await server.page("/v2/objects", {})
+
+        assert len(stub.sent) == 1
+
+
+@pytest.mark.parametrize(
+    ("message", "sizes"),
+    [
+        ("must be an integer greater than 0 and less than or equal to 200", ["1000", "200", "200"]),
+        ("must be an integer greater than 0 and less than or equal to 5000", ["1000", "100", "25", "25"]),
+        ("is too large", ["1000", "100", "25", "25"]),
+    ],
+)
+async def test_pages_are_as_large_as_the_server_takes(message: str, sizes: list[str]) -> None:
+    most = int(sizes[-1])
+
+    def answer(sent: Sent) -> bytes | Answered:
+        asked_for = int(sent.path.partition("limit=")[2])
+        return EMPTY if asked_for <= most else fault(400, "invalid_parameter", message, parameter="limit")
+
+    async with asked(answer) as (server, stub):
+        for _ in range(2):
+            await server.page("/v2/objects", {})
+
+        assert [sent.path.partition("limit=")[2] for sent in stub.sent] == sizes
+
+
+async def test_a_server_that_refuses_every_limit_is_given_up() -> None:
+    refused = fault(400, "invalid_parameter", "no", parameter="limit")
+    async with asked(lambda sent: refused) as (server, _):
+        with pytest.raises(RequestRefused, match="no"):
+            await server.page("/v2/objects", {})
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"[]", b"{}", b'{"results":5}', b'{"results":[{]}', b"\xff"])
+async def test_what_is_no_warrant_server_is_told(body: bytes) -> None:
+    async with asked(lambda sent: body) as (server, _):
+        with pytest.raises(ServiceUnreachable, match="with status 200, is no Warrant server"):
+            await server.page("/v2/objects", {})
+
+
+async def test_a_list_that_goes_on_for_ever_is_given_up() -> None:
+    async with asked(lambda sent: b'{"results":[],"nextCursor":"a"}') as (server, _):
+        with pytest.raises(ServiceUnreachable, match="goes on for ever"):
+            await server.page("/v2/objects", {"nextCursor": "a"})
+
+
+def test_how_long_to_wait_is_heeded_within_bounds() -> None:
+    waits = {text: asked_break(httpx.Response(429, headers={"Retry-After": text})) for text in ("7", "9999", "soon")}
+
+    assert waits == {"7": 7.0, "9999": LONGEST_BREAK_SECONDS, "soon": 0.0}
+
+
+async def test_a_check_shows_its_path_and_is_asked_again_only_if_that_may_help() -> None:
+    answers: list[Any] = []
+    async with asked(in_turn(BUSY, b'{"code":200}', BROKEN, fault(404, "not_found", "x"))) as (server, stub):
+        for _ in range(3):
+            answers.append(await server.check(CLAIM))
+
+        assert [status for status, _ in answers] == [200, 500, 404]
+        assert answers[0][1] == {"code": 200}
+        assert len(stub.sent) == 4
+        assert stub.sent[0].body == {"warrants": [CLAIM], "debug": True}
+
+
+async def test_a_check_that_is_not_answered_in_time_is_no_fault() -> None:
+    def answer(sent: Sent) -> bytes:
+        if sent.method == "POST":
+            time.sleep(0.4)
+        return EMPTY
+
+    async with asked(answer, timeout_ms=200) as (server, stub):
+        await server.page("/v2/objects", {})
+        assert await server.check(CLAIM) == (NO_ANSWER, None)
+        assert len(stub.sent) == 2
+
+
+@pytest.mark.parametrize("status", [401, 403, 429])
+async def test_a_check_that_may_not_be_asked_is_a_fault(status: int) -> None:
+    async with asked(lambda sent: fault(status, "code", "told")) as (server, _):
+        with pytest.raises(RequestRefused, match="told"):
+            await server.check(CLAIM)
+
+
+async def test_a_check_that_answers_no_json_is_a_fault_unless_the_server_failed() -> None:
+    async with asked(in_turn(Answered(500, b"oops"), b"oops")) as (server, _):
+        assert await server.check(CLAIM) == (500, None)
+        with pytest.raises(ServiceUnreachable, match="no Warrant server"):
+            await server.check(CLAIM)
+
+
+def test_what_is_no_url_of_a_server_is_refused() -> None:
+    with pytest.raises(InvalidSetting, match="not the URL of a service"):
+        OldServer("ftp://x", None)
