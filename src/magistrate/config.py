@@ -1,5 +1,5 @@
 """Every setting, said once: flags, environment variables, `--help` and the documents are read off SETTINGS (of the
-service) and CLIENT_SETTINGS (of the commands that ask one).
+service), CLIENT_SETTINGS (of the commands that ask one) and MOVING_SETTINGS (of `import --from-warrant`).
 
 A flag wins over its environment variable. Anything that is not understood is an error, never a default: an unknown
 MAGISTRATE_ variable, an empty value, a number out of range, a database URL with an unknown scheme.
@@ -154,6 +154,8 @@ CLIENT_SETTINGS = (
     Setting("api_key", "", "the key to show to the service; of several, separated by commas, the first"),
 )
 
+MOVING_SETTINGS = (Setting("warrant_api_key", "", "the key to show to the server of --from-warrant"),)
+
 
 @dataclass(frozen=True, slots=True)
 class SqliteUrl:
@@ -229,6 +231,15 @@ def read_client_settings(flags: Mapping[str, str | None], environment: Mapping[s
     return ClientSettings(str(values["server"]), keys[0] if keys else None)
 
 
+def read_warrant_api_key(flag: str | None, environment: Mapping[str, str]) -> str | None:
+    """The key of the server that is moved from; None if there is none. Raises InvalidSetting."""
+    [(_, key)] = _values(MOVING_SETTINGS, {"warrant_api_key": flag}, environment)
+    keys = _api_keys(str(key))
+    if len(keys) > 1:
+        raise InvalidSetting("the key of the server of --from-warrant must be one")
+    return keys[0] if keys else None
+
+
 def read_database_url(url: str) -> SqliteUrl | PostgresUrl:
     """Raises InvalidSetting for an unknown scheme, a SQLite URL without a file, or with anything after it."""
     scheme, separator, rest = url.partition("://")
@@ -251,7 +262,7 @@ def read_database_url(url: str) -> SqliteUrl | PostgresUrl:
 
 
 def _refuse_unknown_variables(environment: Mapping[str, str]) -> None:
-    known = {setting.variable for setting in (*SETTINGS, *CLIENT_SETTINGS)}
+    known = {setting.variable for setting in (*SETTINGS, *CLIENT_SETTINGS, *MOVING_SETTINGS)}
     for variable in environment:
         if variable.startswith(PREFIX) and variable not in known:
             raise InvalidSetting(f"{variable} is not a setting; `magistrate serve --help` lists them")

@@ -1,11 +1,33 @@
 """Fixtures for the command line."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.cli.asking import Magistrate
+from tests.reference_server import Reference
 from tests.running import Client
 
 
 @pytest.fixture
 def magistrate(shared_client: Client) -> Magistrate:
     return Magistrate(str(shared_client.base_url))
+
+
+@pytest.fixture
+def sqlite_url(tmp_path: Path) -> str:
+    """For what has nothing to do with the store."""
+    return f"sqlite:///{tmp_path}/new.db"
+
+
+@pytest.fixture
+def reference() -> Reference:
+    """More than a page of everything; objects of different types with one id; a type that nobody defined."""
+    server = Reference()
+    for name in ("document", "folder", "team", "user"):
+        server.define(name, "member", "viewer")
+    server.add(*(f"{of_type}:{id}" for of_type in ("folder", "document", "ghost") for id in ("a", "b", "c", "d")))
+    server.grant("team:eng#member@user:ann", "document:a#viewer@team:eng#member")
+    server.grant(*(f"document:d{number}#viewer@user:u{number % 3}" for number in range(8)))
+    server.grant("document:*#viewer@user:root", "folder:a#viewer@user:*", 'folder:b#viewer@user:bob[day == "monday"]')
+    return server

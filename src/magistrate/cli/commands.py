@@ -10,7 +10,7 @@ import click
 import magistrate
 from magistrate.cli.check import check
 from magistrate.cli.completion import completion
-from magistrate.cli.importing import import_file
+from magistrate.cli.importing import import_command
 from magistrate.cli.objects import objects
 from magistrate.cli.query import query
 from magistrate.cli.service import with_settings
@@ -45,5 +45,5 @@ def serve(example: str | None, **flags: Any) -> None:
         raise click.ClickException(error.message) from error
 
 
-for command in (check, query, warrants, types, objects, import_file, completion):
+for command in (check, query, warrants, types, objects, import_command, completion):
     main.add_command(command)

@@ -7,12 +7,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import BufferedReader
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from magistrate.cli.moving import SAMPLE_SIZE, Move, move
 from magistrate.cli.service import CommandFailed, failures_told, with_settings
-from magistrate.config import SETTINGS, read_settings
+from magistrate.config import MOVING_SETTINGS, SETTINGS, Settings, read_settings
 from magistrate.errors import InvalidRequest
 
 if TYPE_CHECKING:
@@ -20,14 +21,15 @@ if TYPE_CHECKING:
 
 CHUNK_LINES = 10_000
 MAX_CHUNK_LINES = 100_000
+MAX_SAMPLE_SIZE = 100_000
 TOLD_EVERY_SECONDS = 10.0
 """Where stderr is no terminal."""
 
 Told = Callable[["Reached"], None]
 
 
-@click.command("import", short_help="Load object types, objects and warrants from lines of JSON.")
-@click.argument("path", metavar="FILE", type=click.Path(allow_dash=True))
+@click.command("import", short_help="Load object types, objects and warrants from lines of JSON, or a Warrant server.")
+@click.argument("path", metavar="[FILE]", type=click.Path(allow_dash=True), required=False)
 @with_settings([setting for setting in SETTINGS if setting.name == "database_url"])
 @click.option(
     "--chunk",
@@ -38,24 +40,64 @@ Told = Callable[["Reached"], None]
     show_default=True,
     help="how many lines are written together, all of them or none",
 )
-def import_file(path: str, database_url: str | None, chunk_lines: int) -> None:
+@click.option("--from-warrant", "origin_url", metavar="URL", help="import what the Warrant server at this URL has")
+@with_settings(MOVING_SETTINGS)
+@click.option("--skip-refused", is_flag=True, help="with --from-warrant: leave out rows that are not taken")
+@click.option("--verify-only", is_flag=True, help="with --from-warrant: write nothing, but compare")
+@click.option(
+    "--sample",
+    "sample",
+    metavar="N",
+    type=click.IntRange(0, MAX_SAMPLE_SIZE),
+    help=f"with --from-warrant: how many checks to ask of both servers  [default: {SAMPLE_SIZE}]",
+)
+def import_command(path: str | None, database_url: str | None, chunk_lines: int, **moving: Any) -> None:
     """Load FILE (- for standard input) into the database: each line is an object type, an object or a warrant, in the
     JSON of the HTTP API. Services may run on the database meanwhile.
 
     What is stored already stays as it is; an object or object type that is stored otherwise is replaced. A line that is
     wrong ends the import; its chunk is not written, those before it are. The same command again goes on behind the last
-    chunk that was written."""
+    chunk that was written.
+
+    With --from-warrant everything that a running Warrant server lists is loaded instead, and then compared: rows are
+    counted on both sides, and checks asked of both. Rows that are refused here are told, all of them, and end the
+    import at their chunk unless they are to be left out. It ends with 2 unless everything is here and answered
+    alike."""
+    if (path is None) == (moving["origin_url"] is None):
+        raise click.UsageError("give either a FILE or --from-warrant URL")
     with failures_told():
         settings = read_settings({"database_url": database_url}, os.environ)
-        from magistrate import wiring  # the server takes a moment to import, which `--help` need not wait for
+        if path is None:
+            move(_wanted_move(settings, chunk_lines, **moving))
+        elif unfitting := [name for name, value in moving.items() if value is not None and value is not False]:
+            raise click.UsageError(f"--{unfitting[0].replace('_', '-')} goes with --from-warrant only")
+        else:
+            _import_file(path, settings, chunk_lines)
 
-        started = time.monotonic()
-        with _opened(path) as (file, source), _telling(file, source) as told:
-            try:
-                reached = wiring.import_file(settings, file, source, chunk_lines, told)
-            except InvalidRequest as error:
-                raise CommandFailed(_told_line(error, path, source)) from error
-        click.echo(_summary(reached, time.monotonic() - started))
+
+def _wanted_move(
+    settings: Settings,
+    chunk_lines: int,
+    origin_url: str,
+    warrant_api_key: str | None,
+    skip_refused: bool,
+    verify_only: bool,
+    sample: int | None,
+) -> Move:
+    size = SAMPLE_SIZE if sample is None else sample
+    return Move(settings, origin_url, warrant_api_key, chunk_lines, skip_refused, verify_only, size)
+
+
+def _import_file(path: str, settings: Settings, chunk_lines: int) -> None:
+    from magistrate import wiring  # the server takes a moment to import, which `--help` need not wait for
+
+    started = time.monotonic()
+    with _opened(path) as (file, source), _telling(file, source) as told:
+        try:
+            reached = wiring.import_file(settings, file, source, chunk_lines, told)
+        except InvalidRequest as error:
+            raise CommandFailed(_told_line(error, path, source)) from error
+    click.echo(_summary(reached, time.monotonic() - started))
 
 
 @contextmanager

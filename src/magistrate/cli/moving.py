@@ -1,0 +1,158 @@
+"""`magistrate import --from-warrant URL`: everything from a running Warrant server, and whether it arrived."""
+
+import os
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import click
+
+from magistrate.cli.output import print_table, printable
+from magistrate.cli.service import CommandFailed
+from magistrate.config import Settings, read_warrant_api_key
+from magistrate.errors import InvalidRequest, RequestRefused, ServiceUnreachable
+
+if TYPE_CHECKING:
+    from magistrate.moving import Comparison, Kind, Origin, Reached, Refused
+
+TOLD_EVERY_SECONDS = 10.0
+SHOWN_ROW_BYTES = 500
+"""Of a row that is refused."""
+SAMPLE_SIZE = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """What the options of the command say."""
+
+    settings: Settings
+    url: str
+    key: str | None
+    chunk_lines: int
+    skips_refused: bool
+    only_verifies: bool
+    sample_size: int
+
+
+def move(wanted: Move) -> None:
+    """Raises CommandFailed unless everything arrived and is answered alike."""
+    from magistrate import moving  # the server takes a moment to import, which `--help` need not wait for
+
+    origin = moving.Origin(wanted.url, read_warrant_api_key(wanted.key, os.environ))
+    with _failures_told(origin):
+        if not wanted.only_verifies:
+            _import(wanted, origin)
+        comparison = moving.compare_with_server(wanted.settings, origin, wanted.sample_size, _Telling("read", origin))
+    _print_comparison(comparison)
+    if not comparison.agree:
+        raise CommandFailed(f"what is here is not what {origin.url} has; see above")
+
+
+@contextmanager
+def _failures_told(origin: "Origin") -> Iterator[None]:
+    try:
+        yield
+    except ServiceUnreachable as error:
+        raise CommandFailed(f"{error.url}: {error.message.removesuffix('.')}; the same command goes on") from error
+    except RequestRefused as error:
+        raise CommandFailed(_told_refused(error, origin)) from error
+    except InvalidRequest as error:
+        raise CommandFailed(f"{error.message.removesuffix('.')}; the same command goes on with its chunk") from error
+
+
+def _told_refused(error: RequestRefused, origin: "Origin") -> str:
+    if error.status == 401:
+        fault = "does not know this API key" if origin.key else "wants an API key"
+        return f"{origin.url} {fault}; give one that it knows with --warrant-api-key KEY or MAGISTRATE_WARRANT_API_KEY"
+    parameter = f"{error.parameter}: " if error.parameter else ""
+    message = printable(error.message.removesuffix("."))
+    return f"{origin.url} answered {error.status}: {parameter}{message}; the same command goes on"
+
+
+def _import(wanted: Move, origin: "Origin") -> None:
+    from magistrate import moving
+
+    refusals = _Refusals()
+    started = time.monotonic()
+    tell = _Telling("stored", origin)
+
+    def told(reached: "Reached") -> None:
+        if reached.lines != reached.first - 1:
+            tell(reached.lines)
+        elif reached.lines:
+            click.echo(f"Resuming behind {reached.lines:,} rows, which are stored", err=True)
+
+    reached = moving.import_server(
+        wanted.settings, origin, wanted.chunk_lines, told, refusals.told, wanted.skips_refused
+    )
+    click.echo(_summary(reached, time.monotonic() - started))
+    refusals.print_summary()
+    if reached.refused and not wanted.skips_refused:
+        raise CommandFailed(
+            f"{reached.refused:,} rows are refused, and nothing is stored from the chunk of the first of them on; mend "
+            "them there, or leave them out with --skip-refused; the same command goes on"
+        )
+
+
+@dataclass(slots=True)
+class _Refusals:
+    """Each is told on stderr at once; then how many there were, by kind and reason."""
+
+    counted: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def told(self, kind: "Kind", refused: "Refused") -> None:
+        row = refused.text.decode(errors="backslashreplace")
+        shown = row if len(row) <= SHOWN_ROW_BYTES else row[:SHOWN_ROW_BYTES] + "..."
+        click.echo(f"refused {kind}  {printable(refused.reason)}  {printable(shown)}", err=True)
+        # What is said of a policy quotes it, so that no two are alike.
+        reason = "policy: is not understood" if refused.reason.startswith("policy: ") else refused.reason
+        self.counted[kind, reason] += 1
+
+    def print_summary(self) -> None:
+        if self.counted:
+            rows = ([f"{count:,}", kind, reason] for (kind, reason), count in self.counted.most_common())
+            print_table([["REFUSED", "KIND", "REASON"], *rows])
+
+
+class _Telling:
+    """Says on stderr now and then how many rows were dealt with."""
+
+    def __init__(self, done: str, origin: "Origin") -> None:
+        self._done = done
+        self._url = origin.url
+        self._last_told = time.monotonic()
+
+    def __call__(self, rows: int) -> None:
+        if time.monotonic() - self._last_told >= TOLD_EVERY_SECONDS:
+            self._last_told = time.monotonic()
+            click.echo(f"{rows:,} rows of {self._url} are {self._done}", err=True)
+
+
+def _summary(reached: "Reached", seconds: float) -> str:
+    rows, imported = reached.lines - reached.first + 1, reached.imported
+    return (
+        f"{rows:,} rows in {seconds:.1f} s; new or changed: "
+        f"{imported.types:,} object types, {imported.objects:,} objects, {imported.warrants:,} warrants"
+    )
+
+
+def _print_comparison(comparison: "Comparison") -> None:
+    rows = [
+        [
+            f"{counts.kind}s",
+            *(f"{number:,}" for number in (counts.theirs, counts.refused, counts.ours)),
+            "" if counts.agree else "DIFFERS",
+        ]
+        for counts in comparison.counts
+    ]
+    print_table([["", "THERE", "REFUSED", "HERE", ""], *rows])
+    differing = len(comparison.differences)
+    explained = differing - comparison.unexplained
+    told = f"{differing:,} differ, {explained:,} for a known reason" if differing else "all agree"
+    click.echo(f"{comparison.asked:,} checks asked of both: {told}" if comparison.asked else "no check was asked")
+    if differing:
+        shown = ([each.claim, each.theirs, each.ours, each.reason or "UNEXPLAINED"] for each in comparison.differences)
+        print_table([["CHECK", "THERE", "HERE", "WHY"], *shown])

@@ -1,0 +1,84 @@
+"""Moves from a Warrant server, from settings to what runs."""
+
+import asyncio
+import gc
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar
+
+from magistrate.api.lines import read_line
+from magistrate.config import Settings
+from magistrate.old_server import OldServer
+from magistrate.operations.chunk import ReadLine
+from magistrate.operations.chunk import Refused as Refused
+from magistrate.operations.comparing import Comparison as Comparison
+from magistrate.operations.comparing import compare
+from magistrate.operations.context import Context
+from magistrate.operations.importing import LeaveOut, import_lines
+from magistrate.operations.importing import Reached as Reached
+from magistrate.operations.old_lists import Kind as Kind
+from magistrate.operations.old_lists import OldLists
+from magistrate.wiring import IMPORT_TIMEOUT_MS, context_of, migrate_store, open_store
+
+T = TypeVar("T")
+
+RefusedTold = Callable[[Kind, Refused], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The old server: its URL, and the key that it knows."""
+
+    url: str
+    key: str | None
+
+
+def import_server(
+    settings: Settings,
+    origin: Origin,
+    chunk_lines: int,
+    told: Callable[[Reached], None],
+    refused: RefusedTold,
+    skips_refused: bool,
+) -> Reached:
+    """Imports all that the server lists into the store, which is made and brought up to date first. `refused` hears
+    of each row that we do not take; then only with `skips_refused` the others are stored. The store does not get object
+    types that the server does not have.
+
+    Raises InvalidRequest, ServiceUnreachable, RequestRefused, StoreUnavailable, SchemaMismatch or InvalidSetting."""
+    migrate_store(settings)
+
+    async def work(context: Context, server: OldServer) -> Reached:
+        lists = OldLists(server, chunk_lines)
+        leave_out = LeaveOut(lambda line: refused(lists.kind, line), skips_refused)
+        return await import_lines(context, lists, _line_reader(context, settings), told, leave_out)
+
+    return asyncio.run(_run(settings, origin, work))
+
+
+def compare_with_server(
+    settings: Settings, origin: Origin, sample_size: int, told: Callable[[int], None]
+) -> Comparison:
+    """What operations/comparing.py finds out. Raises like `import_server`, and writes nothing."""
+
+    async def work(context: Context, server: OldServer) -> Comparison:
+        return await compare(context, server, _line_reader(context, settings), sample_size, told)
+
+    return asyncio.run(_run(settings, origin, work))
+
+
+async def _run(settings: Settings, origin: Origin, work: Callable[[Context, OldServer], Awaitable[T]]) -> T:
+    gc.freeze()
+    # A chunk may take longer than a request may, and wait for longer ones of others.
+    patient = replace(settings, store_timeout_ms=max(settings.store_timeout_ms, IMPORT_TIMEOUT_MS))
+    async with OldServer(origin.url, origin.key) as server:
+        store = await open_store(patient)
+        try:
+            return await work(context_of(store, patient), server)
+        finally:
+            await store.close()
+
+
+def _line_reader(context: Context, settings: Settings) -> ReadLine:
+    return partial(read_line, context, settings.max_json_depth)

@@ -1,0 +1,110 @@
+"""The lists of a Warrant server as a source of lines: object types, then objects, then warrants.
+
+Each is sorted so that nothing is lost between its pages and that what was written later comes later, where that counts:
+warrants by their creation, which decides between several that match; objects by their type, as that server loses rows
+with one id and different types in any other order."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+from magistrate.errors import RequestRefused
+from magistrate.operations.importing import MAX_CHUNK_BYTES
+from magistrate.store.contract import ImportProgress
+
+Kind = Literal["object type", "object", "warrant"]
+
+LISTS: tuple[tuple[Kind, str, str], ...] = (
+    ("object type", "/v2/object-types", "typeId"),
+    ("object", "/v2/objects", "objectType"),
+    ("warrant", "/v2/warrants", "createdAt"),
+)
+"""What is listed, where, and how it is sorted."""
+
+
+class WarrantServer(Protocol):
+    """Raises ServiceUnreachable if it gives no answer, RequestRefused if it refuses."""
+
+    url: str
+
+    async def page(self, path: str, parameters: Mapping[str, str]) -> tuple[list[bytes], str | None]:
+        """Rows as JSON, and the cursor of the page behind them."""
+        ...
+
+    async def check(self, claim: Mapping[str, Any]) -> tuple[int, Any]:
+        """HTTP status and answer, with the path of the decision; the status is 504 if there was none in time."""
+        ...
+
+
+class _Place(msgspec.Struct, frozen=True):
+    """The list, by its number in LISTS, and the cursor of the page to ask for next; none for the first."""
+
+    list: int = 0
+    cursor: str | None = None
+
+
+_ENCODER = msgspec.json.Encoder()
+_DECODER = msgspec.json.Decoder(_Place)
+
+
+class OldLists:
+    """A Source. A chunk has rows of one `kind`: all object types, as their rules name each other, and of others whole
+    pages until it has `chunk_lines` or more."""
+
+    def __init__(self, server: WarrantServer, chunk_lines: int) -> None:
+        self._server = server
+        self._chunk_lines = chunk_lines
+        self._place = _Place()
+        self._may_be_forgotten = False
+        self.kind: Kind = "object type"
+        self.name: str | None = server.url
+        self.lines = 0
+        self.size_bytes = 0
+
+    def resume(self, progress: ImportProgress) -> None:
+        try:
+            self._place = _DECODER.decode(progress.mark)
+        except msgspec.MsgspecError:
+            return
+        self._may_be_forgotten = True
+        self.lines, self.size_bytes = progress.lines, progress.size_bytes
+
+    async def next_lines(self) -> list[bytes]:
+        """Raises what the server raises."""
+        while self._place.list < len(LISTS):
+            if lines := await self._chunk_of_list():
+                self.lines += len(lines)
+                self.size_bytes += sum(map(len, lines))
+                return lines
+        return []
+
+    def progress(self) -> ImportProgress:
+        mark = _ENCODER.encode(self._place).decode()
+        return ImportProgress(self._server.url, self.lines, self.size_bytes, mark, self._place.list == len(LISTS))
+
+    async def _chunk_of_list(self) -> list[bytes]:
+        """None if there are no more in this list."""
+        number, lines, size_bytes = self._place.list, list[bytes](), 0
+        self.kind, path, sort = LISTS[number]
+        while self._place.list == number and size_bytes < MAX_CHUNK_BYTES:
+            rows, cursor = await self._page(path, sort)
+            self._place = _Place(number, cursor) if cursor is not None else _Place(number + 1)
+            lines += rows
+            size_bytes += sum(map(len, rows))
+            if number > 0 and len(lines) >= self._chunk_lines:
+                break
+        return lines
+
+    async def _page(self, path: str, sort: str) -> tuple[list[bytes], str | None]:
+        parameters = {"sortBy": sort, "sortOrder": "ASC"}
+        if self._place.cursor is None:
+            return await self._server.page(path, parameters)
+        try:
+            page = await self._server.page(path, {**parameters, "nextCursor": self._place.cursor})
+        except RequestRefused as error:
+            if not self._may_be_forgotten or error.parameter != "nextCursor":
+                raise
+            page = await self._server.page(path, parameters)  # the list from its start, which is harmless
+        self._may_be_forgotten = False
+        return page

@@ -1,0 +1,133 @@
+"""`magistrate import --from-warrant`: what is compared with the old server, and which differences are told how."""
+
+import json
+
+from tests.cli.moves import lines_of, moved, moved_from
+from tests.databases import dump
+from tests.reference_server import KEY as OLD_KEY
+from tests.reference_server import Reference, fault, reference_server
+from tests.running import Client, running_service, settings_for
+from tests.stub_server import Answered, Sent
+
+
+def test_what_is_asked_of_both_is_what_warrants_say_and_what_they_do_not(reference: Reference, sqlite_url: str) -> None:
+    with reference_server(reference) as server:
+        moved(server.url, sqlite_url, "--sample", "60", key=OLD_KEY)
+        asked = [sent.body["warrants"][0] for sent in server.sent if sent.path == "/v2/check"]
+        answers = [reference.answer(sent) for sent in server.sent if sent.path == "/v2/check"]
+        moved(server.url, sqlite_url, "--sample", "60", "--verify-only", key=OLD_KEY)
+        again = [sent.body["warrants"][0] for sent in server.sent if sent.path == "/v2/check"][len(asked) :]
+
+    allowed = sum(isinstance(answer, bytes) and json.loads(answer)["code"] == 200 for answer in answers)
+    assert 30 < len(asked) == len(set(map(str, asked))) < 60
+    assert 10 < allowed < 30
+    assert {"day": "monday"} in [claim["context"] for claim in asked]
+    assert not any("*" in (claim["objectId"], claim["subject"]["objectId"]) for claim in asked)
+    assert sorted(map(str, again)) == sorted(map(str, asked))
+
+
+REFUSED_REASON = "objectType: can only contain lower-case alphanumeric characters and/or '-' and '_'"
+
+
+def test_differences_that_are_known_are_told_with_their_reason(reference: Reference, sqlite_url: str) -> None:
+    reference.grant('document:a#viewer@user:tim[expiresIn("876000h")]')
+    reference.grant(*(f"folder:{id}#viewer@team:eng#viewer" for id in "abcd"), "folder:d#member@team:eng")
+
+    ran = moved_from(reference, sqlite_url, "--sample", "400")
+
+    assert ran.exit_code == 0, ran.output
+    shown = lines_of(ran.stdout)
+    bare = "@team:eng authorized not authorized it takes a bare subject for a group of its own, which a warrant names"
+    assert [line for line in shown if line.endswith(bare)]
+    assert "document:a#viewer@user:tim not authorized authorized `expiresIn` never holds there" in shown
+
+
+def test_a_row_that_was_left_out_explains_what_rests_on_it(reference: Reference, sqlite_url: str) -> None:
+    reference.grant("document:a#viewer@user:kim[1 +]")
+    del reference.warrants[-1]["policy"]
+    reference.warrants.append({**reference.warrants[-1], "relation": "gone", "place": "zzz"})
+    moved_from(reference, sqlite_url, "--skip-refused", "--sample", "0")
+
+    def rests_on_the_row(sent: Sent, number: int) -> Answered | None:
+        if sent.path != "/v2/check":
+            return None
+        row = {name: value for name, value in reference.warrants[-1].items() if name != "place"}
+        body = {"code": 200, "result": "Authorized", "decisionPath": {"x": [row]}}
+        return Answered(200, json.dumps(body).encode())
+
+    reference.fails = rests_on_the_row
+    ran = moved_from(reference, sqlite_url, "--verify-only", "--sample", "50")
+
+    assert "authorized not authorized it rests on a row that was not taken over" in ran.stdout.replace("  ", " ")
+    assert ran.exit_code == 0, ran.output
+
+
+def test_a_check_that_differs_for_no_known_reason_is_a_failure(reference: Reference, sqlite_url: str) -> None:
+    with reference_server(reference) as server:
+        moved(server.url, sqlite_url, key=OLD_KEY)
+        lost = reference.warrants.pop(2)
+        reference.grant("document:new#viewer@user:u0")
+        with running_service(settings_for(sqlite_url)) as url, Client(url) as client:
+            client.grant("document:new#viewer@user:nobody")
+            client.delete_json("/v2/objects", [{"objectType": "user", "objectId": "nobody"}])
+        ran = moved(server.url, sqlite_url, "--verify-only", key=OLD_KEY)
+
+    assert lost["objectId"] == "d0"
+    assert ran.exit_code == 2
+    assert ran.stderr == f"Error: what is here is not what {server.url} has; see above\n"
+    assert "document:new#viewer@user:u0 authorized not authorized UNEXPLAINED" in lines_of(ran.stdout)
+
+
+def test_a_missing_type_is_told_alike_and_one_that_is_told_by_the_old_server_alone_has_its_reason(
+    reference: Reference, sqlite_url: str
+) -> None:
+    moved_from(reference, sqlite_url, "--sample", "0")
+
+    def knows_no_type(sent: Sent, number: int) -> Answered | None:
+        return fault(404, "not_found", "ObjectType ghost not found") if sent.path == "/v2/check" else None
+
+    reference.fails = knows_no_type
+    ran = moved_from(reference, sqlite_url, "--verify-only", "--sample", "6")
+
+    lines = [line for line in lines_of(ran.stdout) if "unknown object type" in line]
+    assert lines
+    for line in lines:
+        told = "there, a missing object type is told although a warrant settles the question"
+        assert line.endswith(told if "type authorized " in line else "UNEXPLAINED")
+
+
+def broken_checks(sent: Sent, number: int) -> Answered | None:
+    return fault(500, "internal_error", "Internal Server Error") if sent.path == "/v2/check" else None
+
+
+def some_broken_checks(sent: Sent, number: int) -> Answered | None:
+    return broken_checks(sent, number) if number % 2 else None
+
+
+def test_checks_that_the_old_server_fails_at_are_told_and_are_no_failure(reference: Reference, sqlite_url: str) -> None:
+    reference.fails = some_broken_checks
+
+    ran = moved_from(reference, sqlite_url, "--sample", "20")
+
+    assert ran.exit_code == 0, ran.output
+    assert "no answer (500)" in ran.stdout
+    assert "lead back to themselves" in ran.stdout
+
+
+def test_an_old_server_that_fails_at_every_check_verifies_nothing(reference: Reference, sqlite_url: str) -> None:
+    reference.fails = broken_checks
+
+    assert moved_from(reference, sqlite_url, "--sample", "20").exit_code == 2
+    assert moved_from(reference, sqlite_url, "--sample", "0").exit_code == 0
+
+
+def test_verifying_writes_nothing(reference: Reference, sqlite_url: str) -> None:
+    with reference_server(reference) as server:
+        moved(server.url, sqlite_url, key=OLD_KEY)
+        reference.grant("document:new#viewer@user:ann")
+        before = dump(sqlite_url)
+        ran = moved(server.url, sqlite_url, "--verify-only", key=OLD_KEY)
+
+    assert ran.exit_code == 2
+    assert "warrants 14 0 13 DIFFERS" in lines_of(ran.stdout)
+    assert dump(sqlite_url) == before

@@ -1,0 +1,287 @@
+"""`magistrate import --from-warrant`: from a server like ours and from one with the habits of the old one, into both
+stores."""
+
+import asyncio
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from magistrate import wiring
+from magistrate.cli.commands import main
+from magistrate.operations.examples import read_example
+from tests.cli.moves import lines_of, moved, moved_from
+from tests.conftest import STORES, new_database_url
+from tests.databases import dump
+from tests.reference_server import KEY as OLD_KEY
+from tests.reference_server import Reference, fault, reference_server
+from tests.running import KEY, Client, running_service, settings_for
+
+MANY = 6_000
+REFUSED_REASON = "objectType: can only contain lower-case alphanumeric characters and/or '-' and '_'"
+
+
+def written_warrants(client: Client) -> list[str]:
+    return [json.dumps(row) for page in client.pages("/v2/warrants", limit=1000) for row in page]
+
+
+@pytest.fixture(scope="module")
+def old_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a service with an example that has groups, exclusion, policies and wildcards."""
+    settings = settings_for(f"sqlite:///{tmp_path_factory.mktemp('old')}/old.db")
+    wiring.migrate_store(settings)
+    asyncio.run(wiring.prepare_store(settings, read_example("document-sharing")))
+    with running_service(settings) as url, Client(url) as client:
+        client.delete("/v2/object-types/feature").raise_for_status()
+        for type in ("folder", "user"):
+            client.post(
+                "/v2/objects", json={"objectType": type, "objectId": "same", "meta": {"n": 1.5}}
+            ).raise_for_status()
+        yield url
+
+
+def test_everything_of_a_running_service_arrives_and_is_verified(old_service: str, database_url: str) -> None:
+    ran = moved(old_service, database_url)
+
+    assert (ran.exit_code, ran.stderr) == (0, ""), ran.output
+    lines = lines_of(ran.stdout)
+    assert lines[0].startswith("42 rows in ")
+    assert lines[0].endswith("; new or changed: 8 object types, 16 objects, 18 warrants")
+    assert lines[1:-1] == [
+        "THERE REFUSED HERE",
+        "object types 8 0 8",
+        "objects 16 0 16",
+        "warrants 18 0 18",
+    ]
+    asked, _, told = lines[-1].partition(" ")
+    assert 100 < int(asked) <= 300
+    assert told == "checks asked of both: all agree"
+    assert dump(database_url)["import"] == []
+    with running_service(settings_for(database_url)) as new, Client(new) as ours, Client(old_service) as theirs:
+        assert written_warrants(ours) == written_warrants(theirs)  # in their order, as old as they were
+        for path in ("/v2/object-types", "/v2/objects"):
+            here, there = ours.get(path, params={"limit": 1000}), theirs.get(path, params={"limit": 1000})
+            undated = [[row | {"createdAt": ""} for row in answer.json()["results"]] for answer in (here, there)]
+            assert undated[0] == undated[1]
+
+
+def test_small_pages_standard_cursors_and_equal_ids_lose_nothing(reference: Reference, database_url: str) -> None:
+    with reference_server(reference) as server:
+        ran = moved(server.url, database_url, "--sample", "50", key=OLD_KEY)
+
+        assert ran.exit_code == 0, ran.output
+        assert any("%2F" in sent.path or "%2B" in sent.path for sent in server.sent)
+    assert lines_of(ran.stdout)[2:5] == ["object types 4 0 4", "objects 27 0 27", "warrants 13 0 13"]
+    assert OLD_KEY not in ran.output
+
+
+def with_refused_rows(reference: Reference) -> Reference:
+    negated = {"inheritIf": "noneOf", "rules": [{"inheritIf": "out", "ofType": "loop", "withRelation": "in"}]}
+    reference.define("Report", "viewer")
+    reference.types += [
+        {"type": "loop", "relations": {"in": {}, "out": negated}},
+        {"type": "blank", "relations": {"can read": {}}},
+    ]
+    reference.grant("Report:q1#viewer@user:ann", "document:a#gone@user:ann", "document:b#viewer@user:eve[1 +]")
+    reference.grant("document:a#viewer@user:zoe")
+    reference.objects.append({"objectType": "user", "objectId": "*"})
+    reference.objects.append({"objectType": "", "objectId": ""})
+    reference.objects.append({"objectType": "user", "objectId": "x" * 256})
+    return reference
+
+
+def test_rows_that_are_refused_are_all_told_and_nothing_is_stored_from_there_on(
+    reference: Reference, sqlite_url: str
+) -> None:
+    ran = moved_from(with_refused_rows(reference), sqlite_url, "--chunk", "2")
+
+    told = lines_of(ran.stderr)
+    assert ran.exit_code == 2
+    assert len([line for line in told if line.startswith("refused ")]) == 10
+    for beginning in (
+        "refused object type type: can only contain lower-case",
+        "refused object type relations: a relation depends on its own negation: loop#out",
+        "refused object type relations: ",
+        "refused object objectType: Missing required parameter objectType",
+        f"refused object {REFUSED_REASON}",
+        "refused object objectId: can only contain alphanumeric characters and/or '-', '_', '@', ':', and '|' "
+        '{"objectType": "user", "objectId": "*"}',
+        "refused object objectId: must be at most 255 characters long",
+        f'refused warrant {REFUSED_REASON} {{"objectType": "Report"',
+        'refused warrant relation: the relation does not exist on the specified object type. {"objectType": "document"',
+        "refused warrant policy: error validating policy '1 +'",
+    ):
+        assert [line for line in told if line.startswith(beginning)], beginning
+    assert told[-1].startswith("Error: 10 rows are refused, and nothing is stored from the chunk of the first of them")
+    assert f"1 warrant {REFUSED_REASON}" in lines_of(ran.stdout)
+    assert [dump(sqlite_url)[table] for table in ("object_type", "object", "warrant")] == [[], [], []]
+
+
+def test_chunks_before_the_first_refused_row_are_stored_and_the_next_import_goes_on_there(
+    reference: Reference, database_url: str
+) -> None:
+    with reference_server(reference) as server:
+        reference.grant("document:a#viewer@user:b c")
+        reference.objects = [row for row in reference.objects if row["objectId"] != "b c"]
+        first = moved(server.url, database_url, "--chunk", "3", key=OLD_KEY)
+        stored = len(dump(database_url)["warrant"])
+        reference.warrants.pop()
+        second = moved(server.url, database_url, key=OLD_KEY)
+
+    assert (first.exit_code, stored) == (2, 12)
+    assert (second.exit_code, second.stderr) == (0, "Resuming behind 43 rows, which are stored\n")
+    assert lines_of(second.stdout)[4] == "warrants 13 0 13"
+
+
+def test_refused_rows_are_left_out_if_that_is_wanted(reference: Reference, database_url: str) -> None:
+    ran = moved_from(with_refused_rows(reference), database_url, "--skip-refused", "--sample", "90")
+
+    lines = lines_of(ran.stdout)
+    assert ran.exit_code == 0, ran.output
+    assert lines[-4:-1] == ["object types 7 3 4", "objects 33 4 29", "warrants 17 3 14"]
+    assert ran.stderr.count("refused ") == 10
+
+
+def test_a_second_import_brings_what_is_new_and_tells_that_rows_were_deleted(
+    reference: Reference, sqlite_url: str
+) -> None:
+    with reference_server(reference) as server:
+        moved(server.url, sqlite_url, key=OLD_KEY)
+        reference.grant("document:new#viewer@user:ann")
+        reference.types[0]["relations"] = {"viewer": {}, "editor": {}}
+        grown = moved(server.url, sqlite_url, key=OLD_KEY)
+        del reference.warrants[2:4]
+        shrunk = moved(server.url, sqlite_url, "--sample", "0", key=OLD_KEY)
+
+    assert grown.exit_code == 0, grown.output
+    assert "new or changed: 1 object types, 1 objects, 1 warrants" in grown.stdout
+    assert shrunk.exit_code == 2
+    assert "warrants 12 0 14 DIFFERS" in lines_of(shrunk.stdout)
+
+
+def test_an_import_that_the_old_server_ended_goes_on_behind_what_is_stored(
+    reference: Reference, database_url: str
+) -> None:
+    """With a cursor that it knows no more it reads that list again, which changes nothing."""
+    reference.fails = lambda sent, number: (
+        fault(400, "invalid_request", "gone") if "/v2/warrants" in sent.path else None
+    )
+    with reference_server(reference) as server:
+        ended = moved(server.url, database_url, "--chunk", "5", key=OLD_KEY)
+        reference.fails = lambda sent, number: None
+        asked = len(server.sent)
+        resumed = moved(server.url, database_url, "--sample", "0", key=OLD_KEY)
+
+        assert (ended.exit_code, ended.stdout) == (2, "")
+        assert ended.stderr == f"Error: {server.url} answered 400: gone; the same command goes on\n"
+        assert resumed.exit_code == 0, resumed.output
+        assert resumed.stderr == "Resuming behind 31 rows, which are stored\n"
+        assert "/v2/warrants" in server.sent[asked].path
+        assert dump(database_url)["import"] == []
+
+
+def test_a_cursor_that_was_forgotten_begins_its_list_again(reference: Reference, sqlite_url: str) -> None:
+    with reference_server(reference) as server:
+        reference.fails = lambda sent, number: fault(418, "x", "gone") if number > 14 else None
+        ended = moved(server.url, sqlite_url, "--chunk", "3", key=OLD_KEY)
+        refused = fault(400, "invalid_parameter", "invalid cursor", parameter="nextCursor")
+        asked = reference.asked
+        # Of the first request it refuses the limit.
+        reference.fails = lambda sent, number: refused if number == asked + 1 and "Cursor" in sent.path else None
+        resumed = moved(server.url, sqlite_url, "--sample", "0", key=OLD_KEY)
+
+    assert ended.exit_code == 2
+    assert resumed.exit_code == 0, resumed.output
+    assert lines_of(resumed.stdout)[2:5] == ["object types 4 0 4", "objects 27 0 27", "warrants 13 0 13"]
+
+
+def test_a_wrong_key_is_told_and_never_shown(reference: Reference, sqlite_url: str) -> None:
+    with reference_server(reference) as server:
+        wrong, none = moved(server.url, sqlite_url, key="no-secret"), moved(server.url, sqlite_url, key=None)
+        given = moved(server.url, sqlite_url, "--warrant-api-key", OLD_KEY, key=None)
+
+    assert (wrong.exit_code, none.exit_code, given.exit_code) == (2, 2, 0)
+    assert wrong.stderr == (
+        f"Error: {server.url} does not know this API key; give one that it knows with --warrant-api-key KEY or "
+        "MAGISTRATE_WARRANT_API_KEY\n"
+    )
+    assert none.stderr.startswith(f"Error: {server.url} wants an API key; ")
+    assert "no-secret" not in wrong.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "give either a FILE or --from-warrant URL"),
+        (["x.jsonl", "--from-warrant", "http://127.0.0.1:9"], "give either a FILE or --from-warrant URL"),
+        (["x.jsonl", "--skip-refused"], "--skip-refused goes with --from-warrant only"),
+        (["x.jsonl", "--sample", "0"], "--sample goes with --from-warrant only"),
+        (["--from-warrant", "ftp://x"], "'ftp://x' is not the URL of a service"),
+        (["--from-warrant", "http://127.0.0.1:9"], "Error: http://127.0.0.1:9: "),
+        (["--from-warrant", "http://127.0.0.1:9", "--warrant-api-key", "a,b"], "must be one"),
+        (["--from-warrant", "http://127.0.0.1:9", "--sample", "100001"], "--sample"),
+    ],
+)
+def test_what_cannot_be_done_is_told_and_ends_with_2(
+    arguments: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    ran = CliRunner().invoke(main, ["import", *arguments], env={}, prog_name="magistrate")
+
+    assert ran.exit_code == 2
+    assert told in ran.stderr
+
+
+@pytest.fixture(scope="module")
+def large_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("large")
+    lines: list[Any] = [{"type": "document", "relations": {"viewer": {}}}]
+    for number in range(MANY):
+        subject = {"objectType": "user", "objectId": f"u{number % 50}"}
+        lines.append({"objectType": "document", "objectId": f"d{number}", "relation": "viewer", "subject": subject})
+    (folder / "all.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    url = f"sqlite:///{folder}/old.db"
+    arguments = ["import", str(folder / "all.jsonl"), "--database-url", url]
+    assert CliRunner().invoke(main, arguments, env={}).exit_code == 0
+    with running_service(settings_for(url)) as service:
+        yield service
+
+
+def warrants_of(url: str) -> list[tuple[object, ...]]:
+    return dump(url).get("warrant", [])
+
+
+@pytest.mark.parametrize("kind", STORES)
+def test_killed_in_the_middle_it_goes_on_behind_the_last_whole_chunk(
+    kind: str, large_service: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    url = new_database_url(kind, tmp_path, request)
+    command = [sys.executable, "-m", "magistrate", "import", "--from-warrant", large_service, "--database-url", url]
+    options = ["--chunk", "500", "--warrant-api-key", KEY]
+    wiring.migrate_store(settings_for(url))
+
+    running = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 60
+    while not warrants_of(url) and running.poll() is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    running.send_signal(signal.SIGKILL)
+    running.communicate()
+    stored = len(warrants_of(url))
+    ran = moved(large_service, url)
+
+    before = 7 + MANY + 50
+    assert 0 < stored < MANY
+    assert stored % 1_000 == 0  # a chunk is of whole pages
+    assert ran.exit_code == 0, ran.output
+    assert ran.stderr == f"Resuming behind {before + stored:,} rows, which are stored\n"
+    assert f"new or changed: 0 object types, 0 objects, {MANY - stored:,} warrants" in ran.stdout
+    assert len(warrants_of(url)) == MANY
