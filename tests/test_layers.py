@@ -12,7 +12,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "config": {"errors"},
     "engine": {"errors"},
     "store": {"engine", "errors"},
-    "operations": {"store.contract", "store.following", "engine", "errors"},
+    "operations": {"store.contract", "store.following", "store.session_keys", "engine", "errors"},
     "api": {"operations", "store.contract", "engine", "errors", "__version__"},
     "client": {"errors"},
     "old_server": {"client", "errors"},

@@ -20,6 +20,7 @@ from magistrate.store.contract import (
     Store,
 )
 from magistrate.store.database import Observer
+from magistrate.store.session_keys import SessionKey
 from tests.databases import PostgresServer, dump
 from tests.running import settings_for
 
@@ -88,6 +89,10 @@ async def collect(store: Store) -> None:
     await store.collect(10**18, 100)
 
 
+async def keep_session_key(store: Store) -> None:
+    await store.keep_session_key(SessionKey("b" * 16, "b" * 64, 7), unless_after=5, forget_by=5)
+
+
 Write = Callable[[Store], Awaitable[None]]
 WRITES: list[Write] = [
     replace_and_create,
@@ -99,7 +104,9 @@ WRITES: list[Write] = [
     import_all,
     delete_warrants,
     collect,
+    keep_session_key,
 ]
+WITHOUT_REVISION = (collect, keep_session_key)
 
 
 @asynccontextmanager
@@ -117,6 +124,7 @@ async def filled_store(url: str, observer: Observer) -> AsyncIterator[Store]:
     )
     await store.put_warrants([OLD_WARRANT, ENDED_WARRANT], lambda model: None, Stamp("ann", 1))
     await store.delete_warrants([ENDED_WARRANT], Stamp("ann", 1))
+    await store.keep_session_key(SessionKey("a" * 16, "a" * 64, 5), unless_after=0, forget_by=0)
     await store.close()
     observed = await wiring.open_store(settings, observer)
     yield observed
@@ -176,4 +184,4 @@ async def test_a_lost_connection_leaves_all_or_nothing(postgres: PostgresServer,
                 assert dump(url) == before
                 statements += 1
         assert dump(url) != before
-        assert await store.check() == (7 if write is collect else 8)
+        assert await store.check() == (7 if write in WITHOUT_REVISION else 8)

@@ -25,6 +25,7 @@ from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision,
 from magistrate.engine.warrant_source import AnyRead, Reading, WarrantSource
 from magistrate.engine.warrants import Warrant, WarrantForm
 from magistrate.store.following import Mark, Staleness, Touches
+from magistrate.store.session_keys import SessionKeyStore
 
 T = TypeVar("T")
 
@@ -239,7 +240,7 @@ Judge = Callable[[Mapping[TypeName, str]], None]
 """Is given the definitions of object types as a write would leave them, inside that write; what it raises undoes it."""
 
 
-class Store(WarrantSource, Protocol):
+class Store(WarrantSource, SessionKeyStore, Protocol):
     """One database. Use it from one event loop; `close` it once. After that every call raises StoreUnavailable."""
 
     @property

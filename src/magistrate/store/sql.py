@@ -48,6 +48,12 @@ KEEP_IMPORT = "INSERT INTO import (source, lines, size_bytes, digest) VALUES (?,
 LIST_KEY_DIGESTS = "SELECT digest FROM api_key"
 KEEP_KEY_DIGEST = "INSERT INTO api_key (digest, created_at) VALUES (?, ?)"
 
+LIST_SESSION_KEYS = """
+SELECT h.revision, k.id, k.secret, k.created_at FROM head h
+LEFT JOIN session_key k ON true ORDER BY k.created_at DESC, k.id"""
+DROP_SESSION_KEYS = "DELETE FROM session_key WHERE created_at <= ?"
+KEEP_SESSION_KEY = "INSERT INTO session_key (id, secret, created_at) VALUES (?, ?, ?)"
+
 GET_OBJECT = f"""
 SELECT h.revision, h.horizon, o.object_type, o.object_id, o.meta, o.created_at FROM head h
 LEFT JOIN object o ON o.object_type = ? AND o.object_id = ? AND o.deleted_revision = {ALIVE}"""

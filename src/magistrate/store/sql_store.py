@@ -11,7 +11,7 @@ from magistrate.engine.terms import ObjectRef, Revision, TypeName
 from magistrate.engine.warrant_source import AnyRead, Reading
 from magistrate.engine.warrants import Warrant, WarrantForm
 from magistrate.errors import RevisionUnavailable, SchemaMismatch
-from magistrate.store import collecting, importing, object_types, objects, sql, warrants
+from magistrate.store import collecting, importing, object_types, objects, signing, sql, warrants
 from magistrate.store.contract import (
     Change,
     Identity,
@@ -37,6 +37,7 @@ from magistrate.store.contract import (
 from magistrate.store.database import Database, Execute, Row, Script, Select
 from magistrate.store.following import Mark, Staleness, Touches
 from magistrate.store.reading import objects_statement, portions, read_statement
+from magistrate.store.session_keys import KeptKeys, SessionKey
 
 T = TypeVar("T")
 
@@ -218,6 +219,15 @@ class SqlStore:
             return not kept
 
         return await self.database.transact(script)
+
+    async def session_keys(self) -> KeptKeys:
+        return signing.kept_keys(await self.database.read(sql.LIST_SESSION_KEYS, ()))
+
+    async def keep_session_key(self, new: SessionKey, unless_after: int, forget_by: int) -> KeptKeys:
+        return await self.database.transact(signing.keep_session_key(new, unless_after, forget_by))
+
+    async def forget_session_keys(self) -> int:
+        return await self.database.transact(signing.forget_session_keys)
 
     async def close(self) -> None:
         await self.database.close()
