@@ -27,6 +27,7 @@ CHANGING = [
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "<time>"),
     (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}"), "<uuid>"),
     (re.compile(r'(Cursor":")[\w-]+'), r"\1<cursor>"),
+    (re.compile(r'("token":")[\w.-]+'), r"\1<token>"),
     (re.compile(r"took (\d+|less than 1) ms"), "took <n> ms"),
 ]
 
@@ -38,7 +39,7 @@ def settled(text: str) -> str:
     return text
 
 
-TRIED = {"README.md": 9, "docs/v1.md": 2}
+TRIED = {"README.md": 9, "docs/sessions.md": 4, "docs/v1.md": 2}
 """Documents whose commands are run, and how many there are at least."""
 
 
@@ -59,13 +60,16 @@ def test_the_commands_of_a_document_answer_what_it_shows(document: str, database
     wiring.migrate_store(settings)
     asyncio.run(wiring.prepare_store(settings, read_example("document-sharing")))
     answered: list[tuple[str, str]] = []
+    session_token = ""
 
     with running_service(settings) as url:
         for command, output in shown_commands(document):
             typed = command.replace("http://127.0.0.1:8000", url).replace("./run magistrate", "magistrate")
-            environment = os.environ | path | {"MAGISTRATE_SERVER": url}
+            environment = os.environ | path | {"MAGISTRATE_SERVER": url, "SESSION_TOKEN": session_token}
             ran = subprocess.run(["sh", "-c", typed], env=environment, capture_output=True, text=True)
             answered.append((settled(output).strip(), settled(ran.stdout).strip()))
+            if made := re.search(r'{"token":"([^"]+)"}', ran.stdout):
+                session_token = made[1]
 
     assert len(answered) >= TRIED[document]
     for promised, real in answered:

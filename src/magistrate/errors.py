@@ -9,6 +9,9 @@ MagistrateError
 │   ├── BodyTooSlow           carries `limit_ms`
 │   └── KeyReused             an idempotency key came back with another request
 ├── Unauthenticated           no key, or not one of ours
+│   ├── InvalidToken          a bearer token that nobody we trust has signed for this
+│   └── TokenExpired          it was good
+├── Forbidden                 the caller is known, and may not ask this
 ├── NotFound                  carries `kind` and `key`
 ├── BudgetSpent               a decision would take more work than is allowed; it is not known, and never "no"
 ├── RevisionUnavailable       carries `revision`: collected already, or not written yet
@@ -82,6 +85,24 @@ class KeyReused(InvalidParameter):
 
 class Unauthenticated(MagistrateError):
     """The request carries no key, or none that this service knows."""
+
+
+class InvalidToken(Unauthenticated):
+    """Which of the many things that can be wrong with a bearer token it is, is told to nobody."""
+
+    def __init__(self) -> None:
+        super().__init__("Invalid token")
+
+
+class TokenExpired(Unauthenticated):
+    """The bearer token was good for a time that is over."""
+
+    def __init__(self) -> None:
+        super().__init__("Token is expired.")
+
+
+class Forbidden(MagistrateError):
+    """The caller is known, but what the request asks for is not for this caller."""
 
 
 class NotFound(MagistrateError):

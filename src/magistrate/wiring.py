@@ -27,6 +27,7 @@ from uvicorn.supervisors import Multiprocess
 from magistrate.api.access_log import AccessLog
 from magistrate.api.app import Application
 from magistrate.api.auth import KeyRing, key_digest
+from magistrate.api.bearer import Bearers
 from magistrate.api.ledger import Ledger
 from magistrate.api.lines import read_line
 from magistrate.api.metrics import METRICS, Board, Readings
@@ -45,6 +46,7 @@ from magistrate.operations.listings import Listings
 from magistrate.operations.models import Models
 from magistrate.operations.object_types import seed_object_types
 from magistrate.operations.retention import forget_ended
+from magistrate.operations.session_keys import SessionKeys
 from magistrate.store.contract import Store
 from magistrate.store.database import Observer, observe_nothing
 
@@ -80,6 +82,7 @@ def context_of(store: Store, settings: Settings) -> Context:
         max_context_bytes=settings.max_context_bytes,
         max_query_work=settings.max_query_work,
         listings=Listings(settings.kept_query_entries),
+        session_keys=SessionKeys(store, microseconds_now),
     )
 
 
@@ -170,7 +173,7 @@ async def open_service(settings: Settings) -> AsyncIterator[Service]:
         METRICS.read = partial(_readings, context)
         works = [forgetting, _stop_with_parent(), asyncio.to_thread(_read_grammars), _write_metrics_now_and_then()]
         async with _running_beside(*works):
-            yield Service(context, KeyRing(digests), limits)
+            yield Service(context, KeyRing(digests), Bearers(context), limits)
     finally:
         await store.close()
 

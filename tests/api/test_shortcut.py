@@ -86,6 +86,7 @@ REQUESTS = {
     "two different tokens": request(ALLOWED, "Service-Token: whatever", "Warrant-Token: latest"),
     "no key": request(ALLOWED, key=""),
     "a wrong key": request(ALLOWED, key="wrong"),
+    "a bearer token that is none": request(ALLOWED, "Authorization: Bearer a.b.c", key=""),
     "two keys": request(ALLOWED, f"Authorization: ApiKey {KEY}"),
     "no body": request(b""),
     "no JSON": request(b"{"),
@@ -147,6 +148,16 @@ def test_both_ways_answer_the_same(services: Services, segments: list[bytes]) ->
 
     assert found == answers(slow, segments)
     assert len(found[0]) == b"".join(segments).count(b" HTTP/1.")
+
+
+def test_a_check_with_a_token_is_answered_alike(services: Services) -> None:
+    begun = services[0].post("/v2/sessions", json={"type": "sess", "userId": "ann"})
+    segments = request(ALLOWED, f"Authorization: Bearer {begun.json()['token']}", key="")
+
+    found = answers(services[0], segments)
+
+    assert found == answers(services[1], segments)
+    assert b'"Authorized"' in found[0][0]
 
 
 def test_a_check_that_was_asked_before_takes_the_shortcut(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:

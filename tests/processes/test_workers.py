@@ -95,6 +95,23 @@ def test_there_is_a_worker_for_each_core_unless_said_otherwise(tmp_path: Path) -
         wait_for(lambda: len(worker_ids(service)) == expected)
 
 
+def test_a_token_is_good_whichever_worker_is_asked(tmp_path: Path) -> None:
+    asked = {"warrants": [{"objectType": "user", "objectId": "ann", "relation": "parent"}]}
+
+    with ServiceProcess(tmp_path, "--workers", "2", api_key=KEY) as service:
+        wait_for(lambda: len(worker_ids(service)) == 2)
+        answers = []
+        for _ in range(20):
+            with service.client() as client:
+                begun = client.post("/v2/sessions", json={"type": "sess", "userId": "ann"})
+            with service.client() as client:
+                headers = {"Authorization": f"Bearer {begun.json()['token']}"}
+                answers.append(client.post("/v2/check", json=asked, headers=headers).status_code)
+
+    assert answers == [200] * 20
+    assert len(dump(f"sqlite:///{tmp_path}/magistrate.db")["session_key"]) == 1
+
+
 def test_a_reload_replaces_every_worker_and_loses_no_request(tmp_path: Path) -> None:
     faults: list[str] = []
     done = threading.Event()

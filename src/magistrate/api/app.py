@@ -24,6 +24,7 @@ from uuid_utils import uuid7
 
 from magistrate import errors
 from magistrate.api import public
+from magistrate.api.auth import KEYS_AND_TOKENS, USER, Holder, bearer_token
 from magistrate.api.error_table import ERROR_TABLE, INTERNAL_ERROR, error_body
 from magistrate.api.freshness import TOKEN_HEADERS, read_freshness, token_of
 from magistrate.api.ledger import Ledger
@@ -199,7 +200,7 @@ def _responder(running: Running, route: Route) -> Responder:
 
     async def respond(req: falcon.asgi.Request, resp: falcon.asgi.Response, **path: str) -> None:
         service = running.service
-        actor = service.keys.actor(req.get_header("Authorization"))
+        actor, holder = await _caller(service, route, req.get_header("Authorization"))
         parameters = read_parameters(req.scope[_QUERY]) if req.scope[_QUERY] else {}
         identity = service.context.store.identity
         freshness = NO_DEMAND if route.writes else _freshness(req, identity)
@@ -209,7 +210,7 @@ def _responder(running: Running, route: Route) -> Responder:
             decoding = partial(decode_body, raw, decoder, service.limits.max_json_depth)
             body = decoding() if len(raw) <= LARGE_BODY_BYTES else await asyncio.to_thread(decoding)
         once = _once(req, raw) if route.takes_key else None
-        answer = await route.handler(Call(service.context, path, parameters, body, actor, freshness, once))
+        answer = await route.handler(Call(service.context, path, parameters, body, actor, freshness, once, holder))
         token = token_of(identity, answer.revision)
         for header in TOKEN_HEADERS:
             resp.set_header(header, token)
@@ -219,6 +220,17 @@ def _responder(running: Running, route: Route) -> Responder:
         _finish(req, resp)
 
     return respond
+
+
+async def _caller(service: Service, route: Route, header: str | None) -> tuple[str, Holder | None]:
+    """What to call who calls, and the holder of the token if it is one. Raises Unauthenticated, StoreUnavailable."""
+    if not route.takes_bearer:
+        return service.keys.actor(header), None
+    token = bearer_token(header)
+    if token is None:
+        return service.keys.actor(header, KEYS_AND_TOKENS), None
+    holder = await service.bearers.holder(token)
+    return f"{USER}:{holder.user}", holder
 
 
 async def _read_body(req: falcon.asgi.Request, service: Service) -> bytes:

@@ -4,7 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import msgspec
+from msgspec.structs import replace
 
+from magistrate.api.auth import Holder
 from magistrate.api.objects import TypeText
 from magistrate.api.policy_context import bounded_context
 from magistrate.api.service import Answer, Call
@@ -19,7 +21,7 @@ from magistrate.api.warrants import (
 from magistrate.engine.decision import Decision
 from magistrate.engine.evaluation import Question
 from magistrate.engine.written import written_claim
-from magistrate.errors import InvalidParameter
+from magistrate.errors import Forbidden, InvalidParameter
 from magistrate.operations import check
 from magistrate.store.contract import Snapshot
 
@@ -37,7 +39,8 @@ ALLOWED, DENIED = (200, "Authorized"), (403, "Not Authorized")
 
 
 class ClaimBody(msgspec.Struct, rename="camel", frozen=True):
-    """A warrant to check. Its `context` is laid over that of the whole check."""
+    """A warrant to check. Its `context` is laid over that of the whole check. With a bearer token `subject` can be left
+    out."""
 
     object_type: TypeText | None = None
     object_id: IdOrWildcard | None = None
@@ -68,8 +71,10 @@ class CheckAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=Tr
 
 
 async def answer_check(call: Call[CheckBody]) -> Answer:
+    if call.holder is not None:  # the warrants that an answer rests on name others
+        call = replace(call, body=replace(call.body, debug=None))
     started = call.context.now()
-    op, questions = _read(call.body, call.context.max_context_bytes)
+    op, questions = _read(call.body, call.context.max_context_bytes, call.holder)
     found = await check.check(call.context, questions, LAST[op], call.freshness, bool(call.body.debug))
     return _answered(op, questions, found, call, started)
 
@@ -78,7 +83,7 @@ def answer_check_now(call: Call[CheckBody]) -> Answer | None:
     """The same, if nothing has to be waited for."""
     if call.body.debug:
         return None
-    op, questions = _read(call.body, call.context.max_context_bytes)
+    op, questions = _read(call.body, call.context.max_context_bytes, call.holder)
     found = check.check_now(call.context, questions, LAST[op], call.freshness)
     return None if found is None else _answered(op, questions, found, call, started=0)
 
@@ -94,7 +99,7 @@ def _answered(
     return Answer(_answer(decided, is_authorized, call, started), found.revision)
 
 
-def _read(body: CheckBody, max_context_bytes: int) -> tuple[str | None, list[Question]]:
+def _read(body: CheckBody, max_context_bytes: int, holder: Holder | None) -> tuple[str | None, list[Question]]:
     op = body.op or None
     if op not in LAST:
         raise InvalidParameter("op", "must be either anyOf or allOf, or batch")
@@ -106,13 +111,26 @@ def _read(body: CheckBody, max_context_bytes: int) -> tuple[str | None, list[Que
     if op is None and len(claims) > 1:
         raise InvalidParameter("warrants", "must include operator when including multiple warrants")
     shared = bounded_context(body.context or {}, max_context_bytes)
-    return op, [_question(claim, shared, max_context_bytes) for claim in claims]
+    if holder is None:
+        return op, [_question(claim, shared, max_context_bytes) for claim in claims]
+    return op, [_question_of_holder(claim, shared, max_context_bytes, holder) for claim in claims]
 
 
 def _question(claim: ClaimBody, shared: Mapping[str, Any], max_context_bytes: int) -> Question:
     names = read_claim(claim.object_type, claim.object_id, claim.relation, claim.subject)
     context = bounded_context({**shared, **claim.context}, max_context_bytes) if claim.context else shared
     return Question(*names, context)
+
+
+def _question_of_holder(
+    claim: ClaimBody, shared: Mapping[str, Any], max_context_bytes: int, holder: Holder
+) -> Question:
+    """Raises Forbidden if it is about anybody else."""
+    subject = claim.subject or SubjectBody(holder.subject.type, holder.user)
+    question = _question(replace(claim, subject=subject), shared, max_context_bytes)
+    if question.subject != holder.subject:
+        raise Forbidden("a bearer token can only be used to ask about its own user")
+    return replace(question, context=holder.laid_over(question.context))
 
 
 def _answer(

@@ -14,6 +14,7 @@ from magistrate.api.parse import MAX_BATCH
 from magistrate.api.route import Route
 from magistrate.api.routes import ROUTES
 from magistrate.api.routes_v1 import VIEWS
+from magistrate.api.sessions import SessionBody
 from magistrate.api.warrants import SubjectBody, WarrantBody
 
 Schema = dict[str, Any]
@@ -28,6 +29,7 @@ REQUIRED: dict[type[msgspec.Struct], list[str]] = {
     CheckBody: ["warrants"],
     **{view.body: [resource.id_member] for resource, view in VIEWS.items() if not resource.is_numerous},
     **{view.ref_body: [resource.id_member] for resource, view in VIEWS.items() if resource.is_numerous},
+    SessionBody: ["type", "userId"],
 }
 """Members that are optional to the decoder, so that their absence is reported in the contract's words."""
 
@@ -71,6 +73,7 @@ _ERROR: Schema = {
 _ERRORS = {
     400: "the request cannot be understood, or a part of it is not allowed",
     401: "no key, or not one of ours",
+    403: "the bearer token is of another user than the request asks about",
     404: "what the request names does not exist",
     408: "the request body did not arrive in time",
     413: "the request body is too large",
@@ -111,7 +114,8 @@ def document() -> dict[str, Any]:
                     "in": "header",
                     "name": "Authorization",
                     "description": "`Authorization: ApiKey <key>`",
-                }
+                },
+                "Bearer": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"},
             },
         },
     }
@@ -126,12 +130,14 @@ def _operation(route: Route, body: Schema | None, answer: Schema | None) -> dict
     }
     if body is not None:
         operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": _batch(body)}}}
+    if route.takes_bearer:
+        operation["security"] = [{"ApiKey": []}, {"Bearer": []}]
     return operation
 
 
 def _operation_id(route: Route) -> str:
-    """`PUT /v2/objects/{objectType}/{objectId}` becomes `put_objects_objectType_objectId`; v1 is told."""
-    return "_".join([route.method.lower(), *re.findall(r"v1|[A-Za-z]+", route.path.removeprefix("/v2"))])
+    """`PUT /v2/objects/{objectType}/{objectId}` becomes `put_objects_objectType_objectId`; `v1` remains."""
+    return "_".join([route.method.lower(), *re.findall(r"[A-Za-z0-9]+", route.path.removeprefix("/v2"))])
 
 
 def _parameters(route: Route) -> list[dict[str, Any]]:
@@ -163,7 +169,8 @@ def _success(answer: Schema | None) -> dict[str, Any]:
 
 def _statuses(route: Route) -> list[int]:
     body = [408, 413] if route.body is not None else []
-    return sorted([400, 401, 500, 503, *body, *([404] if route.not_found else []), *([422] if route.takes_key else [])])
+    others = {403: route.takes_bearer, 404: route.not_found, 422: route.takes_key}
+    return sorted([400, 401, 500, 503, *body, *(status for status, may_be in others.items() if may_be)])
 
 
 def _error(status: int) -> dict[str, Any]:

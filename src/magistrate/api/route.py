@@ -24,8 +24,8 @@ class Route:
 
     `writes`: the answer carries a token of its own, and a POST may carry an Idempotency-Key. Otherwise the request
     may carry a token. `not_found`: the route answers 404 for things it names. `answer_now`: the handler where nothing
-    has to be waited for, None if it cannot tell then (see shortcut.py). `is_typed`: the answer has a Content-Type, even
-    if it is empty."""
+    has to be waited for, None if it cannot tell then (see shortcut.py). `takes_bearer`: a bearer token does as well as
+    a key. `is_typed`: the answer has a Content-Type, even if it is empty."""
 
     method: str
     path: str
@@ -37,6 +37,7 @@ class Route:
     not_found: bool = False
     parameters: tuple[Parameter, ...] = ()
     answer_now: Callable[[Call[Any]], Answer | None] | None = None
+    takes_bearer: bool = False
     is_typed: bool = True
 
     @property

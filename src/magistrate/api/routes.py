@@ -1,6 +1,6 @@
 """Every route, once: the router, the OpenAPI document and the page at /docs are made from this table."""
 
-from magistrate.api import check, object_types, objects, query, warrants
+from magistrate.api import check, object_types, objects, query, sessions, warrants
 from magistrate.api.check import CheckAnswer, CheckBody
 from magistrate.api.lists import ListAnswer
 from magistrate.api.object_types import ObjectTypeAnswer, ObjectTypeBody
@@ -8,6 +8,7 @@ from magistrate.api.objects import MetaBody, ObjectAnswer, ObjectOrBatch, Object
 from magistrate.api.query import FoundAnswer
 from magistrate.api.route import SEARCH, TEXT, Parameter, Route, list_parameters
 from magistrate.api.routes_v1 import v1_routes
+from magistrate.api.sessions import SessionAnswer, SessionBody
 from magistrate.api.warrants import WarrantAnswer, WarrantOrBatch
 from magistrate.engine.query import MAX_QUERY_LENGTH
 from magistrate.operations.object_types import OBJECT_TYPE_LIST
@@ -98,14 +99,20 @@ V2_ROUTES: tuple[Route, ...] = (
     Route(
         "POST", "/v2/check", check.answer_check, "Check whether subjects have relations on objects",
         answer=CheckAnswer | list[CheckAnswer], body=CheckBody, not_found=True, answer_now=check.answer_check_now,
+        takes_bearer=True,
     ),
     Route(
         "POST", "/v2/authorize", check.answer_check, "The same as /v2/check",
         answer=CheckAnswer | list[CheckAnswer], body=CheckBody, not_found=True, answer_now=check.answer_check_now,
+        takes_bearer=True,
     ),
     Route(
         "GET", "/v2/query", query.list_page, "Find objects a subject has relations on, or subjects that have them",
         answer=ListAnswer[FoundAnswer], not_found=True, parameters=_QUERY_LIST,
+    ),
+    Route(
+        "POST", "/v2/sessions", sessions.create, "Make a token that lets a user ask for itself",
+        answer=SessionAnswer, body=SessionBody,
     ),
 )  # fmt: skip
 

@@ -14,7 +14,7 @@ from magistrate.api.route import OLDER_PARAMETERS, SEARCH, TEXT, Parameter, Rout
 from magistrate.operations.paging import ListKind
 from magistrate.operations.resources import ASSIGNMENTS, RESOURCES, TENANTS, USERS, Resource, assigned_list
 
-_SHARED = ("/v2/object-types", "/v2/objects", "/v2/warrants")
+_SHARED = ("/v2/object-types", "/v2/objects", "/v2/warrants", "/v2/sessions")
 
 VIEWS = {resource: View(resource) for resource in RESOURCES}
 

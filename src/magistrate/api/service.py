@@ -6,7 +6,8 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from magistrate.api.auth import KeyRing
+from magistrate.api.auth import Holder, KeyRing
+from magistrate.api.bearer import Bearers
 from magistrate.engine.terms import Revision
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
@@ -28,12 +29,13 @@ class Limits:
 class Service:
     context: Context
     keys: KeyRing
+    bearers: Bearers
     limits: Limits
 
 
 class Call(msgspec.Struct, Generic[B], frozen=True):
     """One request, authenticated and decoded. `path` holds the variables of the route's path, `parameters` the query
-    string; `body` is None for routes that take none."""
+    string; `body` is None for routes that take none; `holder` who calls, if that is no key."""
 
     context: Context
     path: Mapping[str, str]
@@ -42,6 +44,7 @@ class Call(msgspec.Struct, Generic[B], frozen=True):
     actor: str
     freshness: Freshness
     once: Once | None
+    holder: Holder | None = None
 
     def stamp(self) -> Stamp:
         return self.context.stamp(self.actor, self.once)

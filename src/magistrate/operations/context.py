@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from magistrate.operations.graph import LiveGraph
 from magistrate.operations.listings import Listings
 from magistrate.operations.models import Models
+from magistrate.operations.session_keys import SessionKeys
 from magistrate.store.contract import Once, Stamp, Store
 
 
@@ -24,6 +25,7 @@ class Context:
     max_query_work: int
     listings: Listings
     graph: LiveGraph
+    session_keys: SessionKeys
 
     def stamp(self, actor: str, once: Once | None = None) -> Stamp:
         return Stamp(actor, self.now(), once)

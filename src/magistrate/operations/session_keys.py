@@ -1,0 +1,81 @@
+"""The keys that session tokens are signed with, as one process knows them.
+
+They are kept in the store, so that every process on it knows the tokens of all others. A key signs for SIGNING_DAYS;
+the next session then gets a new one. It is known until the last token it signed has expired, a day later for clocks
+that differ, and counts for nothing after that even if someone else has it."""
+
+import asyncio
+import math
+import re
+import secrets
+import time
+from collections.abc import Callable, Mapping
+
+from magistrate.store.contract import Snapshot
+from magistrate.store.session_keys import SessionKey, SessionKeyStore
+
+MAX_TTL_SECONDS = 604_800
+"""Of a token: seven days."""
+SIGNING_DAYS = 30
+KNOWN_DAYS = SIGNING_DAYS + 7 + 1
+
+REVOKED_WITHIN_SECONDS = 10.0
+"""So old may be what a process knows of the keys when it believes a token."""
+READ_EVERY_SECONDS = 0.25
+"""Tokens that name unknown keys do not have the keys read more often, whoever sends how many of them: they wait."""
+
+MICROSECONDS_PER_DAY = 86_400_000_000
+
+_KEY_ID = re.compile(r"[0-9a-f]{16}")
+
+
+class SessionKeys:
+    """Those of a store, as one process knows them."""
+
+    def __init__(
+        self, store: SessionKeyStore, now: Callable[[], int], monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._store = store
+        self._now = now
+        self._monotonic = monotonic
+        self._known: Mapping[str, SessionKey] = {}
+        self._read_at = -math.inf
+        self._reading = asyncio.Lock()
+
+    async def signing(self) -> Snapshot[SessionKey]:
+        """The key that signs now, made if there is none. Read from the store, so that it was not revoked before.
+
+        Raises StoreUnavailable.
+        """
+        now = self._now()
+        oldest = now - SIGNING_DAYS * MICROSECONDS_PER_DAY
+        kept = await self._store.session_keys()
+        if not kept.keys or kept.keys[0].created_at <= oldest:
+            new = SessionKey(secrets.token_hex(8), secrets.token_hex(32), now)
+            kept = await self._store.keep_session_key(new, oldest, now - KNOWN_DAYS * MICROSECONDS_PER_DAY)
+        return Snapshot(kept.revision, kept.keys[0])
+
+    async def find(self, id: str) -> SessionKey | None:
+        """The key with this id, if tokens that it signed may still be good. Raises StoreUnavailable."""
+        if not _KEY_ID.fullmatch(id):
+            return None
+        asked_at = self._monotonic()
+        await self._read_since(asked_at - REVOKED_WITHIN_SECONDS)
+        if id not in self._known:
+            await self._read_since(asked_at)
+        key = self._known.get(id)
+        is_over = key is not None and key.created_at + KNOWN_DAYS * MICROSECONDS_PER_DAY <= self._now()
+        return None if is_over else key
+
+    async def _read_since(self, since: float) -> None:
+        """Reads them unless they were read then or later. Many who wait have them read once."""
+        if self._read_at >= since:
+            return
+        async with self._reading:
+            if self._read_at >= since:
+                return
+            await asyncio.sleep(max(0.0, self._read_at + READ_EVERY_SECONDS - self._monotonic()))
+            began_at = self._monotonic()
+            kept = await self._store.session_keys()
+            self._known = {key.id: key for key in kept.keys}
+            self._read_at = began_at

@@ -1,0 +1,64 @@
+"""Sessions: tokens that let a user's own device ask what that user may do (contract section 9.1)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from magistrate.engine.terms import ObjectId
+from magistrate.errors import InvalidToken
+from magistrate.operations.bearer_tokens import Expected, signed_token, verified_claims
+from magistrate.operations.context import Context
+from magistrate.store.contract import Snapshot
+
+CHECKS, DASHBOARD = "sess", "ssdash"
+"""What a session is for. It is the audience of its tokens: those for a dashboard are good for nothing here."""
+
+ALGORITHM = "HS256"
+
+DEFAULT_TTL_SECONDS = 86_400
+"""A day."""
+
+MICROSECONDS_PER_SECOND = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What is asked for. `further` claims are for whoever reads the token: a dashboard."""
+
+    kind: str
+    user: ObjectId
+    tenant: ObjectId | None
+    context: Mapping[str, Any]
+    ttl_seconds: int
+    further: Mapping[str, str] = field(default_factory=dict)
+
+
+async def begin_session(ctx: Context, session: Session) -> Snapshot[str]:
+    """Its token. Raises StoreUnavailable."""
+    signing = await ctx.session_keys.signing()
+    now, key = ctx.now(), signing.value
+    claims = {
+        "iss": ctx.store.identity.store_id,
+        "aud": session.kind,
+        "sub": session.user,
+        "iat": now // MICROSECONDS_PER_SECOND,
+        "exp": -(-now // MICROSECONDS_PER_SECOND) + session.ttl_seconds,
+        **({"tenant": session.tenant} if session.tenant is not None else {}),
+        **({"context": session.context} if session.context else {}),
+        **session.further,
+    }
+    return Snapshot(signing.revision, signed_token(claims, key.secret, ALGORITHM, key.id))
+
+
+async def read_session(ctx: Context, token: str, key_id: str | None) -> Session:
+    """The session of a token that is good for checks, which names this key.
+
+    Raises InvalidToken, TokenExpired, StoreUnavailable.
+    """
+    key = await ctx.session_keys.find(key_id or "")
+    if key is None:
+        raise InvalidToken
+    claims = verified_claims(token, key.secret, ALGORITHM, Expected(ctx.store.identity.store_id, CHECKS))
+    return Session(
+        CHECKS, claims["sub"], claims.get("tenant"), claims.get("context", {}), claims["exp"] - claims["iat"]
+    )
