@@ -153,6 +153,19 @@ async def _import_file(settings: Settings, given: LineFile, told: Callable[[Reac
         await store.close()
 
 
+def revoke_sessions(settings: Settings) -> int:
+    """Ends all sessions; answers how many keys had signed them. Raises StoreUnavailable or SchemaMismatch."""
+
+    async def revoked() -> int:
+        store = await open_store(settings)
+        try:
+            return await store.forget_session_keys()
+        finally:
+            await store.close()
+
+    return asyncio.run(revoked())
+
+
 def _read_grammars() -> None:
     policy.read_grammar()
     query.read_grammar()

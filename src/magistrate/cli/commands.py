@@ -1,5 +1,5 @@
-"""The command line: `serve`, `import`, and the commands that ask a service, one file a noun. Options are read off
-config.py."""
+"""The command line: `serve`, `import`, `sessions`, and the commands that ask a service, one file a noun. Options are
+read off config.py."""
 
 import os
 import sys
@@ -14,6 +14,7 @@ from magistrate.cli.importing import import_command
 from magistrate.cli.objects import objects
 from magistrate.cli.query import query
 from magistrate.cli.service import with_settings
+from magistrate.cli.sessions import sessions
 from magistrate.cli.types import types
 from magistrate.cli.warrants import warrants
 from magistrate.config import SETTINGS, read_settings
@@ -45,5 +46,5 @@ def serve(example: str | None, **flags: Any) -> None:
         raise click.ClickException(error.message) from error
 
 
-for command in (check, query, warrants, types, objects, import_command, completion):
+for command in (check, query, warrants, types, objects, import_command, sessions, completion):
     main.add_command(command)

@@ -1,0 +1,28 @@
+"""`magistrate sessions`: what an operator can do about the sessions of users."""
+
+import os
+
+import click
+
+from magistrate.cli.service import failures_told, with_settings
+from magistrate.config import SETTINGS, read_settings
+
+
+@click.group(short_help="End the sessions of users.")
+def sessions() -> None:
+    """Sessions are made over HTTP, and end by themselves."""
+
+
+@sessions.command(short_help="End all sessions now.")
+@with_settings([setting for setting in SETTINGS if setting.name == "database_url"])
+def revoke(database_url: str | None) -> None:
+    """End all sessions on the database now, as after a leak: the keys that signed them are forgotten. Services that run
+    on it refuse their tokens within ten seconds, and make new ones with a new key."""
+    with failures_told():
+        settings = read_settings({"database_url": database_url}, os.environ)
+        from magistrate import wiring  # the server takes a moment to import, which `--help` need not wait for
+
+        if wiring.revoke_sessions(settings):
+            click.echo("All sessions are ended: running services refuse their tokens within 10 seconds")
+        else:
+            click.echo("There was no session to end")

@@ -1,0 +1,64 @@
+"""`magistrate sessions`."""
+
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from magistrate import wiring
+from magistrate.cli.commands import main
+from magistrate.operations import session_keys
+from tests.api.test_check import ALLOWED
+from tests.running import settings_for
+from tests.sessions import INVALID, serving
+
+ENDED = "All sessions are ended: running services refuse their tokens within 10 seconds\n"
+
+
+def revoke(url: str) -> Result:
+    return CliRunner().invoke(main, ["sessions", "revoke", "--database-url", url], env={}, prog_name="magistrate")
+
+
+def test_a_running_service_refuses_tokens_that_are_revoked_and_makes_new_ones(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session_keys, "REVOKED_WITHIN_SECONDS", 0.3)
+    with serving(database_url) as served:
+        token = served.session()
+        assert served.ask(token, "report:a#viewer").json() == ALLOWED
+
+        ran = revoke(database_url)
+        time.sleep(0.3)
+
+        assert (ran.exit_code, ran.output) == (0, ENDED)
+        assert served.ask(token, "report:a#viewer").json() == INVALID
+        assert served.ask(served.session(), "report:a#viewer").json() == ALLOWED
+
+
+def test_what_is_said_about_the_time_is_true() -> None:
+    assert f"within {session_keys.REVOKED_WITHIN_SECONDS:.0f} seconds" in ENDED
+
+
+def test_where_there_is_no_session_none_is_ended(database_url: str) -> None:
+    wiring.migrate_store(settings_for(database_url))
+
+    ran = revoke(database_url)
+
+    assert (ran.exit_code, ran.output) == (0, "There was no session to end\n")
+
+
+def test_a_database_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    ran = revoke(f"sqlite:///{tmp_path}/m.db")
+
+    assert ran.exit_code == 2
+    assert ran.stderr.startswith("Error: ")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_database_that_is_not_migrated_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "m.db").touch()
+
+    ran = revoke(f"sqlite:///{tmp_path}/m.db")
+
+    assert (ran.exit_code, ran.stderr) == (2, "Error: the database is not migrated\n")
