@@ -22,7 +22,6 @@ from pathlib import Path
 import structlog
 import uvicorn
 from uuid_utils import uuid7
-from uvicorn.supervisors import Multiprocess
 
 from magistrate.api.access_log import AccessLog
 from magistrate.api.app import Application
@@ -33,6 +32,7 @@ from magistrate.api.lines import read_line
 from magistrate.api.metrics import METRICS, Board, Readings
 from magistrate.api.protocol import BoundedConfig
 from magistrate.api.service import Limits, Service
+from magistrate.api.supervisor import Supervisor
 from magistrate.config import Settings, SqliteUrl, read_client_settings
 from magistrate.engine import policy, query
 from magistrate.errors import InvalidSetting, StoreUnavailable
@@ -313,34 +313,6 @@ def _serve_together(settings: Settings, listening: socket.socket) -> int:
         supervisor = Supervisor(server_config(settings, Path(folder)), sockets=[listening])
         supervisor.run()
     return 0 if supervisor.was_told_to_stop else 1
-
-
-class Supervisor(Multiprocess):
-    """Keeps the workers running: one that ends is replaced. On SIGHUP all are, one after the other, each when the next
-    one serves; in a terminal SIGHUP means that it was closed."""
-
-    was_told_to_stop = False
-    _has_terminal = False
-
-    def run(self) -> None:
-        self._has_terminal = sys.stdin is not None and sys.stdin.isatty()
-        super().run()
-
-    def handle_hup(self) -> None:
-        if self._has_terminal:
-            self.handle_term()
-        else:
-            super().handle_hup()
-
-    def handle_term(self) -> None:
-        # The workers have the socket too, and close theirs: with ours open, clients would still connect, to nobody.
-        for listening in self.sockets:
-            listening.close()
-        self.was_told_to_stop = True
-        super().handle_term()
-
-    def handle_int(self) -> None:
-        self.handle_term()
 
 
 def _listen(settings: Settings) -> socket.socket:
