@@ -55,6 +55,36 @@ def test_an_unknown_variable_is_refused() -> None:
         read_settings({}, {"MAGISTRATE_DATABASEURL": "sqlite:///x.db"})
 
 
+PROVIDER = {"jwt_keys": "https://login.example/keys", "jwt_issuer": "https://login.example/", "jwt_audience": "us"}
+
+
+def test_a_provider_has_keys_an_issuer_and_an_audience() -> None:
+    settings = read_settings(PROVIDER, {})
+
+    assert settings.jwt_keys_are_fetched
+    assert not read_settings(PROVIDER | {"jwt_keys": "folder/key.pem"}, {}).jwt_keys_are_fetched
+    assert (settings.jwt_user_claim, settings.jwt_tenant_claim) == ("sub", "")
+
+
+@pytest.mark.parametrize("missing", PROVIDER)
+def test_half_a_provider_is_refused(missing: str) -> None:
+    with pytest.raises(InvalidSetting, match=r"jwt_\w+ (needs|has no effect without) jwt_\w+"):
+        read_settings({name: text for name, text in PROVIDER.items() if name != missing}, {})
+
+
+def test_a_tenant_claim_needs_a_provider() -> None:
+    with pytest.raises(InvalidSetting, match="jwt_tenant_claim has no effect without jwt_keys"):
+        read_settings({"jwt_tenant_claim": "tenant"}, {})
+
+
+@pytest.mark.parametrize(
+    "url", ["ftp://h/k", "https://", "http:///keys", "https://h:port/k", "http://[h/k", "file:///k"]
+)
+def test_keys_are_fetched_from_the_web_only(url: str) -> None:
+    with pytest.raises(InvalidSetting, match="jwt_keys"):
+        read_settings(PROVIDER | {"jwt_keys": url}, {})
+
+
 @pytest.mark.parametrize("text", ["a,,b", ",", "a b", "a\tb", "ä", "a,b,"])
 def test_keys_are_words_of_ascii(text: str) -> None:
     with pytest.raises(InvalidSetting, match="API key"):

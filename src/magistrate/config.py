@@ -147,6 +147,15 @@ SETTINGS = (
         1,
         87_600,
     ),
+    Setting(
+        "jwt_keys",
+        "",
+        "the public keys of a provider whose tokens are taken as well: a PEM file, a JWKS file, or the URL of a JWKS",
+    ),
+    Setting("jwt_issuer", "", "the claim iss of such tokens"),
+    Setting("jwt_audience", "", "the claim aud of such tokens, or one of several in it"),
+    Setting("jwt_user_claim", "sub", "the claim of such tokens that is the id of the user"),
+    Setting("jwt_tenant_claim", "", "the claim of such tokens that is the id of the tenant; without it they say none"),
 )
 
 CLIENT_SETTINGS = (
@@ -198,6 +207,16 @@ class Settings:
     store_timeout_ms: int
     postgres_connections: int
     retention_hours: int
+    jwt_keys: str
+    jwt_issuer: str
+    jwt_audience: str
+    jwt_user_claim: str
+    jwt_tenant_claim: str
+
+    @property
+    def jwt_keys_are_fetched(self) -> bool:
+        """Whether `jwt_keys` is a URL; otherwise it is a path."""
+        return "://" in self.jwt_keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +235,7 @@ def read_settings(flags: Mapping[str, str | None], environment: Mapping[str, str
     _refuse_unknown_variables(environment)
     values = dict(_values(SETTINGS, flags, environment))
     database_url, api_key = str(values.pop("database_url")), str(values.pop("api_key"))
+    _refuse_half_a_provider(values)
     return Settings(
         database=read_database_url(database_url),
         api_keys=_api_keys(api_key),
@@ -279,6 +299,27 @@ def _values(
             yield setting.name, setting.read(environment[setting.variable], setting.variable)
         else:
             yield setting.name, setting.default
+
+
+def _refuse_half_a_provider(values: Mapping[str, str | int]) -> None:
+    """Without an issuer and an audience, tokens that a provider made for others would be good here."""
+    keys = str(values["jwt_keys"])
+    if "://" in keys and not _is_web_url(keys):
+        raise InvalidSetting("jwt_keys: this is neither a path nor an http or https URL")
+    for name in ("jwt_issuer", "jwt_audience"):
+        if keys and not values[name]:
+            raise InvalidSetting(f"jwt_keys needs {name}: else tokens that were made for others would be taken")
+    for name in ("jwt_issuer", "jwt_audience", "jwt_tenant_claim"):
+        if values[name] and not keys:
+            raise InvalidSetting(f"{name} has no effect without jwt_keys")
+
+
+def _is_web_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def _api_keys(text: str) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ MagistrateError
 ├── RevisionUnavailable       carries `revision`: collected already, or not written yet
 ├── StoreUnavailable          try again later; nothing of the request was kept unless it was acknowledged
 │   └── SchemaMismatch        the store is reachable but not at the schema this version needs
+├── ProviderUnavailable       whether a bearer token is good cannot be told now; try again later
 ├── ServiceUnreachable        a client got no answer of a service; carries `url`
 └── RequestRefused            a client was refused; carries `status`, `code`, `parameter`, `request_id`
 """
@@ -136,6 +137,10 @@ class StoreUnavailable(MagistrateError):
 
 class SchemaMismatch(StoreUnavailable):
     """The store answers, but its schema is not the one this version of Magistrate was written for."""
+
+
+class ProviderUnavailable(MagistrateError):
+    """The keys that a bearer token may be signed with cannot be had, so that nobody can tell whether it is good."""
 
 
 class ServiceUnreachable(MagistrateError):

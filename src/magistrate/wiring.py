@@ -31,6 +31,8 @@ from magistrate.api.ledger import Ledger
 from magistrate.api.lines import read_line
 from magistrate.api.metrics import METRICS, Board, Readings
 from magistrate.api.protocol import BoundedConfig
+from magistrate.api.provider import Provider
+from magistrate.api.provider_keys import FixedKeys, KeySource, read_key_file
 from magistrate.api.service import Limits, Service
 from magistrate.api.supervisor import Supervisor
 from magistrate.config import Settings, SqliteUrl, read_client_settings
@@ -171,6 +173,21 @@ def _read_grammars() -> None:
     query.read_grammar()
 
 
+def _provider(settings: Settings) -> Provider | None:
+    """Raises InvalidSetting if its keys cannot be read. Those at a URL are not asked for yet."""
+    if not settings.jwt_keys:
+        return None
+    if settings.jwt_keys_are_fetched:
+        from magistrate.api.fetched_keys import FetchedKeys  # an HTTP client takes memory, which few need
+
+        keys: KeySource = FetchedKeys(settings.jwt_keys)
+    else:
+        keys = FixedKeys(read_key_file(settings.jwt_keys))
+    return Provider(
+        keys, settings.jwt_issuer, settings.jwt_audience, settings.jwt_user_claim, settings.jwt_tenant_claim
+    )
+
+
 @asynccontextmanager
 async def open_service(settings: Settings) -> AsyncIterator[Service]:
     """The service, with what it does by itself in the background, until the context ends.
@@ -179,14 +196,17 @@ async def open_service(settings: Settings) -> AsyncIterator[Service]:
     """
     store = await open_store(settings)
     try:
+        provider = _provider(settings)
         digests = [key_digest(key) for key in settings.api_keys] or await store.key_digests()
         limits = Limits(settings.max_body_bytes, settings.max_json_depth, settings.body_timeout_ms)
         context = context_of(store, settings)
         forgetting = _forget_now_and_then(context, settings.retention_hours)
         METRICS.read = partial(_readings, context)
         works = [forgetting, _stop_with_parent(), asyncio.to_thread(_read_grammars), _write_metrics_now_and_then()]
+        if provider is not None:
+            works.append(provider.keys.keep_fresh())
         async with _running_beside(*works):
-            yield Service(context, KeyRing(digests), Bearers(context), limits)
+            yield Service(context, KeyRing(digests), Bearers(context, provider), limits)
     finally:
         await store.close()
 
@@ -279,6 +299,8 @@ def serve(settings: Settings, example_name: str | None = None) -> int:
     """
     example = read_example(example_name) if example_name is not None else None
     settings = replace(settings, workers=settings.workers or _chosen_workers())
+    if settings.jwt_keys and not settings.jwt_keys_are_fetched:
+        read_key_file(settings.jwt_keys)  # each worker does; if it cannot be done, it is said before anything is made
     listening = _listen(settings)
     with listening:
         migrate_store(settings)

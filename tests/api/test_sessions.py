@@ -259,7 +259,7 @@ def test_a_token_signed_like_ours_is_good(served: Served) -> None:
         {"aud": ["other"]},
         {"iss": None},
         {"iss": "0" * 16},
-        {"nbf": seconds_from_now(3_600)},
+        {"nbf": seconds_from_now(86_400)},
         {"secret": "x" * 64},
         {"algorithm": "HS384"},
         {"algorithm": "none", "secret": ""},
@@ -288,7 +288,7 @@ def test_a_token_for_a_dashboard_is_no_good_for_checks(served: Served) -> None:
     }
 
 
-CLAIMS = {"sub": "ann", "aud": "sess", "iss": "x", "exp": seconds_from_now(3_600)}
+CLAIMS = {"sub": "ann", "aud": "sess", "iss": "x", "exp": seconds_from_now(86_400)}
 NOT_SIGNED = {
     "one word": "token",
     "two parts": "a.b",

@@ -106,6 +106,7 @@ def test_sigint_stops_it_as_well(tmp_path: Path) -> None:
         ([], {"api_key": ""}, "MAGISTRATE_API_KEY is empty"),
         (["--no-such-flag"], {}, "No such option"),
         (["--host", "192.0.2.1"], {}, "cannot listen on"),
+        (["--jwt-keys", "no.pem", "--jwt-issuer", "x", "--jwt-audience", "y"], {}, "no.pem cannot be read"),
     ],
 )
 def test_a_setting_that_cannot_stand_stops_it_with_a_message(

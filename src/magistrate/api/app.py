@@ -284,11 +284,9 @@ async def _answer_error(
     resp.status = ERROR_TABLE[type(error)].status
     resp.data = rendered(error_body(error))
     resp.content_type = public.JSON
-    if isinstance(error, errors.StoreUnavailable):
+    if isinstance(error, errors.StoreUnavailable | errors.ProviderUnavailable):
         resp.set_header("Retry-After", RETRY_AFTER_SECONDS)
-        log.warning(
-            "store unavailable", method=req.method, path=req.path, error=error.message, cause=repr(error.__cause__)
-        )
+        log.warning("unavailable", method=req.method, path=req.path, error=error.message, cause=repr(error.__cause__))
     if isinstance(error, errors.BodyTooLarge | errors.BodyTooSlow):
         # The rest of the body is still to come, and nobody wants to read it.
         resp.set_header("Connection", "close")

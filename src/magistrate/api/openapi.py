@@ -72,7 +72,7 @@ _ERROR: Schema = {
 }
 _ERRORS = {
     400: "the request cannot be understood, or a part of it is not allowed",
-    401: "no key, or not one of ours",
+    401: "no key or bearer token, or not a good one",
     403: "the bearer token is of another user than the request asks about",
     404: "what the request names does not exist",
     408: "the request body did not arrive in time",

@@ -1,0 +1,301 @@
+"""Tokens of an outside provider: which are good, whom they are for, and where their keys come from."""
+
+import base64
+import hashlib
+import hmac
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import jwt
+import msgspec
+import pytest
+
+from magistrate.api import fetched_keys
+from magistrate.api.fetched_keys import FetchedKeys
+from magistrate.errors import ProviderUnavailable
+from magistrate.operations.bearer_tokens import TokenHead
+from tests.api.test_check import ALLOWED, DENIED
+from tests.conftest import STORES, new_database_url
+from tests.jwks_server import AUDIENCE, ISSUER, JwksServer, ec_key, jwk, jwks_server, pem, rsa_key, token
+from tests.sessions import EXPIRED, INVALID, Served, seconds_from_now, serving, unsigned
+
+TENANT = "https://login.example/tenant"
+RSA, OTHER_RSA, EC, OTHER_EC = rsa_key(), rsa_key(), ec_key(), ec_key()
+KEYS = (jwk(RSA, kid="rsa", use="sig", alg="RS256"), jwk(EC, kid="ec"))
+UNAVAILABLE = {"code": "unavailable", "message": "the keys of the token provider cannot be fetched"}
+
+
+def good(**claims: Any) -> str:
+    return token(RSA, "rsa", **claims)
+
+
+@contextmanager
+def trusting(keys: str, database_url: str) -> Iterator[Served]:
+    """A service that takes tokens of the provider with these keys."""
+    claims = {"jwt_issuer": ISSUER, "jwt_audience": AUDIENCE, "jwt_tenant_claim": TENANT}
+    with serving(database_url, jwt_keys=keys, **claims) as served:
+        yield served
+
+
+@pytest.fixture(scope="module", params=STORES)
+def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    url = new_database_url(request.param, tmp_path_factory.mktemp("provider"), request)
+    with jwks_server(*KEYS) as provider, trusting(provider.url, url) as served:
+        yield served
+
+
+def refused(served: Served, bearer: str) -> tuple[int, Any]:
+    answer = served.ask(bearer, "report:a#viewer")
+    return answer.status_code, answer.json()
+
+
+@pytest.mark.parametrize(
+    "bearer", [good(), token(EC, "ec"), token(RSA, None), token(EC, None), good(aud=["other", AUDIENCE])]
+)
+def test_a_token_that_the_provider_signed_for_us_is_good(served: Served, bearer: str) -> None:
+    assert served.ask(bearer, "report:a#viewer").json() == ALLOWED
+    assert served.ask(bearer, "report:d#viewer").json() == DENIED
+
+
+def test_its_clock_may_differ_a_little(served: Served) -> None:
+    for bearer in (
+        good(iat=seconds_from_now(60), nbf=seconds_from_now(8)),
+        good(exp=seconds_from_now(-5)),
+    ):
+        assert served.ask(bearer, "report:a#viewer").json() == ALLOWED
+
+
+def test_sessions_are_good_beside_it(served: Served) -> None:
+    assert served.ask(served.session(), "report:a#viewer").json() == ALLOWED
+
+
+def test_its_tenant_is_read_by_policies(served: Served) -> None:
+    assert served.ask(good(**{TENANT: "acme"}), "report:b#viewer").json() == ALLOWED
+    assert served.ask(good(**{TENANT: "other"}), "report:b#viewer").json() == DENIED
+    for without in (good(), good(tenant="acme"), good(context={"tenant": "acme"})):
+        assert served.ask(without, "report:b#viewer", context={"tenant": "acme"}).json() == DENIED
+
+
+def test_a_token_whose_time_is_over_is_told_so(served: Served) -> None:
+    assert refused(served, good(exp=seconds_from_now(-15))) == (401, EXPIRED)
+    assert refused(served, token(OTHER_RSA, "rsa", exp=seconds_from_now(-15))) == (401, INVALID)
+
+
+def with_secret(secret: bytes, head: dict[str, Any], claims: dict[str, Any]) -> str:
+    """Signed by HMAC, as a library that guards against it would not."""
+    signed = unsigned(head, claims).removesuffix(".")
+    digest = hmac.new(secret, signed.encode(), hashlib.sha256).digest()
+    return f"{signed}.{base64.urlsafe_b64encode(digest).rstrip(b'=').decode()}"
+
+
+CLAIMS = {"iss": ISSUER, "aud": AUDIENCE, "sub": "ann", "exp": seconds_from_now(86_400)}
+BAD = {
+    "another issuer": good(iss="https://other.example/"),
+    "no issuer": good(iss=None),
+    "another audience": good(aud="other"),
+    "no audience": good(aud=None),
+    "no end": good(exp=None),
+    "an end that is none": good(exp="soon"),
+    "an infinite end": good(exp=float("inf")),
+    "not yet": good(nbf=seconds_from_now(86_400)),
+    "signed by another": token(OTHER_RSA, "rsa"),
+    "signed by another of the other kind": token(OTHER_EC, "ec"),
+    "the key of the other kind": token(EC, "rsa"),
+    "an unknown key": token(RSA, "unknown"),
+    "another algorithm for the key": token(RSA, "rsa", algorithm="RS512"),
+    "a padding that is not ours": token(RSA, "rsa", algorithm="PS256"),
+    "not signed": unsigned({"alg": "none", "kid": "rsa"}, CLAIMS),
+    "an empty signature": unsigned({"alg": "RS256", "kid": "rsa"}, CLAIMS),
+    "the public key as secret": with_secret(pem(RSA), {"alg": "HS256", "kid": "rsa"}, CLAIMS),
+    "the public key as secret, RS256": with_secret(pem(RSA), {"alg": "RS256", "kid": "rsa"}, CLAIMS),
+    "the JWK as secret": with_secret(msgspec.json.encode(KEYS[0]), {"alg": "HS256", "kid": "rsa"}, CLAIMS),
+    "a key of its own": unsigned({"alg": "RS256", "jwk": jwk(OTHER_RSA)}, CLAIMS, "YWJj"),
+    "what must be understood and is not": unsigned({"alg": "RS256", "crit": ["x"], "x": 1}, CLAIMS, "YWJj"),
+    "no user": good(sub=None),
+    "a user that is a number": good(sub=7),
+    "every user": good(sub="*"),
+    "a user that cannot be": good(sub="ann smith"),
+    "a user that is too long": good(sub="x" * 256),
+    "an empty user": good(sub=""),
+    "a tenant that is a list": good(**{TENANT: ["acme"]}),
+    "a tenant that cannot be": good(**{TENANT: "a b"}),
+}
+
+
+@pytest.mark.parametrize("bearer", [pytest.param(bearer, id=name) for name, bearer in BAD.items()])
+def test_a_token_with_something_wrong_is_invalid(served: Served, bearer: str) -> None:
+    assert refused(served, bearer) == (401, INVALID)
+
+
+def test_a_tenant_that_is_null_is_none(served: Served) -> None:
+    claims = CLAIMS | {TENANT: None}
+
+    assert served.ask(jwt.encode(claims, RSA, algorithm="RS256"), "report:a#viewer").json() == ALLOWED
+
+
+@pytest.mark.parametrize("key", [RSA, EC])
+def test_a_public_key_in_pem_will_do(key: Any, tmp_path: Path) -> None:
+    (tmp_path / "key.pem").write_bytes(pem(key))
+
+    with trusting(f"{tmp_path}/key.pem", f"sqlite:///{tmp_path}/m.db") as served:
+        assert served.ask(token(key, "any"), "report:a#viewer").json() == ALLOWED
+        assert refused(served, token(OTHER_RSA, None)) == (401, INVALID)
+        assert refused(served, token(OTHER_EC, None)) == (401, INVALID)
+        secret = with_secret(pem(key), {"alg": "HS256"}, CLAIMS)
+        assert refused(served, secret) == (401, INVALID)
+
+
+def test_a_file_with_a_key_set_and_another_claim_for_the_user_will_do(tmp_path: Path) -> None:
+    (tmp_path / "keys.json").write_bytes(msgspec.json.encode({"keys": KEYS}))
+    claims = {"jwt_issuer": ISSUER, "jwt_audience": AUDIENCE, "jwt_user_claim": "email"}
+
+    with serving(f"sqlite:///{tmp_path}/m.db", jwt_keys=f"{tmp_path}/keys.json", **claims) as served:
+        assert served.ask(good(sub={"no": "text"}, email="ann"), "report:a#viewer").json() == ALLOWED
+        assert served.ask(token(EC, "ec", email="bob"), "report:a#viewer").json() == DENIED
+        assert refused(served, good()) == (401, INVALID)
+        assert served.ask(good(email="ann", tenant="acme"), "report:b#viewer").json() == DENIED
+
+
+def test_without_a_provider_its_tokens_are_invalid(tmp_path: Path) -> None:
+    with serving(f"sqlite:///{tmp_path}/m.db") as served:
+        assert refused(served, good()) == (401, INVALID)
+
+
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Little time goes by between fetches, and none is long."""
+    for name, seconds in {"FETCH_EVERY_SECONDS": 0.1, "PAUSE_SECONDS": 0.1, "TIMEOUT_SECONDS": 0.5}.items():
+        monkeypatch.setattr(fetched_keys, name, seconds)
+
+
+def wait_until(claim: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 10
+    while not claim():
+        assert time.monotonic() < deadline, "it did not come true in time"
+        time.sleep(0.05)
+
+
+def test_a_new_key_of_the_provider_is_fetched_when_a_token_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetched_keys, "PAUSE_SECONDS", 0.0)
+    with jwks_server(KEYS[0]) as provider, trusting(provider.url, f"sqlite:///{tmp_path}/m.db") as served:
+        assert refused(served, token(EC, "ec")) == (401, INVALID)
+
+        provider.publish(*KEYS)
+
+        assert served.ask(token(EC, "ec"), "report:a#viewer").json() == ALLOWED
+
+
+def test_tokens_with_unknown_keys_do_not_have_them_fetched_often(tmp_path: Path) -> None:
+    with jwks_server(*KEYS) as provider, trusting(provider.url, f"sqlite:///{tmp_path}/m.db") as served:
+        assert served.ask(good(), "report:a#viewer").json() == ALLOWED
+
+        for number in range(20):
+            assert refused(served, token(EC, f"unknown-{number}")) == (401, INVALID)
+
+        assert provider.answered == 1
+
+
+def test_a_key_that_the_provider_withdrew_is_no_good_soon_after(tmp_path: Path, hurried: None) -> None:
+    with jwks_server(*KEYS) as provider, trusting(provider.url, f"sqlite:///{tmp_path}/m.db") as served:
+        assert served.ask(good(), "report:a#viewer").json() == ALLOWED
+
+        provider.publish(KEYS[1])
+
+        wait_until(lambda: refused(served, good()) == (401, INVALID))
+        provider.publish()
+        wait_until(lambda: refused(served, token(EC, "ec")) == (401, INVALID))
+
+
+def break_status(provider: JwksServer) -> None:
+    provider.status = 500
+
+
+def break_redirect(provider: JwksServer) -> None:
+    provider.status, provider.headers = 302, {"Location": provider.url + "?elsewhere"}
+
+
+def break_json(provider: JwksServer) -> None:
+    provider.parts = (b"<html>",)
+
+
+def break_shape(provider: JwksServer) -> None:
+    provider.parts = (b'{"keys":{"no":"array"}}',)
+
+
+def break_length(provider: JwksServer) -> None:
+    provider.parts = (msgspec.json.encode({"keys": [*KEYS, {"x": "x" * fetched_keys.MAX_BYTES}]}),)
+
+
+def break_speed(provider: JwksServer) -> None:
+    """Each part in time, all of them not."""
+    whole = provider.parts[0]
+    provider.parts = tuple(whole[start : start + 100] for start in range(0, len(whole), 100))
+    provider.delay_seconds = 0.2
+
+
+def break_depth(provider: JwksServer) -> None:
+    provider.parts = (b'{"keys":[{"x":' + b"[" * 10_000,)
+
+
+BREAKS = [break_status, break_redirect, break_json, break_shape, break_length, break_speed, break_depth]
+
+
+@pytest.mark.parametrize("break_", BREAKS)
+def test_while_the_keys_cannot_be_had_nobody_can_tell(
+    tmp_path: Path, hurried: None, break_: Callable[[JwksServer], None]
+) -> None:
+    with jwks_server(*KEYS) as provider:
+        break_(provider)
+        with trusting(provider.url, f"sqlite:///{tmp_path}/m.db") as served:
+            answer = served.ask(good(), "report:a#viewer")
+
+            assert (answer.status_code, answer.json()) == (503, UNAVAILABLE)
+            assert answer.headers["retry-after"] == "1"
+            assert served.ask(served.session(), "report:a#viewer").json() == ALLOWED
+            assert served.client.get("/readyz").status_code == 200
+            provider.delay_seconds = 0.0
+            provider.publish(*KEYS)
+            wait_until(lambda: served.ask(good(), "report:a#viewer").json() == ALLOWED)
+
+
+def test_what_was_fetched_is_used_while_the_provider_is_away(tmp_path: Path, hurried: None) -> None:
+    with jwks_server(*KEYS) as provider, trusting(provider.url, f"sqlite:///{tmp_path}/m.db") as served:
+        assert served.ask(good(), "report:a#viewer").json() == ALLOWED
+
+        provider.status = 503
+        answered = provider.answered
+        wait_until(lambda: provider.answered > answered + 1)
+
+        assert served.ask(good(), "report:a#viewer").json() == ALLOWED
+        assert refused(served, token(EC, "new")) == (503, UNAVAILABLE)
+
+
+@pytest.mark.anyio
+async def test_what_was_fetched_is_used_for_a_day_at_the_most() -> None:
+    now = 1_000.0
+    with jwks_server(*KEYS) as provider:
+        keys = FetchedKeys(provider.url, lambda: now)
+        head = TokenHead("RS256", "rsa")
+        assert len(await keys.fitting(head)) == 1
+        provider.status = 500
+
+        now += fetched_keys.KEPT_SECONDS
+        assert len(await keys.fitting(head)) == 1
+        now += 1
+        with pytest.raises(ProviderUnavailable):
+            await keys.fitting(head)
+
+
+def test_a_provider_that_does_not_listen_harms_nobody_else(tmp_path: Path) -> None:
+    with trusting("http://127.0.0.1:1/keys", f"sqlite:///{tmp_path}/m.db") as served:
+        assert refused(served, good()) == (503, UNAVAILABLE)
+        assert refused(served, "a.b.c") == (401, INVALID)
+        assert served.client.get("/v2/objects").status_code == 200
+        with httpx.Client(base_url=served.client.base_url, trust_env=False) as stranger:
+            assert stranger.post("/v2/check", json={}).status_code == 401
