@@ -3,6 +3,7 @@
 Nothing in a token is believed before its signature is verified. With which key and algorithm that is done is up to
 whoever holds the key, never to the token: what a token says of itself only helps to find the key (RFC 8725)."""
 
+from base64 import urlsafe_b64decode
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -16,11 +17,14 @@ MAX_TOKEN_LENGTH = 16_384
 """Characters. Ours have 7,000 at the most; those of providers that list groups have more."""
 
 
-class TokenHead(NamedTuple):
+class TokenHead(msgspec.Struct, frozen=True):
     """What a token says of itself."""
 
-    algorithm: str
-    key_id: str | None
+    algorithm: str = msgspec.field(name="alg")
+    key_id: str | None = msgspec.field(name="kid", default=None)
+
+
+_HEAD = msgspec.json.Decoder(TokenHead)
 
 
 class Expected(NamedTuple):
@@ -37,17 +41,14 @@ _OPTIONS: Options = {"require": ["exp", "iss", "aud"], "verify_iat": False, "ver
 
 
 def read_head(token: str) -> TokenHead:
-    """Raises InvalidToken."""
+    """Looks at nothing else, so that it costs next to nothing to refuse what nobody signed. Raises InvalidToken."""
     if len(token) > MAX_TOKEN_LENGTH:
         raise InvalidToken
+    head = token.partition(".")[0]
     try:
-        head = jwt.get_unverified_header(token)
-    except jwt.PyJWTError:
+        return _HEAD.decode(urlsafe_b64decode(head + "=" * (-len(head) % 4)))
+    except (ValueError, msgspec.MsgspecError, RecursionError):
         raise InvalidToken from None
-    algorithm = head.get("alg")
-    if not isinstance(algorithm, str):
-        raise InvalidToken
-    return TokenHead(algorithm, head.get("kid"))
 
 
 def verified_claims(token: str, key: Any, algorithm: str, expected: Expected) -> Mapping[str, Any]:
