@@ -56,7 +56,7 @@ def token(key: PrivateKey, kid: str | None, algorithm: str | None = None, **clai
 @dataclass(slots=True)
 class JwksServer:
     """`answered` counts requests. What it answers can be changed at any time; `delay_seconds` goes before each part of
-    the body."""
+    the body. `?moved` behind the URL answers 200 whatever `status` is."""
 
     url: str = ""
     status: int = 200
@@ -77,7 +77,7 @@ def jwks_server(*keys: dict[str, Any]) -> Iterator[JwksServer]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             state.answered += 1
-            self.send_response(state.status)
+            self.send_response(200 if self.path.endswith("?moved") else state.status)
             for name, value in state.headers.items():
                 self.send_header(name, value)
             self.end_headers()

@@ -54,7 +54,15 @@ def refused(served: Served, bearer: str) -> tuple[int, Any]:
 
 
 @pytest.mark.parametrize(
-    "bearer", [good(), token(EC, "ec"), token(RSA, None), token(EC, None), good(aud=["other", AUDIENCE])]
+    "bearer",
+    [
+        good(),
+        token(EC, "ec"),
+        token(RSA, None),
+        token(EC, None),
+        good(aud=["other", AUDIENCE]),
+        good(groups="x" * 11_000),
+    ],
 )
 def test_a_token_that_the_provider_signed_for_us_is_good(served: Served, bearer: str) -> None:
     assert served.ask(bearer, "report:a#viewer").json() == ALLOWED
@@ -115,6 +123,7 @@ BAD = {
     "the JWK as secret": with_secret(msgspec.json.encode(KEYS[0]), {"alg": "HS256", "kid": "rsa"}, CLAIMS),
     "a key of its own": unsigned({"alg": "RS256", "jwk": jwk(OTHER_RSA)}, CLAIMS, "YWJj"),
     "what must be understood and is not": unsigned({"alg": "RS256", "crit": ["x"], "x": 1}, CLAIMS, "YWJj"),
+    "longer than is read": good(groups="x" * 12_000),
     "no user": good(sub=None),
     "a user that is a number": good(sub=7),
     "every user": good(sub="*"),
@@ -217,7 +226,7 @@ def break_status(provider: JwksServer) -> None:
 
 
 def break_redirect(provider: JwksServer) -> None:
-    provider.status, provider.headers = 302, {"Location": provider.url + "?elsewhere"}
+    provider.status, provider.headers = 302, {"Location": provider.url + "?moved"}
 
 
 def break_json(provider: JwksServer) -> None:
