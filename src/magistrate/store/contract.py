@@ -17,7 +17,7 @@ committed or not, but never by half. RevisionUnavailable when `at` is above the 
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Generic, Literal, Protocol, TypeVar
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -26,8 +26,9 @@ from magistrate.engine.warrant_source import AnyRead, Reading, WarrantSource
 from magistrate.engine.warrants import Warrant, WarrantForm
 from magistrate.store.following import Mark, Staleness, Touches
 from magistrate.store.session_keys import SessionKeyStore
-
-T = TypeVar("T")
+from magistrate.store.slices import Portion as Portion
+from magistrate.store.slices import Slice as Slice
+from magistrate.store.slices import Snapshot as Snapshot
 
 ALIVE = 9_223_372_036_854_775_807
 """In the column `deleted_revision`: this row is part of the newest revision (the largest 64-bit integer)."""
@@ -64,39 +65,6 @@ class StoredObjectType(msgspec.Struct, frozen=True):
 
 ObjectName = tuple[TypeName, ObjectId]
 """As an ObjectRef has them; there may be very many."""
-
-
-class Snapshot(msgspec.Struct, Generic[T], frozen=True):
-    """`value` as it is at `revision`."""
-
-    revision: Revision
-    value: T
-
-
-@dataclass(frozen=True, slots=True)
-class Slice:
-    """Which part of a sorted list is wanted.
-
-    `sort` names one of the list's sorts: a sequence of columns that is unique as a whole, all in one direction.
-    `boundary` holds the values of these columns in the row next to the wanted part, which need not exist any more;
-    None stands for the start of the list. `backwards` asks for the rows before the boundary instead of those after
-    it."""
-
-    sort: str
-    limit: int
-    descending: bool = False
-    boundary: tuple[str | int, ...] | None = None
-    backwards: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Portion(Generic[T]):
-    """At most `limit` rows, always in the order of the list, backwards or not; and whether rows that match the
-    filters precede the first of them, and follow the last. Both are false when there is no row."""
-
-    rows: tuple[T, ...]
-    precedes: bool
-    follows: bool
 
 
 @dataclass(frozen=True, slots=True)
