@@ -371,3 +371,48 @@ async def test_each_answer_in_a_storm_of_writes_is_that_of_the_revision_it_names
     sample = random.Random(0).sample(seen, min(400, len(seen)))
     wrong = [one for one in sample if one[2] != await expected(nodes[0].ctx, one[0], Revision(one[1]))]
     assert wrong == []
+
+
+FAR_AHEAD = 10**17
+"""Microseconds since 1970: everything was written before."""
+
+
+async def test_a_graph_that_slept_while_changes_were_forgotten_begins_anew(nodes: tuple[Node, Node]) -> None:
+    await nodes[0].grant("folder:0#viewer@user:ann", "folder:1#viewer@user:ann")
+    assert await nodes[0].allowed("folder:0#viewer@user:ann", LATEST)
+    assert await nodes[0].allowed("folder:1#viewer@user:ann", LATEST)
+
+    await nodes[1].revoke("folder:0#viewer@user:ann")
+    assert await nodes[1].ctx.store.forget_events(FAR_AHEAD, 1_000) > 0
+
+    assert not await nodes[0].allowed("folder:0#viewer@user:ann", LATEST)
+    assert await nodes[0].allowed("folder:1#viewer@user:ann", LATEST)
+    touches = nodes[0].ctx.graph.counts.touches
+    await nodes[1].grant("folder:0#viewer@user:ann")
+    assert await nodes[0].allowed("folder:0#viewer@user:ann", LATEST)
+    assert nodes[0].ctx.graph.counts.touches == touches + 1  # it follows change by change again
+
+
+async def test_no_write_is_missed_however_fast_changes_are_forgotten(nodes: tuple[Node, Node]) -> None:
+    writing = True
+    forgotten = 0
+
+    async def forget() -> None:
+        nonlocal forgotten
+        while writing:
+            forgotten += await nodes[1].ctx.store.forget_events(FAR_AHEAD, 100)
+            await asyncio.sleep(0)
+
+    forgetting = asyncio.create_task(forget())
+    wrong = []
+    for number in range(60):
+        claim = f"folder:{number % 3}#viewer@user:ann"
+        for change, is_granted in ((nodes[1].grant, True), (nodes[1].revoke, False)):
+            written = await change(claim)
+            if await nodes[0].allowed(claim, written) != is_granted:
+                wrong.append((number, is_granted))
+    writing = False
+    await forgetting
+
+    assert wrong == []
+    assert forgotten > 60

@@ -15,6 +15,8 @@ from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision,
 from magistrate.engine.warrant_source import AnyRead, Read, ReverseRead, ReverseShape, Shape
 from magistrate.store import sql
 from magistrate.store.contract import ALIVE, Slice
+from magistrate.store.event_listing import events_statement
+from magistrate.store.events import EventFilter, EventsOfKind
 from magistrate.store.postgres import PostgresDatabase
 from magistrate.store.reading import Joining, objects_statement, read_statement
 from magistrate.store.sqlite import SqliteDatabase
@@ -172,6 +174,40 @@ OF_WARRANTS = [
 ]
 
 
+EVENT_KINDS = {
+    "resource": (EventsOfKind("object"), EventsOfKind("object-type")),
+    "access": (EventsOfKind("warrant"), EventsOfKind("decision")),
+    "of-one": (EventsOfKind("object", None, {0: "type-3", 1: "id-5"}),),
+    "decisions": (EventsOfKind("decision", "denied", {1: "id-5"}),),
+}
+
+
+def events_listed(kinds: str, bounded: bool, descending: bool, backwards: bool, in_span: bool) -> Spoken:
+    wanted = Slice("createdAt", 25, descending, (ROWS // 2, 0, 9, 1) if bounded else None, backwards)
+    span = (ROWS // 4, 3 * ROWS // 4) if in_span else (None, None)
+    return lambda dialect: events_statement(wanted, EventFilter(EVENT_KINDS[kinds], *span), joining(dialect))
+
+
+EVENTS = [
+    pytest.param(events_listed(kinds, *options), id=f"{kinds}-{options}")
+    for kinds in EVENT_KINDS
+    for options in itertools.product((False, True), repeat=4)
+    if options[0] or not options[2]
+]
+OF_EVENTS = [
+    pytest.param(looked_up(sql.LIST_CHANGES, ROWS - 50, 100), id="changes"),
+    pytest.param(looked_up(sql.LAST_REVISION_BY, 100), id="last-revision"),
+    pytest.param(looked_up(sql.OLDEST_CHANGES, 100, 100), id="oldest-changes"),
+    pytest.param(looked_up(sql.FORGET_CHANGES, 100, 1), id="forget-changes"),
+    pytest.param(looked_up(sql.OLDEST_REVISIONS, 100, 100), id="oldest-revisions"),
+    pytest.param(looked_up(sql.FORGET_REVISIONS, 100), id="forget-revisions"),
+    pytest.param(looked_up(sql.OLDEST_DECISIONS, 100, 100), id="oldest-decisions"),
+    pytest.param(looked_up(sql.FORGET_DECISIONS, 100, 100), id="forget-decisions"),
+    pytest.param(looked_up(sql.FORGET_SURPLUS_DECISIONS, 100, 100), id="surplus"),
+    pytest.param(looked_up(sql.LAST_DECISION), id="last-decision"),
+]
+
+
 def few_sorts(spoken: Spoken) -> int:
     """Of rows that are few: those found; those that ended and what they are merged with, both sides of a boundary."""
     if spoken in [param.values[0] for param in LISTS_AS_OF]:
@@ -204,6 +240,19 @@ def rows() -> list[tuple[str, str, None, int, int]]:
     return [(f"type-{number % 7}", f"id-{number}", None, number, 1) for number in range(ROWS)]
 
 
+def log_rows() -> dict[str, list[tuple[object, ...]]]:
+    """Three changes a revision, the third of an object."""
+    kinds = ("warrant", "warrant", "object")
+    key = '["type-3","id-5","viewer","user","id-3",""]'
+    return {
+        "revision": [(number, number, "key") for number in range(1, ROWS)],
+        "change": [
+            (number, place, "created", kinds[place], key, None, None) for number in range(1, ROWS) for place in range(3)
+        ],
+        "decision": [(number, number, "allowed", key, None) for number in range(1, ROWS)],
+    }
+
+
 @pytest.fixture(scope="module", params=["no statistics", "statistics"])
 def sqlite_connection(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> apsw.Connection:
     url = f"sqlite:///{tmp_path_factory.mktemp('plans')}/magistrate.db"
@@ -213,6 +262,8 @@ def sqlite_connection(request: pytest.FixtureRequest, tmp_path_factory: pytest.T
     connection = apsw.Connection(database.path)
     connection.executemany(sql.INSERT_OBJECT, rows())
     connection.executemany(f"INSERT INTO warrant VALUES ({', '.join('?' * 11)})", warrant_rows())
+    for table, log in log_rows().items():
+        connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(log[0]))})", log)
     if request.param == "statistics":
         connection.execute("ANALYZE")
     return connection
@@ -231,6 +282,10 @@ def postgres_connection(postgres: PostgresServer) -> Iterator[psycopg.Connection
     with connection.cursor().copy("COPY warrant FROM STDIN") as copy:
         for row in warrant_rows():
             copy.write_row(row)
+    for table, log in log_rows().items():
+        with connection.cursor().copy(f"COPY {table} FROM STDIN") as copy:
+            for logged in log:
+                copy.write_row(logged)
     connection.execute("ANALYZE")
     yield connection
     connection.close()
@@ -277,6 +332,52 @@ def test_warrants_are_searched_for_on_sqlite(sqlite_connection: apsw.Connection,
     of_table = [line for line in plan if line.split()[1:2] in (["warrant"], ["w"])]
     assert of_table
     assert all(line.startswith("SEARCH") for line in of_table), plan
+
+
+@pytest.mark.parametrize("spoken", EVENTS)
+def test_events_are_read_in_the_order_of_time_on_sqlite(sqlite_connection: apsw.Connection, spoken: Spoken) -> None:
+    plan = sqlite_plan(sqlite_connection, spoken)
+
+    of_logs = [line for line in plan if line.split()[1] in ("r", "c", "o")]
+    assert of_logs
+    assert all(
+        line.startswith("SEARCH") or "INDEX revision_by_time" in line or "INDEX decision_by_time" in line
+        for line in of_logs
+    ), plan
+    # One sort: that of the few rows that were found.
+    assert sum("TEMP B-TREE" in line for line in plan) <= 1, plan
+
+
+@pytest.mark.parametrize("options", ["", "(GENERIC_PLAN)"])
+@pytest.mark.parametrize("spoken", EVENTS)
+def test_events_are_read_in_the_order_of_time_on_postgresql(
+    postgres_connection: psycopg.Connection[tuple[str, ...]], spoken: Spoken, options: str
+) -> None:
+    statement = spoken(PostgresDatabase.dialect)
+    places = itertools.count(1)
+    numbered = re.sub(r"\?", lambda _: f"${next(places)}", statement.sql)
+    given = re.sub(r"\?", "%s", statement.sql)
+    explained = (f"EXPLAIN {given}", statement.values) if not options else (f"EXPLAIN {options} {numbered}", None)
+    plan = [line for (line,) in postgres_connection.execute(*explained)]
+
+    assert not [line for line in plan if re.search("(Seq|Bitmap Heap) Scan on (change|revision|decision)", line)], plan
+    assert not [line for line in plan if "Hash" in line or "Merge Join" in line], "\n".join(plan)
+    # In the order of an index but for the changes of one revision; and one sort of the few rows that were found.
+    assert sum(" Sort  (" in f" {line}" and "Incremental" not in line for line in plan) <= 1, "\n".join(plan)
+
+
+@pytest.mark.parametrize("spoken", OF_EVENTS)
+def test_logs_are_searched_by_an_index(
+    sqlite_connection: apsw.Connection, postgres_connection: psycopg.Connection[tuple[str, ...]], spoken: Spoken
+) -> None:
+    on_sqlite = sqlite_plan(sqlite_connection, spoken)
+    statement = spoken(PostgresDatabase.dialect)
+    text = statement.sql.replace("?", "%s")
+    on_postgres = [line for (line,) in postgres_connection.execute(f"EXPLAIN {text}", statement.values)]
+
+    scanned = [line for line in on_sqlite if line.startswith("SCAN") and not line.startswith(HARMLESS_SCANS)]
+    assert not [line for line in scanned if not line.startswith("SCAN l LEFT-JOIN")], on_sqlite
+    assert not [line for line in on_postgres if re.search("Seq Scan on (change|revision|decision)", line)], on_postgres
 
 
 @pytest.mark.parametrize("spoken", BY_MEMBER)

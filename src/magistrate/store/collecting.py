@@ -29,3 +29,21 @@ def collect(before: int, most: int) -> Callable[[Revision], Script[int]]:
         return len(ended) + len(keys)
 
     return script
+
+
+def forget_events(before: int, most: int) -> Callable[[Revision], Script[int]]:
+    def script(head: Revision) -> Script[int]:
+        [found] = yield Select(sql.LAST_REVISION_BY, [(before,)])
+        newest = found[0][0] if found else 0
+        [changes] = yield Select(sql.OLDEST_CHANGES, [(newest, most)])
+        # Revisions of changes that are still there stay.
+        stays = changes[-1][0] if len(changes) == most else newest
+        [revisions] = yield Select(sql.OLDEST_REVISIONS, [(stays, most)])
+        [decisions] = yield Select(sql.OLDEST_DECISIONS, [(before, most)])
+        yield Execute(sql.FORGET_CHANGES, changes[-1:])
+        yield Execute(sql.MOVE_CHANGES_FORGOTTEN, [(revision, revision) for revision, _ in changes[-1:]])
+        yield Execute(sql.FORGET_REVISIONS, revisions[-1:])
+        yield Execute(sql.FORGET_DECISIONS, decisions[-1:])
+        return len(changes) + len(revisions) + len(decisions)
+
+    return script

@@ -24,6 +24,7 @@ import msgspec
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
 from magistrate.engine.warrant_source import AnyRead, Reading, WarrantSource
 from magistrate.engine.warrants import Warrant, WarrantForm
+from magistrate.store.events import EventStore
 from magistrate.store.following import Mark, Staleness, Touches
 from magistrate.store.session_keys import SessionKeyStore
 from magistrate.store.slices import Portion as Portion
@@ -208,7 +209,7 @@ Judge = Callable[[Mapping[TypeName, str]], None]
 """Is given the definitions of object types as a write would leave them, inside that write; what it raises undoes it."""
 
 
-class Store(WarrantSource, SessionKeyStore, Protocol):
+class Store(WarrantSource, SessionKeyStore, EventStore, Protocol):
     """One database. Use it from one event loop; `close` it once. After that every call raises StoreUnavailable."""
 
     @property
@@ -325,7 +326,7 @@ class Store(WarrantSource, SessionKeyStore, Protocol):
 
     async def list_changes(self, after: Revision, limit: int) -> Sequence[Change]:
         """The log behind a revision, in order of revision and position: at most `limit` rows, of whole revisions or
-        not."""
+        not. Raises RevisionUnavailable if some of it was forgotten."""
         ...
 
     @property

@@ -30,7 +30,8 @@ class Staleness(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Touches:
-    """The warrants that came or went up to `revision`, in no order; None if they are more than was asked for.
+    """The warrants that came or went up to `revision`, in no order; None if they are more than was asked for, or if
+    nobody can say, because changes that were asked for are forgotten.
     `model_revision` is the one that last changed the model."""
 
     revision: Revision

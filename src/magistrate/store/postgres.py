@@ -94,7 +94,7 @@ class PostgresDatabase:
         member_key="CASE WHEN strpos(meta, '\\u0000') > 0 THEN '0' WHEN json_typeof(meta::json -> '{0}') = 'string' "
         "THEN '1' || (meta::json ->> '{0}') ELSE '0' END COLLATE \"C\"",
     )
-    # OFFSET 0 keeps the subquery as it is: looked up once for each id.
+    # OFFSET 0 keeps the subquery as it is: looked up once for each id or revision, in their order.
     joining = Joining(
         many_ids="json_array_elements_text(?::json) AS ids (id) CROSS JOIN LATERAL "
         "(SELECT * FROM warrant w WHERE w.{column} = ids.id AND {holds} OFFSET 0) w",
@@ -102,6 +102,10 @@ class PostgresDatabase:
         "(SELECT * FROM object o WHERE o.object_id = ids.id AND {holds} OFFSET 0) o",
         indexed="warrant w WHERE {holds}",
         texts="SELECT json_array_elements_text(?::json)",
+        changes="revision r CROSS JOIN LATERAL "
+        "(SELECT * FROM change c WHERE c.revision = r.revision AND ({holds}) OFFSET 0) c",
+        decisions="decision r CROSS JOIN LATERAL (SELECT 1 AS is_wanted WHERE {holds} OFFSET 0) w WHERE true",
+        name="({row}.key::json ->> {place})",
     )
 
     def __init__(self, conninfo: str, connections: int, timeout_ms: int, observer: Observer) -> None:

@@ -46,12 +46,16 @@ _ANY_GROUP = "w.subject_relation > ''"
 @dataclass(frozen=True, slots=True)
 class Joining:
     """How a database reads `warrant w` by an index, how it joins it, or `object o`, to a JSON array of ids, and how it
-    spells the texts of a JSON array; `{holds}`, `{index}` and `{column}` are filled in."""
+    spells the texts of a JSON array; how it reads `change c` by `revision r`, or `decision r`, in the order of time,
+    and spells a text of a `key`. `{holds}`, `{index}`, `{column}`, `{row}` and `{place}` are filled in."""
 
     indexed: str
     many_ids: str
     many_objects: str
     texts: str
+    changes: str
+    decisions: str
+    name: str
 
 
 _Arm = tuple[int, int | None, str, str, _Ids]

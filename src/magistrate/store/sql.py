@@ -26,14 +26,21 @@ INSERT_REVISION = "INSERT INTO revision (revision, written_at, actor) VALUES (?,
 
 INSERT_CHANGE = "INSERT INTO change (revision, position, action, kind, key, before, after) VALUES (?, ?, ?, ?, ?, ?, ?)"
 LIST_CHANGES = """
-SELECT c.revision, c.position, c.action, c.kind, c.key, c.before, c.after, r.actor, r.written_at
-FROM change c JOIN revision r ON r.revision = c.revision
-WHERE c.revision > ? ORDER BY c.revision, c.position LIMIT ?"""
+SELECT h.changes_forgotten, l.* FROM head h LEFT JOIN (
+    SELECT c.revision, c.position, c.action, c.kind, c.key, c.before, c.after, r.actor, r.written_at
+    FROM change c JOIN revision r ON r.revision = c.revision
+    WHERE c.revision > ? ORDER BY c.revision, c.position LIMIT ?
+) l ON true ORDER BY l.revision, l.position"""
 
 # The changes are limited by themselves: for a join, SQLite would rather make an index of the whole log each time.
 LIST_TOUCHES = """
-SELECT h.revision, h.horizon, h.model_revision, c.key FROM head h
+SELECT h.revision, h.changes_forgotten, h.model_revision, c.key FROM head h
 LEFT JOIN (SELECT key FROM change WHERE revision > ? AND kind = 'warrant' LIMIT ?) c ON true"""
+
+LAST_DECISION = "SELECT coalesce(max(number), 0) FROM decision"
+INSERT_DECISION = "INSERT INTO decision (number, decided_at, action, key, context) VALUES (?, ?, ?, ?, ?)"
+FORGET_SURPLUS_DECISIONS = """
+DELETE FROM decision WHERE number <= ? AND number < (SELECT min(number) FROM decision) + ?"""
 
 FIND_ONCE = "SELECT fingerprint, revision, answer FROM idempotency WHERE actor = ? AND key = ? AND written_at > ?"
 DROP_ONCE = "DELETE FROM idempotency WHERE actor = ? AND key = ?"
@@ -138,6 +145,14 @@ FORGET_OBJECT_TYPE = "DELETE FROM object_type WHERE type = ? AND deleted_revisio
 ENDED_WARRANTS = """
 SELECT number, deleted_revision FROM warrant WHERE deleted_revision <= ? ORDER BY deleted_revision LIMIT ?"""
 FORGET_WARRANT = "DELETE FROM warrant WHERE number = ? AND deleted_revision = ?"
+OLDEST_CHANGES = "SELECT revision, position FROM change WHERE revision <= ? ORDER BY revision, position LIMIT ?"
+FORGET_CHANGES = "DELETE FROM change WHERE (revision, position) <= (?, ?)"
+MOVE_CHANGES_FORGOTTEN = "UPDATE head SET changes_forgotten = ? WHERE changes_forgotten < ?"
+OLDEST_REVISIONS = "SELECT revision FROM revision WHERE revision < ? ORDER BY revision LIMIT ?"
+FORGET_REVISIONS = "DELETE FROM revision WHERE revision <= ?"
+OLDEST_DECISIONS = """
+SELECT decided_at, number FROM decision WHERE decided_at <= ? ORDER BY decided_at, number LIMIT ?"""
+FORGET_DECISIONS = "DELETE FROM decision WHERE (decided_at, number) <= (?, ?)"
 EXPIRED_ONCE = "SELECT actor, key FROM idempotency WHERE written_at <= ? ORDER BY written_at LIMIT ?"
 
 

@@ -11,7 +11,17 @@ from magistrate.engine.terms import ObjectRef, Revision, TypeName
 from magistrate.engine.warrant_source import AnyRead, Reading
 from magistrate.engine.warrants import Warrant, WarrantForm
 from magistrate.errors import RevisionUnavailable, SchemaMismatch
-from magistrate.store import collecting, importing, object_types, objects, signing, sql, warrants
+from magistrate.store import (
+    collecting,
+    decisions,
+    event_listing,
+    importing,
+    object_types,
+    objects,
+    signing,
+    sql,
+    warrants,
+)
 from magistrate.store.contract import (
     Change,
     Identity,
@@ -34,7 +44,8 @@ from magistrate.store.contract import (
     StoredObjectType,
     WarrantFilter,
 )
-from magistrate.store.database import Database, Execute, Row, Script, Select
+from magistrate.store.database import Database, Execute, Row, Rows, Script, Select
+from magistrate.store.events import Event, EventFilter, NewDecision
 from magistrate.store.following import Mark, Staleness, Touches
 from magistrate.store.reading import objects_statement, portions, read_statement
 from magistrate.store.session_keys import KeptKeys, SessionKey
@@ -66,6 +77,9 @@ class SqlStore:
             raise SchemaMismatch(
                 f"the store has schema {found}, this version of Magistrate needs {self.schema_version}"
             )
+        return await self._head()
+
+    async def _head(self) -> Revision:
         [(revision, _)] = await self.database.read(sql.READ_HEAD, ())
         return Revision(revision)
 
@@ -188,7 +202,9 @@ class SqlStore:
 
     async def list_changes(self, after: Revision, limit: int) -> Sequence[Change]:
         rows = await self.database.read(sql.LIST_CHANGES, (after, limit))
-        return [_change(row) for row in rows]
+        if after < rows[0][0]:
+            raise RevisionUnavailable(after)
+        return [_change(row[1:]) for row in rows if row[1] is not None]
 
     @property
     def statements(self) -> int:
@@ -202,11 +218,26 @@ class SqlStore:
 
     async def list_touches(self, after: Revision, most: int) -> Touches:
         rows = await self.database.read(sql.LIST_TOUCHES, (after, most + 1))
-        touches = [_touch(row[3]) for row in rows if row[3] is not None] if len(rows) <= most else None
+        is_all = len(rows) <= most and after >= rows[0][1]
+        touches = [_touch(row[3]) for row in rows if row[3] is not None] if is_all else None
         return Touches(Revision(rows[0][0]), Revision(rows[0][2]), touches)
 
     async def collect(self, before: int, most: int) -> int:
         return await self.database.transact(collecting.collect(before, most))
+
+    async def list_events(self, wanted: Slice, only: EventFilter) -> Snapshot[Portion[Event]]:
+        if not only.kinds:
+            return Snapshot(await self._head(), Portion((), precedes=False, follows=False))
+        statement = event_listing.events_statement(wanted, only, self.database.joining)
+        # Between those that are wanted may be many others.
+        rows = await self.database.read(statement.sql, statement.values, long=True)
+        return _portion(rows, wanted, None, event_listing.listed_event)
+
+    async def keep_decisions(self, new: Sequence[NewDecision], most: int) -> None:
+        await self.database.transact(decisions.keep_decisions(new, most))
+
+    async def forget_events(self, before: int, most: int) -> int:
+        return await self.database.transact(collecting.forget_events(before, most))
 
     async def key_digests(self) -> Iterable[str]:
         return [digest for (digest,) in await self.database.read(sql.LIST_KEY_DIGESTS, ())]
@@ -244,13 +275,18 @@ class SqlStore:
         # As of a revision, all that ended since is read along with the rows that are wanted.
         is_long = at is not None or only.is_searched(listing) or wanted.sort in listing.members
         rows = await self.database.read(statement.sql, statement.values, long=is_long)
-        revision = _answered_at(rows[0], at)
-        found = [stored(row[3:]) for row in rows if row[3] is not None]
-        behind, ahead = bool(rows[0][2]) and bool(found), len(found) > wanted.limit
-        found = found[: wanted.limit]
-        if wanted.backwards:
-            return Snapshot(revision, Portion(tuple(reversed(found)), precedes=ahead, follows=behind))
-        return Snapshot(revision, Portion(tuple(found), precedes=behind, follows=ahead))
+        return _portion(rows, wanted, at, stored)
+
+
+def _portion(rows: Rows, wanted: Slice, at: Revision | None, stored: Callable[[Row], T]) -> Snapshot[Portion[T]]:
+    """Of rows (revision, horizon, behind, *columns), nearest to the boundary first."""
+    revision = _answered_at(rows[0], at)
+    found = [stored(row[3:]) for row in rows if row[3] is not None]
+    behind, ahead = bool(rows[0][2]) and bool(found), len(found) > wanted.limit
+    found = found[: wanted.limit]
+    if wanted.backwards:
+        return Snapshot(revision, Portion(tuple(reversed(found)), precedes=ahead, follows=behind))
+    return Snapshot(revision, Portion(tuple(found), precedes=behind, follows=ahead))
 
 
 def _object_name(row: Row) -> ObjectName:

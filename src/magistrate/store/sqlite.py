@@ -118,6 +118,9 @@ class SqliteDatabase:
         many_objects="json_each(?) ids CROSS JOIN object o ON o.object_id = ids.value AND {holds}",
         indexed="warrant w INDEXED BY {index} WHERE {holds}",
         texts="SELECT value FROM json_each(?)",
+        changes="revision r INDEXED BY revision_by_time CROSS JOIN change c ON c.revision = r.revision AND ({holds})",
+        decisions="decision r INDEXED BY decision_by_time WHERE ({holds})",
+        name="json_extract({row}.key, '$[{place}]')",
     )
 
     def __init__(self, path: str, timeout_ms: int, observer: Observer) -> None:

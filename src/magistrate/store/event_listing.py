@@ -1,0 +1,156 @@
+"""The statement that lists events: changes and decisions together, in the order of their places.
+
+Both are read by an index of times from where the part begins, so that only what is answered, or passed over by a
+filter, is looked at; the few that are found of each are then merged."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import msgspec
+
+from magistrate.store.database import Row
+from magistrate.store.events import Event, EventFilter, EventsOfKind, Place
+from magistrate.store.reading import Joining
+from magistrate.store.slices import Slice
+from magistrate.store.sql import Clause
+
+_CHANGES, _DECISIONS = 0, 1
+"""In places."""
+_LAST = 9_223_372_036_854_775_807
+"""Behind every number and position (the largest 64-bit integer); -1 is before them."""
+
+_CHANGE = (
+    "SELECT r.written_at AS happened_at, 0 AS source, r.revision AS number, c.position AS position, "
+    "c.action AS action, c.kind AS kind, c.key AS key, "
+    "CASE c.action WHEN 'deleted' THEN c.before ELSE c.after END AS content "
+    "FROM {joined} WHERE r.revision > (SELECT changes_forgotten FROM head)"
+)
+_DECISION = (
+    "SELECT r.decided_at AS happened_at, 1 AS source, r.number AS number, 0 AS position, r.action AS action, "
+    "'decision' AS kind, r.key AS key, r.context AS content FROM {joined}"
+)
+_ORDERS = {
+    _CHANGES: ("r.written_at", "r.revision", "c.position"),
+    _DECISIONS: ("r.decided_at", "r.number", "0"),
+    None: ("happened_at", "source", "number", "position"),
+}
+_NOT_WITH_ITS_OBJECT = (
+    "NOT (c.action = 'deleted' AND EXISTS (SELECT 1 FROM change o "
+    "WHERE o.revision = c.revision AND o.position = 0 AND o.kind = 'object' AND o.action = 'deleted'))"
+)
+"""The deletion of objects begins a revision; the warrants that end with them follow."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reach:
+    """The places behind one and before another, and the direction in which they are read, at most so many."""
+
+    after: Place | None
+    before: Place | None
+    ascending: bool
+    most: int
+
+    @property
+    def sign(self) -> str:
+        return "ASC" if self.ascending else "DESC"
+
+
+def events_statement(wanted: Slice, only: EventFilter, joining: Joining) -> Clause:
+    """A statement that answers (revision, horizon, behind, *place, action, kind, key, content) for `limit + 1` rows,
+    or twice as many, nearest to the boundary first; like `sql.list_statement`. The filter must have a kind."""
+    ahead, beyond = _reaches(wanted, only)
+    rows = _merged(ahead, only, joining)
+    page = f"p.* FROM head h LEFT JOIN ({rows.sql}) p ON true ORDER BY {_order(None, ahead)}"
+    if beyond is None:
+        return Clause(f"SELECT h.revision, h.horizon, false, {page}", rows.values)
+    others = _merged(beyond, only, joining)
+    probe = f"(SELECT max(number) FROM ({others.sql}) q) IS NOT NULL"
+    return Clause(f"SELECT h.revision, h.horizon, {probe}, {page}", others.values + rows.values)
+
+
+def listed_event(row: Row) -> Event:
+    """Of the columns (*place, action, kind, key, content)."""
+    *place, action, kind, key, content = row
+    return Event(action, kind, msgspec.json.decode(key, type=tuple[str, ...]), content, tuple(place))
+
+
+def _reaches(wanted: Slice, only: EventFilter) -> tuple[_Reach, _Reach | None]:
+    """What may be on the page; and what is at the boundary or on its other side, of which one is enough."""
+    ascending = wanted.descending == wanted.backwards
+    first = None if only.since is None else (only.since - 1, _LAST, _LAST, _LAST)
+    last = None if only.until is None else (only.until + 1, -1, -1, -1)
+    if wanted.boundary is None:
+        return _Reach(first, last, ascending, wanted.limit + 1), None
+    at, source, number, position = map(int, wanted.boundary)
+    boundary = (at, source, number, position)
+    # An end that is not in the filter is further away than any place.
+    upwards = max(boundary, first or boundary), last
+    downwards = first, min(boundary, last or boundary)
+    if ascending:
+        up_to = (at, source, number, position + 1)
+        return _Reach(*upwards, True, wanted.limit + 1), _Reach(first, min(up_to, last or up_to), False, 1)
+    down_to = (at, source, number, position - 1)
+    return _Reach(*downwards, False, wanted.limit + 1), _Reach(max(down_to, first or down_to), last, True, 1)
+
+
+def _merged(reach: _Reach, only: EventFilter, joining: Joining) -> Clause:
+    parts = []
+    for source, text, joined, row in (
+        (_CHANGES, _CHANGE, joining.changes, "c"),
+        (_DECISIONS, _DECISION, joining.decisions, "r"),
+    ):
+        kinds = [one for one in only.kinds if (one.kind == "decision") == (source == _DECISIONS)]
+        if kinds:
+            holds = _any(kinds, joining, row)
+            selected = text.format(joined=joined.format(holds=holds.sql))
+            parts.append(_part(source, Clause(selected, holds.values), reach))
+    texts = [f"SELECT * FROM ({part.sql}) s{number}" for number, part in enumerate(parts)]
+    return Clause(" UNION ALL ".join(texts), tuple(chain.from_iterable(part.values for part in parts)))
+
+
+def _part(source: int, selected: Clause, reach: _Reach) -> Clause:
+    conditions, values = "", [*selected.values]
+    at, number, position = _ORDERS[source]
+    for sign, place in ((">", reach.after), ("<", reach.before)):
+        if place is not None:
+            own = _own_place(place, source)
+            # The first is what an index is read by.
+            conditions += f" AND ({at}, {number}) {sign}= (?, ?) AND ({at}, {number}, {position}) {sign} (?, ?, ?)"
+            values += [*own[:2], *own]
+    return Clause(f"{selected.sql}{conditions} ORDER BY {_order(source, reach)} LIMIT ?", (*values, reach.most))
+
+
+def _own_place(place: Place, source: int) -> tuple[int, int, int]:
+    """What the place is among the time, number and position of rows that are all of this source."""
+    at, of_source, number, position = place
+    if of_source == source:
+        return at, number, position
+    return (at, _LAST, _LAST) if source < of_source else (at, -1, -1)
+
+
+def _order(source: int | None, reach: _Reach) -> str:
+    return ", ".join(f"{column} {reach.sign}" for column in _ORDERS[source] if column != "0")
+
+
+def _any(kinds: Sequence[EventsOfKind], joining: Joining, row: str) -> Clause:
+    """The row is of one of them."""
+    alternatives = [_holds(one, joining, row) for one in kinds]
+    text = " OR ".join(f"({one.sql})" for one in alternatives)
+    return Clause(text, tuple(chain.from_iterable(one.values for one in alternatives)))
+
+
+def _holds(wanted: EventsOfKind, joining: Joining, row: str) -> Clause:
+    terms: list[str] = []
+    values: list[str] = []
+    if wanted.kind != "decision":
+        terms.append(f"{row}.kind = '{wanted.kind}'")
+    if wanted.action is not None:
+        terms.append(f"{row}.action = ?")
+        values.append(wanted.action)
+    for place, name in wanted.names.items():
+        terms.append(f"{joining.name.format(row=row, place=place)} = ?")
+        values.append(name)
+    if wanted.kind == "warrant":
+        terms.append(_NOT_WITH_ITS_OBJECT)
+    return Clause(" AND ".join(terms) or "true", tuple(values))

@@ -1,0 +1,343 @@
+"""The part of the conformance suite that is about events: every sentence of magistrate/store/events.py, on every
+store."""
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from magistrate import wiring
+from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName, object_ref
+from magistrate.errors import RevisionUnavailable
+from magistrate.store.contract import NewObject, NewObjectType, NewWarrant, Slice, Stamp, Store
+from magistrate.store.decisions import FORGOTTEN_AT_ONCE
+from magistrate.store.events import Event, EventFilter, EventsOfKind, NewDecision
+from tests.databases import dump
+from tests.running import settings_for
+
+pytestmark = pytest.mark.anyio
+
+NOW = 1_763_683_200_000_000
+NEWEST_FIRST = Slice("createdAt", 1_000, descending=True)
+KINDS = (EventsOfKind("object"), EventsOfKind("object-type"), EventsOfKind("warrant"), EventsOfKind("decision"))
+EVERYTHING = EventFilter(KINDS)
+ANN = Subject(TypeName("user"), ObjectId("ann"))
+
+
+def stamp(at: int) -> Stamp:
+    return Stamp("key", at)
+
+
+def new(id: str, meta: str | None = None) -> NewObject:
+    return NewObject(TypeName("document"), ObjectId(id), meta)
+
+
+def viewer(id: str, policy: str = "", subject: Subject = ANN) -> NewWarrant:
+    return NewWarrant(ObjectRef(TypeName("document"), ObjectId(id)), RelationName("viewer"), subject, policy)
+
+
+def decided(at: int, is_authorized: bool = True, id: str = "a", context: str | None = None) -> NewDecision:
+    return NewDecision(at, is_authorized, ("document", id, "viewer", "user", "ann", ""), context)
+
+
+def anything_goes(model: object) -> None:
+    """A judge that refuses nothing."""
+
+
+async def events(store: Store, only: EventFilter = EVERYTHING, wanted: Slice = NEWEST_FIRST) -> list[Event]:
+    return list((await store.list_events(wanted, only)).value.rows)
+
+
+async def told(store: Store, *kinds: EventsOfKind) -> list[str]:
+    """`created object document a`, the newest first."""
+    found = await events(store, EventFilter(kinds or KINDS))
+    return [" ".join([event.action, event.kind, *event.key[:2]]) for event in found]
+
+
+async def fill(store: Store) -> None:
+    """Two or three of each kind, several of them at the same times; the clock of the fourth write is behind."""
+    definition = '{"relations":{"viewer":{}}}'
+    await store.put_object_types([NewObjectType(TypeName("document"), definition)], anything_goes, stamp(NOW))
+    await store.put_objects([new("a", '{"v":1}'), new("b")], stamp(NOW + 10))
+    await store.put_warrants([viewer("a"), viewer("a", "x == 1")], anything_goes, stamp(NOW + 10))
+    await store.put_objects([new("a", '{"v":2}')], stamp(NOW + 5))
+    await store.delete_warrants([viewer("a")], stamp(NOW + 20))
+    await store.keep_decisions([decided(NOW + 10), decided(NOW + 10, False, "b", '{"x":1}')], 100)
+    await store.delete_objects([object_ref("document", "a")], stamp(NOW + 30))
+    await store.keep_decisions([decided(NOW + 7), decided(NOW + 40)], 100)
+    await store.delete_object_type(TypeName("document"), stamp(NOW + 50))
+
+
+async def test_events_are_what_was_written_and_decided_the_newest_first(store: Store) -> None:
+    await fill(store)
+
+    found = await store.list_events(NEWEST_FIRST, EVERYTHING)
+
+    definition = '{"relations":{"viewer":{}}}'
+    claim = ("document", "a", "viewer", "user", "ann", "")
+    without, digest = (*claim, ""), next(e.key[6] for e in found.value.rows if e.kind == "warrant" and e.key[6])
+    assert list(found.value.rows) == [
+        Event("deleted", "object-type", ("document",), definition, (NOW + 50, 0, 7, 0)),
+        Event("allowed", "decision", claim, None, (NOW + 40, 1, 4, 0)),
+        Event("deleted", "object", ("document", "a"), '{"v":2}', (NOW + 30, 0, 6, 0)),
+        Event("deleted", "warrant", without, None, (NOW + 20, 0, 5, 0)),
+        Event("denied", "decision", ("document", "b", *claim[2:]), '{"x":1}', (NOW + 10, 1, 2, 0)),
+        Event("allowed", "decision", claim, None, (NOW + 10, 1, 1, 0)),
+        Event("created", "object", ("user", "ann"), None, (NOW + 10, 0, 3, 2)),
+        Event("created", "warrant", (*claim, digest), "x == 1", (NOW + 10, 0, 3, 1)),
+        Event("created", "warrant", without, None, (NOW + 10, 0, 3, 0)),
+        Event("created", "object", ("document", "b"), None, (NOW + 10, 0, 2, 1)),
+        Event("created", "object", ("document", "a"), '{"v":1}', (NOW + 10, 0, 2, 0)),
+        Event("allowed", "decision", claim, None, (NOW + 7, 1, 3, 0)),
+        Event("updated", "object", ("document", "a"), '{"v":2}', (NOW + 5, 0, 4, 0)),
+        Event("created", "object-type", ("document",), definition, (NOW, 0, 1, 0)),
+    ]
+    assert found.revision == 7
+
+
+async def test_warrants_that_end_with_their_object_are_not_told(store: Store) -> None:
+    group = Subject(TypeName("document"), ObjectId("a"), RelationName("viewer"))
+    await store.put_warrants([viewer("a"), viewer("b", subject=group), viewer("c")], anything_goes, stamp(NOW))
+
+    await store.delete_objects([object_ref("document", "a"), object_ref("document", "b")], stamp(NOW + 1))
+    await store.delete_warrants([viewer("c")], stamp(NOW + 2))
+
+    assert (await told(store))[:3] == [
+        "deleted warrant document c",
+        "deleted object document b",
+        "deleted object document a",
+    ]
+    assert len([change for change in await store.list_changes(Revision(1), 10) if change.kind == "warrant"]) == 3
+    assert len(await told(store)) == 3 + 3 + 4
+
+
+@pytest.mark.parametrize(
+    ("kinds", "expected"),
+    [
+        ([EventsOfKind("object", "updated")], ["updated object document a"]),
+        ([EventsOfKind("object", None, {0: "user"})], ["created object user ann"]),
+        ([EventsOfKind("object", "deleted", {0: "document", 1: "a"})], ["deleted object document a"]),
+        ([EventsOfKind("object", None, {1: "nobody"})], []),
+        (
+            [EventsOfKind("object", None, {1: "b"}), EventsOfKind("object-type", "deleted")],
+            ["deleted object-type document", "created object document b"],
+        ),
+        (
+            [EventsOfKind("warrant", None, {5: ""}), EventsOfKind("decision", "denied")],
+            [
+                "deleted warrant document a",
+                "denied decision document b",
+                "created warrant document a",
+                "created warrant document a",
+            ],
+        ),
+        ([EventsOfKind("decision", None, {1: "b", 3: "user"})], ["denied decision document b"]),
+        ([EventsOfKind("warrant", None, {5: "member"})], []),
+    ],
+)
+async def test_filters_leave_what_they_say(store: Store, kinds: list[EventsOfKind], expected: list[str]) -> None:
+    await fill(store)
+
+    assert await told(store, *kinds) == expected
+
+
+async def test_without_a_kind_there_is_no_event(store: Store) -> None:
+    await fill(store)
+
+    found = await store.list_events(NEWEST_FIRST, EventFilter(()))
+
+    assert (found.revision, found.value.rows, found.value.follows) == (7, (), False)
+
+
+async def test_both_ends_of_a_span_of_time_are_in_it(store: Store) -> None:
+    await fill(store)
+    every = await events(store)
+    times = sorted({event.place[0] for event in every})
+
+    for since in (None, *times, times[0] - 1, times[-1] + 1, 0):
+        for until in (None, *times, times[0] - 1, times[-1] + 1, 0):
+            expected = [e for e in every if (since or 0) <= e.place[0] <= (times[-1] + 9 if until is None else until)]
+            assert await events(store, EventFilter(KINDS, since, until)) == expected
+
+
+@pytest.mark.parametrize("descending", [True, False])
+async def test_pages_of_any_size_hold_every_event_once_in_both_directions(store: Store, descending: bool) -> None:
+    await fill(store)
+    filters = [
+        EVERYTHING,
+        EventFilter(KINDS, NOW + 5, NOW + 20),
+        EventFilter((KINDS[2], KINDS[3])),
+        EventFilter(KINDS[:2]),
+    ]
+
+    for only in filters:
+        every = await events(store, only, replace(NEWEST_FIRST, descending=descending))
+        assert every == sorted(every, key=lambda event: event.place, reverse=descending)
+        for limit in range(1, len(every) + 1):
+            wanted = Slice("createdAt", limit, descending)
+            for start in range(len(every)):
+                forwards = await store.list_events(replace(wanted, boundary=every[start].place), only)
+                backwards = await store.list_events(replace(wanted, boundary=every[start].place, backwards=True), only)
+                assert list(forwards.value.rows) == every[start + 1 : start + 1 + limit]
+                assert list(backwards.value.rows) == every[max(start - limit, 0) : start]
+                rest, before = len(every) - start - 1, start
+                assert (forwards.value.precedes, forwards.value.follows) == (rest > 0, rest > limit)
+                assert (backwards.value.precedes, backwards.value.follows) == (before > limit, before > 0)
+
+
+async def test_a_boundary_need_not_be_an_event(store: Store) -> None:
+    await fill(store)
+    every = await events(store)
+
+    for at in {event.place[0] for event in every}:
+        for source in (0, 1):
+            boundary = (at, source, 3, 1)
+            found = await store.list_events(Slice("createdAt", 100, True, boundary), EVERYTHING)
+            assert list(found.value.rows) == [event for event in every if event.place < boundary]
+            assert found.value.precedes == (len(found.value.rows) < len(every))
+
+
+async def test_decisions_make_no_revision(store: Store) -> None:
+    await store.put_objects([new("a")], stamp(NOW))
+
+    await store.keep_decisions([decided(NOW)], 10)
+
+    assert await store.check() == 1
+    assert len(await events(store)) == 2
+
+
+async def test_of_all_decisions_the_last_stay(store: Store) -> None:
+    for first in range(0, 12, 3):
+        await store.keep_decisions([decided(NOW + number, id=f"d{number}") for number in range(first, first + 3)], 5)
+
+    assert await told(store) == [f"allowed decision document d{number}" for number in (11, 10, 9, 8, 7)]
+
+    await store.keep_decisions([decided(NOW + number, id=f"d{number}") for number in range(20, 30)], 2)
+
+    assert await told(store) == ["allowed decision document d29", "allowed decision document d28"]
+
+
+async def test_of_far_too_many_decisions_some_are_forgotten_with_each_call(store: Store) -> None:
+    await store.keep_decisions([decided(NOW + number) for number in range(2 * FORGOTTEN_AT_ONCE)], 1_000_000)
+
+    await store.keep_decisions([decided(NOW)], 10)
+    left = len(await events(store, wanted=Slice("createdAt", 10_000)))
+    await store.keep_decisions([decided(NOW)], 10)
+    await store.keep_decisions([decided(NOW)], 10)
+
+    assert left == FORGOTTEN_AT_ONCE + 1
+    assert len(await events(store)) == 10
+
+
+async def write_each_hour(store: Store, hours: int) -> None:
+    """Two changes at the full hour, one of them a warrant, and a decision at half past."""
+    hour = 3_600_000_000
+    for number in range(hours):
+        await store.put_objects([new(f"o{number}")], stamp(NOW + number * hour))
+        await store.put_warrants([viewer(f"o{number}")], anything_goes, stamp(NOW + number * hour))
+        await store.keep_decisions([decided(NOW + number * hour + hour // 2, id=f"o{number}")], 100)
+
+
+async def forget(store: Store, before: int, most: int) -> list[int]:
+    forgotten = []
+    while found := await store.forget_events(before, most):
+        forgotten.append(found)
+    return forgotten
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 1_000])
+async def test_what_is_older_is_forgotten_in_portions_and_the_rest_stays(
+    store: Store, database_url: str, most: int
+) -> None:
+    await write_each_hour(store, 4)
+    every = await events(store)
+    second_hour = NOW + 3_600_000_000
+
+    portions = await forget(store, second_hour, most)
+
+    assert await events(store) == [event for event in every if event.place[0] > second_hour]
+    assert max(portions) <= 3 * most
+    assert len(portions) >= 5 // most
+    rows = dump(database_url)
+    assert [row[0] for row in rows["revision"]] == [4, 5, 6, 7, 8]  # 4 is the newest by then
+    assert await store.forget_events(second_hour, most) == 0
+
+
+async def test_what_is_left_of_a_revision_is_not_told(store: Store) -> None:
+    await store.put_objects([new("a"), new("b"), new("c")], stamp(NOW))
+    await store.put_objects([new("d")], stamp(NOW + 1))
+
+    assert await store.forget_events(NOW, 2) == 2
+
+    assert await told(store) == ["created object document d"]
+
+
+async def test_readable_revisions_stay_readable(store: Store) -> None:
+    await write_each_hour(store, 3)
+
+    await forget(store, NOW + 3_600_000_000 * 10, 1_000)
+
+    assert (await store.get_object(object_ref("document", "o0"), Revision(1))).value is not None
+    assert await store.collect(NOW + 3_600_000_000 * 20, 10) == 0
+    await store.delete_objects([object_ref("document", "o0")], stamp(NOW + 3_600_000_000 * 11))
+    assert await store.collect(NOW + 3_600_000_000 * 20, 10) == 2
+
+
+async def test_changes_and_touches_behind_forgotten_ones_are_refused(store: Store) -> None:
+    await write_each_hour(store, 3)
+
+    await forget(store, NOW + 3_600_000_000, 1_000)
+
+    for after in (0, 3):
+        assert (await store.list_touches(Revision(after), 100)).touches is None
+        with pytest.raises(RevisionUnavailable):
+            await store.list_changes(Revision(after), 100)
+    assert len((await store.list_touches(Revision(4), 100)).touches or ()) == 1
+    assert [change.revision for change in await store.list_changes(Revision(4), 100)] == [5, 6]
+
+
+async def test_with_nothing_to_forget_everything_can_be_told(store: Store) -> None:
+    await write_each_hour(store, 1)
+
+    assert await store.forget_events(NOW - 1, 1_000) == 0
+
+    assert (await store.list_touches(Revision(0), 100)).touches is not None
+    assert len(await store.list_changes(Revision(0), 100)) == 3
+
+
+async def test_events_of_random_writes_are_those_of_the_log(store: Store) -> None:
+    chosen = random.Random(5)
+    there: set[str] = set()
+    for number in range(60):
+        name = chosen.choice("abcdef")
+        at = stamp(NOW + chosen.randint(0, 20))
+        if name in there and chosen.random() < 0.5:
+            await store.delete_objects([object_ref("document", name)], at)
+            there.remove(name)
+        elif chosen.random() < 0.5:
+            await store.put_objects([new(name, f'{{"v":{number}}}')], at)
+            there.add(name)
+        else:
+            await store.put_warrants([viewer(name, f"x == {number}")], anything_goes, at)
+            there.add(name)
+    log = await store.list_changes(Revision(0), 1_000)
+    by_object = {change.revision for change in log if change.action == "deleted" and change.kind == "object"}
+
+    expected = [
+        (change.at, change.revision, change.position, change.action, change.key)
+        for change in log
+        if not (change.kind == "warrant" and change.revision in by_object)
+    ]
+
+    found = [(e.place[0], e.place[2], e.place[3], e.action, e.key) for e in await events(store)]
+    assert found == sorted(expected, key=lambda row: row[:3], reverse=True)
+
+
+async def test_another_process_sees_the_same(store: Store, database_url: str) -> None:
+    await fill(store)
+
+    other = await wiring.open_store(settings_for(database_url))
+    seen = await events(other)
+    await other.close()
+
+    assert seen == await events(store)
