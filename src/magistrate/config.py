@@ -148,6 +148,13 @@ SETTINGS = (
         87_600,
     ),
     Setting(
+        "event_retention_hours",
+        720,
+        "how long events are kept (30 days), if retention_hours is not longer",
+        1,
+        87_600,
+    ),
+    Setting(
         "jwt_keys",
         "",
         "the public keys of a provider whose tokens are taken as well: a PEM file, a JWKS file, or the URL of a JWKS",
@@ -207,6 +214,7 @@ class Settings:
     store_timeout_ms: int
     postgres_connections: int
     retention_hours: int
+    event_retention_hours: int
     jwt_keys: str
     jwt_issuer: str
     jwt_audience: str

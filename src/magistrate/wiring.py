@@ -47,7 +47,7 @@ from magistrate.operations.line_file import LineFile
 from magistrate.operations.listings import Listings
 from magistrate.operations.models import Models
 from magistrate.operations.object_types import seed_object_types
-from magistrate.operations.retention import forget_ended
+from magistrate.operations.retention import forget_ended, forget_events
 from magistrate.operations.session_keys import SessionKeys
 from magistrate.store.contract import Store
 from magistrate.store.database import Observer, observe_nothing
@@ -200,7 +200,7 @@ async def open_service(settings: Settings) -> AsyncIterator[Service]:
         digests = [key_digest(key) for key in settings.api_keys] or await store.key_digests()
         limits = Limits(settings.max_body_bytes, settings.max_json_depth, settings.body_timeout_ms)
         context = context_of(store, settings)
-        forgetting = _forget_now_and_then(context, settings.retention_hours)
+        forgetting = _forget_now_and_then(context, settings)
         METRICS.read = partial(_readings, context)
         works = [forgetting, _stop_with_parent(), asyncio.to_thread(_read_grammars), _write_metrics_now_and_then()]
         if provider is not None:
@@ -222,12 +222,13 @@ async def _running_beside(*works: Coroutine[None, None, None]) -> AsyncIterator[
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _forget_now_and_then(context: Context, retention_hours: int) -> None:
+async def _forget_now_and_then(context: Context, settings: Settings) -> None:
     while True:
         # Spread over time: every worker does this, on the same store.
         await asyncio.sleep(random.uniform(0.5, 1.5) * FORGET_EVERY_SECONDS)
         with suppress(StoreUnavailable):
-            await forget_ended(context, retention_hours)
+            await forget_ended(context, settings.retention_hours)
+            await forget_events(context, settings.event_retention_hours, settings.retention_hours)
 
 
 async def _write_metrics_now_and_then() -> None:

@@ -1,0 +1,82 @@
+"""What is forgotten when, by a clock of the test's own and by the service itself."""
+
+import asyncio
+import time
+from dataclasses import replace
+
+import pytest
+
+from magistrate import wiring
+from magistrate.engine.terms import ObjectId, Revision, TypeName, object_ref
+from magistrate.errors import RevisionUnavailable
+from magistrate.operations.context import Context
+from magistrate.operations.retention import MICROSECONDS_PER_HOUR, forget_ended, forget_events
+from magistrate.store.contract import NewObject, Slice, Stamp, Store
+from magistrate.store.events import EventFilter, EventsOfKind
+from tests.running import settings_for
+
+pytestmark = pytest.mark.anyio
+
+NOW = 1_763_683_200_000_000
+
+
+def hours_ago(hours: float) -> int:
+    return NOW - int(hours * MICROSECONDS_PER_HOUR)
+
+
+async def write(store: Store, *at: int) -> None:
+    """An object at each of these times, the last of which replaces it."""
+    for version, written_at in enumerate(at):
+        new = NewObject(TypeName("document"), ObjectId("a"), f'{{"v":{version}}}')
+        await store.put_objects([new], Stamp("ann", written_at))
+
+
+async def event_times(store: Store) -> list[int]:
+    listed = await store.list_events(Slice("createdAt", 100), EventFilter([EventsOfKind("object")]))
+    return [event.place[0] for event in listed.value.rows]
+
+
+@pytest.fixture
+def ctx(store: Store, database_url: str) -> Context:
+    return replace(wiring.context_of(store, settings_for(database_url)), now=lambda: NOW)
+
+
+@pytest.mark.parametrize(("event_retention_hours", "retention_hours"), [(1, 5), (5, 1), (5, 5)])
+async def test_events_are_kept_for_the_longer_of_the_two_retentions(
+    ctx: Context, event_retention_hours: int, retention_hours: int
+) -> None:
+    await write(ctx.store, hours_ago(7), hours_ago(5.1), hours_ago(4.9), hours_ago(0.5))
+
+    await forget_events(ctx, event_retention_hours, retention_hours)
+
+    assert await event_times(ctx.store) == [hours_ago(4.9), hours_ago(0.5)]
+
+
+async def test_rows_end_at_their_retention_when_events_have_been_forgotten(ctx: Context) -> None:
+    await write(ctx.store, hours_ago(9), hours_ago(7), hours_ago(6), hours_ago(4), hours_ago(2))
+
+    await forget_events(ctx, 5, 3)
+    forgotten = await forget_ended(ctx, 3)
+
+    assert forgotten == 3  # the versions that were replaced four hours ago and earlier
+    assert (await ctx.store.get_object(object_ref("document", "a"), Revision(4))).value is not None
+    with pytest.raises(RevisionUnavailable):
+        await ctx.store.get_object(object_ref("document", "a"), Revision(3))
+
+
+async def test_the_service_forgets_by_itself(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wiring, "FORGET_EVERY_SECONDS", 0.05)
+    settings = settings_for(database_url, retention_hours=1, event_retention_hours=2)
+    wiring.migrate_store(settings)
+    now = wiring.microseconds_now()
+    deadline = time.monotonic() + 20
+
+    async with wiring.open_service(settings) as service:
+        store = service.context.store
+        await write(store, now - 3 * MICROSECONDS_PER_HOUR, now - MICROSECONDS_PER_HOUR - 1, now)
+        while await event_times(store) != [now - MICROSECONDS_PER_HOUR - 1, now]:
+            assert time.monotonic() < deadline
+            await asyncio.sleep(0.02)
+
+        with pytest.raises(RevisionUnavailable):
+            await store.get_object(object_ref("document", "a"), Revision(1))
