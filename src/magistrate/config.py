@@ -148,6 +148,13 @@ SETTINGS = (
         87_600,
     ),
     Setting(
+        "decision_log",
+        0,
+        "how many decisions of checks are kept as access events, the newest of all workers; 0: none",
+        0,
+        1_000_000_000,
+    ),
+    Setting(
         "event_retention_hours",
         720,
         "how long events are kept (30 days), if retention_hours is not longer",
@@ -214,6 +221,7 @@ class Settings:
     store_timeout_ms: int
     postgres_connections: int
     retention_hours: int
+    decision_log: int
     event_retention_hours: int
     jwt_keys: str
     jwt_issuer: str

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from io import BufferedReader
@@ -39,6 +39,7 @@ from magistrate.config import Settings, SqliteUrl, read_client_settings
 from magistrate.engine import policy, query
 from magistrate.errors import InvalidSetting, StoreUnavailable
 from magistrate.operations.context import Context
+from magistrate.operations.decision_log import DecisionLog
 from magistrate.operations.examples import Example, load_example, read_example
 from magistrate.operations.graph import LiveGraph
 from magistrate.operations.importing import Reached as Reached
@@ -72,6 +73,7 @@ def microseconds_now() -> int:
 
 def context_of(store: Store, settings: Settings) -> Context:
     models = Models(store)
+    decisions = DecisionLog(store, settings.decision_log, microseconds_now) if settings.decision_log else None
     return Context(
         store=store,
         models=models,
@@ -85,6 +87,7 @@ def context_of(store: Store, settings: Settings) -> Context:
         max_query_work=settings.max_query_work,
         listings=Listings(settings.kept_query_entries),
         session_keys=SessionKeys(store, microseconds_now),
+        decisions=decisions,
     )
 
 
@@ -205,7 +208,8 @@ async def open_service(settings: Settings) -> AsyncIterator[Service]:
         works = [forgetting, _stop_with_parent(), asyncio.to_thread(_read_grammars), _write_metrics_now_and_then()]
         if provider is not None:
             works.append(provider.keys.keep_fresh())
-        async with _running_beside(*works):
+        logging = context.decisions.writing() if context.decisions is not None else nullcontext()
+        async with _running_beside(*works), logging:
             yield Service(context, KeyRing(digests), Bearers(context, provider), limits)
     finally:
         await store.close()
@@ -250,6 +254,7 @@ def _readings(context: Context) -> Readings:
         "graph_warrants": graph.rows,
         "graph_revision": graph.revision,
         "graph_lag_seconds": graph.lag_microseconds() / 1_000_000,
+        "decisions_dropped": context.decisions.dropped if context.decisions is not None else 0,
     }
 
 

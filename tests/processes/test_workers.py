@@ -140,3 +140,24 @@ def test_a_reload_replaces_every_worker_and_loses_no_request(tmp_path: Path) -> 
         assert service.stop() == 0
 
     assert faults == []
+
+
+@pytest.mark.parametrize("kind", STORES)
+def test_the_decisions_of_all_workers_are_in_one_log(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    url = new_database_url(kind, tmp_path, request)
+    asked = 60
+
+    with ServiceProcess(tmp_path, "--workers", "2", database_url=url, api_key=KEY, decision_log="1000") as service:
+        wait_for(lambda: len(worker_ids(service)) == 2)
+        with service.client() as client:
+            client.define({"folder": {"viewer": {}}})
+        for number in range(asked):
+            with service.client() as client:  # a new connection each time: any worker may get it
+                client.ask(f"folder:{number}#viewer@user:ann").raise_for_status()
+        with service.client() as client:
+            wait_for(lambda: bool(client.get("/v2/access-events").json()["results"]))
+        assert service.stop() == 0
+
+    rows = dump(url)["decision"]
+    assert sorted(int(str(number)) for number, *_ in rows) == list(range(1, asked + 1))
+    assert len({str(key) for *_, key, _ in rows}) == asked

@@ -30,6 +30,7 @@ COUNTERS = {
     "graph_given_up": "Check requests without debug that had to be decided without the graph.",
     "graph_fetches": "Batches of reads that filled the graph.",
     "graph_touches": "Changes of warrants that the graph followed.",
+    "decisions_dropped": "Decisions that were not logged because too many were waiting for it.",
 }
 GAUGES = {
     "graph_warrants": "Warrants kept in memory; what says that there is none counts as one.",

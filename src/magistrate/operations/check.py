@@ -42,23 +42,29 @@ async def check(
     Raises NotFound for the first that cannot be decided because an object type is not defined, BudgetSpent,
     InvalidParameter if the token is from the future.
     """
+    found = None
     if not with_path:
         asked = Asked(questions, is_last, ctx.now(), ctx.max_check_work)
         found = await ctx.graph.decided(asked, freshness)
-        if found is not None:
-            return found
+    if found is None:
 
-    def begin(model: Model) -> _Checks:
-        return _Checks(Evaluation(model, ctx.now(), Work(ctx.max_check_work)), questions, is_last)
+        def begin(model: Model) -> _Checks:
+            return _Checks(Evaluation(model, ctx.now(), Work(ctx.max_check_work)), questions, is_last)
 
-    return await evaluated(ctx, begin, freshness)
+        found = await evaluated(ctx, begin, freshness)
+    if ctx.decisions is not None:
+        ctx.decisions.note(questions, found.value)
+    return found
 
 
 def check_now(
     ctx: Context, questions: Sequence[Question], is_last: IsLast, freshness: Freshness
 ) -> Snapshot[list[Decision]] | None:
     """The same without paths, if nothing has to be waited for."""
-    return ctx.graph.decided_now(Asked(questions, is_last, ctx.now(), ctx.max_check_work), freshness)
+    found = ctx.graph.decided_now(Asked(questions, is_last, ctx.now(), ctx.max_check_work), freshness)
+    if ctx.decisions is not None and found is not None:
+        ctx.decisions.note(questions, found.value)
+    return found
 
 
 class _Checks:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from magistrate.operations.decision_log import DecisionLog
 from magistrate.operations.graph import LiveGraph
 from magistrate.operations.listings import Listings
 from magistrate.operations.models import Models
@@ -12,7 +13,8 @@ from magistrate.store.contract import Once, Stamp, Store
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """`now` answers microseconds since 1970 UTC; `new_id` a UUIDv7 in text form. Tests give their own."""
+    """`now` answers microseconds since 1970 UTC; `new_id` a UUIDv7 in text form. Tests give their own.
+    `decisions`: None if they are not logged."""
 
     store: Store
     models: Models
@@ -26,6 +28,7 @@ class Context:
     listings: Listings
     graph: LiveGraph
     session_keys: SessionKeys
+    decisions: DecisionLog | None = None
 
     def stamp(self, actor: str, once: Once | None = None) -> Stamp:
         return Stamp(actor, self.now(), once)

@@ -1,0 +1,206 @@
+"""Decisions of checks as they are noted, wait and are written."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+
+from magistrate import wiring
+from magistrate.engine.decision import DENIED, EXPLICIT
+from magistrate.engine.evaluation import Question
+from magistrate.errors import NotFound, StoreUnavailable
+from magistrate.operations import decision_log
+from magistrate.operations.check import authorized_is_last, check, check_now, denied_is_last, none_is_last
+from magistrate.operations.consistency import NO_DEMAND
+from magistrate.operations.context import Context
+from magistrate.operations.decision_log import MOST_WAITING, MOST_WAITING_BYTES, DecisionLog
+from magistrate.operations.graph import IsLast
+from magistrate.store.contract import Slice, Store
+from magistrate.store.events import EventFilter, EventsOfKind
+from tests.operations.test_check import DRIVE, define, grant, question
+from tests.running import settings_for
+
+pytestmark = pytest.mark.anyio
+
+ANN, BOB = "folder:0#viewer@user:ann", "folder:0#viewer@user:bob"
+
+
+def asked(text: str, **context: object) -> Question:
+    plain = question(text)
+    return Question(plain.object, plain.relation, plain.subject, context)
+
+
+async def logged(store: Store) -> list[tuple[str, str, str | None]]:
+    """Whether authorized, the id of the subject and the context, in the order of decisions."""
+    listed = await store.list_events(Slice("createdAt", 20_000), EventFilter([EventsOfKind("decision")]))
+    return [(event.action, event.key[4], event.content) for event in listed.value.rows]
+
+
+def log_of(ctx: Context) -> DecisionLog:
+    assert ctx.decisions is not None
+    return ctx.decisions
+
+
+@pytest.fixture
+async def ctx(store: Store, database_url: str) -> Context:
+    """Ann may view folder 0; what was needed to decide that is in memory."""
+    context = wiring.context_of(store, settings_for(database_url, decision_log=20_000))
+    await define(context, DRIVE)
+    await grant(context, ANN)
+    await check(replace(context, decisions=None), [asked(ANN), asked(BOB)], none_is_last, NO_DEMAND)
+    return context
+
+
+@pytest.mark.parametrize(
+    ("is_last", "expected"),
+    [
+        (none_is_last, ["denied bob", "allowed ann", "denied bob"]),
+        (authorized_is_last, ["denied bob", "allowed ann"]),
+        (denied_is_last, ["denied bob"]),
+    ],
+)
+async def test_each_question_that_was_decided_is_logged_whichever_way(
+    ctx: Context, is_last: IsLast, expected: list[str]
+) -> None:
+    questions = [asked(BOB), asked(ANN), asked(BOB)]
+
+    await check(ctx, questions, is_last, NO_DEMAND)
+    await check(ctx, questions, is_last, NO_DEMAND, with_path=True)
+    is_now = check_now(ctx, questions, is_last, NO_DEMAND) is not None
+    await log_of(ctx).write()
+
+    found = [f"{action} {subject}" for action, subject, _ in await logged(ctx.store)]
+    assert is_now
+    assert found == 3 * expected
+
+
+async def test_a_check_that_raises_and_one_that_cannot_be_answered_at_once_are_not_logged(ctx: Context) -> None:
+    with pytest.raises(NotFound):
+        await check(ctx, [asked("nothing:0#viewer@user:ann")], none_is_last, NO_DEMAND)
+    assert check_now(ctx, [asked("folder:1#viewer@user:ann")], none_is_last, NO_DEMAND) is None
+
+    await log_of(ctx).write()
+
+    assert await logged(ctx.store) == []
+
+
+async def test_the_context_of_each_question_is_kept(ctx: Context) -> None:
+    shared = asked(ANN, a=[1, {"b": None}])
+
+    await check(ctx, [shared, shared, asked(BOB), asked(BOB, c="\0é")], none_is_last, NO_DEMAND)
+    await log_of(ctx).write()
+
+    assert [context for *_, context in await logged(ctx.store)] == [
+        '{"a":[1,{"b":null}]}',
+        '{"a":[1,{"b":null}]}',
+        None,
+        '{"c":"\\u0000é"}',
+    ]
+
+
+async def test_nothing_is_logged_unless_it_is_wanted(store: Store, database_url: str) -> None:
+    assert wiring.context_of(store, settings_for(database_url)).decisions is None
+
+
+async def test_what_cannot_wait_is_dropped_and_counted(ctx: Context) -> None:
+    log = log_of(ctx)
+    log.note([asked(ANN)] * (MOST_WAITING - 1), [EXPLICIT] * (MOST_WAITING - 1))
+    assert log.dropped == 0
+
+    log.note([asked(BOB)] * 3, [DENIED] * 3)
+    assert log.dropped == 2
+    await log.write()
+    log.note([asked(BOB)], [DENIED])
+    await log.write()
+
+    found = await logged(ctx.store)
+    assert (log.dropped, len(found)) == (2, MOST_WAITING + 1)
+    assert [action for action, *_ in found[-3:]] == ["allowed", "denied", "denied"]
+
+
+async def test_contexts_that_wait_are_bounded_too(ctx: Context) -> None:
+    log = log_of(ctx)
+    large = [asked(ANN, letters="x" * 60_000)]
+    fit = MOST_WAITING_BYTES // 60_000 + 1
+
+    for _ in range(fit + 5):
+        log.note(large, [EXPLICIT])
+    dropped = log.dropped
+    await log.write()
+    log.note(large, [EXPLICIT])
+
+    assert (dropped, log.dropped) == (5, 5)
+    assert len(await logged(ctx.store)) == fit
+
+
+@pytest.fixture
+async def failing(database_url: str) -> AsyncIterator[tuple[Store, list[str]]]:
+    """A store that cannot write decisions as long as the list has something in it."""
+    faults: list[str] = []
+
+    def fail(sql: str) -> None:
+        if faults and "INTO decision" in sql:
+            raise StoreUnavailable(faults[0])
+
+    settings = settings_for(database_url)
+    wiring.migrate_store(settings)
+    store = await wiring.open_store(settings, fail)
+    yield store, faults
+    await store.close()
+
+
+async def test_while_the_store_is_away_decisions_wait(failing: tuple[Store, list[str]]) -> None:
+    store, faults = failing
+    log = DecisionLog(store, 100, wiring.microseconds_now)
+    faults.append("away")
+
+    log.note([asked(ANN)], [EXPLICIT])
+    with pytest.raises(StoreUnavailable):
+        await log.write()
+    log.note([asked(BOB)], [DENIED])
+    faults.clear()
+    await log.write()
+
+    assert [subject for _, subject, _ in await logged(store)] == ["ann", "bob"]
+
+
+async def test_decisions_are_written_in_the_background_and_the_rest_at_the_end(
+    failing: tuple[Store, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, faults = failing
+    monkeypatch.setattr(decision_log, "WRITE_EVERY_SECONDS", 0.01)
+    log = DecisionLog(store, 100, wiring.microseconds_now)
+
+    async with log.writing():
+        log.note([asked(ANN)], [EXPLICIT])
+        async with asyncio.timeout(20):
+            while not await logged(store):
+                await asyncio.sleep(0.01)
+        faults.append("away")
+        log.note([asked(BOB)], [DENIED])
+        await asyncio.sleep(0.05)
+        faults.clear()
+        monkeypatch.setattr(decision_log, "WRITE_EVERY_SECONDS", 60)
+        log.note([asked(ANN)], [EXPLICIT])
+
+    assert [subject for _, subject, _ in await logged(store)] == ["ann", "bob", "ann"]
+
+
+async def test_no_decision_is_lost_or_doubled_while_others_come(store: Store) -> None:
+    log = DecisionLog(store, 100_000, wiring.microseconds_now)
+    batch = [asked(f"folder:{number}#viewer@user:{number}") for number in range(300)]
+
+    async def note() -> None:
+        for _ in range(10):
+            log.note(batch, [EXPLICIT] * len(batch))
+            await asyncio.sleep(0)
+
+    noting = asyncio.create_task(note())
+    while not noting.done():
+        await log.write()
+        await asyncio.sleep(0)
+    await log.write()
+
+    subjects = [subject for _, subject, _ in await logged(store)]
+    assert sorted(subjects, key=int) == [str(number) for number in range(300) for _ in range(10)]
