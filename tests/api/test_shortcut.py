@@ -136,7 +136,7 @@ def answers(client: Client, segments: list[bytes]) -> tuple[list[bytes], bool]:
 
 
 _ANSWER = re.compile(
-    rb"(HTTP/1.1 100 Continue\r\n\r\n)?HTTP/1.1 .*?content-length: (?P<length>\d+)\r\n.*?\r\n\r\n", re.S
+    rb"(HTTP/1.1 100 Continue\r\n\r\n)?HTTP/1.1 ([^\r]+\r\n)*?content-length: (?P<length>\d+)\r\n([^\r]+\r\n)*\r\n"
 )
 
 

@@ -95,7 +95,7 @@ class Shortcut:
         request_id, route = str(uuid7()), hot.route
         self._ledger.answered(route.method, route.path, route.path, 200, request_id, started)
         described = (
-            f"warrant-request-id: {request_id}\r\ncontent-length: {len(content)}\r\ncontent-type: {JSON}\r\n\r\n"
+            f"content-type: {JSON}\r\nwarrant-request-id: {request_id}\r\ncontent-length: {len(content)}\r\n\r\n"
         )
         return b"".join((self._head, tokens, described.encode(), content))
 
