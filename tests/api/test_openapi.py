@@ -61,6 +61,7 @@ def validate(case: Any, client: Client) -> None:
     case.call_and_validate(base_url=str(client.base_url), headers=headers, checks=CHECKS)
 
 
+@pytest.mark.parametrize("shared_client", STORES, indirect=True)
 @v2.parametrize()
 @QUICK
 def test_no_request_gets_a_server_error_or_an_undocumented_answer(case: Any, shared_client: Client) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.test_resources import RESOURCES
+from tests.v1.test_resources import RESOURCES
 from tests.running import Client
 
 ASSIGNMENTS = [
