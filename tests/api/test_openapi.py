@@ -31,7 +31,7 @@ schema = schemathesis.openapi.from_dict(DOCUMENT)
 v2, v1 = schema.include(path_regex="^/v2"), schema.include(path_regex="^/v1")
 
 QUICK = settings(
-    max_examples=40,
+    max_examples=20,
     deadline=None,
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
@@ -70,7 +70,7 @@ def test_no_request_gets_a_server_error_or_an_undocumented_answer(case: Any, sha
 
 @pytest.mark.parametrize("shared_client", STORES, indirect=True)
 @v1.parametrize()
-@settings(QUICK, max_examples=8)
+@settings(QUICK, max_examples=3)
 def test_no_request_of_v1_does_either(case: Any, shared_client: Client) -> None:
     """Half of them are those of v2 by another name, the others few handlers by many names."""
     validate(case, shared_client)
