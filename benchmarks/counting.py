@@ -31,8 +31,8 @@ class CountingDatabase:
         self.reads += 1
         return await self._database.read(sql, values, long)
 
-    async def transact(self, script: Callable[[Revision], Script[T]]) -> T:
-        return await self._database.transact(script)
+    async def transact(self, script: Callable[[Revision], Script[T]], makes_revision: bool = True) -> T:
+        return await self._database.transact(script, makes_revision)
 
     def mark(self) -> Mark:
         return self._database.mark()

@@ -206,6 +206,21 @@ async def test_decisions_make_no_revision(store: Store) -> None:
     assert len(await events(store)) == 2
 
 
+async def test_what_makes_no_revision_makes_nothing_stale(store: Store, database_url: str) -> None:
+    other = await wiring.open_store(settings_for(database_url))
+    await store.put_objects([new("a")], stamp(NOW))
+    _, before = store.mark()  # behind the time, which makes stale on PostgreSQL
+
+    for opened in (store, other):
+        await opened.keep_decisions([decided(NOW)], 10)
+        await opened.forget_events(NOW, 10)
+    await other.close()
+
+    assert store.mark()[1] == before
+    await store.put_objects([new("b")], stamp(NOW))
+    assert store.mark()[1] != before
+
+
 async def test_of_all_decisions_the_last_stay(store: Store) -> None:
     for first in range(0, 12, 3):
         await store.keep_decisions([decided(NOW + number, id=f"d{number}") for number in range(first, first + 3)], 5)

@@ -74,11 +74,12 @@ class Database(Protocol):
         """
         ...
 
-    async def transact(self, script: Callable[[Revision], Script[T]]) -> T:
+    async def transact(self, script: Callable[[Revision], Script[T]], makes_revision: bool = True) -> T:
         """Runs a script that is given the newest revision, alone among all writers, and commits what it did.
 
         What the script raises undoes all it did and is raised here. Raises StoreUnavailable; the script may have been
-        started more than once by then, but at most one of its runs is committed."""
+        started more than once by then, but at most one of its runs is committed. What makes no revision makes nothing
+        stale."""
         ...
 
     def mark(self) -> Mark:

@@ -1,6 +1,8 @@
 """Decisions as they are kept, the newest of them, by a script."""
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
+from itertools import chain
 
 import msgspec
 
@@ -13,16 +15,29 @@ from magistrate.store.sql import Parameter
 FORGOTTEN_AT_ONCE = 4_000
 """With one call, at the most: more than it brings, for when fewer are to be kept than before."""
 
+MOST_ROWS = 256
+"""In one statement."""
+
 
 def keep_decisions(decisions: Sequence[NewDecision], most: int) -> Callable[[Revision], Script[None]]:
     def script(head: Revision) -> Script[None]:
         [[(last,)]] = yield Select(sql.LAST_DECISION, [()])
         kept = decisions[-most:]
         newest = last + len(kept)
-        yield Execute(sql.INSERT_DECISION, [_row(number, one) for number, one in enumerate(kept, last + 1)])
+        rows = [_row(number, one) for number, one in enumerate(kept, last + 1)]
+        while rows:
+            portion = rows[: 1 << (min(len(rows), MOST_ROWS).bit_length() - 1)]
+            yield Execute(_insertion(len(portion)), [tuple(chain.from_iterable(portion))])
+            del rows[: len(portion)]
         yield Execute(sql.FORGET_SURPLUS_DECISIONS, [(newest - most, FORGOTTEN_AT_ONCE)])
 
     return script
+
+
+@lru_cache
+def _insertion(rows: int) -> str:
+    """Not a statement for each row: between any two, a thread that writes has to wait for the interpreter."""
+    return sql.INSERT_DECISIONS + ", ".join(["(?, ?, ?, ?, ?)"] * rows)
 
 
 def _row(number: int, decision: NewDecision) -> tuple[Parameter, ...]:

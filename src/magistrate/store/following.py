@@ -19,7 +19,7 @@ Mark = tuple[float, int]
 class Staleness(Enum):
     """Of something that was read after a mark.
 
-    CURRENT: nothing was committed since, but what other processes wrote on PostgreSQL less than AGING_MS ago. AGING:
+    CURRENT: no revision was made since, but what other processes wrote on PostgreSQL less than AGING_MS ago. AGING:
     the same, but for STALE_MS: it is time to look again. STALE: what is not said by the other two.
     """
 

@@ -142,7 +142,7 @@ class PostgresDatabase:
 
         return await self._repeated(once, may_repeat=lambda: True)
 
-    async def transact(self, script: Callable[[Revision], Script[T]]) -> T:
+    async def transact(self, script: Callable[[Revision], Script[T]], makes_revision: bool = True) -> T:
         committing = False
 
         async def once(connection: Connection) -> T:
@@ -160,7 +160,7 @@ class PostgresDatabase:
             # twice.
             return await self._repeated(once, may_repeat=lambda: not committing, turn=self._writing)
         finally:
-            self._writes += 1
+            self._writes += makes_revision
 
     def mark(self) -> Mark:
         if self._pool.closed:

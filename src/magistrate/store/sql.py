@@ -38,7 +38,7 @@ SELECT h.revision, h.changes_forgotten, h.model_revision, c.key FROM head h
 LEFT JOIN (SELECT key FROM change WHERE revision > ? AND kind = 'warrant' LIMIT ?) c ON true"""
 
 LAST_DECISION = "SELECT coalesce(max(number), 0) FROM decision"
-INSERT_DECISION = "INSERT INTO decision (number, decided_at, action, key, context) VALUES (?, ?, ?, ?, ?)"
+INSERT_DECISIONS = "INSERT INTO decision (number, decided_at, action, key, context) VALUES "
 FORGET_SURPLUS_DECISIONS = """
 DELETE FROM decision WHERE number <= ? AND number < (SELECT min(number) FROM decision) + ?"""
 

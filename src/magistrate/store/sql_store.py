@@ -223,7 +223,7 @@ class SqlStore:
         return Touches(Revision(rows[0][0]), Revision(rows[0][2]), touches)
 
     async def collect(self, before: int, most: int) -> int:
-        return await self.database.transact(collecting.collect(before, most))
+        return await self.database.transact(collecting.collect(before, most), makes_revision=False)
 
     async def list_events(self, wanted: Slice, only: EventFilter) -> Snapshot[Portion[Event]]:
         if not only.kinds:
@@ -234,10 +234,10 @@ class SqlStore:
         return _portion(rows, wanted, None, event_listing.listed_event)
 
     async def keep_decisions(self, new: Sequence[NewDecision], most: int) -> None:
-        await self.database.transact(decisions.keep_decisions(new, most))
+        await self.database.transact(decisions.keep_decisions(new, most), makes_revision=False)
 
     async def forget_events(self, before: int, most: int) -> int:
-        return await self.database.transact(collecting.forget_events(before, most))
+        return await self.database.transact(collecting.forget_events(before, most), makes_revision=False)
 
     async def key_digests(self) -> Iterable[str]:
         return [digest for (digest,) in await self.database.read(sql.LIST_KEY_DIGESTS, ())]

@@ -129,6 +129,7 @@ class SqliteDatabase:
         self._timeout_ms = timeout_ms
         self._path = path
         self._closed = False
+        self._seen_version, self._seen_revision = -1, -1
         self._writes: queue.SimpleQueue[_Write[Any] | None] = queue.SimpleQueue()
         self._write_thread = threading.Thread(target=self._write_on, name="sqlite-writer", daemon=True)
         self._read_threads = ThreadPoolExecutor(LONG_READERS, thread_name_prefix="sqlite-reader")
@@ -153,7 +154,7 @@ class SqliteDatabase:
         except apsw.Error as error:
             _raise_translated(error)
 
-    async def transact(self, script: Callable[[Revision], Script[T]]) -> T:
+    async def transact(self, script: Callable[[Revision], Script[T]], makes_revision: bool = True) -> T:
         if self._closed:
             raise StoreUnavailable("the store is closed")
         write: _Write[T] = _Write(script, self._deadline(), Future())
@@ -161,18 +162,22 @@ class SqliteDatabase:
         return await asyncio.wrap_future(write.result)
 
     def mark(self) -> Mark:
-        return 0.0, self._data_version()
+        return 0.0, self._newest_revision()
 
     def staleness(self, mark: Mark) -> Staleness:
-        return Staleness.CURRENT if mark[1] == self._data_version() else Staleness.STALE
+        return Staleness.CURRENT if mark[1] == self._newest_revision() else Staleness.STALE
 
-    def _data_version(self) -> int:
-        """Another one after each commit of another connection, in whatever process."""
+    def _newest_revision(self) -> int:
+        """Read only if anything was committed since, which is said by a number that costs less to ask for: another one
+        after each commit of another connection, in whatever process."""
         try:
             version: int = self._reader.execute("PRAGMA data_version").get
+            if self._seen_version != version:
+                [(revision, _)] = self._reader.execute(sql.READ_HEAD).fetchall()
+                self._seen_version, self._seen_revision = version, cast(int, revision)
         except apsw.Error as error:
             _raise_translated(error)
-        return version
+        return self._seen_revision
 
     async def schema_version(self) -> int:
         self._check_file()
