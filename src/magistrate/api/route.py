@@ -80,8 +80,8 @@ def list_parameters(kind: ListKind[Any], *filters: Parameter) -> tuple[Parameter
             "what the results are sorted by",
             TEXT | {"enum": list(kind.sorts), "default": next(iter(kind.sorts))},
         ),
-        *([] if kind.is_snapshot else [_SNAPSHOT]),
-        Parameter("sortOrder", "in which direction", TEXT | {"enum": ["ASC", "DESC"], "default": "ASC"}),
+        *([] if kind.is_snapshot or kind.is_log else [_SNAPSHOT]),
+        Parameter("sortOrder", "in which direction", TEXT | {"enum": ["ASC", "DESC"], "default": kind.default_order}),
         Parameter("nextCursor", "where the page begins: `nextCursor` of the page before it", TEXT),
         Parameter("prevCursor", "where the page ends: `prevCursor` of the page after it", TEXT),
     )

@@ -1,7 +1,10 @@
 """Every route, once: the router, the OpenAPI document and the page at /docs are made from this table."""
 
-from magistrate.api import check, object_types, objects, query, sessions, warrants
+from collections.abc import Iterable
+
+from magistrate.api import check, events, object_types, objects, query, sessions, warrants
 from magistrate.api.check import CheckAnswer, CheckBody
+from magistrate.api.events import AccessEventAnswer, ResourceEventAnswer
 from magistrate.api.lists import ListAnswer
 from magistrate.api.object_types import ObjectTypeAnswer, ObjectTypeBody
 from magistrate.api.objects import MetaBody, ObjectAnswer, ObjectOrBatch, ObjectRefBody
@@ -11,6 +14,15 @@ from magistrate.api.routes_v1 import v1_routes
 from magistrate.api.sessions import SessionAnswer, SessionBody
 from magistrate.api.warrants import WarrantAnswer, WarrantOrBatch
 from magistrate.engine.query import MAX_QUERY_LENGTH
+from magistrate.operations.events import (
+    ACCESS_EVENT_LIST,
+    ACCESS_NAMES,
+    ACCESS_TYPES,
+    RESOURCE_EVENT_LIST,
+    RESOURCE_NAMES,
+    RESOURCE_TYPES,
+    SOURCE,
+)
 from magistrate.operations.object_types import OBJECT_TYPE_LIST
 from magistrate.operations.objects import OBJECT_LIST
 from magistrate.operations.query import QUERY_LIST
@@ -26,6 +38,20 @@ _QUERY_LIST = list_parameters(
     Parameter("q", "the query: `select document where user:ann is viewer`", TEXT | {"maxLength": MAX_QUERY_LENGTH}),
     Parameter("context", "the variables of policies: the text of a JSON object", TEXT),
 )
+
+
+def _event_parameters(types: Iterable[str], names: Iterable[str]) -> tuple[Parameter, ...]:
+    return (
+        Parameter("type", "only events of this type", TEXT | {"enum": list(types)}),
+        Parameter("source", f"only events of this source; all have `{SOURCE}`", TEXT),
+        *[Parameter(name, "only events with this", TEXT) for name in names],
+        Parameter("since", "only events at or after this time, in microseconds since 1970", {"type": "integer"}),
+        Parameter("until", "only events at or before this time, in microseconds since 1970", {"type": "integer"}),
+    )
+
+
+_RESOURCE_EVENT_LIST = list_parameters(RESOURCE_EVENT_LIST, *_event_parameters(RESOURCE_TYPES, RESOURCE_NAMES))
+_ACCESS_EVENT_LIST = list_parameters(ACCESS_EVENT_LIST, *_event_parameters(ACCESS_TYPES, ACCESS_NAMES))
 
 V2_ROUTES: tuple[Route, ...] = (
     Route(
@@ -113,6 +139,14 @@ V2_ROUTES: tuple[Route, ...] = (
     Route(
         "POST", "/v2/sessions", sessions.create, "Make a token that lets a user ask for itself",
         answer=SessionAnswer, body=SessionBody,
+    ),
+    Route(
+        "GET", "/v2/resource-events", events.list_resource_events, "List what was created, updated and deleted",
+        answer=ListAnswer[ResourceEventAnswer], parameters=_RESOURCE_EVENT_LIST,
+    ),
+    Route(
+        "GET", "/v2/access-events", events.list_access_events, "List what was granted, revoked, allowed and denied",
+        answer=ListAnswer[AccessEventAnswer], parameters=_ACCESS_EVENT_LIST,
     ),
 )  # fmt: skip
 

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from magistrate.api import query
+from magistrate.api import events, query
 from magistrate.api.assignments import Assignment, TenantUsers
+from magistrate.api.events import AccessEventAnswer, EventsAnswer, ResourceEventAnswer
 from magistrate.api.lists import bare
 from magistrate.api.older_query import CLAUSES, OlderWarrantAnswer
 from magistrate.api.resources import Handler, View
@@ -15,6 +16,11 @@ from magistrate.operations.paging import ListKind
 from magistrate.operations.resources import ASSIGNMENTS, RESOURCES, TENANTS, USERS, Resource, assigned_list
 
 _SHARED = ("/v2/object-types", "/v2/objects", "/v2/warrants", "/v2/sessions")
+
+_EVENTS: dict[str, tuple[Handler, Any]] = {
+    "/v2/resource-events": (events.list_resource_events_v1, ResourceEventAnswer),
+    "/v2/access-events": (events.list_access_events_v1, AccessEventAnswer),
+}
 
 VIEWS = {resource: View(resource) for resource in RESOURCES}
 
@@ -26,6 +32,8 @@ def v1_routes(v2: Iterable[Route]) -> Iterator[Route]:
             yield _shared(route)
         elif route.path == "/v2/query":
             yield _query(route)
+        elif route.path in _EVENTS:
+            yield _events(route)
     for resource in RESOURCES:
         yield from _resource_routes(resource)
     for holder, given in ASSIGNMENTS:
@@ -55,6 +63,21 @@ def _query(route: Route) -> Route:
         handler=query.list_page_v1,
         answer=query.OlderFoundAnswer | list[OlderWarrantAnswer],
         parameters=(*_older(route.parameters, takes_ids=False), *of_clients),
+    )
+
+
+def _events(route: Route) -> Route:
+    handler, event = _EVENTS[route.path]
+    without_sorts = [one for one in route.parameters if one.name not in ("sortBy", "sortOrder")]
+    last_id = Parameter(
+        "lastId", "where the page begins: `lastId` of the page before it, or the `id` of an event", TEXT
+    )
+    return replace(
+        route,
+        path=route.path.replace("/v2/", "/v1/"),
+        handler=handler,
+        answer=EventsAnswer[event],
+        parameters=(*_older(without_sorts, takes_ids=False), last_id),
     )
 
 

@@ -50,13 +50,19 @@ class Sort(Generic[T]):
 @dataclass(frozen=True, slots=True)
 class ListKind(Generic[T]):
     """`name` goes into cursors. `sorts` are by the name callers use, the default first; a sort may have two names.
-    `is_snapshot`: all pages are of one revision even if nobody asks for it. `older`: the boundary that an older cursor
-    stands for, by the name of the sort; None if the rows have no id that callers know."""
+    `is_snapshot`: all pages are of one revision even if nobody asks for it. `is_log`: rows never change, and what comes
+    is the newest: it is listed first unless said otherwise, and there are no snapshots. `older`: the boundary that an
+    older cursor stands for, by the name of the sort; None if the rows have no id that callers know."""
 
     name: str
     sorts: Mapping[str, Sort[T]]
     is_snapshot: bool = False
+    is_log: bool = False
     older: Callable[[str, OlderCursor], Values] | None = None
+
+    @property
+    def default_order(self) -> str:
+        return "DESC" if self.is_log else "ASC"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,17 +102,14 @@ def read_wanted(kind: ListKind[T], parameters: Mapping[str, str], identity: Iden
     _read_number(parameters, "page", "must be an integer greater than 0", default=1)
     bounds = f"must be an integer greater than 0 and less than or equal to {MAX_LIMIT}"
     limit = _read_number(parameters, "limit", bounds, default=DEFAULT_LIMIT, maximum=MAX_LIMIT)
-    order = parameters.get("sortOrder") or "ASC"
+    order = parameters.get("sortOrder") or kind.default_order
     if order not in ("ASC", "DESC"):
         raise InvalidParameter("sortOrder", "must be ASC or DESC")
     sort = kind.sorts.get(parameters.get("sortBy") or next(iter(kind.sorts)))
     if sort is None:
         raise InvalidParameter("sortBy", "unsupported sortBy")
-    snapshot = parameters.get("snapshot") or "false"
-    if snapshot not in ("true", "false"):
-        raise InvalidParameter("snapshot", "must be true or false")
     start = Slice(sort.name, limit, order == "DESC")
-    is_snapshot = kind.is_snapshot or snapshot == "true"
+    is_snapshot = _read_snapshot(kind, parameters)
     if side := older_side(parameters):
         return Wanted(_older_slice(kind, parameters, side, start), None, is_snapshot)
     if "nextCursor" in parameters and "prevCursor" in parameters:
@@ -129,6 +132,15 @@ def _older_slice(kind: ListKind[T], parameters: Mapping[str, str], side: str, st
     row = OlderCursor(side, parameters[f"{side}Id"], parameters.get(f"{side}Value"), start.descending == backwards)
     boundary = kind.older(parameters.get("sortBy") or default, row)
     return replace(start, boundary=boundary, backwards=backwards)
+
+
+def _read_snapshot(kind: ListKind[T], parameters: Mapping[str, str]) -> bool:
+    if kind.is_log:
+        return False
+    snapshot = parameters.get("snapshot") or "false"
+    if snapshot not in ("true", "false"):
+        raise InvalidParameter("snapshot", "must be true or false")
+    return kind.is_snapshot or snapshot == "true"
 
 
 class Read(Protocol[T]):

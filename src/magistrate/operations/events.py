@@ -1,0 +1,154 @@
+"""Listing events: what was written, and how checks were decided (contract section 9.2).
+
+The id of an event is its place: 36 characters, URL-safe base64 of its time, its source, its revision or number and its
+position, in 8, 1, 8 and 6 bytes, big-endian, and of the CRC-32 of these and the store id. So a page can begin behind an
+event that is looked up nowhere, and need not be there any more."""
+
+import binascii
+import re
+import struct
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable, Container, Mapping
+
+from magistrate.engine.terms import Revision, object_id, object_id_or_wildcard, relation_name, type_name
+from magistrate.errors import InvalidParameter
+from magistrate.operations.consistency import Freshness
+from magistrate.operations.context import Context
+from magistrate.operations.paging import ListKind, Page, Sort, Wanted, read_page
+from magistrate.store.contract import Identity, Portion, Slice, Snapshot
+from magistrate.store.events import Action, Event, EventFilter, EventKind, EventsOfKind, Place
+
+_SORTS: Mapping[str, Sort[Event]] = {"createdAt": Sort("createdAt", lambda event: event.place)}
+RESOURCE_EVENT_LIST: ListKind[Event] = ListKind("resource-events", _SORTS, is_log=True)
+ACCESS_EVENT_LIST: ListKind[Event] = ListKind("access-events", _SORTS, is_log=True)
+
+SOURCE = "api"
+"""Of every event there is."""
+OBJECT_TYPE = "object-type"
+"""The type that object types have as resources; objects may have it too."""
+
+RESOURCE_TYPES: Mapping[str, Action] = {"created": "created", "updated": "updated", "deleted": "deleted"}
+ACCESS_TYPES: Mapping[str, tuple[EventKind, Action]] = {
+    "access_granted": ("warrant", "created"),
+    "access_revoked": ("warrant", "deleted"),
+    "access_allowed": ("decision", "allowed"),
+    "access_denied": ("decision", "denied"),
+}
+
+_Allowed = Callable[[str, str], str]
+RESOURCE_NAMES: Mapping[str, _Allowed] = {"resourceType": type_name, "resourceId": object_id}
+ACCESS_NAMES: Mapping[str, _Allowed] = {
+    "objectType": type_name,
+    "objectId": object_id_or_wildcard,
+    "relation": relation_name,
+    "subjectType": type_name,
+    "subjectId": object_id_or_wildcard,
+    "subjectRelation": relation_name,
+}
+"""Parameters, in the order of the key of an event, and what can stand there at all."""
+
+_LATEST = 2**62
+"""Times are brought between 0 and this: no event is outside."""
+_ID = struct.Struct(">QBQ")
+_POSITION_LENGTH = 6
+
+
+def read_resource_filter(parameters: Mapping[str, str]) -> EventFilter:
+    """What the parameters let through: nothing, if one has a value that no event has. Raises InvalidParameter for
+    since, then until."""
+    since, until = _read_span(parameters)
+    names = _read_names(parameters, RESOURCE_TYPES, RESOURCE_NAMES)
+    if names is None:
+        return EventFilter((), since, until)
+    action = RESOURCE_TYPES.get(parameters.get("type", ""))
+    kinds = [EventsOfKind("object", action, names)]
+    if names.get(0, OBJECT_TYPE) == OBJECT_TYPE:
+        kinds.append(EventsOfKind("object-type", action, {0: names[1]} if 1 in names else {}))
+    return EventFilter(kinds, since, until)
+
+
+def read_access_filter(parameters: Mapping[str, str]) -> EventFilter:
+    """Like `read_resource_filter`."""
+    since, until = _read_span(parameters)
+    names = _read_names(parameters, ACCESS_TYPES, ACCESS_NAMES)
+    if names is None:
+        return EventFilter((), since, until)
+    of_type = ACCESS_TYPES.get(parameters.get("type", ""))
+    if of_type is not None:
+        return EventFilter([EventsOfKind(*of_type, names)], since, until)
+    return EventFilter([EventsOfKind("warrant", None, names), EventsOfKind("decision", None, names)], since, until)
+
+
+async def list_events(
+    ctx: Context, kind: ListKind[Event], wanted: Wanted, only: EventFilter, freshness: Freshness
+) -> Snapshot[Page[Event]]:
+    async def read(wanted: Slice, *, at: Revision | None) -> Snapshot[Portion[Event]]:
+        return await ctx.store.list_events(wanted, only)
+
+    return await read_page(kind, wanted, freshness, ctx.store.identity, read)
+
+
+def event_id(identity: Identity, event: Event) -> str:
+    at, source, number, position = event.place
+    place = _ID.pack(at, source, number) + position.to_bytes(_POSITION_LENGTH, "big")
+    return urlsafe_b64encode(place + _checksum(place, identity)).decode()
+
+
+def read_event_id(identity: Identity, text: str) -> Place:
+    """The place of an event of this store. Raises InvalidParameter, naming lastId."""
+    place = _read_place(identity, text)
+    if place is None:
+        raise InvalidParameter("lastId", "invalid lastId")
+    return place
+
+
+def _read_place(identity: Identity, text: str) -> Place | None:
+    try:
+        decoded = urlsafe_b64decode(text)
+    except ValueError:  # characters beyond ASCII, or a length that cannot be
+        return None
+    place, checksum = decoded[:-4], decoded[-4:]
+    if len(place) != _ID.size + _POSITION_LENGTH or checksum != _checksum(place, identity):
+        return None
+    at, source, number = _ID.unpack_from(place)
+    # Anyone can make the checksum, and databases have no larger integers.
+    if source > 1 or max(at, number) > _LATEST or urlsafe_b64encode(decoded).decode() != text:
+        return None
+    return at, source, number, int.from_bytes(place[_ID.size :], "big")
+
+
+def _checksum(place: bytes, identity: Identity) -> bytes:
+    return binascii.crc32(place + bytes.fromhex(identity.store_id)).to_bytes(4, "big")
+
+
+def _read_names(
+    parameters: Mapping[str, str], types: Container[str], allowed: Mapping[str, _Allowed]
+) -> dict[int, str] | None:
+    """The names to filter by, by their place in the key; None if no event has this type, source, or such a name."""
+    of_type, source = parameters.get("type"), parameters.get("source")
+    if (of_type and of_type not in types) or (source and source != SOURCE):
+        return None
+    names: dict[int, str] = {}
+    for place, (parameter, check) in enumerate(allowed.items()):
+        if text := parameters.get(parameter):
+            try:
+                names[place] = check(text, parameter)
+            except InvalidParameter:
+                return None
+    return names
+
+
+def _read_span(parameters: Mapping[str, str]) -> tuple[int | None, int | None]:
+    since, until = (_read_time(parameters, name) for name in ("since", "until"))
+    if since is not None and until is not None and since > until:
+        raise InvalidParameter("since", "Must be a date occurring before the until date")
+    return since, until
+
+
+def _read_time(parameters: Mapping[str, str], name: str) -> int | None:
+    text = parameters.get(name)
+    if not text:
+        return None
+    if not re.fullmatch(r"[+-]?[0-9]{1,100}", text):
+        raise InvalidParameter(name, "Must be an integer specifying a unix timestamp in microseconds")
+    return min(max(int(text), 0), _LATEST)
