@@ -260,10 +260,11 @@ def sqlite_connection(request: pytest.FixtureRequest, tmp_path_factory: pytest.T
     database = read_database_url(url)
     assert isinstance(database, SqliteUrl)
     connection = apsw.Connection(database.path)
-    connection.executemany(sql.INSERT_OBJECT, rows())
-    connection.executemany(f"INSERT INTO warrant VALUES ({', '.join('?' * 11)})", warrant_rows())
-    for table, log in log_rows().items():
-        connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(log[0]))})", log)
+    with connection:  # one transaction
+        connection.executemany(sql.INSERT_OBJECT, rows())
+        connection.executemany(f"INSERT INTO warrant VALUES ({', '.join('?' * 11)})", warrant_rows())
+        for table, log in log_rows().items():
+            connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(log[0]))})", log)
     if request.param == "statistics":
         connection.execute("ANALYZE")
     return connection
