@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.v1.test_resources import RESOURCES
 from tests.running import Client
+from tests.v1.test_resources import RESOURCES
 
 ASSIGNMENTS = [
     ("users", "roles"),

@@ -18,8 +18,8 @@ from magistrate.operations.resources import ASSIGNMENTS, RESOURCES, TENANTS, USE
 _SHARED = ("/v2/object-types", "/v2/objects", "/v2/warrants", "/v2/sessions")
 
 _EVENTS: dict[str, tuple[Handler, Any]] = {
-    "/v2/resource-events": (events.list_resource_events_v1, ResourceEventAnswer),
-    "/v2/access-events": (events.list_access_events_v1, AccessEventAnswer),
+    "/v2/resource-events": (events.list_resource_events_v1, EventsAnswer[ResourceEventAnswer]),
+    "/v2/access-events": (events.list_access_events_v1, EventsAnswer[AccessEventAnswer]),
 }
 
 VIEWS = {resource: View(resource) for resource in RESOURCES}
@@ -67,7 +67,7 @@ def _query(route: Route) -> Route:
 
 
 def _events(route: Route) -> Route:
-    handler, event = _EVENTS[route.path]
+    handler, answer = _EVENTS[route.path]
     without_sorts = [one for one in route.parameters if one.name not in ("sortBy", "sortOrder")]
     last_id = Parameter(
         "lastId", "where the page begins: `lastId` of the page before it, or the `id` of an event", TEXT
@@ -76,7 +76,7 @@ def _events(route: Route) -> Route:
         route,
         path=route.path.replace("/v2/", "/v1/"),
         handler=handler,
-        answer=EventsAnswer[event],
+        answer=answer,
         parameters=(*_older(without_sorts, takes_ids=False), last_id),
     )
 
