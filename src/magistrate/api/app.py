@@ -95,6 +95,9 @@ class Running:
         return self._service is not None
 
     async def process_request(self, req: falcon.asgi.Request, resp: falcon.asgi.Response) -> None:
+        if b"%2f" in req.scope["raw_path"].lower():
+            # Decoded, it would divide an id in two, and be another request than the one that was meant.
+            raise errors.NotFound("Endpoint", req.path)
         if "//" in req.path:
             query = req.scope[_QUERY].decode("latin-1")
             cleaned = quote(re.sub(r"/{2,}", "/", req.path), safe="/:@|~!$&'()*+,;=-._")
@@ -286,6 +289,7 @@ async def _answer_error(
     resp.content_type = public.JSON
     if isinstance(error, errors.StoreUnavailable | errors.ProviderUnavailable):
         resp.set_header("Retry-After", RETRY_AFTER_SECONDS)
+    if isinstance(error, errors.StoreUnavailable):
         log.warning("unavailable", method=req.method, path=req.path, error=error.message, cause=repr(error.__cause__))
     if isinstance(error, errors.BodyTooLarge | errors.BodyTooSlow):
         # The rest of the body is still to come, and nobody wants to read it.
