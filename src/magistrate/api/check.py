@@ -113,7 +113,13 @@ def _read(body: CheckBody, max_context_bytes: int, holder: Holder | None) -> tup
     shared = bounded_context(body.context or {}, max_context_bytes)
     if holder is None:
         return op, [_question(claim, shared, max_context_bytes) for claim in claims]
-    return op, [_question_of_holder(claim, shared, max_context_bytes, holder) for claim in claims]
+    shared_context = holder.laid_over(shared)
+    questions = []
+    for claim in claims:
+        question = _question_of_holder(claim, shared, max_context_bytes, holder)
+        own = holder.laid_over(question.context) if claim.context else shared_context
+        questions.append(replace(question, context=own))
+    return op, questions
 
 
 def _question(claim: ClaimBody, shared: Mapping[str, Any], max_context_bytes: int) -> Question:
@@ -130,7 +136,7 @@ def _question_of_holder(
     question = _question(replace(claim, subject=subject), shared, max_context_bytes)
     if question.subject != holder.subject:
         raise Forbidden("a bearer token can only be used to ask about its own user")
-    return replace(question, context=holder.laid_over(question.context))
+    return question
 
 
 def _answer(
