@@ -139,6 +139,7 @@ def test_a_bad_body_is_refused_and_nothing_written(shared_client: Client, path: 
         ({id_member: "*"}, id_member, ID_MESSAGE),
         ({id_member: 7}, id_member, "must be a string"),
         ({id_member: "ok", members[-1]: 7}, members[-1], "must be a string"),
+        ({id_member: "ok", members[-1]: "a\0"}, members[-1], "must not contain the character NUL"),
         ({id_member: "ok", members[-1]: "x" * 60_000}, members[-1], "must be at most 51200 bytes of JSON"),
     ):
         answer = shared_client.post(f"/v1/{path}", json=body)
@@ -311,6 +312,22 @@ def test_pages_by_older_cursors_are_the_whole_list(named: Client) -> None:
             if page[-1]["name"] is not None:
                 last["afterValue"] = page[-1]["name"]
         assert found == ASCENDING
+
+
+def test_what_is_shown_leads_on_whatever_else_is_in_the_meta(client: Client) -> None:
+    metas = {"a": {"name": "zoe", "other": "\0"}, "b": {"name": "a\0"}, "c": {"name": r"x\u0000"}, "d": {"name": "ann"}}
+    for id, meta in metas.items():
+        client.post("/v2/objects", json={"objectType": "feature", "objectId": id, "meta": meta}).raise_for_status()
+
+    rows = client.get("/v1/features?sortBy=name").json()
+
+    assert [(row["featureId"], row["name"]) for row in rows] == [
+        ("a", None), ("b", None), ("d", "ann"), ("c", r"x\u0000"),
+    ]  # fmt: skip
+    for place, row in enumerate(rows):
+        value = {} if row["name"] is None else {"afterValue": row["name"]}
+        after = client.get("/v1/features", params={"sortBy": "name", "afterId": row["featureId"], **value}).json()
+        assert after == rows[place + 1 :]
 
 
 def test_an_idempotency_key_counts_here_too(shared_client: Client) -> None:

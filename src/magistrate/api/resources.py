@@ -87,8 +87,12 @@ class View:
         return Answer(list_answer(found.value, self.shown), found.revision)
 
     def _meta(self, context: Context, body: msgspec.Struct) -> str | None:
-        """What a body says besides the id, as meta. Raises InvalidParameter, which names the longest member."""
+        """What a body says besides the id, as meta. Raises InvalidParameter; of texts too long together, it names the
+        longest."""
         given: Members = {member: getattr(body, member) for member in self.resource.members}
+        for member, text in given.items():
+            if text and "\0" in text:
+                raise InvalidParameter(member, "must not contain the character NUL")
         try:
             return written_meta(context, {member: text for member, text in given.items() if text is not None})
         except InvalidParameter as error:

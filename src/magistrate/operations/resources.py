@@ -41,7 +41,7 @@ class Resource:
             {
                 self.id_member: Sort("objectId", lambda row: (row.id, row.type)),
                 "createdAt": Sort("createdAt", lambda row: (row.created_at, row.id, row.type)),
-                member: Sort(member, lambda row: (_stored_key(row.meta, member), row.id, row.type)),
+                member: Sort(member, lambda row: (_sort_key(_text(row.meta, member)), row.id, row.type)),
             },
             older=self._older,
         )
@@ -91,22 +91,22 @@ def assigned_list(resource: Resource) -> ListKind[Row]:
 
 
 def members_of(resource: Resource, meta: str | None) -> Members:
-    """What is no text in the meta of the object counts as not set."""
+    """What is no text in the meta of the object counts as not set; nor is anything in one with a NUL character, which
+    stores cannot take apart."""
     return {member: _text(meta, member) for member in resource.members}
 
 
 def _text(meta: str | None, member: str) -> str | None:
-    value = msgspec.json.decode(meta).get(member) if meta else None
+    # Without escaped backslashes, the escape of NUL is not mistaken for text that looks like it.
+    if not meta or "\\u0000" in meta.replace(r"\\", ""):
+        return None
+    value = msgspec.json.decode(meta).get(member)
     return value if isinstance(value, str) else None
 
 
 def _sort_key(text: str | None) -> str:
     """As Store.list_objects wants it: what is not set comes before every text."""
     return "0" if text is None else f"1{text}"
-
-
-def _stored_key(meta: str | None, member: str) -> str:
-    return _sort_key(None if meta and "\\u0000" in meta else _text(meta, member))
 
 
 def assigned_to(holder: ObjectRef, resource: Resource) -> ObjectsQuery:

@@ -91,8 +91,9 @@ async def open_postgres(
 class PostgresDatabase:
     dialect = sql.Dialect(
         index_hint="",
-        member_key="CASE WHEN strpos(meta, '\\u0000') > 0 THEN '0' WHEN json_typeof(meta::json -> '{0}') = 'string' "
-        "THEN '1' || (meta::json ->> '{0}') ELSE '0' END COLLATE \"C\"",
+        member_key=r"CASE WHEN strpos(replace(meta, '\\', ''), '\u0000') > 0 THEN '0' "
+        "WHEN json_typeof(meta::json -> '{0}') = 'string' THEN '1' || (meta::json ->> '{0}') "
+        "ELSE '0' END COLLATE \"C\"",
     )
     # OFFSET 0 keeps the subquery as it is: looked up once for each id or revision, in their order.
     joining = Joining(

@@ -110,7 +110,7 @@ class SqliteDatabase:
     dialect = sql.Dialect(
         # The planner does not count on LIMIT: with statistics it may rather sort a table than read an index in order.
         index_hint=" INDEXED BY {}",
-        member_key="CASE WHEN instr(meta, '\\u0000') > 0 THEN '0' "
+        member_key=r"CASE WHEN instr(replace(meta, '\\', ''), '\u0000') > 0 THEN '0' "
         "WHEN json_type(meta, '$.{0}') = 'text' THEN '1' || (meta ->> '$.{0}') ELSE '0' END",
     )
     joining = Joining(
