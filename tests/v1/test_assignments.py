@@ -86,6 +86,20 @@ def test_a_warrant_for_everyone_names_no_user(client: Client) -> None:
     assert ids(client, "tenants/acme/users", "users") == ["ann"]
 
 
+def test_a_warrant_for_everyone_makes_no_page_shorter(client: Client) -> None:
+    client.grant("tenant:acme#member@user:*", *(f"tenant:acme#member@user:{id}" for id in "abc"))
+
+    for parameters, page in (
+        ({}, "abc"),
+        ({"limit": 1}, "a"),
+        ({"limit": 2, "afterId": "a"}, "bc"),
+        ({"limit": 1, "sortOrder": "DESC"}, "c"),
+        ({"limit": 3, "sortOrder": "DESC"}, "cba"),
+        ({"limit": 2, "beforeId": "c"}, "ab"),
+    ):
+        assert ids(client, "tenants/acme/users", "users", **parameters) == list(page)
+
+
 def test_pages(shared_client: Client) -> None:
     for id in "dbeac":
         shared_client.post(f"/v1/users/pat/roles/{id}").raise_for_status()

@@ -99,6 +99,19 @@ def test_warrants_are_what_is_stored_or_follows(filled: Client, clause: str, exp
         assert rows == expected
 
 
+def test_a_group_has_what_follows_on_an_object_that_is_named(client: Client) -> None:
+    client.define({"document": {"owner": {}, "editor": {"inheritIf": "owner"}, "viewer": {"inheritIf": "editor"}}})
+    client.grant("document:plan#editor@team:eng#member")
+    group = "subject=team:eng#member"
+
+    assert found(client, "warrants", **{"for": f"{group},object=document:plan"}) == [
+        "document:plan#editor@team:eng#member", "document:plan#viewer@team:eng#member",
+    ]  # fmt: skip
+    assert len(found(client, "warrants", limit=1, **{"for": f"{group},object=document:plan"})) == 1
+    assert found(client, "warrants", where=f"{group},object=document:plan,relation=owner") == []
+    assert found(client, "warrants", where=group) == ["document:plan#editor@team:eng#member"]
+
+
 def test_both_clauses_must_hold(filled: Client) -> None:
     for one, other in (("for", "where"), ("where", "for")):
         both = {one: "object=permission:edit,relation=member", other: "subject=user:ann"}
@@ -112,7 +125,12 @@ def test_both_clauses_must_hold(filled: Client) -> None:
 def test_limits(filled: Client) -> None:
     assert found(filled, "explicit warrants", limit=1) == [ADMIN]
     assert len(found(filled, "warrants", limit=2, **{"for": "subject=user:ann"})) == 2
-    assert filled.get("/v1/query?select=warrants&for=subject=user:ann&limit=0").json()["parameter"] == "limit"
+    for clause in ("subject=user:ann", "object=permission:edit,subject=user:ann", "relation=owner"):
+        for select in ("warrants", "explicit warrants"):
+            for wrong in ({"limit": 0}, {"lastId": "x"}, {"afterId": "x"}, {"nextCursor": "x"}):
+                answer = filled.get("/v1/query", params={"select": select, "for": clause, **wrong})
+                expected = {*wrong, "for"} if select == "warrants" and clause == "relation=owner" else {*wrong}
+                assert answer.json()["parameter"] in expected, (clause, select, wrong)
 
 
 @pytest.mark.parametrize(

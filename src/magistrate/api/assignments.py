@@ -1,5 +1,6 @@
 """Handlers of the assignments of v1: a resource is given to another one by a warrant (contract section 11.2)."""
 
+from dataclasses import replace
 from typing import Any
 
 from magistrate.api.lists import ListAnswer
@@ -53,7 +54,9 @@ async def _found(call: Call[Any], asked: Query, view: View) -> Answer:
     listed = assigned_list(view.resource)
     wanted = read_wanted(listed, call.parameters, call.context.store.identity)
     found = await query.list_page(call.context, Asked(asked, {}), wanted, call.freshness, listed)
-    page = found.value
-    # A warrant with `*` for the subject is a row that nothing is stored for.
-    shown = [view.shown(row.stored) for row in page.rows if row.stored is not None]
-    return Answer(ListAnswer(shown, page.prev_cursor, page.next_cursor), found.revision)
+    if any(row.stored is None for row in found.value.rows):
+        # A warrant with `*` for the subject: one row that stands for nobody, in the place of one that is wanted.
+        wider = replace(wanted, slice=replace(wanted.slice, limit=wanted.slice.limit + 1))
+        found = await query.list_page(call.context, Asked(asked, {}), wider, call.freshness, listed)
+    shown = [view.shown(row.stored) for row in found.value.rows if row.stored is not None]
+    return Answer(ListAnswer(shown), found.revision)

@@ -29,7 +29,7 @@ from magistrate.engine.warrants import Warrant, policy_digest
 from magistrate.errors import InvalidParameter
 from magistrate.operations import check, object_types, query, warrants
 from magistrate.operations.definitions import read_definition
-from magistrate.operations.paging import read_wanted
+from magistrate.operations.paging import ListKind, Wanted, read_wanted
 from magistrate.operations.query import QUERY_LIST, Asked
 from magistrate.operations.warrants import WARRANT_LIST
 from magistrate.store.contract import WarrantFilter
@@ -77,8 +77,9 @@ async def list_page(call: Call[None]) -> Answer:
     together = {**clauses[0], **clauses[1]}
     conditions = Conditions(**together)
     if any(together[name] != value for name, value in clauses[0].items()):
+        _wanted(call, QUERY_LIST)
         return Answer([], (await call.context.store.check()))  # nothing is two things at once
-    if selected == STORED or conditions.subject_relation:
+    if selected == STORED or (conditions.subject_relation and not conditions.object_id):
         return await _list_stored(call, conditions)
     return await _list_implied(call, conditions)
 
@@ -88,7 +89,7 @@ async def _list_stored(call: Call[None], conditions: Conditions) -> Answer:
     context = columns.pop("context", None)
     if context is not None:
         columns["policy"] = policy_digest(policy_of_context(context))
-    wanted = read_wanted(WARRANT_LIST, _paging(call), call.context.store.identity)
+    wanted = _wanted(call, WARRANT_LIST)
     found = await warrants.list_warrants(call.context, wanted, WarrantFilter(columns), call.freshness)
     return Answer([_stored(row) for row in found.value.rows], found.revision)
 
@@ -98,7 +99,9 @@ async def _list_implied(call: Call[None], conditions: Conditions) -> Answer:
     object = _ref(conditions.object_type, conditions.object_id)
     subject = _ref(conditions.subject_type, conditions.subject_id)
     if object and subject:
-        return await _check_each(call, object, relations, subject, conditions.context or {})
+        group = RelationName(conditions.subject_relation) if conditions.subject_relation else None
+        asked = Subject(subject.type, subject.id, group)
+        return await _check_each(call, object, relations, asked, conditions.context or {})
     if subject:
         types = (conditions.object_type,) if conditions.object_type else None
         return await _find(call, ObjectsQuery(subject, relations, types, is_explicit=False), conditions)
@@ -110,13 +113,14 @@ async def _list_implied(call: Call[None], conditions: Conditions) -> Answer:
 
 async def _find(call: Call[None], asked: Query, conditions: Conditions) -> Answer:
     context = bounded_context(conditions.context or {}, call.context.max_context_bytes)
-    wanted = read_wanted(QUERY_LIST, _paging(call), call.context.store.identity)
+    wanted = _wanted(call, QUERY_LIST)
     found = await query.list_page(call.context, Asked(asked, context), wanted, call.freshness)
     answers = []
     for one in found.value.rows:
         other = ObjectRef(one.row.type, one.row.id)
-        pair = (other, asked.subject) if isinstance(asked, ObjectsQuery) else (asked.object, other)
-        answers.append(_shown(*pair, one.row.relation, one.row.is_implicit))
+        object, subject = (other, asked.subject) if isinstance(asked, ObjectsQuery) else (asked.object, other)
+        named = Subject(subject.type, subject.id)
+        answers.append(_shown(object, named, one.row.relation, one.row.is_implicit))
     return Answer(answers, found.revision)
 
 
@@ -124,17 +128,18 @@ async def _check_each(
     call: Call[None],
     object: ObjectRef,
     relations: Sequence[RelationName] | None,
-    subject: ObjectRef,
+    subject: Subject,
     context: Mapping[str, str],
 ) -> Answer:
+    limit = _wanted(call, QUERY_LIST).slice.limit
     if relations is None:
         defined = await object_types.get_object_type(call.context, object.type, call.freshness)
         relations = [RelationName(name) for name in sorted(read_definition(defined.value.definition).relations)]
     given = bounded_context(context, call.context.max_context_bytes)
-    questions = [Question(object, name, Subject(subject.type, subject.id), given) for name in relations]
+    questions = [Question(object, name, subject, given) for name in relations]
     found = await check.check_all(call.context, questions, call.freshness)
     holding = [(name, one) for name, one in zip(relations, found.value, strict=True) if one.is_authorized]
-    return Answer([_shown(object, subject, name, one.is_implicit) for name, one in holding], found.revision)
+    return Answer([_shown(object, subject, name, one.is_implicit) for name, one in holding[:limit]], found.revision)
 
 
 def _stored(row: Warrant) -> OlderWarrantAnswer:
@@ -149,18 +154,23 @@ def _stored(row: Warrant) -> OlderWarrantAnswer:
     )
 
 
-def _shown(object: ObjectRef, subject: ObjectRef, relation: str, is_implicit: bool) -> OlderWarrantAnswer:
+def _shown(object: ObjectRef, subject: Subject, relation: str, is_implicit: bool) -> OlderWarrantAnswer:
     return OlderWarrantAnswer(
         object_type=object.type,
         object_id=object.id,
         relation=relation,
-        subject=SubjectAnswer(subject.type, subject.id),
+        subject=SubjectAnswer(subject.type, subject.id, subject.relation or ""),
         is_implicit=is_implicit,
     )
 
 
-def _paging(call: Call[None]) -> Mapping[str, str]:
-    return {name: call.parameters[name] for name in ("page", "limit") if name in call.parameters}
+def _wanted(call: Call[None], kind: ListKind[Any]) -> Wanted:
+    """The first rows. Raises InvalidParameter for what would lead on: this query has no cursors."""
+    for name in ("lastId", "nextCursor", "prevCursor"):
+        if name in call.parameters:
+            raise InvalidParameter(name, "this query has no cursors: ask for up to 1000 rows with limit, or by q")
+    given = {name: text for name, text in call.parameters.items() if name not in ("sortBy", "sortOrder", "snapshot")}
+    return read_wanted(kind, given, call.context.store.identity)
 
 
 def _ref(of_type: TypeName | None, id: ObjectId | None) -> ObjectRef | None:
