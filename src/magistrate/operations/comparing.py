@@ -132,6 +132,8 @@ async def _count_ours(ctx: Context) -> Mapping[Kind, int]:
     """At one revision."""
     model = await ctx.store.read_model()
     counted, at = _zeros(), model.revision
+    if at == 0:
+        return counted  # never written, and there is no revision to read
     counted["object type"] = len(model.value.definitions)
     after = None
     while names := (await ctx.store.list_names(None, after, PAGE_ROWS, at)).value:
