@@ -1,13 +1,16 @@
 """The client of the server that is moved from: what it asks again, what it gives up, and what it says then."""
 
+import asyncio
+import gzip
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
 import pytest
 
+from magistrate import old_server
 from magistrate.errors import InvalidSetting, RequestRefused, ServiceUnreachable
 from magistrate.old_server import LONGEST_BREAK_SECONDS, NO_ANSWER, OldServer, asked_break
 from tests.reference_server import fault
@@ -130,6 +133,55 @@ async def test_what_is_no_warrant_server_is_told(body: bytes) -> None:
             await server.page("/v2/objects", {})
 
 
+async def test_an_answer_above_the_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with asked(lambda sent: EMPTY) as (server, stub):
+        monkeypatch.setattr(old_server, "MAX_ANSWER_BYTES", len(EMPTY))
+        assert await server.page("/v2/objects", {}) == ([], None)
+        monkeypatch.setattr(old_server, "MAX_ANSWER_BYTES", len(EMPTY) - 1)
+        with pytest.raises(ServiceUnreachable, match=f"an answer is larger than {len(EMPTY) - 1} bytes"):
+            await server.page("/v2/objects", {})
+
+        assert [sent.path.partition("limit=")[2] for sent in stub.sent] == ["1000", "1000", "100", "25"]
+
+
+async def test_a_smaller_page_is_asked_for_if_one_is_above_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(old_server, "MAX_ANSWER_BYTES", 100)
+
+    def answer(sent: Sent) -> bytes:
+        return b'{"results":[' + b" " * int(sent.path.partition("limit=")[2]) + b"]}"
+
+    async with asked(answer) as (server, stub):
+        for _ in range(2):
+            assert await server.page("/v2/objects", {}) == ([], None)
+        assert [sent.path.partition("limit=")[2] for sent in stub.sent] == ["1000", "100", "25", "25"]
+
+
+async def test_a_compressed_answer_is_neither_wanted_nor_unpacked() -> None:
+    async with asked(lambda sent: Answered(200, gzip.compress(EMPTY), {"Content-Encoding": "gzip"})) as (server, stub):
+        with pytest.raises(ServiceUnreachable, match="compressed"):
+            await server.page("/v2/objects", {})
+
+        assert [sent.headers["Accept-Encoding"] for sent in stub.sent] == ["identity"]
+
+
+@pytest.mark.parametrize("asks", [lambda server: server.page("/v2/objects", {}), lambda server: server.check(CLAIM)])
+async def test_an_answer_that_comes_drop_by_drop_is_given_up(asks: Callable[[OldServer], Awaitable[object]]) -> None:
+    async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n")
+        while not writer.is_closing():
+            writer.write(b" ")
+            await asyncio.sleep(0.02)
+        hung_up.set()
+
+    hung_up = asyncio.Event()
+    dripping = await asyncio.start_server(drip, "127.0.0.1", 0)
+    port = dripping.sockets[0].getsockname()[1]
+    async with dripping, OldServer(f"http://127.0.0.1:{port}", None, 100) as server:
+        with pytest.raises(ServiceUnreachable, match="not answered completely within 400 ms"):
+            await asks(server)
+        await hung_up.wait()
+
+
 async def test_a_list_that_goes_on_for_ever_is_given_up() -> None:
     async with asked(lambda sent: b'{"results":[],"nextCursor":"a"}') as (server, _):
         with pytest.raises(ServiceUnreachable, match="goes on for ever"):
@@ -137,7 +189,7 @@ async def test_a_list_that_goes_on_for_ever_is_given_up() -> None:
 
 
 def test_how_long_to_wait_is_heeded_within_bounds() -> None:
-    waits = {text: asked_break(httpx.Response(429, headers={"Retry-After": text})) for text in ("7", "9999", "soon")}
+    waits = {text: asked_break(httpx.Headers({"Retry-After": text})) for text in ("7", "9999", "soon")}
 
     assert waits == {"7": 7.0, "9999": LONGEST_BREAK_SECONDS, "soon": 0.0}
 

@@ -1,12 +1,13 @@
 """The server that is moved from, which is to be a Warrant server of any kind: what is asked of it, in its own API.
 
-It may be slow, busy, or away for a moment: questions are asked again a few times, with growing breaks."""
+It may be slow, busy, or away for a moment: questions are asked again a few times, with growing breaks. What it answers
+is bounded in size and time, as it may be anything."""
 
 import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx
 import msgspec
@@ -20,6 +21,11 @@ LONGEST_BREAK_SECONDS = 60.0
 """However long it asks us to wait."""
 PAGE_SIZES = (1_000, 100, 25)
 """In this order, as long as it refuses them and does not say what it takes."""
+
+MAX_ANSWER_BYTES = 67_108_864
+"""64 MiB: more than the largest page of objects with the longest `meta` that we take unless told otherwise."""
+MOST_WAITS = 4
+"""All of an answer may take this many times as long as a single wait for some of it."""
 
 NO_ANSWER = 504
 """Stands for the status of a check that was not answered in time."""
@@ -40,6 +46,12 @@ class _Fault(msgspec.Struct):
     parameter: str | None = None
 
 
+class _Answer(NamedTuple):
+    status: int
+    headers: httpx.Headers
+    body: bytes
+
+
 class OldServer:
     """Every method raises ServiceUnreachable if nothing answers, or what is no Warrant server, and RequestRefused if it
     answers with an error. The key is sent, and never told."""
@@ -53,7 +65,8 @@ class OldServer:
         self._page_size = PAGE_SIZES[0]
         self._has_answered = False
         self._http = httpx.AsyncClient(
-            headers={"Authorization": f"ApiKey {key}"} if key else {},
+            # What is compressed may be of any size.
+            headers={"Accept-Encoding": "identity"} | ({"Authorization": f"ApiKey {key}"} if key else {}),
             timeout=timeout_ms / 1_000,
             verify=trust_for(self.url),
             trust_env=False,
@@ -73,20 +86,20 @@ class OldServer:
         while True:
             try:
                 return await self._page(path, {**parameters, "limit": str(self._page_size)})
-            except RequestRefused as error:
+            except (RequestRefused, _TooLarge) as error:
                 smaller = _smaller(self._page_size, error)
                 if smaller is None:
                     raise
                 self._page_size = smaller
 
     async def _page(self, path: str, parameters: Mapping[str, str]) -> tuple[list[bytes], str | None]:
-        response = await self._send("GET", path, parameters=parameters)
-        if response.status_code != 200:
-            raise self._refused(response)
+        answer = await self._send("GET", path, parameters=parameters)
+        if answer.status != 200:
+            raise self._refused(answer)
         try:
-            page = msgspec.json.decode(response.content, type=_Page)
+            page = msgspec.json.decode(answer.body, type=_Page)
         except (msgspec.MsgspecError, UnicodeError) as error:
-            raise self._stranger(response) from error
+            raise self._stranger(answer) from error
         if page.next_cursor is not None and page.next_cursor == parameters.get("nextCursor"):
             raise ServiceUnreachable(self.url, f"{path} goes on for ever: it answers the cursor that it was asked with")
         return [bytes(row) for row in page.results or ()], page.next_cursor
@@ -96,34 +109,56 @@ class OldServer:
         that loops would fail again: with NO_ANSWER if that takes too long."""
         content = msgspec.json.encode({"warrants": [claim], "debug": True})
         try:
-            response = await self._send("POST", "/v2/check", content=content)
+            answer = await self._send("POST", "/v2/check", content=content)
         except _TookTooLong:
             return NO_ANSWER, None
-        if response.status_code in (401, 403, 429):
-            raise self._refused(response)
+        if answer.status in (401, 403, 429):
+            raise self._refused(answer)
         try:
-            return response.status_code, msgspec.json.decode(response.content)
+            return answer.status, msgspec.json.decode(answer.body)
         except (msgspec.MsgspecError, UnicodeError) as error:
-            if response.status_code >= 500:
-                return response.status_code, None
-            raise self._stranger(response) from error
+            if answer.status >= 500:
+                return answer.status, None
+            raise self._stranger(answer) from error
 
     async def _send(
         self, method: str, path: str, parameters: Mapping[str, str] | None = None, content: bytes | None = None
-    ) -> httpx.Response:
+    ) -> _Answer:
         breaks = iter(self._breaks_seconds)
         while True:
             pause = next(breaks, None)
             try:
-                response = await self._http.request(method, self.url + path, params=parameters, content=content)
+                answer = await self._ask(method, path, parameters, content)
             except httpx.RequestError as error:
                 self._judge(method, error, is_last=pause is None)
             else:
                 self._has_answered = True
-                if pause is None or not _is_passing(method, response.status_code):
-                    return response
-                pause = max(pause, asked_break(response))
+                if pause is None or not _is_passing(method, answer.status):
+                    return answer
+                pause = max(pause, asked_break(answer.headers))
             await asyncio.sleep(pause or 0)
+
+    async def _ask(
+        self, method: str, path: str, parameters: Mapping[str, str] | None, content: bytes | None
+    ) -> _Answer:
+        """Raises httpx.RequestError if another try may do better."""
+        most_ms = MOST_WAITS * self._timeout_ms
+        asked = self._http.stream(method, self.url + path, params=parameters, content=content)
+        try:
+            async with asyncio.timeout(most_ms / 1_000), asked as response:
+                return _Answer(response.status_code, response.headers, await self._body(response))
+        except TimeoutError as error:
+            raise ServiceUnreachable(self.url, f"{path} was not answered completely within {most_ms} ms") from error
+
+    async def _body(self, response: httpx.Response) -> bytes:
+        if response.headers.get("Content-Encoding", "identity") != "identity":
+            raise ServiceUnreachable(self.url, "its answers are compressed, although plain ones are asked for")
+        body = bytearray()
+        async for part in response.aiter_raw():
+            body += part
+            if len(body) > MAX_ANSWER_BYTES:
+                raise _TooLarge(self.url, f"an answer is larger than {MAX_ANSWER_BYTES} bytes")
+        return bytes(body)
 
     def _judge(self, method: str, error: httpx.RequestError, is_last: bool) -> None:
         """Raises unless it is worth another try. A server that never answered has probably the wrong URL."""
@@ -134,22 +169,24 @@ class OldServer:
             reason = f"no answer within {self._timeout_ms} ms" if timed_out else str(error) or type(error).__name__
             raise ServiceUnreachable(self.url, reason) from error
 
-    def _refused(self, response: httpx.Response) -> RequestRefused | ServiceUnreachable:
+    def _refused(self, answer: _Answer) -> RequestRefused | ServiceUnreachable:
         try:
-            fault = msgspec.json.decode(response.content, type=_Fault)
+            fault = msgspec.json.decode(answer.body, type=_Fault)
         except (msgspec.MsgspecError, UnicodeError):
-            return self._stranger(response)
-        request_id = response.headers.get("Warrant-Request-Id")
-        return RequestRefused(response.status_code, fault.code, fault.message, fault.parameter, request_id)
+            return self._stranger(answer)
+        request_id = answer.headers.get("Warrant-Request-Id")
+        return RequestRefused(answer.status, fault.code, fault.message, fault.parameter, request_id)
 
-    def _stranger(self, response: httpx.Response) -> ServiceUnreachable:
-        return ServiceUnreachable(
-            self.url, f"what answers there, with status {response.status_code}, is no Warrant server"
-        )
+    def _stranger(self, answer: _Answer) -> ServiceUnreachable:
+        return ServiceUnreachable(self.url, f"what answers there, with status {answer.status}, is no Warrant server")
 
 
 class _TookTooLong(ServiceUnreachable):
     """A check, by a server that is there."""
+
+
+class _TooLarge(ServiceUnreachable):
+    """A smaller page may do."""
 
 
 def _is_passing(method: str, status: int) -> bool:
@@ -157,15 +194,15 @@ def _is_passing(method: str, status: int) -> bool:
     return status in (429, 502, 503) or (status >= 500 and method == "GET")
 
 
-def asked_break(response: httpx.Response) -> float:
+def asked_break(headers: httpx.Headers) -> float:
     """In seconds; 0 if it did not say."""
-    text = response.headers.get("Retry-After", "")
+    text = headers.get("Retry-After", "")
     return min(float(text), LONGEST_BREAK_SECONDS) if re.fullmatch(r"[0-9]{1,9}", text) else 0.0
 
 
-def _smaller(page_size: int, error: RequestRefused) -> int | None:
+def _smaller(page_size: int, error: RequestRefused | _TooLarge) -> int | None:
     """The size to ask for if this one was too large."""
-    if error.parameter != "limit":
+    if isinstance(error, RequestRefused) and error.parameter != "limit":
         return None
     told = _MOST.search(error.message)
     sizes = (int(told[1]), *PAGE_SIZES) if told else PAGE_SIZES

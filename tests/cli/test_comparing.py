@@ -15,7 +15,12 @@ def test_a_server_without_anything_is_moved_and_verified(database_url: str) -> N
         ran = moved_from(Reference(), database_url, *arguments)
 
         assert ran.exit_code == 0, ran.output
-        assert lines_of(ran.stdout)[-4:] == ["object types 0 0 0", "objects 0 0 0", "warrants 0 0 0", "no check was asked"]
+        assert lines_of(ran.stdout)[-4:] == [
+            "object types 0 0 0",
+            "objects 0 0 0",
+            "warrants 0 0 0",
+            "no check was asked",
+        ]
 
 
 def test_what_is_asked_of_both_is_what_warrants_say_and_what_they_do_not(reference: Reference, sqlite_url: str) -> None:
