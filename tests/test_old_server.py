@@ -182,12 +182,6 @@ async def test_an_answer_that_comes_drop_by_drop_is_given_up(asks: Callable[[Old
         await hung_up.wait()
 
 
-async def test_a_list_that_goes_on_for_ever_is_given_up() -> None:
-    async with asked(lambda sent: b'{"results":[],"nextCursor":"a"}') as (server, _):
-        with pytest.raises(ServiceUnreachable, match="goes on for ever"):
-            await server.page("/v2/objects", {"nextCursor": "a"})
-
-
 def test_how_long_to_wait_is_heeded_within_bounds() -> None:
     waits = {text: asked_break(httpx.Headers({"Retry-After": text})) for text in ("7", "9999", "soon")}
 

@@ -1,15 +1,19 @@
 """The lists of a Warrant server as a source of lines: what stands in a chunk, and where it goes on."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
+from itertools import count
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
+from magistrate.errors import ServiceUnreachable
 from magistrate.old_server import OldServer
 from magistrate.operations import old_lists
-from magistrate.operations.old_lists import OldLists
+from magistrate.operations.old_lists import MAX_EMPTY_PAGES, OldLists
 from magistrate.store.contract import ImportProgress
 from tests.reference_server import KEY, MOST, Reference, reference_server
+from tests.stub_server import Sent, stub_server
 
 pytestmark = pytest.mark.anyio
 
@@ -80,3 +84,46 @@ async def test_a_mark_that_is_not_understood_begins_anew(server: OldServer) -> N
 
     assert await chunks(lists) == ALL
     assert lists.lines == 13
+
+
+def page(rows: int, cursor: str | None) -> bytes:
+    return json.dumps({"results": [{}] * rows, "nextCursor": cursor}).encode()
+
+
+@pytest.mark.parametrize("answers", [{"": "a", "a": "a"}, {"": "a", "a": "b", "b": "a"}])
+async def test_a_list_that_comes_to_a_page_again_is_given_up(answers: Mapping[str, str]) -> None:
+    def answer(sent: Sent) -> bytes:
+        asked = dict(parse_qsl(urlsplit(sent.path).query))
+        return page(1, answers[asked.get("nextCursor", "")])
+
+    with stub_server(answer) as stub:
+        async with OldServer(stub.url, None) as server:
+            with pytest.raises(
+                ServiceUnreachable, match="/v2/object-types goes on for ever: it answered the same cursor"
+            ):
+                await OldLists(server, 1).next_lines()
+
+        assert len(stub.sent) == len(answers)
+
+
+async def test_each_list_may_have_the_same_cursors() -> None:
+    with stub_server(lambda sent: page(1, None if "nextCursor" in sent.path else "a")) as stub:
+        async with OldServer(stub.url, None) as server:
+            lists = OldLists(server, 2)
+            sizes = [len(await lists.next_lines()) for _ in range(4)]
+
+    assert sizes == [2, 2, 2, 0]
+
+
+@pytest.mark.parametrize("empty_pages", [MAX_EMPTY_PAGES - 1, MAX_EMPTY_PAGES])
+async def test_so_many_empty_pages_in_a_row_are_too_many(empty_pages: int) -> None:
+    numbers = count(1)
+    with stub_server(lambda sent: page(next(numbers) % (empty_pages + 1) == 0, str(len(stub.sent)))) as stub:
+        async with OldServer(stub.url, None) as server:
+            lists = OldLists(server, 2)
+            lists.resume(ImportProgress(stub.url, 0, 0, '{"list":1}'))
+            if empty_pages < MAX_EMPTY_PAGES:
+                assert len(await lists.next_lines()) == 2
+            else:
+                with pytest.raises(ServiceUnreachable, match="goes on for ever: 100 pages in a row are empty"):
+                    await lists.next_lines()

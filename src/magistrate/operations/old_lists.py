@@ -5,11 +5,12 @@ warrants by their creation, which decides between several that match; objects by
 with one id and different types in any other order."""
 
 from collections.abc import Mapping
+from hashlib import blake2b
 from typing import Any, Literal, Protocol
 
 import msgspec
 
-from magistrate.errors import RequestRefused
+from magistrate.errors import RequestRefused, ServiceUnreachable
 from magistrate.operations.importing import MAX_CHUNK_BYTES
 from magistrate.store.contract import ImportProgress
 
@@ -21,6 +22,8 @@ LISTS: tuple[tuple[Kind, str, str], ...] = (
     ("warrant", "/v2/warrants", "createdAt"),
 )
 """What is listed, where, and how it is sorted."""
+MAX_EMPTY_PAGES = 100
+"""In a row: a server may have dropped rows from pages it had cut, but not for ever."""
 
 
 class WarrantServer(Protocol):
@@ -44,6 +47,23 @@ class _Place(msgspec.Struct, frozen=True):
     cursor: str | None = None
 
 
+class _Trail:
+    """What a list has answered so far."""
+
+    def __init__(self) -> None:
+        self._cursors: set[bytes] = set()  # digests: there may be very many, and long ones
+        self._empty_pages = 0
+
+    def fault(self, has_rows: bool, cursor: str) -> str | None:
+        """Why the page behind the cursor of this one need not be asked for."""
+        digest = blake2b(cursor.encode(), digest_size=16).digest()
+        if digest in self._cursors:
+            return "it answered the same cursor before"
+        self._cursors.add(digest)
+        self._empty_pages = 0 if has_rows else self._empty_pages + 1
+        return f"{MAX_EMPTY_PAGES} pages in a row are empty" if self._empty_pages == MAX_EMPTY_PAGES else None
+
+
 _ENCODER = msgspec.json.Encoder()
 _DECODER = msgspec.json.Decoder(_Place)
 
@@ -57,6 +77,7 @@ class OldLists:
         self._chunk_lines = chunk_lines
         self._place = _Place()
         self._may_be_forgotten = False
+        self._trail = _Trail()
         self.kind: Kind = "object type"
         self.name: str | None = server.url
         self.lines = 0
@@ -71,7 +92,7 @@ class OldLists:
         self.lines, self.size_bytes = progress.lines, progress.size_bytes
 
     async def next_lines(self) -> list[bytes]:
-        """Raises what the server raises."""
+        """Raises what the server raises, and ServiceUnreachable for a list that goes on for ever."""
         while self._place.list < len(LISTS):
             if lines := await self._chunk_of_list():
                 self.lines += len(lines)
@@ -89,12 +110,20 @@ class OldLists:
         self.kind, path, sort = LISTS[number]
         while self._place.list == number and size_bytes < MAX_CHUNK_BYTES:
             rows, cursor = await self._page(path, sort)
-            self._place = _Place(number, cursor) if cursor is not None else _Place(number + 1)
+            self._place = self._behind(path, bool(rows), cursor)
             lines += rows
             size_bytes += sum(map(len, rows))
             if number > 0 and len(lines) >= self._chunk_lines:
                 break
         return lines
+
+    def _behind(self, path: str, has_rows: bool, cursor: str | None) -> _Place:
+        if cursor is None:
+            self._trail = _Trail()
+            return _Place(self._place.list + 1)
+        if fault := self._trail.fault(has_rows, cursor):
+            raise ServiceUnreachable(self._server.url, f"{path} goes on for ever: {fault}")
+        return _Place(self._place.list, cursor)
 
     async def _page(self, path: str, sort: str) -> tuple[list[bytes], str | None]:
         parameters = {"sortBy": sort, "sortOrder": "ASC"}
