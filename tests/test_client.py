@@ -202,6 +202,8 @@ def test_who_answers_otherwise_is_no_service_of_ours(status: int, body: bytes) -
         "http://",
         "http://[::1",
         "http://h:x",
+        "http://h:0",
+        "http://h:65536",
         "http://h?",
         "http://h#f",
         "http://u:p@h",

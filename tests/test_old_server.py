@@ -102,6 +102,7 @@ async def test_a_refusal_is_not_asked_again() -> None:
     [
         ("must be an integer greater than 0 and less than or equal to 200", ["1000", "200", "200"]),
         ("must be an integer greater than 0 and less than or equal to 5000", ["1000", "100", "25", "25"]),
+        ("must be less than or equal to " + "9" * 5_000, ["1000", "100", "25", "25"]),
         ("is too large", ["1000", "100", "25", "25"]),
     ],
 )
@@ -126,7 +127,12 @@ async def test_a_server_that_refuses_every_limit_is_given_up() -> None:
             await server.page("/v2/objects", {})
 
 
-@pytest.mark.parametrize("body", [b"<html>", b"[]", b"{}", b'{"results":5}', b'{"results":[{]}', b"\xff"])
+DEEP = b"[" * 100_000
+
+
+@pytest.mark.parametrize(
+    "body", [b"<html>", b'{"results":' + DEEP, b"[]", b"{}", b'{"results":5}', b'{"results":[{]}', b"\xff"]
+)
 async def test_what_is_no_warrant_server_is_told(body: bytes) -> None:
     async with asked(lambda sent: body) as (server, _):
         with pytest.raises(ServiceUnreachable, match="with status 200, is no Warrant server"):
@@ -219,8 +225,15 @@ async def test_a_check_that_may_not_be_asked_is_a_fault(status: int) -> None:
             await server.check(CLAIM)
 
 
-async def test_a_check_that_answers_no_json_is_a_fault_unless_the_server_failed() -> None:
-    async with asked(in_turn(Answered(500, b"oops"), b"oops")) as (server, _):
+async def test_a_refusal_that_nests_too_deeply_is_of_no_warrant_server() -> None:
+    async with asked(lambda sent: Answered(404, b'{"x":' + DEEP)) as (server, _):
+        with pytest.raises(ServiceUnreachable, match="with status 404, is no Warrant server"):
+            await server.page("/v2/objects", {})
+
+
+@pytest.mark.parametrize("body", [b"oops", DEEP])
+async def test_a_check_that_answers_no_json_is_a_fault_unless_the_server_failed(body: bytes) -> None:
+    async with asked(in_turn(Answered(500, body), body)) as (server, _):
         assert await server.check(CLAIM) == (500, None)
         with pytest.raises(ServiceUnreachable, match="no Warrant server"):
             await server.check(CLAIM)

@@ -189,7 +189,8 @@ def trust_for(url: str) -> ssl.SSLContext | bool:
     """Whom to trust with TLS: what the system does. Without TLS nothing is loaded, which would take 20 ms."""
     try:
         parts = urlsplit(url)
-        is_url = parts.scheme in ("http", "https") and bool(parts.hostname) and not set(url) & set("?#@")
+        has_host = bool(parts.hostname) and parts.port != 0  # above 65535, to ask for the port raises
+        is_url = parts.scheme in ("http", "https") and has_host and not set(url) & set("?#@")
         httpx.URL(url)
     except (ValueError, httpx.InvalidURL):
         is_url = False

@@ -30,7 +30,9 @@ MOST_WAITS = 4
 NO_ANSWER = 504
 """Stands for the status of a check that was not answered in time."""
 
-_MOST = re.compile(r"less than or equal to (\d+)")
+_MOST = re.compile(r"less than or equal to ([0-9]{1,9})\b")
+_UNREADABLE = (msgspec.MsgspecError, UnicodeError, RecursionError)
+"""What decoding JSON raises; the last if it nests too deeply."""
 
 
 class _Page(msgspec.Struct, rename="camel"):
@@ -98,7 +100,7 @@ class OldServer:
             raise self._refused(answer)
         try:
             page = msgspec.json.decode(answer.body, type=_Page)
-        except (msgspec.MsgspecError, UnicodeError) as error:
+        except _UNREADABLE as error:
             raise self._stranger(answer) from error
         return [bytes(row) for row in page.results or ()], page.next_cursor
 
@@ -114,7 +116,7 @@ class OldServer:
             raise self._refused(answer)
         try:
             return answer.status, msgspec.json.decode(answer.body)
-        except (msgspec.MsgspecError, UnicodeError) as error:
+        except _UNREADABLE as error:
             if answer.status >= 500:
                 return answer.status, None
             raise self._stranger(answer) from error
@@ -170,7 +172,7 @@ class OldServer:
     def _refused(self, answer: _Answer) -> RequestRefused | ServiceUnreachable:
         try:
             fault = msgspec.json.decode(answer.body, type=_Fault)
-        except (msgspec.MsgspecError, UnicodeError):
+        except _UNREADABLE:
             return self._stranger(answer)
         request_id = answer.headers.get("Warrant-Request-Id")
         return RequestRefused(answer.status, fault.code, fault.message, fault.parameter, request_id)

@@ -2,10 +2,13 @@
 
 import json
 
+import pytest
+
+from magistrate.operations import comparing
 from tests.cli.moves import lines_of, moved, moved_from
 from tests.databases import dump
 from tests.reference_server import KEY as OLD_KEY
-from tests.reference_server import Reference, fault, reference_server
+from tests.reference_server import Reference, encoded, fault, reference_server
 from tests.running import Client, running_service, settings_for
 from tests.stub_server import Answered, Sent
 
@@ -132,6 +135,24 @@ def test_an_old_server_that_fails_at_every_check_verifies_nothing(reference: Ref
 
     assert moved_from(reference, sqlite_url, "--sample", "20").exit_code == 2
     assert moved_from(reference, sqlite_url, "--sample", "0").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        (5, "UNEXPLAINED"),
+        ({"a": 1}, "UNEXPLAINED"),
+        ([5], "UNEXPLAINED"),
+        ([{"subject": "text"}], comparing.LEFT_OUT),
+    ],
+)
+def test_a_path_of_another_form_is_no_warrant(path: object, told: str, reference: Reference, sqlite_url: str) -> None:
+    body = {"code": 200, "result": "Authorized", "decisionPath": {"x": path}}
+    reference.fails = lambda sent, number: Answered(200, encoded(body)) if sent.path == "/v2/check" else None
+
+    ran = moved_from(reference, sqlite_url, "--sample", "6")
+
+    assert f"authorized not authorized {told}" in " ".join(lines_of(ran.stdout)), ran.output
 
 
 def test_verifying_writes_nothing(reference: Reference, sqlite_url: str) -> None:

@@ -214,7 +214,8 @@ def _their_answer(status: int, answer: Any) -> _Answer:
     if status == 200 and members.get("result") == "Authorized":
         paths = members.get("decisionPath")
         path = next(iter(paths.values()), None) if isinstance(paths, dict) else None
-        return _Answer(AUTHORIZED, [row for row in path or () if isinstance(row, dict)])
+        rows = path if isinstance(path, list) else []
+        return _Answer(AUTHORIZED, [row for row in rows if isinstance(row, dict)])
     if status == 200:
         return _Answer(DENIED)
     if status == 404:
@@ -224,7 +225,9 @@ def _their_answer(status: int, answer: Any) -> _Answer:
 
 def _names_group(row: Any, question: Question) -> bool:
     """Whether it is a warrant for a group on the very subject that was asked about without a relation."""
-    named = row.get("subject") or {}
+    named = row.get("subject")
+    if not isinstance(named, dict):
+        return False
     is_asked = (named.get("objectType"), named.get("objectId")) == (question.subject.type, question.subject.id)
     return is_asked and bool(named.get("relation")) and not question.subject.relation
 
