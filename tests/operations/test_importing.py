@@ -125,7 +125,7 @@ LOOPING = {
 }
 REFUSED = [
     ("{]", "Request contains malformed JSON (at position 2)"),
-    ("[]", "must be an object"),
+    ("[]", "line 5: must be an object"),
     ("{}", WHAT_A_LINE_IS),
     ({**DOCUMENT, "objectType": "document"}, WHAT_A_LINE_IS),
     (warrant(meta={"a": 1}), WHAT_A_LINE_IS),

@@ -29,7 +29,8 @@ class Refused(NamedTuple):
     def reason(self) -> str:
         """`objectId: can only contain ...`."""
         error = self.error
-        return f"{error.parameter}: {error.message}" if isinstance(error, InvalidParameter) else error.message
+        parameter = error.parameter if isinstance(error, InvalidParameter) else ""  # empty for the line as a whole
+        return f"{parameter}: {error.message}" if parameter else error.message
 
 
 Refuse = Callable[[Refused], None]
