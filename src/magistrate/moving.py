@@ -52,7 +52,8 @@ def import_server(
     async def work(context: Context, server: OldServer) -> Reached:
         lists = OldLists(server, chunk_lines)
         leave_out = LeaveOut(lambda line: refused(lists.kind, line), skips_refused)
-        return await import_lines(context, lists, _line_reader(context, settings), told, leave_out)
+        read_row = lists.reader(_line_reader(context, settings))
+        return await import_lines(context, lists, read_row, told, leave_out)
 
     return asyncio.run(_run(settings, origin, work))
 

@@ -23,6 +23,7 @@ from tests.databases import dump
 from tests.reference_server import KEY as OLD_KEY
 from tests.reference_server import Reference, fault, reference_server
 from tests.running import KEY, Client, running_service, settings_for
+from tests.scenario_files import warrant_body
 
 MANY = 6_000
 REFUSED_REASON = "objectType: can only contain lower-case alphanumeric characters and/or '-' and '_'"
@@ -147,6 +148,24 @@ def test_refused_rows_are_left_out_if_that_is_wanted(reference: Reference, datab
     assert ran.exit_code == 0, ran.output
     assert lines[-4:-1] == ["object types 7 3 4", "objects 33 4 29", "warrants 17 3 14"]
     assert ran.stderr.count("refused ") == 10
+
+
+def test_rows_of_another_kind_than_their_list_are_refused(reference: Reference, sqlite_url: str) -> None:
+    dated = {"createdAt": "2024-01-01T00:00:00Z", "place": "zzz"}
+    reference.objects.append(warrant_body("document:a#viewer@user:eve"))
+    reference.warrants.append({"type": "intruder", "relations": {}, **dated})
+    reference.warrants.append({"objectType": "document", "objectId": "intruder", **dated})
+
+    ran = moved_from(reference, sqlite_url, "--skip-refused", "--sample", "0")
+
+    assert ran.exit_code == 0, ran.output
+    assert lines_of(ran.stdout)[-4:-1] == ["object types 4 0 4", "objects 28 1 27", "warrants 15 2 13"]
+    refused = [line.partition("  {")[0] for line in ran.stderr.splitlines()]
+    assert refused == [
+        "refused object  is no object, but listed among them",
+        "refused warrant  is no warrant, but listed among them",
+        "refused warrant  is no warrant, but listed among them",
+    ]
 
 
 def test_a_second_import_brings_what_is_new_and_tells_that_rows_were_deleted(

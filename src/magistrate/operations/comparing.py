@@ -119,7 +119,7 @@ async def _count_theirs(
     def count_refused(line: Refused) -> None:
         refused[lists.kind] += 1
 
-    sieve = Sieve(ctx, read_line, LeaveOut(count_refused, goes_on=True))
+    sieve = Sieve(ctx, lists.reader(read_line), LeaveOut(count_refused, goes_on=True))
     while lines := await lists.next_lines():
         counted[lists.kind] += len(lines)
         chunk = await sieve.read(dict(enumerate(lines, 1)))

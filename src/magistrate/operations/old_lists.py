@@ -10,9 +10,11 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-from magistrate.errors import RequestRefused, ServiceUnreachable
+from magistrate.engine.model import ObjectType
+from magistrate.errors import InvalidRequest, RequestRefused, ServiceUnreachable
+from magistrate.operations.chunk import Line, ReadLine
 from magistrate.operations.importing import MAX_CHUNK_BYTES
-from magistrate.store.contract import ImportProgress
+from magistrate.store.contract import ImportProgress, NewObject, NewWarrant
 
 Kind = Literal["object type", "object", "warrant"]
 
@@ -22,6 +24,7 @@ LISTS: tuple[tuple[Kind, str, str], ...] = (
     ("warrant", "/v2/warrants", "createdAt"),
 )
 """What is listed, where, and how it is sorted."""
+_FORMS: Mapping[Kind, type[Line]] = {"object type": ObjectType, "object": NewObject, "warrant": NewWarrant}
 MAX_EMPTY_PAGES = 100
 """In a row: a server may have dropped rows from pages it had cut, but not for ever."""
 
@@ -90,6 +93,17 @@ class OldLists:
             return
         self._may_be_forgotten = True
         self.lines, self.size_bytes = progress.lines, progress.size_bytes
+
+    def reader(self, read_line: ReadLine) -> ReadLine:
+        """For the lines of the newest chunk: it refuses what is not of their kind."""
+
+        def read(text: bytes) -> Line:
+            line = read_line(text)
+            if not isinstance(line, _FORMS[self.kind]):
+                raise InvalidRequest(f"is no {self.kind}, but listed among them")
+            return line
+
+        return read
 
     async def next_lines(self) -> list[bytes]:
         """Raises what the server raises, and ServiceUnreachable for a list that goes on for ever."""
