@@ -23,6 +23,8 @@ from magistrate.wiring import IMPORT_TIMEOUT_MS, context_of, migrate_store, open
 
 T = TypeVar("T")
 
+HIDDEN_KEY = "(the API key)"
+
 RefusedTold = Callable[[Kind, Refused], None]
 
 
@@ -32,6 +34,10 @@ class Origin:
 
     url: str
     key: str | None
+
+    def without_key(self, text: str) -> str:
+        """What the server says, to be shown: it may repeat the key."""
+        return text.replace(self.key, HIDDEN_KEY) if self.key else text
 
 
 def import_server(

@@ -24,6 +24,7 @@ from tests.reference_server import KEY as OLD_KEY
 from tests.reference_server import Reference, fault, reference_server
 from tests.running import KEY, Client, running_service, settings_for
 from tests.scenario_files import warrant_body
+from tests.stub_server import Answered
 
 MANY = 6_000
 REFUSED_REASON = "objectType: can only contain lower-case alphanumeric characters and/or '-' and '_'"
@@ -233,6 +234,25 @@ def test_a_wrong_key_is_told_and_never_shown(reference: Reference, sqlite_url: s
     )
     assert none.stderr.startswith(f"Error: {server.url} wants an API key; ")
     assert "no-secret" not in wrong.output
+
+
+def test_a_server_that_repeats_the_key_does_not_make_us_show_it(reference: Reference, sqlite_url: str) -> None:
+    repeated = fault(403, "forbidden", f"not with {OLD_KEY}", parameter=OLD_KEY)
+    stranger = Answered(200, b"{}", {"X": f"\0{OLD_KEY}"})
+    reference.objects.append({"objectType": "user", "objectId": f"* {OLD_KEY}"})
+    reference.grant(f'document:a#viewer@user:eve["{OLD_KEY}" +]')
+    reference.fails = lambda sent, number: fault(400, "x", OLD_KEY) if sent.path == "/v2/check" else None
+    output = moved_from(reference, sqlite_url, "--skip-refused", "--sample", "5").output
+    reference.fails = lambda sent, number: repeated
+    output += moved_from(reference, sqlite_url).output
+    reference.fails = lambda sent, number: stranger
+    output += moved_from(reference, sqlite_url).output
+
+    assert OLD_KEY not in output
+    assert output.count("refused ") == 2
+    assert "400: (the API key)" in output
+    assert "answered 403: (the API key): not with (the API key);" in output
+    assert "illegal header" in output
 
 
 @pytest.mark.parametrize(

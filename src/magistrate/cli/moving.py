@@ -46,7 +46,7 @@ def move(wanted: Move) -> None:
         if not wanted.only_verifies:
             _import(wanted, origin)
         comparison = moving.compare_with_server(wanted.settings, origin, wanted.sample_size, _Telling("read", origin))
-    _print_comparison(comparison)
+    _print_comparison(comparison, origin)
     if not comparison.agree:
         raise CommandFailed(f"what is here is not what {origin.url} has; see above")
 
@@ -56,11 +56,13 @@ def _failures_told(origin: "Origin") -> Iterator[None]:
     try:
         yield
     except ServiceUnreachable as error:
-        raise CommandFailed(f"{error.url}: {error.message.removesuffix('.')}; the same command goes on") from error
+        message = origin.without_key(error.message.removesuffix("."))
+        raise CommandFailed(f"{error.url}: {printable(message)}; the same command goes on") from error
     except RequestRefused as error:
         raise CommandFailed(_told_refused(error, origin)) from error
     except InvalidRequest as error:
-        raise CommandFailed(f"{error.message.removesuffix('.')}; the same command goes on with its chunk") from error
+        message = origin.without_key(error.message.removesuffix("."))
+        raise CommandFailed(f"{printable(message)}; the same command goes on with its chunk") from error
 
 
 def _told_refused(error: RequestRefused, origin: "Origin") -> str:
@@ -68,14 +70,14 @@ def _told_refused(error: RequestRefused, origin: "Origin") -> str:
         fault = "does not know this API key" if origin.key else "wants an API key"
         return f"{origin.url} {fault}; give one that it knows with --warrant-api-key KEY or MAGISTRATE_WARRANT_API_KEY"
     parameter = f"{error.parameter}: " if error.parameter else ""
-    message = printable(error.message.removesuffix("."))
-    return f"{origin.url} answered {error.status}: {parameter}{message}; the same command goes on"
+    message = printable(origin.without_key(parameter + error.message.removesuffix(".")))
+    return f"{origin.url} answered {error.status}: {message}; the same command goes on"
 
 
 def _import(wanted: Move, origin: "Origin") -> None:
     from magistrate import moving
 
-    refusals = _Refusals()
+    refusals = _Refusals(origin)
     started = time.monotonic()
     tell = _Telling("stored", origin)
 
@@ -101,14 +103,16 @@ def _import(wanted: Move, origin: "Origin") -> None:
 class _Refusals:
     """Each is told on stderr at once; then how many there were, by kind and reason."""
 
+    origin: "Origin"
     counted: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def told(self, kind: "Kind", refused: "Refused") -> None:
-        row = refused.text.decode(errors="backslashreplace")
+        row = self.origin.without_key(refused.text.decode(errors="backslashreplace"))
+        told = self.origin.without_key(refused.reason)
         shown = row if len(row) <= SHOWN_ROW_BYTES else row[:SHOWN_ROW_BYTES] + "..."
-        click.echo(f"refused {kind}  {printable(refused.reason)}  {printable(shown)}", err=True)
+        click.echo(f"refused {kind}  {printable(told)}  {printable(shown)}", err=True)
         # What is said of a policy quotes it, so that no two are alike.
-        reason = "policy: is not understood" if refused.reason.startswith("policy: ") else refused.reason
+        reason = "policy: is not understood" if told.startswith("policy: ") else told
         self.counted[kind, reason] += 1
 
     def print_summary(self) -> None:
@@ -139,7 +143,7 @@ def _summary(reached: "Reached", seconds: float) -> str:
     )
 
 
-def _print_comparison(comparison: "Comparison") -> None:
+def _print_comparison(comparison: "Comparison", origin: "Origin") -> None:
     rows = [
         [
             f"{counts.kind}s",
@@ -154,5 +158,8 @@ def _print_comparison(comparison: "Comparison") -> None:
     told = f"{differing:,} differ, {explained:,} for a known reason" if differing else "all agree"
     click.echo(f"{comparison.asked:,} checks asked of both: {told}" if comparison.asked else "no check was asked")
     if differing:
-        shown = ([each.claim, each.theirs, each.ours, each.reason or "UNEXPLAINED"] for each in comparison.differences)
+        shown = (
+            [*map(origin.without_key, (each.claim, each.theirs)), each.ours, each.reason or "UNEXPLAINED"]
+            for each in comparison.differences
+        )
         print_table([["CHECK", "THERE", "HERE", "WHY"], *shown])
