@@ -16,7 +16,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "api": {"operations", "store.contract", "store.events", "engine", "errors", "__version__"},
     "client": {"errors"},
     "old_server": {"client", "errors"},
-    "moving": {"wiring", "old_server", "operations", "api.lines", "config", "errors"},
+    "moving": {"wiring", "old_server", "operations", "store.postgres", "api.lines", "config", "errors"},
     "cli": {"client", "config", "wiring", "moving", "engine.written", "errors", "__version__"},
 }
 ALLOWED_EVERYWHERE_ABOVE = {"wiring", "__main__", "__init__"}

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TypeVar
 
 from magistrate.api.lines import read_line
-from magistrate.config import Settings
+from magistrate.config import PostgresUrl, Settings
 from magistrate.old_server import OldServer
 from magistrate.operations.chunk import ReadLine
 from magistrate.operations.chunk import Refused as Refused
@@ -72,7 +72,16 @@ def compare_with_server(
     async def work(context: Context, server: OldServer) -> Comparison:
         return await compare(context, server, _line_reader(context, settings), sample_size, told)
 
+    _reach_database(settings)
     return asyncio.run(_run(settings, origin, work))
+
+
+def _reach_database(settings: Settings) -> None:
+    """A pool of connections would try for as long as a chunk may take, and then not know why."""
+    if isinstance(settings.database, PostgresUrl):
+        from magistrate.store.postgres import reach_postgres  # see migrate_store
+
+        reach_postgres(settings.database.conninfo, settings.store_timeout_ms)
 
 
 async def _run(settings: Settings, origin: Origin, work: Callable[[Context, OldServer], Awaitable[T]]) -> T:

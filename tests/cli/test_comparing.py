@@ -1,6 +1,8 @@
 """`magistrate import --from-warrant`: what is compared with the old server, and which differences are told how."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
@@ -153,6 +155,17 @@ def test_a_path_of_another_form_is_no_warrant(path: object, told: str, reference
     ran = moved_from(reference, sqlite_url, "--sample", "6")
 
     assert f"authorized not authorized {told}" in " ".join(lines_of(ran.stdout)), ran.output
+
+
+def test_a_database_that_is_not_there_is_told_and_not_made(database_url: str, tmp_path: Path) -> None:
+    missing = re.sub(r"(?<=/)(magistrate.db|test_\d+)", "missing", database_url)
+
+    ran = moved_from(Reference(), missing, "--verify-only")
+
+    assert missing != database_url
+    assert ran.exit_code == 2
+    assert re.search('there is no SQLite database .*/missing$|database "missing" does not exist$', ran.stderr.rstrip())
+    assert not (tmp_path / "missing").exists()
 
 
 def test_verifying_writes_nothing(reference: Reference, sqlite_url: str) -> None:

@@ -65,6 +65,15 @@ def migrate_postgres(conninfo: str, timeout_ms: int) -> None:
             raise StoreUnavailable(f"PostgreSQL cannot be reached: {error}") from error
 
 
+def reach_postgres(conninfo: str, timeout_ms: int) -> None:
+    """Raises StoreUnavailable with the reason that the server gives, or InvalidSetting for a URL libpq refuses."""
+    check_conninfo(conninfo)
+    try:
+        psycopg.connect(conninfo, connect_timeout=_seconds(timeout_ms)).close()
+    except psycopg.OperationalError as error:
+        raise StoreUnavailable(f"PostgreSQL cannot be reached: {error}") from error
+
+
 def check_conninfo(conninfo: str) -> None:
     """Raises InvalidSetting if libpq cannot read it."""
     try:

@@ -84,6 +84,8 @@ def migrate_sqlite(path: str, timeout_ms: int) -> None:
 
 async def open_sqlite(path: str, timeout_ms: int, observer: Observer = observe_nothing) -> SqlStore:
     """A store on a migrated file. Raises StoreUnavailable, or SchemaMismatch if the file is not migrated."""
+    if not os.path.exists(path):
+        raise StoreUnavailable(f"there is no SQLite database {path}")
     database = SqliteDatabase(path, timeout_ms, observer)
     try:
         [row] = await database.read(sql.READ_IDENTITY, ())
