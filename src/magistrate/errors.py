@@ -19,6 +19,8 @@ MagistrateError
 │   └── SchemaMismatch        the store is reachable but not at the schema this version needs
 ├── ProviderUnavailable       whether a bearer token is good cannot be told now; try again later
 ├── ServiceUnreachable        a client got no answer of a service; carries `url`
+│   ├── AnswerTooSlow         a service that is there did not answer a check in time
+│   └── AnswerTooLarge        a client gave an answer up; a smaller page may do
 └── RequestRefused            a client was refused; carries `status`, `code`, `parameter`, `request_id`
 """
 
@@ -149,6 +151,14 @@ class ServiceUnreachable(MagistrateError):
     def __init__(self, url: str, reason: str) -> None:
         super().__init__(reason)
         self.url = url
+
+
+class AnswerTooSlow(ServiceUnreachable):
+    """A service that answered before did not answer a check within the time."""
+
+
+class AnswerTooLarge(ServiceUnreachable):
+    """An answer went on beyond what a client takes."""
 
 
 class RequestRefused(MagistrateError):

@@ -13,7 +13,7 @@ import httpx
 import msgspec
 
 from magistrate.client import trust_for
-from magistrate.errors import RequestRefused, ServiceUnreachable
+from magistrate.errors import AnswerTooLarge, AnswerTooSlow, RequestRefused, ServiceUnreachable
 
 BREAKS_SECONDS = (0.2, 1.0, 5.0, 15.0)
 """Before each further try."""
@@ -88,7 +88,7 @@ class OldServer:
         while True:
             try:
                 return await self._page(path, {**parameters, "limit": str(self._page_size)})
-            except (RequestRefused, _TooLarge) as error:
+            except (RequestRefused, AnswerTooLarge) as error:
                 smaller = _smaller(self._page_size, error)
                 if smaller is None:
                     raise
@@ -110,7 +110,7 @@ class OldServer:
         content = msgspec.json.encode({"warrants": [claim], "debug": True})
         try:
             answer = await self._send("POST", "/v2/check", content=content)
-        except _TookTooLong:
+        except AnswerTooSlow:
             return NO_ANSWER, None
         if answer.status in (401, 403, 429):
             raise self._refused(answer)
@@ -157,14 +157,14 @@ class OldServer:
         async for part in response.aiter_raw():
             body += part
             if len(body) > MAX_ANSWER_BYTES:
-                raise _TooLarge(self.url, f"an answer is larger than {MAX_ANSWER_BYTES} bytes")
+                raise AnswerTooLarge(self.url, f"an answer is larger than {MAX_ANSWER_BYTES} bytes")
         return bytes(body)
 
     def _judge(self, method: str, error: httpx.RequestError, is_last: bool) -> None:
         """Raises unless it is worth another try. A server that never answered has probably the wrong URL."""
         timed_out = isinstance(error, httpx.TimeoutException)
         if timed_out and method == "POST" and self._has_answered:
-            raise _TookTooLong(self.url, "")
+            raise AnswerTooSlow(self.url, f"no answer within {self._timeout_ms} ms") from error
         if is_last or not self._has_answered:
             reason = f"no answer within {self._timeout_ms} ms" if timed_out else str(error) or type(error).__name__
             raise ServiceUnreachable(self.url, reason) from error
@@ -181,14 +181,6 @@ class OldServer:
         return ServiceUnreachable(self.url, f"what answers there, with status {answer.status}, is no Warrant server")
 
 
-class _TookTooLong(ServiceUnreachable):
-    """A check, by a server that is there."""
-
-
-class _TooLarge(ServiceUnreachable):
-    """A smaller page may do."""
-
-
 def _is_passing(method: str, status: int) -> bool:
     """Whether another try may do better."""
     return status in (429, 502, 503) or (status >= 500 and method == "GET")
@@ -200,7 +192,7 @@ def asked_break(headers: httpx.Headers) -> float:
     return min(float(text), LONGEST_BREAK_SECONDS) if re.fullmatch(r"[0-9]{1,9}", text) else 0.0
 
 
-def _smaller(page_size: int, error: RequestRefused | _TooLarge) -> int | None:
+def _smaller(page_size: int, error: RequestRefused | AnswerTooLarge) -> int | None:
     """The size to ask for if this one was too large."""
     if isinstance(error, RequestRefused) and error.parameter != "limit":
         return None

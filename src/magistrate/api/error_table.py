@@ -37,6 +37,8 @@ ERROR_TABLE: Mapping[type[errors.MagistrateError], ErrorRow] = {
     errors.SchemaMismatch: ErrorRow(503, "unavailable", {}),
     errors.ProviderUnavailable: ErrorRow(503, "unavailable", {}),
     errors.ServiceUnreachable: ErrorRow(500, "internal_error", {}),
+    errors.AnswerTooSlow: ErrorRow(500, "internal_error", {}),
+    errors.AnswerTooLarge: ErrorRow(500, "internal_error", {}),
     errors.RequestRefused: ErrorRow(500, "internal_error", {}),
 }
 
