@@ -150,6 +150,15 @@ async def test_an_answer_above_the_limit_is_refused(monkeypatch: pytest.MonkeyPa
         assert [sent.path.partition("limit=")[2] for sent in stub.sent] == ["1000", "1000", "100", "25"]
 
 
+async def test_an_answer_of_very_many_values_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(old_server, "MAX_ANSWER_VALUES", 3)
+
+    async with asked(in_turn(b'{"results":[{},{},{}]}', b'{"results":[{},{},{},{}]}')) as (server, _):
+        assert len((await server.page("/v2/objects", {}))[0]) == 3
+        with pytest.raises(ServiceUnreachable, match="an answer has more than 3 values"):
+            await server.page("/v2/objects", {})
+
+
 async def test_a_smaller_page_is_asked_for_if_one_is_above_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(old_server, "MAX_ANSWER_BYTES", 100)
 

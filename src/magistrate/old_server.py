@@ -24,6 +24,8 @@ PAGE_SIZES = (1_000, 100, 25)
 
 MAX_ANSWER_BYTES = 67_108_864
 """64 MiB: more than the largest page of objects with the longest `meta` that we take unless told otherwise."""
+MAX_ANSWER_VALUES = 2_000_000
+"""About so many; each takes more than a hundred bytes once it is decoded, however short it was."""
 MOST_WAITS = 4
 """All of an answer may take this many times as long as a single wait for some of it."""
 
@@ -158,6 +160,8 @@ class OldServer:
             body += part
             if len(body) > MAX_ANSWER_BYTES:
                 raise AnswerTooLarge(self.url, f"an answer is larger than {MAX_ANSWER_BYTES} bytes")
+        if body.count(b",") >= MAX_ANSWER_VALUES:
+            raise AnswerTooLarge(self.url, f"an answer has more than {MAX_ANSWER_VALUES} values")
         return bytes(body)
 
     def _judge(self, method: str, error: httpx.RequestError, is_last: bool) -> None:
