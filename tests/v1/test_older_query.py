@@ -86,6 +86,7 @@ def test_stored_warrants_tell_all_and_implied_ones_what_follows(filled: Client) 
         ("object=permission:edit", [EDIT, IMPLIED, "permission:edit#member@user:bob"]),
         ("object=permission:edit,subject=user:*", [IMPLIED, "permission:edit#member@user:bob"]),
         ("subject=team:eng#member", ["permission:view#member@team:eng#member"]),
+        ("object=permission:view,subject=team:*#member", ["permission:view#member@team:eng#member"]),
         ("object=feature:beta,subject=user:ann,context=plan=pro", ["feature:beta#member@user:ann"]),
         ("object=feature:beta,subject=user:ann,context=plan=pro,relation=member", ["feature:beta#member@user:ann"]),
         ("object=feature:beta,subject=user:ann,context=plan=two words a=b", []),

@@ -56,7 +56,7 @@ class OlderWarrantAnswer(msgspec.Struct, rename="camel", kw_only=True):
     created_at: str | msgspec.UnsetType = msgspec.UNSET
 
 
-class Conditions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Conditions(msgspec.Struct, frozen=True):
     """What a warrant must have; None for anything. `subject_relation` is empty for a subject that is no group."""
 
     object_type: TypeName | None = None
@@ -79,7 +79,8 @@ async def list_page(call: Call[None]) -> Answer:
     if any(together[name] != value for name, value in clauses[0].items()):
         _wanted(call, QUERY_LIST)
         return Answer([], (await call.context.store.check()))  # nothing is two things at once
-    if selected == STORED or (conditions.subject_relation and not conditions.object_id):
+    names_both = conditions.object_id and conditions.subject_id
+    if selected == STORED or (conditions.subject_relation and not names_both):
         return await _list_stored(call, conditions)
     return await _list_implied(call, conditions)
 
