@@ -76,7 +76,7 @@ def announced(process: subprocess.Popen[str], log: Path) -> str:
 
 def test_its_own_tests_pass(tmp_path: Path) -> None:
     # In a folder of its own: a second pytest would close that of the first to the user that PostgreSQL runs as.
-    command = [sys.executable, "-m", "pytest", EXAMPLE, "--basetemp", tmp_path / "own"]
+    command = [sys.executable, "-m", "pytest", str(EXAMPLE), "--basetemp", str(tmp_path / "own")]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=150)
 
     assert ran.returncode == 0, ran.stdout
