@@ -37,11 +37,13 @@ def stopped_services() -> Iterator[None]:
 
 
 def new_database_url(kind: str, folder: Path, request: pytest.FixtureRequest) -> str:
-    """The URL of a database with nothing in it."""
+    """The URL of a database with nothing in it, for as long as what requests it lasts."""
     if kind == "sqlite":
         return f"sqlite:///{folder}/magistrate.db"
     server: PostgresServer = request.getfixturevalue("postgres")
-    return server.new_url()
+    url = server.new_url()
+    request.addfinalizer(lambda: server.give_back(url))
+    return url
 
 
 @pytest.fixture(params=STORES)

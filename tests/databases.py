@@ -30,27 +30,45 @@ class PostgresServer:
             self._server = get_server(folder, cleanup_mode="stop")
         self.socket_folder = folder
         self._admin = self._server.get_uri()
+        self._returned: set[str] = set()
         # Tests kill our servers, never this one: what it has not yet put on disk is safe with the operating system.
         with psycopg.connect(self._admin, autocommit=True) as connection:
             for option in ("fsync", "synchronous_commit", "full_page_writes"):
                 connection.execute(f"ALTER SYSTEM SET {option} = off")
+            connection.execute("ALTER SYSTEM SET max_wal_size = '128MB'")
             connection.execute("SELECT pg_reload_conf()")
 
     def new_url(self, options: str = "") -> str:
         """The URL of a new empty database, made with these options of CREATE DATABASE."""
         name = f"test_{next(_numbers)}"
         with psycopg.connect(self._admin, autocommit=True) as connection:
+            self._drop_returned(connection)
             connection.execute(f"CREATE DATABASE {name} {options}")
         return f"postgresql://postgres@/{name}?host={quote(str(self.socket_folder), safe='')}"
 
+    def give_back(self, url: str) -> None:
+        """The database takes 10 MB until it is dropped, which is when nobody is connected to it any more."""
+        self._returned.add(_name_of(url))
+
     def terminate_connections(self, url: str) -> None:
         """What a restart of the server does to its clients."""
-        name = psycopg.conninfo.conninfo_to_dict(url)["dbname"]
         with psycopg.connect(self._admin, autocommit=True) as connection:
-            connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (name,))
+            connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (_name_of(url),)
+            )
 
     def close(self) -> None:
         self._server.cleanup()
+
+    def _drop_returned(self, connection: psycopg.Connection) -> None:
+        connected = "SELECT datname FROM pg_stat_activity WHERE datname IS NOT NULL"
+        for name in self._returned - {name for (name,) in connection.execute(connected)}:
+            connection.execute(f"DROP DATABASE {name}")
+            self._returned.remove(name)
+
+
+def _name_of(url: str) -> str:
+    return str(psycopg.conninfo.conninfo_to_dict(url)["dbname"])
 
 
 Dump = dict[str, list[tuple[object, ...]]]
