@@ -1,7 +1,6 @@
 """From lines of JSON to checked values, for imports: the bodies of requests to create, one a line, and read as these
 are."""
 
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -14,6 +13,7 @@ from magistrate.engine.terms import object_id, type_name
 from magistrate.errors import InvalidParameter, InvalidRequest
 from magistrate.operations.context import Context
 from magistrate.operations.objects import written_meta
+from magistrate.operations.times import TIME_MESSAGE, read_time
 from magistrate.store.contract import NewObject, NewWarrant
 
 WHAT_A_LINE_IS = (
@@ -32,7 +32,6 @@ class LineBody(WarrantBody, rename="camel", frozen=True, omit_defaults=True):
     created_at: str | None = None
 
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DECODER = msgspec.json.Decoder(LineBody)
 _ENCODER = msgspec.json.Encoder()
 
@@ -59,18 +58,10 @@ def _read_warrant(body: LineBody) -> NewWarrant:
     new = read_new_warrant(body)
     if body.created_at is None:
         return new
-    return NewWarrant(new.object, new.relation, new.subject, new.policy, _microseconds(body.created_at))
-
-
-def _microseconds(text: str) -> int:
-    """Since 1970 UTC."""
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        moment = datetime.min
-    if moment.tzinfo is None or moment < _EPOCH:
-        raise InvalidParameter("createdAt", "must be a valid time in the format 2006-01-02T15:04:05Z07:00, since 1970")
-    return (moment - _EPOCH) // timedelta(microseconds=1)
+    created_at = read_time(body.created_at, "createdAt")
+    if created_at < 0:
+        raise InvalidParameter("createdAt", f"{TIME_MESSAGE}, since 1970")
+    return NewWarrant(new.object, new.relation, new.subject, new.policy, created_at)
 
 
 def _decoded(line: bytes, max_json_depth: int) -> LineBody:

@@ -3,20 +3,14 @@ there. No value stands for null, an empty one for the empty text."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from typing import Annotated
-
-import msgspec
 
 from magistrate.errors import InvalidParameter, InvalidRequest, MissingParameter
+from magistrate.operations.times import read_time
 
 SIDES = ("after", "before")
 
 EARLIEST = -1
 """Before every time that something can be created at."""
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_TIME = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +37,7 @@ class OlderCursor:
 
     def time(self) -> int:
         """The value in microseconds since 1970 UTC. Raises InvalidParameter unless it is a time by RFC 3339."""
-        if self.value is None:
-            return EARLIEST
-        try:
-            return (msgspec.convert(self.value, _TIME) - _EPOCH) // timedelta(microseconds=1)
-        except (msgspec.ValidationError, OverflowError):
-            raise self.invalid_value("must be a valid time in the format 2006-01-02T15:04:05Z07:00") from None
+        return EARLIEST if self.value is None else read_time(self.value, f"{self.side}Value")
 
 
 def older_side(parameters: Mapping[str, str]) -> str | None:

@@ -1,0 +1,25 @@
+"""Times as callers write them."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+import msgspec
+
+from magistrate.errors import InvalidParameter
+
+TIME_MESSAGE = "must be a valid time in the format 2006-01-02T15:04:05Z07:00"
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_TIME = Annotated[datetime, msgspec.Meta(tz=True)]
+_MICROSECONDS = re.compile(r"(\.\d{6})\d+")
+
+
+def read_time(text: str, parameter: str) -> int:
+    """Microseconds since 1970 UTC, negative before; what is finer is cut off. Raises InvalidParameter unless it is a
+    time by RFC 3339."""
+    try:
+        moment = msgspec.convert(_MICROSECONDS.sub(r"\1", text), _TIME)
+        return (moment - _EPOCH) // timedelta(microseconds=1)
+    except (msgspec.ValidationError, OverflowError):
+        raise InvalidParameter(parameter, TIME_MESSAGE) from None
