@@ -20,7 +20,6 @@ from magistrate.api.warrants import (
 )
 from magistrate.engine.decision import Decision
 from magistrate.engine.evaluation import Question
-from magistrate.engine.written import written_claim
 from magistrate.errors import Forbidden, InvalidParameter
 from magistrate.operations import check
 from magistrate.store.contract import Snapshot
@@ -147,7 +146,7 @@ def _answer(
     if not call.body.debug:
         return CheckAnswer(code=code, result=result, is_implicit=is_implicit)
     paths = {
-        _written(question): [shown_warrant(warrant) for warrant in decision.path]
+        question.written(): [shown_warrant(warrant) for warrant in decision.path]
         for question, decision in decided
         if decision.path
     }
@@ -158,15 +157,3 @@ def _answer(
         processing_time=(call.context.now() - started) // 1_000,
         decision_path=paths or msgspec.UNSET,
     )
-
-
-def _written(question: Question) -> str:
-    """`report:q3#editor@user:ann[tenant=acme]`: the context's keys sorted, nothing if it is empty."""
-    object, subject = question.object, question.subject
-    claim = written_claim(object.type, object.id, question.relation, subject.type, subject.id, subject.relation or "")
-    given = " ".join(f"{key}={_plain(value)}" for key, value in sorted(question.context.items()))
-    return f"{claim}[{given}]" if given else claim
-
-
-def _plain(value: object) -> str:
-    return value if isinstance(value, str) else msgspec.json.encode(value, order="sorted").decode()

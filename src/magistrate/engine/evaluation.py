@@ -27,6 +27,7 @@ from magistrate.engine.truth import FALSE, MISSING, TRUE, Truth
 from magistrate.engine.warrant_source import Read, Shape
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
+from magistrate.engine.written import written_claim
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -36,6 +37,17 @@ class Question(msgspec.Struct, frozen=True):
     relation: RelationName
     subject: Subject
     context: Mapping[str, Any] = {}
+
+    def written(self) -> str:
+        """`report:q3#editor@user:ann[tenant=acme]`: the names of the context sorted, nothing if it is empty."""
+        object, subject = self.object, self.subject
+        names = (object.type, object.id, self.relation, subject.type, subject.id, subject.relation or "")
+        given = " ".join(f"{name}={_plain(value)}" for name, value in sorted(self.context.items()))
+        return written_claim(*names) + (f"[{given}]" if given else "")
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value, order="sorted").decode()
 
 
 class Evaluation:

@@ -11,7 +11,6 @@ import msgspec
 from magistrate.engine.decision import Decision
 from magistrate.engine.evaluation import Question
 from magistrate.engine.terms import RelationName, TypeName
-from magistrate.engine.written import written_claim
 from magistrate.errors import BudgetSpent, NotFound
 from magistrate.operations.check import check, none_is_last
 from magistrate.operations.chunk import ReadLine, Refused
@@ -177,7 +176,7 @@ class _Asking:
         return _Answer(AUTHORIZED, decision.path) if decision.is_authorized else _Answer(DENIED)
 
     async def difference(self, question: Question, theirs: _Answer, ours: _Answer) -> Difference:
-        return Difference(_written(question), theirs.said, ours.said, await self._reason(question, theirs, ours))
+        return Difference(question.written(), theirs.said, ours.said, await self._reason(question, theirs, ours))
 
     async def _reason(self, question: Question, theirs: _Answer, ours: _Answer) -> str | None:
         if theirs.said.startswith("no answer"):
@@ -230,10 +229,3 @@ def _names_group(row: Any, question: Question) -> bool:
         return False
     is_asked = (named.get("objectType"), named.get("objectId")) == (question.subject.type, question.subject.id)
     return is_asked and bool(named.get("relation")) and not question.subject.relation
-
-
-def _written(question: Question) -> str:
-    object, subject = question.object, question.subject
-    claim = written_claim(object.type, object.id, question.relation, subject.type, subject.id, subject.relation or "")
-    given = " ".join(f"{name}={value}" for name, value in sorted(question.context.items()))
-    return f"{claim} [{given}]" if given else claim
