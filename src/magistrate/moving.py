@@ -3,7 +3,7 @@
 import asyncio
 import gc
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
@@ -19,7 +19,7 @@ from magistrate.operations.importing import LeaveOut, import_lines
 from magistrate.operations.importing import Reached as Reached
 from magistrate.operations.old_lists import Kind as Kind
 from magistrate.operations.old_lists import OldLists
-from magistrate.wiring import IMPORT_TIMEOUT_MS, context_of, migrate_store, open_store
+from magistrate.wiring import migrate_store, open_import_context
 
 T = TypeVar("T")
 
@@ -85,15 +85,9 @@ def _reach_database(settings: Settings) -> None:
 
 
 async def _run(settings: Settings, origin: Origin, work: Callable[[Context, OldServer], Awaitable[T]]) -> T:
-    gc.freeze()
-    # A chunk may take longer than a request may, and wait for longer ones of others.
-    patient = replace(settings, store_timeout_ms=max(settings.store_timeout_ms, IMPORT_TIMEOUT_MS))
-    async with OldServer(origin.url, origin.key) as server:
-        store = await open_store(patient)
-        try:
-            return await work(context_of(store, patient), server)
-        finally:
-            await store.close()
+    gc.freeze()  # see create_application
+    async with OldServer(origin.url, origin.key) as server, open_import_context(settings) as context:
+        return await work(context, server)
 
 
 def _line_reader(context: Context, settings: Settings) -> ReadLine:

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager, nullcontext, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from io import BufferedReader
@@ -117,21 +117,32 @@ async def open_store(settings: Settings, observer: Observer = observe_nothing) -
     )
 
 
+@asynccontextmanager
+async def open_context(settings: Settings) -> AsyncIterator[Context]:
+    """What works on the store, migrated before. Raises StoreUnavailable or SchemaMismatch."""
+    store = await open_store(settings)
+    try:
+        yield context_of(store, settings)
+    finally:
+        await store.close()
+
+
+def open_import_context(settings: Settings) -> AbstractAsyncContextManager[Context]:
+    """A chunk of an import may take longer than a request may, and wait for longer ones of others."""
+    return open_context(replace(settings, store_timeout_ms=max(settings.store_timeout_ms, IMPORT_TIMEOUT_MS)))
+
+
 async def prepare_store(settings: Settings, example: Example | None = None) -> str | None:
     """Seeds a new store, loads the example and, if no key is configured and none was made before, makes one and
     answers it: nobody else ever sees it again."""
-    store = await open_store(settings)
-    try:
-        context = context_of(store, settings)
+    async with open_context(settings) as context:
         await seed_object_types(context)
         if example is not None:
             await load_example(context, example)
         if settings.api_keys:
             return None
         key = KEY_PREFIX + secrets.token_urlsafe(32)
-        return key if await store.keep_key_digest(key_digest(key), context.now()) else None
-    finally:
-        await store.close()
+        return key if await context.store.keep_key_digest(key_digest(key), context.now()) else None
 
 
 def import_file(
@@ -143,30 +154,21 @@ def import_file(
     migrate_store(settings)
     gc.freeze()  # see create_application
     given = LineFile(file, source, chunk_lines, settings.max_body_bytes)
-    # A chunk may take longer than a request may, and wait for longer ones of others.
-    patient = replace(settings, store_timeout_ms=max(settings.store_timeout_ms, IMPORT_TIMEOUT_MS))
-    return asyncio.run(_import_file(patient, given, told))
 
+    async def imported() -> Reached:
+        async with open_import_context(settings) as context:
+            await seed_object_types(context)
+            return await import_lines(context, given, partial(read_line, context, settings.max_json_depth), told)
 
-async def _import_file(settings: Settings, given: LineFile, told: Callable[[Reached], None]) -> Reached:
-    store = await open_store(settings)
-    try:
-        context = context_of(store, settings)
-        await seed_object_types(context)
-        return await import_lines(context, given, partial(read_line, context, settings.max_json_depth), told)
-    finally:
-        await store.close()
+    return asyncio.run(imported())
 
 
 def revoke_sessions(settings: Settings) -> int:
     """Ends all sessions; answers how many keys had signed them. Raises StoreUnavailable or SchemaMismatch."""
 
     async def revoked() -> int:
-        store = await open_store(settings)
-        try:
-            return await store.forget_session_keys()
-        finally:
-            await store.close()
+        async with open_context(settings) as context:
+            return await context.store.forget_session_keys()
 
     return asyncio.run(revoked())
 
@@ -197,12 +199,10 @@ async def open_service(settings: Settings) -> AsyncIterator[Service]:
 
     Raises StoreUnavailable or SchemaMismatch.
     """
-    store = await open_store(settings)
-    try:
+    async with open_context(settings) as context:
         provider = _provider(settings)
-        digests = [key_digest(key) for key in settings.api_keys] or await store.key_digests()
+        digests = [key_digest(key) for key in settings.api_keys] or await context.store.key_digests()
         limits = Limits(settings.max_body_bytes, settings.max_json_depth, settings.body_timeout_ms)
-        context = context_of(store, settings)
         forgetting = _forget_now_and_then(context, settings)
         METRICS.read = partial(_readings, context)
         works = [forgetting, _stop_with_parent(), asyncio.to_thread(_read_grammars), _write_metrics_now_and_then()]
@@ -211,8 +211,6 @@ async def open_service(settings: Settings) -> AsyncIterator[Service]:
         logging = context.decisions.writing() if context.decisions is not None else nullcontext()
         async with _running_beside(*works), logging:
             yield Service(context, KeyRing(digests), Bearers(context, provider), limits)
-    finally:
-        await store.close()
 
 
 @asynccontextmanager
