@@ -12,7 +12,7 @@ from magistrate.operations import objects, query, warrants
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.paging import read_wanted
 from magistrate.operations.query import Asked
-from magistrate.operations.resources import MEMBER, assigned_list, assigned_to, users_of
+from magistrate.operations.resources import MEMBER, assigned_to, users_of
 from magistrate.store.contract import NewWarrant
 
 
@@ -51,7 +51,7 @@ class TenantUsers:
 
 
 async def _found(call: Call[Any], asked: Query, view: View) -> Answer:
-    listed = assigned_list(view.resource)
+    listed = view.listed_as_assigned
     wanted = read_wanted(listed, call.parameters, call.context.store.identity)
     found = await query.list_page(call.context, Asked(asked, {}), wanted, call.freshness, listed)
     if any(row.stored is None for row in found.value.rows):

@@ -16,7 +16,7 @@ from magistrate.operations import objects
 from magistrate.operations.context import Context
 from magistrate.operations.objects import ObjectDraft, written_meta
 from magistrate.operations.paging import read_search, read_wanted
-from magistrate.operations.resources import Members, Resource, members_of
+from magistrate.operations.resources import Members, Resource, assigned_list, members_of
 from magistrate.store.contract import ObjectFilter, StoredObject
 
 Handler = Callable[[Call[Any]], Awaitable[Answer]]
@@ -27,6 +27,8 @@ class View:
 
     def __init__(self, resource: Resource) -> None:
         self.resource = resource
+        self.listed = resource.listed
+        self.listed_as_assigned = assigned_list(resource)
         name = resource.type.title().replace("-", "")
         id, members = (resource.id_member, IdText | None, None), [(one, str | None, None) for one in resource.members]
         made = msgspec.defstruct
@@ -80,10 +82,9 @@ class View:
 
     async def list_page(self, call: Call[Any]) -> Answer:
         text = read_search(call.parameters)
-        listed = self.resource.listed
-        wanted = read_wanted(listed, call.parameters, call.context.store.identity)
+        wanted = read_wanted(self.listed, call.parameters, call.context.store.identity)
         only = ObjectFilter(self.resource.type, text)
-        found = await objects.list_objects(call.context, wanted, only, call.freshness, listed)
+        found = await objects.list_objects(call.context, wanted, only, call.freshness, self.listed)
         return Answer(list_answer(found.value, self.shown), found.revision)
 
     def _meta(self, context: Context, body: msgspec.Struct) -> str | None:

@@ -13,7 +13,7 @@ from magistrate.api.older_query import CLAUSES, OlderWarrantAnswer
 from magistrate.api.resources import Handler, View
 from magistrate.api.route import OLDER_PARAMETERS, SEARCH, TEXT, Parameter, Route, list_parameters
 from magistrate.operations.paging import ListKind
-from magistrate.operations.resources import ASSIGNMENTS, RESOURCES, TENANTS, USERS, Resource, assigned_list
+from magistrate.operations.resources import ASSIGNMENTS, RESOURCES, TENANTS, USERS, Resource
 
 _SHARED = ("/v2/object-types", "/v2/objects", "/v2/warrants", "/v2/sessions")
 
@@ -91,7 +91,7 @@ def _resource_routes(resource: Resource) -> Iterator[Route]:
     else:
         summary = f"Create a {one}"
     yield Route("POST", path, view.create, summary, answer, body, writes=True)
-    yield _list(path, view.list_page, f"List {resource.path}", view, resource.listed, SEARCH)
+    yield _list(path, view.list_page, f"List {resource.path}", view, view.listed, SEARCH)
     if resource.is_numerous:
         refs: Any = view.ref_body
         summary = f"Delete 1 to 100 {resource.path}"
@@ -111,7 +111,7 @@ def _assignment_routes(given: View, holder: View) -> Iterator[Route]:
     path = f"{_item(holder)}/{given.resource.path}"
     item = f"{path}/{{{given.resource.id_member}}}"
     summary = f"List the {given.resource.path} given to a {whom}"
-    yield _list(path, assignment.list_page, summary, given, assigned_list(given.resource))
+    yield _list(path, assignment.list_page, summary, given, given.listed_as_assigned)
     yield Route("POST", item, assignment.create, f"Give a {one} to a {whom}", given.answer, writes=True, not_found=True)
     yield Route(
         "DELETE", item, assignment.delete, f"Take a {one} from a {whom}", writes=True, not_found=True, is_typed=False
@@ -121,9 +121,11 @@ def _assignment_routes(given: View, holder: View) -> Iterator[Route]:
 def _tenancy_routes(users: View, tenants: View) -> Iterator[Route]:
     """Who is in which tenant; assigned by warrants, for there are several ways to be."""
     tenants_of = Assignment(tenants, users).list_page
-    yield _list(f"{_item(users)}/tenants", tenants_of, "List the tenants of a user", tenants, assigned_list(TENANTS))
+    yield _list(
+        f"{_item(users)}/tenants", tenants_of, "List the tenants of a user", tenants, tenants.listed_as_assigned
+    )
     users_of = TenantUsers(users, tenants).list_page
-    yield _list(f"{_item(tenants)}/users", users_of, "List the users of a tenant", users, assigned_list(USERS))
+    yield _list(f"{_item(tenants)}/users", users_of, "List the users of a tenant", users, users.listed_as_assigned)
 
 
 def _item(view: View) -> str:
