@@ -1,6 +1,7 @@
 """Clients that misbehave need sockets of their own."""
 
 import socket
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 from tests.running import Client
@@ -33,6 +34,15 @@ def read_answer(connection: socket.socket) -> bytes:
         if end and len(body) >= int(length or 0):
             break
     return answer
+
+
+def read_to_the_end(connection: socket.socket) -> bytes:
+    """What comes back until the server hangs up."""
+    answers = b""
+    with suppress(ConnectionError):
+        while chunk := connection.recv(65_536):
+            answers += chunk
+    return answers
 
 
 def is_hung_up(connection: socket.socket) -> bool:

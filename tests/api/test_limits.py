@@ -1,6 +1,7 @@
 """Limits, each below, at and above it; and clients that are slow or never stop."""
 
 import contextlib
+import re
 import socket
 import threading
 import time
@@ -13,7 +14,7 @@ import pytest
 
 from magistrate.api.parse import decode_body
 from magistrate.errors import InvalidRequest
-from tests.api.sockets import connect, head, is_hung_up, read_answer
+from tests.api.sockets import connect, head, is_hung_up, read_answer, read_to_the_end
 from tests.running import Client, running_service, settings_for
 
 MAX_BODY = 20_000
@@ -162,6 +163,20 @@ def test_the_head_has_a_limit_in_bytes(limited: Client, size: int, status: bytes
             return
 
         assert read_answer(connection).split(b" ")[1] == status
+
+
+@pytest.mark.parametrize("before", [b"", b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"])
+@pytest.mark.parametrize("body", [b"", b"x" * MAX_HEAD])
+def test_a_head_that_comes_at_once_has_the_same_limit(limited: Client, before: bytes, body: bytes) -> None:
+    for filler, refusals in ((MAX_HEAD - 200, []), (MAX_HEAD, [b"431"])):
+        lines = f"Host: x\r\nConnection: close\r\nContent-Length: {len(body)}\r\nX-Filler: {'x' * filler}\r\n\r\n"
+        with connect(limited) as connection:
+            connection.sendall(before + f"POST /nope HTTP/1.1\r\n{lines}".encode() + body)
+
+            statuses = re.findall(rb"HTTP/1\.1 (\d+)", read_to_the_end(connection))
+
+        # What is wrong with a request is not said where the answer to the one before is awaited.
+        assert statuses == ([b"200"] if before else refusals) + ([] if refusals else [b"404"])
 
 
 def test_a_trailer_or_chunk_extension_without_end_is_cut_off(limited: Client) -> None:

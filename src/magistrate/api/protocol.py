@@ -24,6 +24,10 @@ UNSENT_BYTES = 65_536
 MOST_PIECES = 100
 """Of a body that is held: whoever sends more of them is not in a hurry."""
 
+AROUND_A_REQUEST_LINE = len("  HTTP/1.1\r\n")
+AROUND_A_HEADER = len(": \r\n")
+"""What stands around the method and the target; around name and value."""
+
 _UPGRADE_HEADER = re.compile(rb"\r\nupgrade:[^\r\n]*", re.IGNORECASE)
 
 
@@ -59,6 +63,8 @@ class BoundedProtocol(HttpToolsProtocol):
     """Whether a request has ended in the segment being read; and had, when the head began."""
     _idle_bytes = 0
     """Bytes received since the last that made a head complete or that someone will read."""
+    _may_be_too_large = False
+    """Whether a head that ends in the segment being read has to be measured."""
     _deadline: TimerHandle | None = None
     _reading_deadline: TimerHandle | None = None
 
@@ -82,13 +88,17 @@ class BoundedProtocol(HttpToolsProtocol):
         self._unset_keepalive_if_required()
         self._idle_bytes += len(data)
         self._is_inside_segment = False
+        self._may_be_too_large = self._idle_bytes > self.config.max_head_bytes
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
             self._read_on_without_upgrade(self._head + data, len(self._head) + upgrade.args[0])
             return
-        except httptools.HttpParserError:
-            self.send_400_response("")
+        except httptools.HttpParserError as error:
+            if isinstance(error.__context__, _HeadTooLarge):
+                self._refuse_head()
+            else:
+                self.send_400_response("")
             return
         if self.transport.is_closing():
             return
@@ -97,8 +107,7 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._idle_bytes > self.config.max_head_bytes and not self._in_head and not self._is_answering():
             self.transport.close()  # a body that nobody reads; its request has had its answer
         elif self._idle_bytes > self.config.max_head_bytes:
-            limit = f"Request line and headers must not be larger than {self.config.max_head_bytes} bytes"
-            self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, limit)
+            self._refuse_head()
         elif self._in_head and self._idle_bytes and self._deadline is None:
             self._start_deadline()
 
@@ -113,6 +122,8 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         if self.parser.should_upgrade():
             return  # data_received goes on when the parser has stopped
+        if self._may_be_too_large and self._head_bytes() > self.config.max_head_bytes:
+            raise _HeadTooLarge  # so that the parser stops, whatever follows
         self._in_head = False
         self._head = b""
         self._idle_bytes = 0
@@ -143,6 +154,15 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         self._refuse(HTTPStatus.BAD_REQUEST, "Request is not valid HTTP")
+
+    def _refuse_head(self) -> None:
+        limit = f"Request line and headers must not be larger than {self.config.max_head_bytes} bytes"
+        self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, limit)
+
+    def _head_bytes(self) -> int:
+        """Of a head that is complete."""
+        line = len(self.parser.get_method()) + len(self.url) + AROUND_A_REQUEST_LINE
+        return line + sum(len(name) + len(value) + AROUND_A_HEADER for name, value in self.headers)
 
     def _start(self) -> None:
         """A request whose head is complete."""
@@ -229,6 +249,10 @@ class BoundedProtocol(HttpToolsProtocol):
             )
             self.transport.write(head.encode("ascii") + body)
         self.transport.close()
+
+
+class _HeadTooLarge(Exception):
+    pass
 
 
 class ShortcutProtocol(BoundedProtocol):
