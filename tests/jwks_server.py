@@ -1,11 +1,9 @@
 """A provider of tokens for tests: it signs them, and publishes its keys over HTTP."""
 
-import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import jwt
@@ -15,6 +13,8 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key as generate_rsa_key
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
+
+from tests.http_server import SilentHandler, serving
 
 ISSUER, AUDIENCE = "https://login.example/", "magistrate"
 
@@ -74,7 +74,7 @@ def jwks_server(*keys: dict[str, Any]) -> Iterator[JwksServer]:
     state = JwksServer()
     state.publish(*keys)
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(SilentHandler):
         def do_GET(self) -> None:
             state.answered += 1
             self.send_response(200 if self.path.endswith("?moved") else state.status)
@@ -85,20 +85,6 @@ def jwks_server(*keys: dict[str, Any]) -> Iterator[JwksServer]:
                 time.sleep(state.delay_seconds)
                 self.wfile.write(part)
 
-        def log_message(self, format: str, *args: object) -> None:
-            """Says nothing."""
-
-    class Server(ThreadingHTTPServer):
-        def handle_error(self, request: object, client_address: object) -> None:
-            """A client may hang up."""
-
-    server = Server(("127.0.0.1", 0), Handler)
-    state.url = f"http://127.0.0.1:{server.server_address[1]}/keys"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
+    with serving(Handler) as url:
+        state.url = f"{url}/keys"
         yield state
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()

@@ -1,13 +1,13 @@
 """An HTTP server for tests of clients: it answers as it is told, and keeps what it was sent."""
 
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
 import msgspec
+
+from tests.http_server import SilentHandler, serving
 
 
 class Sent(NamedTuple):
@@ -41,7 +41,7 @@ def stub_server(
     besides."""
     stub = StubServer()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(SilentHandler):
         protocol_version = "HTTP/1.1"
         disable_nagle_algorithm = True
 
@@ -59,22 +59,5 @@ def stub_server(
 
         do_GET = do_POST = do_DELETE = handle_any
 
-        def log_message(self, format: str, *args: object) -> None:
-            """Says nothing."""
-
-    class Server(ThreadingHTTPServer):
-        request_queue_size = 128  # clients open many connections at once
-
-        def handle_error(self, request: object, client_address: object) -> None:
-            """A client may hang up, and a test may want a connection to end."""
-
-    server = Server(("127.0.0.1", 0), Handler)
-    stub.url = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
+    with serving(Handler) as stub.url:
         yield stub
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()

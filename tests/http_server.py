@@ -1,0 +1,32 @@
+"""What the HTTP servers of tests have in common: a port of their own, and that they end with the test."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+class SilentHandler(BaseHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        """Says nothing."""
+
+
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 128  # clients open many connections at once
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client may hang up, and a test may want a connection to end."""
+
+
+@contextmanager
+def serving(handler: type[SilentHandler]) -> Iterator[str]:
+    """The URL of a server whose requests are handled so."""
+    server = _Server(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
