@@ -9,7 +9,19 @@ from magistrate.operations.consistency import write_token
 from magistrate.store.contract import Identity
 from tests.running import Client, running_service, settings_for
 
-READS = ["/v2/objects", "/v2/object-types", "/v2/objects/d/x", "/v2/object-types/user"]
+READS = [
+    "/v2/objects",
+    "/v2/object-types",
+    "/v2/objects/d/x",
+    "/v2/object-types/user",
+    "/v2/warrants",
+    "/v2/query?q=select+role+where+user:ann+is+member",
+    "/v1/users",
+    "/v1/users/ann/roles",
+    "/v1/query?select=warrants&for=subject=user:ann",
+    "/v1/query?select=warrants&for=subject=user:ann&where=subject=user:bob",
+    "/v1/query?select=explicit+warrants",
+]
 HEADERS = ["Service-Token", "Warrant-Token"]
 OTHER_STORE = Identity("00" * 8, "00" * 16)
 

@@ -78,7 +78,9 @@ async def list_page(call: Call[None]) -> Answer:
     conditions = Conditions(**together)
     if any(together[name] != value for name, value in clauses[0].items()):
         _wanted(call, QUERY_LIST)
-        return Answer([], (await call.context.store.check()))  # nothing is two things at once
+        newest = await call.context.store.check()
+        call.freshness.demand(newest)
+        return Answer([], newest)  # nothing is two things at once
     names_both = conditions.object_id and conditions.subject_id
     if selected == STORED or (conditions.subject_relation and not names_both):
         return await _list_stored(call, conditions)
