@@ -132,13 +132,16 @@ class OldServer:
             try:
                 answer = await self._ask(method, path, parameters, content)
             except httpx.RequestError as error:
-                self._judge(method, error, is_last=pause is None)
+                failure = self._failure(method, error)
+                # A server that never answered has probably the wrong URL; one that is busy would be so again.
+                if pause is None or not self._has_answered or isinstance(failure, AnswerTooSlow):
+                    raise failure from error
             else:
                 self._has_answered = True
                 if pause is None or not _is_passing(method, answer.status):
                     return answer
                 pause = max(pause, asked_break(answer.headers))
-            await asyncio.sleep(pause or 0)
+            await asyncio.sleep(pause)
 
     async def _ask(
         self, method: str, path: str, parameters: Mapping[str, str] | None, content: bytes | None
@@ -164,14 +167,13 @@ class OldServer:
             raise AnswerTooLarge(self.url, f"an answer has more than {MAX_ANSWER_VALUES} values")
         return bytes(body)
 
-    def _judge(self, method: str, error: httpx.RequestError, is_last: bool) -> None:
-        """Raises unless it is worth another try. A server that never answered has probably the wrong URL."""
-        timed_out = isinstance(error, httpx.TimeoutException)
-        if timed_out and method == "POST" and self._has_answered:
-            raise AnswerTooSlow(self.url, f"no answer within {self._timeout_ms} ms") from error
-        if is_last or not self._has_answered:
-            reason = f"no answer within {self._timeout_ms} ms" if timed_out else str(error) or type(error).__name__
-            raise ServiceUnreachable(self.url, reason) from error
+    def _failure(self, method: str, error: httpx.RequestError) -> ServiceUnreachable:
+        if not isinstance(error, httpx.TimeoutException):
+            return ServiceUnreachable(self.url, str(error) or type(error).__name__)
+        is_too_slow = method == "POST" and self._has_answered
+        return (AnswerTooSlow if is_too_slow else ServiceUnreachable)(
+            self.url, f"no answer within {self._timeout_ms} ms"
+        )
 
     def _refused(self, answer: _Answer) -> RequestRefused | ServiceUnreachable:
         try:
