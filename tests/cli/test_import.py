@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -59,6 +60,16 @@ def kill_when_some_are_stored(url: str, path: Path) -> int:
         running.send_signal(signal.SIGKILL)
         running.communicate()
     return stored_lines(url)
+
+
+def test_a_long_import_says_now_and_then_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("magistrate.cli.output.TELL_EVERY_SECONDS", 0.0)
+    (tmp_path / "all.jsonl").write_bytes(written(DOCUMENT, *warrants(3)))
+
+    ran = magistrate(str(tmp_path / "all.jsonl"), "--chunk", "2", "--database-url", f"sqlite:///{tmp_path}/m.db")
+
+    assert ran.exit_code == 0, ran.output
+    assert re.fullmatch(r"2 lines are stored \(\d\d%\)\n4 lines are stored \(100%\)\n", ran.stderr)
 
 
 def test_a_file_is_imported_into_a_new_database_that_then_can_be_served(database_url: str, tmp_path: Path) -> None:

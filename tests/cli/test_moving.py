@@ -74,6 +74,18 @@ def test_everything_of_a_running_service_arrives_and_is_verified(old_service: st
             assert undated[0] == undated[1]
 
 
+def test_a_long_move_says_now_and_then_how_far_it_is(
+    old_service: str, sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("magistrate.cli.output.TELL_EVERY_SECONDS", 0.0)
+
+    ran = moved(old_service, sqlite_url, "--chunk", "30")
+
+    assert ran.exit_code == 0, ran.output
+    told = lines_of(ran.stderr)
+    assert told == [f"{rows} rows of {old_service} are {done}" for done in ("stored", "read") for rows in (8, 24, 42)]
+
+
 def test_small_pages_standard_cursors_and_equal_ids_lose_nothing(reference: Reference, database_url: str) -> None:
     with reference_server(reference) as server:
         ran = moved(server.url, database_url, "--sample", "50", key=OLD_KEY)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from magistrate.cli.moving import SAMPLE_SIZE, Move, move
+from magistrate.cli.output import NowAndThen
 from magistrate.cli.service import CommandFailed, failures_told, with_settings
 from magistrate.config import MOVING_SETTINGS, SETTINGS, Settings, read_settings
 from magistrate.errors import InvalidRequest
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 CHUNK_LINES = 10_000
 MAX_CHUNK_LINES = 100_000
 MAX_SAMPLE_SIZE = 100_000
-TOLD_EVERY_SECONDS = 10.0
-"""Where stderr is no terminal."""
 
 Told = Callable[["Reached"], None]
 
@@ -130,14 +129,12 @@ def _telling(file: BufferedReader, source: str | None) -> Iterator[Told]:
 
 
 def _line_teller(size_bytes: int) -> Told:
-    last_told = time.monotonic()
+    now_and_then = NowAndThen()
 
     def told(reached: "Reached") -> None:
-        nonlocal last_told
         if reached.lines == reached.first - 1:
             _tell_resumed(reached)
-        elif time.monotonic() - last_told >= TOLD_EVERY_SECONDS:
-            last_told = time.monotonic()
+        elif now_and_then.is_due():
             share = f" ({reached.size_bytes / size_bytes:.0%})" if size_bytes else ""
             click.echo(f"{reached.lines:,} lines are stored{share}", err=True)
 

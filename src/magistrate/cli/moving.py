@@ -3,14 +3,14 @@
 import os
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import click
 
-from magistrate.cli.output import print_table, printable
+from magistrate.cli.output import NowAndThen, print_table, printable
 from magistrate.cli.service import CommandFailed
 from magistrate.config import Settings, read_warrant_api_key
 from magistrate.errors import InvalidRequest, RequestRefused, ServiceUnreachable
@@ -18,7 +18,6 @@ from magistrate.errors import InvalidRequest, RequestRefused, ServiceUnreachable
 if TYPE_CHECKING:
     from magistrate.moving import Comparison, Kind, Origin, Reached, Refused
 
-TOLD_EVERY_SECONDS = 10.0
 SHOWN_ROW_BYTES = 500
 """Of a row that is refused."""
 SAMPLE_SIZE = 300
@@ -45,7 +44,7 @@ def move(wanted: Move) -> None:
     with _failures_told(origin):
         if not wanted.only_verifies:
             _import(wanted, origin)
-        comparison = moving.compare_with_server(wanted.settings, origin, wanted.sample_size, _Telling("read", origin))
+        comparison = moving.compare_with_server(wanted.settings, origin, wanted.sample_size, _teller("read", origin))
     _print_comparison(comparison, origin)
     if not comparison.agree:
         raise CommandFailed(f"what is here is not what {origin.url} has; see above")
@@ -79,7 +78,7 @@ def _import(wanted: Move, origin: "Origin") -> None:
 
     refusals = _Refusals(origin)
     started = time.monotonic()
-    tell = _Telling("stored", origin)
+    tell = _teller("stored", origin)
 
     def told(reached: "Reached") -> None:
         if reached.lines != reached.first - 1:
@@ -121,18 +120,15 @@ class _Refusals:
             print_table([["REFUSED", "KIND", "REASON"], *rows])
 
 
-class _Telling:
-    """Says on stderr now and then how many rows were dealt with."""
+def _teller(done: str, origin: "Origin") -> Callable[[int], None]:
+    """Says now and then how many rows were dealt with."""
+    now_and_then = NowAndThen()
 
-    def __init__(self, done: str, origin: "Origin") -> None:
-        self._done = done
-        self._url = origin.url
-        self._last_told = time.monotonic()
+    def tell(rows: int) -> None:
+        if now_and_then.is_due():
+            click.echo(f"{rows:,} rows of {origin.url} are {done}", err=True)
 
-    def __call__(self, rows: int) -> None:
-        if time.monotonic() - self._last_told >= TOLD_EVERY_SECONDS:
-            self._last_told = time.monotonic()
-            click.echo(f"{rows:,} rows of {self._url} are {self._done}", err=True)
+    return tell
 
 
 def _summary(reached: "Reached", seconds: float) -> str:

@@ -2,11 +2,14 @@
 
 import json
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
 import click
+
+TELL_EVERY_SECONDS = 10.0
 
 Row = dict[str, Any]
 Answer = dict[str, Any]
@@ -52,6 +55,20 @@ def counted(pages: Iterable[Answer]) -> Iterator[Answer]:
     finally:
         if told:
             click.echo("\r" + " " * len(told) + "\r", nl=False, err=True)
+
+
+class NowAndThen:
+    """When a long command says on stderr how far it has come, where that is no terminal: not for the first seconds."""
+
+    def __init__(self) -> None:
+        self._last_told = time.monotonic()
+
+    def is_due(self) -> bool:
+        """Answers True once, then for a while no more."""
+        is_due = time.monotonic() - self._last_told >= TELL_EVERY_SECONDS
+        if is_due:
+            self._last_told = time.monotonic()
+        return is_due
 
 
 def print_table(rows: Sequence[Sequence[str]]) -> None:
