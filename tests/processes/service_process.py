@@ -21,10 +21,12 @@ class ServiceProcess:
     def __init__(self, folder: Path, *flags: str, **settings: str) -> None:
         flags = flags if "--workers" in flags or "workers" in settings else ("--workers", "1", *flags)
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("MAGISTRATE_")}
+        given = {f"MAGISTRATE_{name.upper()}": value for name, value in settings.items()}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "magistrate", "serve", "--port", "0", *flags],
             cwd=folder,
-            env=inherited | {f"MAGISTRATE_{name.upper()}": value for name, value in settings.items()},
+            # One that is killed cannot clear away what workers tell each other.
+            env=inherited | given | {"TMPDIR": str(folder)},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -37,9 +39,8 @@ class ServiceProcess:
         assert self.printed.startswith("Magistrate listens on "), self.printed + self.errors()
         self.url = self.printed.split()[3]
         with httpx.Client(base_url=self.url, trust_env=False, timeout=STARTED_WITHIN_SECONDS) as client:
-            assert (
-                client.get("/readyz").status_code == 200
-            )  # the socket is open already; the answer waits for the service
+            # The socket is open already; the answer waits for the service.
+            assert client.get("/readyz").status_code == 200
         return self
 
     def __exit__(
