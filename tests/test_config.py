@@ -61,8 +61,8 @@ PROVIDER = {"jwt_keys": "https://login.example/keys", "jwt_issuer": "https://log
 def test_a_provider_has_keys_an_issuer_and_an_audience() -> None:
     settings = read_settings(PROVIDER, {})
 
-    assert settings.jwt_keys_are_fetched
-    assert not read_settings(PROVIDER | {"jwt_keys": "folder/key.pem"}, {}).jwt_keys_are_fetched
+    assert settings.jwt_keys_have_url
+    assert not read_settings(PROVIDER | {"jwt_keys": "folder/key.pem"}, {}).jwt_keys_have_url
     assert (settings.jwt_user_claim, settings.jwt_tenant_claim) == ("sub", "")
 
 

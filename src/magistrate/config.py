@@ -230,7 +230,7 @@ class Settings:
     jwt_tenant_claim: str
 
     @property
-    def jwt_keys_are_fetched(self) -> bool:
+    def jwt_keys_have_url(self) -> bool:
         """Whether `jwt_keys` is a URL; otherwise it is a path."""
         return "://" in self.jwt_keys
 

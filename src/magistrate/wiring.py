@@ -27,12 +27,13 @@ from magistrate.api.access_log import AccessLog
 from magistrate.api.app import Application
 from magistrate.api.auth import KeyRing, key_digest
 from magistrate.api.bearer import Bearers
+from magistrate.api.fetched_keys import FetchedKeys, KeyFile, KeyOrigin
 from magistrate.api.ledger import Ledger
 from magistrate.api.lines import read_line
 from magistrate.api.metrics import METRICS, Board, Readings
 from magistrate.api.protocol import BoundedConfig
 from magistrate.api.provider import Provider
-from magistrate.api.provider_keys import FixedKeys, KeySource, read_key_file
+from magistrate.api.provider_keys import read_key_file
 from magistrate.api.service import Limits, Service
 from magistrate.api.supervisor import Supervisor
 from magistrate.config import Settings, SqliteUrl, read_client_settings
@@ -179,18 +180,16 @@ def _read_grammars() -> None:
 
 
 def _provider(settings: Settings) -> Provider | None:
-    """Raises InvalidSetting if its keys cannot be read. Those at a URL are not asked for yet."""
+    """Its keys are not asked for yet."""
     if not settings.jwt_keys:
         return None
-    if settings.jwt_keys_are_fetched:
-        from magistrate.api.fetched_keys import FetchedKeys  # an HTTP client takes memory, which few need
+    origin: KeyOrigin = KeyFile(settings.jwt_keys)
+    if settings.jwt_keys_have_url:
+        from magistrate.api.key_url import KeyUrl  # see there
 
-        keys: KeySource = FetchedKeys(settings.jwt_keys)
-    else:
-        keys = FixedKeys(read_key_file(settings.jwt_keys))
-    return Provider(
-        keys, settings.jwt_issuer, settings.jwt_audience, settings.jwt_user_claim, settings.jwt_tenant_claim
-    )
+        origin = KeyUrl(settings.jwt_keys)
+    claims = (settings.jwt_issuer, settings.jwt_audience, settings.jwt_user_claim, settings.jwt_tenant_claim)
+    return Provider(FetchedKeys(origin), *claims)
 
 
 @asynccontextmanager
@@ -303,8 +302,8 @@ def serve(settings: Settings, example_name: str | None = None) -> int:
     """
     example = read_example(example_name) if example_name is not None else None
     settings = replace(settings, workers=settings.workers or _chosen_workers())
-    if settings.jwt_keys and not settings.jwt_keys_are_fetched:
-        read_key_file(settings.jwt_keys)  # each worker does; if it cannot be done, it is said before anything is made
+    if settings.jwt_keys and not settings.jwt_keys_have_url:
+        read_key_file(settings.jwt_keys)  # workers would go on without
     listening = _listen(settings)
     with listening:
         migrate_store(settings)

@@ -14,8 +14,10 @@ import jwt
 import msgspec
 import pytest
 
-from magistrate.api import fetched_keys
-from magistrate.api.fetched_keys import FetchedKeys
+from magistrate.api import fetched_keys, key_url
+from magistrate.api.fetched_keys import FetchedKeys, KeyFile
+from magistrate.api.key_url import KeyUrl
+from magistrate.api.provider_keys import MAX_KEYS_BYTES
 from magistrate.errors import ProviderUnavailable
 from magistrate.operations.bearer_tokens import TokenHead
 from tests.api.test_check import ALLOWED, DENIED
@@ -169,6 +171,32 @@ def test_a_file_with_a_key_set_and_another_claim_for_the_user_will_do(tmp_path: 
         assert served.ask(good(email="ann", tenant="acme"), "report:b#viewer").json() == DENIED
 
 
+def test_a_file_that_is_replaced_is_read_again(tmp_path: Path, hurried: None) -> None:
+    path = tmp_path / "key.pem"
+    path.write_bytes(pem(RSA))
+    with trusting(str(path), f"sqlite:///{tmp_path}/m.db") as served:
+        assert served.ask(good(), "report:a#viewer").json() == ALLOWED
+
+        path.write_bytes(pem(OTHER_RSA)[:100])  # half written
+        time.sleep(0.3)
+        assert served.ask(good(), "report:a#viewer").json() == ALLOWED
+        path.write_bytes(pem(OTHER_RSA))
+
+        wait_until(lambda: refused(served, good()) == (401, INVALID))
+        assert served.ask(token(OTHER_RSA, "rsa"), "report:a#viewer").json() == ALLOWED
+
+
+def test_a_file_that_is_away_is_waited_for(tmp_path: Path, hurried: None) -> None:
+    path = tmp_path / "key.pem"
+    with trusting(str(path), f"sqlite:///{tmp_path}/m.db") as served:
+        assert refused(served, good()) == (503, UNAVAILABLE)
+        assert served.ask(served.session(), "report:a#viewer").json() == ALLOWED
+
+        path.write_bytes(pem(RSA))
+
+        wait_until(lambda: served.ask(good(), "report:a#viewer").json() == ALLOWED)
+
+
 def test_without_a_provider_its_tokens_are_invalid(tmp_path: Path) -> None:
     with serving(f"sqlite:///{tmp_path}/m.db") as served:
         assert refused(served, good()) == (401, INVALID)
@@ -177,8 +205,10 @@ def test_without_a_provider_its_tokens_are_invalid(tmp_path: Path) -> None:
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Little time goes by between fetches, and none is long."""
-    for name, seconds in {"FETCH_EVERY_SECONDS": 0.1, "PAUSE_SECONDS": 0.1, "TIMEOUT_SECONDS": 0.5}.items():
-        monkeypatch.setattr(fetched_keys, name, seconds)
+    monkeypatch.setattr(fetched_keys, "PAUSE_SECONDS", 0.1)
+    monkeypatch.setattr(KeyFile, "every_seconds", 0.1)
+    monkeypatch.setattr(key_url, "FETCH_EVERY_SECONDS", 0.1)
+    monkeypatch.setattr(key_url, "TIMEOUT_SECONDS", 0.5)
 
 
 def wait_until(claim: Callable[[], bool]) -> None:
@@ -238,7 +268,7 @@ def break_shape(provider: JwksServer) -> None:
 
 
 def break_length(provider: JwksServer) -> None:
-    provider.parts = (msgspec.json.encode({"keys": [*KEYS, {"x": "x" * fetched_keys.MAX_BYTES}]}),)
+    provider.parts = (msgspec.json.encode({"keys": [*KEYS, {"x": "x" * MAX_KEYS_BYTES}]}),)
 
 
 def break_speed(provider: JwksServer) -> None:
@@ -289,7 +319,7 @@ def test_what_was_fetched_is_used_while_the_provider_is_away(tmp_path: Path, hur
 async def test_what_was_fetched_is_used_for_a_day_at_the_most() -> None:
     now = 1_000.0
     with jwks_server(*KEYS) as provider:
-        keys = FetchedKeys(provider.url, lambda: now)
+        keys = FetchedKeys(KeyUrl(provider.url), lambda: now)
         head = TokenHead("RS256", "rsa")
         assert len(await keys.fitting(head)) == 1
         provider.status = 500

@@ -1,4 +1,4 @@
-"""The public keys of a provider that publishes them at a URL, and replaces them when it likes.
+"""The public keys of a provider, which replaces them when it likes.
 
 They are fetched now and then beside everything else, so that no check waits for it; and when a token names a key that
 is not among them, but not every time: anybody can send such tokens."""
@@ -7,39 +7,58 @@ import asyncio
 import math
 import time
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
-import httpx
 import msgspec
 import structlog
 
-from magistrate.api.provider_keys import ProviderKey, read_keys
+from magistrate.api.provider_keys import ProviderKey, read_keys, read_limited
 from magistrate.errors import ProviderUnavailable
 from magistrate.operations.bearer_tokens import TokenHead
 
-FETCH_EVERY_SECONDS = 300.0
 PAUSE_SECONDS = 10.0
 """Between the beginnings of two fetches at the least."""
 KEPT_SECONDS = 86_400.0
 """So long the keys are used when no fetch succeeds any more (a day)."""
-TIMEOUT_SECONDS = 5.0
-"""Of a whole fetch."""
-MAX_BYTES = 262_144
-"""Of an answer (256 KiB)."""
 
-_HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity"}
-
-_FAILURES = (httpx.HTTPError, httpx.InvalidURL, TimeoutError, ValueError, msgspec.MsgspecError, RecursionError)
+_FAILURES = (OSError, ValueError, msgspec.MsgspecError, RecursionError)
 
 log = structlog.get_logger()
 
 
-class FetchedKeys:
-    """A KeySource."""
+class KeyOrigin(Protocol):
+    """Where the keys are fetched, every so many seconds."""
 
-    def __init__(self, url: str, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self._url = url
+    every_seconds: float
+
+    async def content(self) -> bytes:
+        """PEM or a key set. Raises OSError or ValueError."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class KeyFile:
+    """A KeyOrigin."""
+
+    every_seconds = PAUSE_SECONDS
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    async def content(self) -> bytes:
+        return await asyncio.to_thread(read_limited, self._path)
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+class FetchedKeys:
+    """Of one provider."""
+
+    def __init__(self, origin: KeyOrigin, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._origin = origin
         self._monotonic = monotonic
-        self._client = httpx.AsyncClient(headers=_HEADERS, timeout=TIMEOUT_SECONDS, follow_redirects=False)
         self._keys: Sequence[ProviderKey] = ()
         self._fetched_at = -math.inf
         self._tried_at = -math.inf
@@ -48,6 +67,7 @@ class FetchedKeys:
         self._fetching = asyncio.Lock()
 
     async def fitting(self, head: TokenHead) -> Sequence[ProviderKey]:
+        """The keys that a token with this head may be signed with. Raises ProviderUnavailable."""
         found = self._kept(head)
         if not found:
             await self._fetch()
@@ -57,10 +77,13 @@ class FetchedKeys:
         return found
 
     async def keep_fresh(self) -> None:
-        async with self._client:
+        """To be run beside everything else, once; what it holds is given back when it ends."""
+        try:
             while True:
                 await self._fetch()
-                await asyncio.sleep(FETCH_EVERY_SECONDS if self._failure is None else PAUSE_SECONDS)
+                await asyncio.sleep(self._origin.every_seconds if self._failure is None else PAUSE_SECONDS)
+        finally:
+            await self._origin.close()
 
     def _kept(self, head: TokenHead) -> Sequence[ProviderKey]:
         if self._monotonic() - self._fetched_at > KEPT_SECONDS:
@@ -75,7 +98,7 @@ class FetchedKeys:
                 return
             self._tried_at = now
             try:
-                self._keys = read_keys(await self._content())
+                self._keys = read_keys(await self._origin.content())
             except _FAILURES as error:
                 self._failure = error
                 log.warning("the keys of the token provider cannot be fetched", cause=repr(error))
@@ -83,15 +106,3 @@ class FetchedKeys:
                 self._fetched_at, self._failure = now, None
                 if not self._keys:
                     log.warning("the token provider has no key for RS256 or ES256")
-
-    async def _content(self) -> bytes:
-        """Raises ValueError unless the answer is 200 and short enough."""
-        content = b""
-        async with asyncio.timeout(TIMEOUT_SECONDS), self._client.stream("GET", self._url) as answer:
-            if answer.status_code != 200:
-                raise ValueError(f"the answer has the status {answer.status_code}")
-            async for chunk in answer.aiter_raw():
-                content += chunk
-                if len(content) > MAX_BYTES:
-                    raise ValueError(f"the answer is longer than {MAX_BYTES} bytes")
-        return content

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from magistrate.api.auth import Holder, holder
-from magistrate.api.provider_keys import KeySource
+from magistrate.api.fetched_keys import FetchedKeys
 from magistrate.engine.terms import ObjectId, object_id
 from magistrate.errors import InvalidParameter, InvalidToken, MissingParameter
 from magistrate.operations.bearer_tokens import Expected, TokenHead, verified_claims
@@ -19,7 +19,7 @@ class Provider:
     """`issuer` and `audience` are what the claims `iss` and `aud` must be. The user is the text in the claim that
     `user_claim` names, the tenant likewise; `tenant_claim` is empty if tokens say none."""
 
-    keys: KeySource
+    keys: FetchedKeys
     issuer: str
     audience: str
     user_claim: str

@@ -3,10 +3,8 @@
 A key is used with one algorithm only, which follows from its kind: RS256 for RSA, ES256 for the curve P-256. So no
 token can choose another, or have a public key taken for a secret."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import jwt
 import msgspec
@@ -22,6 +20,8 @@ from magistrate.operations.bearer_tokens import TokenHead
 ALGORITHMS = ("RS256", "ES256")
 LEAST_RSA_BITS = 2_048
 """NIST SP 800-131A."""
+MAX_KEYS_BYTES = 262_144
+"""256 KiB."""
 
 _PEM = b"-----BEGIN "
 _READERS = {"RSA": RSAAlgorithm.from_jwk, "EC": ECAlgorithm.from_jwk}
@@ -39,18 +39,6 @@ class ProviderKey:
         return self.algorithm == head.algorithm and (self.id is None or head.key_id is None or self.id == head.key_id)
 
 
-class KeySource(Protocol):
-    """Where the keys of a provider come from."""
-
-    async def fitting(self, head: TokenHead) -> Sequence[ProviderKey]:
-        """The keys that a token with this head may be signed with. Raises ProviderUnavailable."""
-        ...
-
-    async def keep_fresh(self) -> None:
-        """To be run beside everything else, once; what it holds is given back when it ends."""
-        ...
-
-
 class _KeySet(msgspec.Struct):
     keys: list[dict[str, Any]]
 
@@ -66,10 +54,19 @@ def read_keys(content: bytes) -> tuple[ProviderKey, ...]:
     return tuple(key for entry in keys for key in _entry_keys(entry))
 
 
+def read_limited(path: str) -> bytes:
+    """What a file has. Raises OSError, or ValueError if it is longer than keys are."""
+    with open(path, "rb") as file:
+        content = file.read(MAX_KEYS_BYTES + 1)
+    if len(content) > MAX_KEYS_BYTES:
+        raise ValueError(f"it is longer than {MAX_KEYS_BYTES} bytes")
+    return content
+
+
 def read_key_file(path: str) -> tuple[ProviderKey, ...]:
     """Those of a file, one at the least. Raises InvalidSetting."""
     try:
-        keys = read_keys(Path(path).read_bytes())
+        keys = read_keys(read_limited(path))
     except OSError as error:
         raise InvalidSetting(f"jwt_keys: {path} cannot be read: {error.strerror}") from error
     except (ValueError, msgspec.MsgspecError) as error:
@@ -106,16 +103,3 @@ def _usable(id: str | None, key: object) -> tuple[ProviderKey, ...]:
     if isinstance(key, EllipticCurvePublicKey) and isinstance(key.curve, SECP256R1):
         return (ProviderKey(id, "ES256", key),)
     return ()
-
-
-class FixedKeys:
-    """Those of a file, read once."""
-
-    def __init__(self, keys: Sequence[ProviderKey]) -> None:
-        self._keys = keys
-
-    async def fitting(self, head: TokenHead) -> Sequence[ProviderKey]:
-        return [key for key in self._keys if key.fits(head)]
-
-    async def keep_fresh(self) -> None:
-        """They never change."""
