@@ -12,8 +12,8 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from io import BufferedReader
@@ -38,7 +38,8 @@ from magistrate.api.service import Limits, Service
 from magistrate.api.supervisor import Supervisor
 from magistrate.config import Settings, SqliteUrl, read_client_settings
 from magistrate.engine import policy, query
-from magistrate.errors import InvalidSetting, StoreUnavailable
+from magistrate.errors import InvalidSetting
+from magistrate.operations.background import attempted, running_beside
 from magistrate.operations.context import Context
 from magistrate.operations.decision_log import DecisionLog
 from magistrate.operations.examples import Example, load_example, read_example
@@ -208,28 +209,20 @@ async def open_service(settings: Settings) -> AsyncIterator[Service]:
         if provider is not None:
             works.append(provider.keys.keep_fresh())
         logging = context.decisions.writing() if context.decisions is not None else nullcontext()
-        async with _running_beside(*works), logging:
+        async with running_beside(*works), logging:
             yield Service(context, KeyRing(digests), Bearers(context, provider), limits)
-
-
-@asynccontextmanager
-async def _running_beside(*works: Coroutine[None, None, None]) -> AsyncIterator[None]:
-    tasks = [asyncio.create_task(work) for work in works]
-    try:
-        yield
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _forget_now_and_then(context: Context, settings: Settings) -> None:
     while True:
         # Spread over time: every worker does this, on the same store.
         await asyncio.sleep(random.uniform(0.5, 1.5) * FORGET_EVERY_SECONDS)
-        with suppress(StoreUnavailable):
-            await forget_ended(context, settings.retention_hours)
-            await forget_events(context, settings.event_retention_hours, settings.retention_hours)
+        await attempted(_forget(context, settings), "what is over could not be forgotten")
+
+
+async def _forget(context: Context, settings: Settings) -> None:
+    await forget_ended(context, settings.retention_hours)
+    await forget_events(context, settings.event_retention_hours, settings.retention_hours)
 
 
 async def _write_metrics_now_and_then() -> None:

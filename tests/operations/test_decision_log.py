@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
+from structlog.testing import capture_logs
 
 from magistrate import wiring
 from magistrate.engine.decision import DENIED, EXPLICIT
@@ -14,7 +15,7 @@ from magistrate.operations import decision_log
 from magistrate.operations.check import authorized_is_last, check, check_now, denied_is_last, none_is_last
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
-from magistrate.operations.decision_log import MOST_WAITING, MOST_WAITING_BYTES, DecisionLog
+from magistrate.operations.decision_log import MOST_CONTEXT_CHARACTERS, MOST_WAITING, MOST_WAITING_BYTES, DecisionLog
 from magistrate.operations.graph import IsLast
 from magistrate.store.contract import Slice, Store
 from magistrate.store.events import EventFilter, EventsOfKind
@@ -121,8 +122,8 @@ async def test_what_cannot_wait_is_dropped_and_counted(ctx: Context) -> None:
 
 async def test_contexts_that_wait_are_bounded_too(ctx: Context) -> None:
     log = log_of(ctx)
-    large = [asked(ANN, letters="x" * 60_000)]
-    fit = MOST_WAITING_BYTES // 60_000 + 1
+    large = [asked(ANN, letters="x" * (MOST_CONTEXT_CHARACTERS - 14))]
+    fit = MOST_WAITING_BYTES // MOST_CONTEXT_CHARACTERS
 
     for _ in range(fit + 5):
         log.note(large, [EXPLICIT])
@@ -134,14 +135,22 @@ async def test_contexts_that_wait_are_bounded_too(ctx: Context) -> None:
     assert len(await logged(ctx.store)) == fit
 
 
+async def test_a_long_context_is_not_kept(ctx: Context) -> None:
+    for letters in (MOST_CONTEXT_CHARACTERS - 14, MOST_CONTEXT_CHARACTERS - 13):
+        await check(ctx, [asked(ANN, letters="x" * letters)], none_is_last, NO_DEMAND)
+    await log_of(ctx).write()
+
+    assert [context and len(context) for *_, context in await logged(ctx.store)] == [MOST_CONTEXT_CHARACTERS, None]
+
+
 @pytest.fixture
-async def failing(database_url: str) -> AsyncIterator[tuple[Store, list[str]]]:
+async def failing(database_url: str) -> AsyncIterator[tuple[Store, list[Exception]]]:
     """A store that cannot write decisions as long as the list has something in it."""
-    faults: list[str] = []
+    faults: list[Exception] = []
 
     def fail(sql: str) -> None:
         if faults and "INTO decision" in sql:
-            raise StoreUnavailable(faults[0])
+            raise faults[0]
 
     settings = settings_for(database_url)
     wiring.migrate_store(settings)
@@ -150,10 +159,10 @@ async def failing(database_url: str) -> AsyncIterator[tuple[Store, list[str]]]:
     await store.close()
 
 
-async def test_while_the_store_is_away_decisions_wait(failing: tuple[Store, list[str]]) -> None:
+async def test_while_the_store_is_away_decisions_wait(failing: tuple[Store, list[Exception]]) -> None:
     store, faults = failing
     log = DecisionLog(store, 100, wiring.microseconds_now)
-    faults.append("away")
+    faults.append(StoreUnavailable("away"))
 
     log.note([asked(ANN)], [EXPLICIT])
     with pytest.raises(StoreUnavailable):
@@ -166,7 +175,7 @@ async def test_while_the_store_is_away_decisions_wait(failing: tuple[Store, list
 
 
 async def test_decisions_are_written_in_the_background_and_the_rest_at_the_end(
-    failing: tuple[Store, list[str]], monkeypatch: pytest.MonkeyPatch
+    failing: tuple[Store, list[Exception]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store, faults = failing
     monkeypatch.setattr(decision_log, "WRITE_EVERY_SECONDS", 0.01)
@@ -177,7 +186,7 @@ async def test_decisions_are_written_in_the_background_and_the_rest_at_the_end(
         async with asyncio.timeout(20):
             while not await logged(store):
                 await asyncio.sleep(0.01)
-        faults.append("away")
+        faults.append(StoreUnavailable("away"))
         log.note([asked(BOB)], [DENIED])
         await asyncio.sleep(0.05)
         faults.clear()
@@ -204,3 +213,23 @@ async def test_no_decision_is_lost_or_doubled_while_others_come(store: Store) ->
 
     subjects = [subject for _, subject, _ in await logged(store)]
     assert sorted(subjects, key=int) == [str(number) for number in range(300) for _ in range(10)]
+
+
+async def test_a_fault_in_writing_them_is_logged_and_later_they_are_written(
+    failing: tuple[Store, list[Exception]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decision_log, "WRITE_EVERY_SECONDS", 0.01)
+    store, faults = failing
+    log = DecisionLog(store, 100, wiring.microseconds_now)
+
+    with capture_logs() as told:
+        faults.append(ZeroDivisionError("a fault of ours"))
+        log.note([asked(ANN)], [EXPLICIT])
+        async with log.writing(), asyncio.timeout(20):
+            while not told:
+                await asyncio.sleep(0.01)
+            faults.clear()
+            while not await logged(store):
+                await asyncio.sleep(0.01)
+
+    assert {entry["event"] for entry in told} == {"decisions could not be written"}

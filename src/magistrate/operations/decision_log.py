@@ -10,7 +10,7 @@ import msgspec
 
 from magistrate.engine.decision import Decision
 from magistrate.engine.evaluation import Question
-from magistrate.errors import StoreUnavailable
+from magistrate.operations.background import attempted
 from magistrate.store.events import EventStore, NewDecision
 
 WRITE_EVERY_SECONDS = 0.5
@@ -19,6 +19,8 @@ AT_ONCE = 500
 MOST_WAITING = 10_000
 MOST_WAITING_BYTES = 16_777_216
 """Of contexts that wait (16 MiB)."""
+MOST_CONTEXT_CHARACTERS = 4_096
+"""A longer context is not kept: whoever may ask can choose it, and have it kept a thousand times by one request."""
 
 
 class DecisionLog:
@@ -46,6 +48,8 @@ class DecisionLog:
             if question.context is not known:  # most questions of a check share one
                 known = question.context
                 context = msgspec.json.encode(known).decode() if known else None
+                if context is not None and len(context) > MOST_CONTEXT_CHARACTERS:
+                    context = None
             object, subject = question.object, question.subject
             names = (object.type, object.id, question.relation, subject.type, subject.id, subject.relation or "")
             self._waiting.append(NewDecision(at, decision.is_authorized, names, context))
@@ -75,5 +79,4 @@ class DecisionLog:
         while not stopping.is_set():
             with suppress(TimeoutError):
                 await asyncio.wait_for(stopping.wait(), WRITE_EVERY_SECONDS)
-            with suppress(StoreUnavailable):
-                await self.write()
+            await attempted(self.write(), "decisions could not be written")
