@@ -195,6 +195,16 @@ def test_each_question_of_a_check_that_was_decided_is_told(logging_client: Clien
     assert all("meta" not in row and "subjectRelation" not in row for row in rows)
 
 
+def test_a_query_decides_nothing_that_is_told(logging_client: Client) -> None:
+    logging_client.grant("document:queried#viewer@user:ann")
+    named = {"select": "warrants", "for": "object=document:queried,subject=user:ann"}
+
+    assert len(logging_client.get("/v1/query", params=named).json()) == 1
+    logging_client.ask("document:queried#editor@user:ann").raise_for_status()
+
+    assert [row["relation"] for row in decisions(logging_client, 1, objectId="queried")] == ["editor"]
+
+
 def test_the_context_of_a_check_is_its_meta(logging_client: Client) -> None:
     logging_client.ask("document:ctx#viewer@user:ann", context={"a": {"b": [1.5, None, "é"]}}).raise_for_status()
     logging_client.ask("document:ctx#viewer@team:eng#member").raise_for_status()
@@ -380,25 +390,6 @@ def test_a_last_id_that_is_no_id_of_an_event_is_refused(logging_client: Client, 
         expected = {"code": "invalid_parameter", "message": "invalid lastId", "parameter": "lastId"}
         assert (answer.status_code, answer.json()) == (400, expected), text
     assert logging_client.get(path, params={"lastId": forged(logging_client, 1, 1, 1)}).json() == {"events": []}
-
-
-@pytest.mark.parametrize("path", LISTS)
-def test_events_are_as_fresh_as_a_token_says(logging_client: Client, path: str) -> None:
-    written = logging_client.post(
-        "/v2/warrants",
-        json={
-            "objectType": "document",
-            "objectId": f"fresh{path[2]}",
-            "relation": "viewer",
-            "subject": {"objectType": "user", "objectId": path[4:7]},
-        },
-    )
-    token = {"Service-Token": written.headers["service-token"]}
-
-    answer = logging_client.get(path, headers=token, params={"limit": 1})
-
-    assert answer.status_code == 200
-    assert answer.headers["service-token"] == token["Service-Token"]
 
 
 def test_checks_are_not_told_unless_it_is_wanted(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,7 @@ READS = [
     "/v1/query?select=warrants&for=subject=user:ann",
     "/v1/query?select=warrants&for=subject=user:ann&where=subject=user:bob",
     "/v1/query?select=explicit+warrants",
+    *[f"/{version}/{kind}-events" for version in ("v1", "v2") for kind in ("resource", "access")],
 ]
 HEADERS = ["Service-Token", "Warrant-Token"]
 OTHER_STORE = Identity("00" * 8, "00" * 16)

@@ -30,8 +30,8 @@ def denied_is_last(is_authorized: bool) -> bool:
 
 
 async def check_all(ctx: Context, questions: Sequence[Question], freshness: Freshness) -> Snapshot[list[Decision]]:
-    """One decision for each question, in order."""
-    return await check(ctx, questions, none_is_last, freshness)
+    """One decision for each question, in order; raises like `check`. For what is no check itself: it is not logged."""
+    return await _decide(ctx, questions, none_is_last, freshness, with_path=False)
 
 
 async def check(
@@ -42,6 +42,15 @@ async def check(
     Raises NotFound for the first that cannot be decided because an object type is not defined, BudgetSpent,
     InvalidParameter if the token is from the future.
     """
+    found = await _decide(ctx, questions, is_last, freshness, with_path)
+    if ctx.decisions is not None:
+        ctx.decisions.note(questions, found.value)
+    return found
+
+
+async def _decide(
+    ctx: Context, questions: Sequence[Question], is_last: IsLast, freshness: Freshness, with_path: bool
+) -> Snapshot[list[Decision]]:
     found = None
     if not with_path:
         asked = Asked(questions, is_last, ctx.now(), ctx.max_check_work)
@@ -52,8 +61,6 @@ async def check(
             return _Checks(Evaluation(model, ctx.now(), Work(ctx.max_check_work)), questions, is_last)
 
         found = await evaluated(ctx, begin, freshness)
-    if ctx.decisions is not None:
-        ctx.decisions.note(questions, found.value)
     return found
 
 
