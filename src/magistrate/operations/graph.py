@@ -18,7 +18,7 @@ from magistrate.engine.work import Work
 from magistrate.errors import BudgetSpent, MagistrateError, StoreUnavailable
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.models import Models
-from magistrate.operations.turns import give_way
+from magistrate.operations.turns import Turns, give_way
 from magistrate.store.contract import Snapshot, Store
 from magistrate.store.following import Mark, Staleness
 
@@ -71,7 +71,7 @@ class LiveGraph:
         self._begun = 0
         self._done = 0
         """Of the times that the store was followed: how many have begun, and the number of the last that succeeded."""
-        self._following = asyncio.Lock()
+        self._following = Turns()
         self._fetches: set[Fetch] = set()
 
     @property
@@ -162,7 +162,7 @@ class LiveGraph:
     async def _followed(self, freshness: Freshness) -> Graph:
         """After the store was followed from now on; if that is not demanded, also from a moment ago."""
         before = self._begun
-        async with self._following:
+        async with self._following.turn():
             was_followed = self._done > before or not freshness.newest
             enough = replace(freshness, newest=not was_followed)
             if self._graph is None or not self._is_fresh(self._graph, enough):
@@ -173,7 +173,7 @@ class LiveGraph:
     async def _follow_ahead(self) -> None:
         """So that nobody has to wait for it."""
         try:
-            async with self._following:
+            async with self._following.turn():
                 await self._follow()
         except MagistrateError:
             pass  # whoever has to wait for it next is told

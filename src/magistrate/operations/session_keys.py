@@ -11,6 +11,7 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 
+from magistrate.operations.turns import Turns
 from magistrate.store.contract import Snapshot
 from magistrate.store.session_keys import SessionKey, SessionKeyStore
 
@@ -40,7 +41,7 @@ class SessionKeys:
         self._monotonic = monotonic
         self._known: Mapping[str, SessionKey] = {}
         self._read_at = -math.inf
-        self._reading = asyncio.Lock()
+        self._reading = Turns()
 
     async def signing(self) -> Snapshot[SessionKey]:
         """The key that signs now, made if there is none. Read from the store, so that it was not revoked before.
@@ -68,10 +69,13 @@ class SessionKeys:
         return None if is_over else key
 
     async def _read_since(self, since: float) -> None:
-        """Reads them unless they were read then or later. Many who wait have them read once."""
+        """Reads them unless they were read then or later; once for many who wait, who all hear if that failed.
+
+        Raises StoreUnavailable.
+        """
         if self._read_at >= since:
             return
-        async with self._reading:
+        async with self._reading.turn():
             if self._read_at >= since:
                 return
             await asyncio.sleep(max(0.0, self._read_at + READ_EVERY_SECONDS - self._monotonic()))
