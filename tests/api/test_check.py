@@ -233,6 +233,24 @@ def test_a_thousand_subjects_and_contexts_can_be_asked_about_at_once(granted: Cl
     assert [answer["code"] for answer in answers] == [403, 200] * 500
 
 
+def test_contexts_are_bounded_together_as_each_is_a_copy_of_the_common_one(granted: Client) -> None:
+    common = {"tenant": "b", "x": "y" * (65_536 - len('{"tenant":"b","x":"","own":1}'))}
+    own = warrant_body("report:a#editor@user:bob") | {"context": {"own": 1}}
+
+    def ask(*warrants: dict[str, Any]) -> Any:
+        return granted.post("/v2/check", json={"op": "batch", "warrants": warrants, "context": common})
+
+    most = ask(*[own] * 128, *[{**own, "context": {}}] * 200)
+    more = ask(*[own] * 129)
+
+    assert (most.status_code, len(most.json())) == (200, 328)
+    message = "must be at most 8388608 bytes of JSON for all warrants together"
+    assert (more.status_code, more.json()) == (
+        400,
+        {"code": "invalid_parameter", "message": message, "parameter": "context"},
+    )
+
+
 def test_a_context_as_large_as_the_limit_is_taken(granted: Client) -> None:
     context = {"tenant": "b", "x": "y" * (65_536 - len('{"tenant":"b","x":""}'))}
 

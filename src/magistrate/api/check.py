@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from magistrate.api.auth import Holder
 from magistrate.api.objects import TypeText
-from magistrate.api.policy_context import bounded_context
+from magistrate.api.policy_context import bounded_context, context_bytes
 from magistrate.api.service import Answer, Call
 from magistrate.api.warrants import (
     IdOrWildcard,
@@ -26,6 +26,8 @@ from magistrate.store.contract import Snapshot
 
 MAX_CHECKS = 1_000
 """Warrants in one check."""
+MOST_CONTEXTS = 128
+"""Of the largest size, of warrants that have their own: 8 MiB unless configured otherwise."""
 
 LAST = {
     None: check.none_is_last,
@@ -109,33 +111,45 @@ def _read(body: CheckBody, max_context_bytes: int, holder: Holder | None) -> tup
         raise InvalidParameter("warrants", f"must be less than {MAX_CHECKS + 1}")
     if op is None and len(claims) > 1:
         raise InvalidParameter("warrants", "must include operator when including multiple warrants")
-    shared = bounded_context(body.context or {}, max_context_bytes)
-    if holder is None:
-        return op, [_question(claim, shared, max_context_bytes) for claim in claims]
-    shared_context = holder.laid_over(shared)
-    questions = []
-    for claim in claims:
-        question = _question_of_holder(claim, shared, max_context_bytes, holder)
-        own = holder.laid_over(question.context) if claim.context else shared_context
-        questions.append(replace(question, context=own))
-    return op, questions
+    contexts = _Contexts(body.context or {}, max_context_bytes, holder)
+    return op, [_question(claim, contexts, holder) for claim in claims]
 
 
-def _question(claim: ClaimBody, shared: Mapping[str, Any], max_context_bytes: int) -> Question:
-    names = read_claim(claim.object_type, claim.object_id, claim.relation, claim.subject)
-    context = bounded_context({**shared, **claim.context}, max_context_bytes) if claim.context else shared
-    return Question(*names, context)
-
-
-def _question_of_holder(
-    claim: ClaimBody, shared: Mapping[str, Any], max_context_bytes: int, holder: Holder
-) -> Question:
-    """Raises Forbidden if it is about anybody else."""
-    subject = claim.subject or SubjectBody(holder.subject.type, holder.user)
-    question = _question(replace(claim, subject=subject), shared, max_context_bytes)
-    if question.subject != holder.subject:
+def _question(claim: ClaimBody, contexts: "_Contexts", holder: Holder | None) -> Question:
+    """Raises Forbidden if it is about anybody else than the holder."""
+    subject = claim.subject
+    if holder is not None and subject is None:
+        subject = SubjectBody(holder.subject.type, holder.user)
+    names = read_claim(claim.object_type, claim.object_id, claim.relation, subject)
+    question = Question(*names, contexts.of(claim))
+    if holder is not None and question.subject != holder.subject:
         raise Forbidden("a bearer token can only be used to ask about its own user")
     return question
+
+
+class _Contexts:
+    """Those of the warrants of one check: their own over the common one, and what the holder's token says over both."""
+
+    __slots__ = ("_common", "_holder", "_laid", "_left", "_limit")
+
+    def __init__(self, common: Mapping[str, Any], limit: int, holder: Holder | None) -> None:
+        self._common = bounded_context(common, limit)
+        self._laid = common if holder is None else holder.laid_over(common)
+        self._holder = holder
+        self._limit = limit
+        self._left = MOST_CONTEXTS * limit
+
+    def of(self, claim: ClaimBody) -> Mapping[str, Any]:
+        """Raises InvalidParameter if it is too large, or all of them are: each is a copy of the common one."""
+        if not claim.context:
+            return self._laid
+        merged = {**self._common, **claim.context}
+        self._left -= context_bytes(merged, self._limit)
+        if self._left < 0:
+            raise InvalidParameter(
+                "context", f"must be at most {MOST_CONTEXTS * self._limit} bytes of JSON for all warrants together"
+            )
+        return merged if self._holder is None else self._holder.laid_over(merged)
 
 
 def _answer(

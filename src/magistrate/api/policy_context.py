@@ -16,9 +16,17 @@ _DECODER = msgspec.json.Decoder(dict[str, Any])
 
 def bounded_context(context: Mapping[str, Any], limit: int) -> Mapping[str, Any]:
     """Raises InvalidParameter if it is more than `limit` bytes of compact JSON."""
-    if context and len(msgspec.json.encode(context)) > limit:
-        raise InvalidParameter("context", f"must be at most {limit} bytes of JSON")
+    if context:
+        context_bytes(context, limit)
     return context
+
+
+def context_bytes(context: Mapping[str, Any], limit: int) -> int:
+    """As compact JSON. Raises InvalidParameter if it is more than `limit`."""
+    size = len(msgspec.json.encode(context))
+    if size > limit:
+        raise InvalidParameter("context", f"must be at most {limit} bytes of JSON")
+    return size
 
 
 def read_context(text: str | None, limit: int) -> Mapping[str, Any]:
