@@ -179,6 +179,17 @@ def test_a_head_that_comes_at_once_has_the_same_limit(limited: Client, before: b
         assert statuses == ([b"200"] if before else refusals) + ([] if refusals else [b"404"])
 
 
+def test_a_head_that_begins_behind_another_request_has_the_same_limit(limited: Client) -> None:
+    with connect(limited) as connection:
+        connection.sendall(
+            b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /nope HTTP/1.1\r\nX-Filler: " + b"x" * MAX_HEAD
+        )
+        assert read_answer(connection).startswith(b"HTTP/1.1 200 ")
+        connection.sendall(b"\r\nHost: x\r\n\r\n")
+
+        assert read_answer(connection).startswith(b"HTTP/1.1 431 ")
+
+
 def test_a_trailer_or_chunk_extension_without_end_is_cut_off(limited: Client) -> None:
     for start in (b"0\r\nX-Trailer: ", b"5;extension="):
         with connect(limited) as connection:

@@ -122,7 +122,8 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         if self.parser.should_upgrade():
             return  # data_received goes on when the parser has stopped
-        if self._may_be_too_large and self._head_bytes() > self.config.max_head_bytes:
+        may_be_too_large = self._may_be_too_large or self._began_inside_segment
+        if may_be_too_large and self._head_bytes() > self.config.max_head_bytes:
             raise _HeadTooLarge  # so that the parser stops, whatever follows
         self._in_head = False
         self._head = b""
