@@ -8,12 +8,13 @@ from magistrate.api.resources import View
 from magistrate.api.service import Answer, Call
 from magistrate.engine.query import Query
 from magistrate.engine.terms import Subject
+from magistrate.errors import NotFound
 from magistrate.operations import objects, query, warrants
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.paging import read_wanted
 from magistrate.operations.query import Asked
 from magistrate.operations.resources import MEMBER, assigned_to, users_of
-from magistrate.store.contract import NewWarrant
+from magistrate.store.contract import NewWarrant, StoredObject
 
 
 class Assignment:
@@ -25,8 +26,12 @@ class Assignment:
 
     async def create(self, call: Call[Any]) -> Answer:
         created = await warrants.create_warrants(call.context, [self._warrant(call)], call.stamp(), lambda place: "")
-        found = await objects.get_object(call.context, self._given.named(call), NO_DEMAND)
-        return Answer(self._given.shown(found.value), created.revision)
+        given = self._given.named(call)
+        try:
+            row = (await objects.get_object(call.context, given, NO_DEMAND)).value
+        except NotFound:  # deleted since, which changes nothing about what was done
+            row = StoredObject(given.type, given.id, None, created.value[0].created_at)
+        return Answer(self._given.shown(row), created.revision)
 
     async def delete(self, call: Call[Any]) -> Answer:
         return Answer(None, await warrants.delete_warrants(call.context, [self._warrant(call)], call.stamp()))
