@@ -74,8 +74,15 @@ def unsubjected(asked: str) -> dict[str, Any]:
 
 def unsigned(head: Mapping[str, Any], claims: Mapping[str, Any], signature: str = "") -> str:
     """A token as anybody can write it."""
-    parts = [base64.urlsafe_b64encode(msgspec.json.encode(part)).rstrip(b"=").decode() for part in (head, claims)]
-    return ".".join([*parts, signature])
+    return ".".join([*(encoded(msgspec.json.encode(part)) for part in (head, claims)), signature])
+
+
+def encoded(part: bytes) -> str:
+    return base64.urlsafe_b64encode(part).rstrip(b"=").decode()
+
+
+def decoded(part: str) -> str:
+    return base64.urlsafe_b64decode(part + "==").decode()
 
 
 def seconds_from_now(seconds: float) -> int:

@@ -226,7 +226,8 @@ def _responder(running: Running, route: Route) -> Responder:
 
 
 async def _caller(service: Service, route: Route, header: str | None) -> tuple[str, Holder | None]:
-    """What to call who calls, and the holder of the token if it is one. Raises Unauthenticated, StoreUnavailable."""
+    """What to call who calls, and the holder of the token if it is one. Raises Unauthenticated,
+    ProviderUnavailable, StoreUnavailable."""
     if not route.takes_bearer:
         return service.keys.actor(header), None
     token = bearer_token(header)

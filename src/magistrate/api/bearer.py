@@ -22,7 +22,7 @@ class Bearers:
         head = read_head(token)
         if head.algorithm == sessions.ALGORITHM:
             session = await sessions.read_session(self._context, token, head.key_id)
-            return holder(session.user, session.tenant, session.context)
+            return holder(*session)
         if self._provider is None or head.algorithm not in ALGORITHMS:
             raise InvalidToken
         return await self._provider.holder(token, head)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from magistrate.engine.terms import ObjectId
 from magistrate.errors import InvalidToken
@@ -50,8 +50,16 @@ async def begin_session(ctx: Context, session: Session) -> Snapshot[str]:
     return Snapshot(signing.revision, signed_token(claims, key.secret, ALGORITHM, key.id))
 
 
-async def read_session(ctx: Context, token: str, key_id: str | None) -> Session:
-    """The session of a token that is good for checks, which names this key.
+class SessionClaims(NamedTuple):
+    """What a token says of who has it."""
+
+    user: ObjectId
+    tenant: ObjectId | None
+    context: Mapping[str, Any]
+
+
+async def read_session(ctx: Context, token: str, key_id: str | None) -> SessionClaims:
+    """Those of a token that is good for checks, which names this key.
 
     Raises InvalidToken, TokenExpired, StoreUnavailable.
     """
@@ -59,6 +67,4 @@ async def read_session(ctx: Context, token: str, key_id: str | None) -> Session:
     if key is None:
         raise InvalidToken
     claims = verified_claims(token, key.secret, ALGORITHM, Expected(ctx.store.identity.store_id, CHECKS))
-    return Session(
-        CHECKS, claims["sub"], claims.get("tenant"), claims.get("context", {}), claims["exp"] - claims["iat"]
-    )
+    return SessionClaims(claims["sub"], claims.get("tenant"), claims.get("context", {}))
