@@ -36,6 +36,8 @@ def test_we_answer_as_the_examples_say(client: Client) -> None:
 def test_reasons_and_defaults_that_the_page_shows_are_those_of_the_command() -> None:
     for reason in (comparing.UNANSWERED, comparing.BARE_SUBJECT, comparing.EXPIRES):
         assert reason in DOCUMENT
+    for difference in (comparing.MISSING_HERE, comparing.MISSING_THERE, comparing.DEFINED_OTHERWISE):
+        assert difference in DOCUMENT
     assert f"(`--sample`, {SAMPLE_SIZE} unless you say more)" in DOCUMENT
     assert SAMPLE_SIZE < MAX_SAMPLE_SIZE
     assert read_settings({}, {}).port == int(re.findall(r"listen on port (\d+)", DOCUMENT)[0])

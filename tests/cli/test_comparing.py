@@ -96,6 +96,75 @@ def test_a_check_that_differs_for_no_known_reason_is_a_failure(reference: Refere
     assert "document:new#viewer@user:u0 authorized not authorized UNEXPLAINED" in lines_of(ran.stdout)
 
 
+def test_grants_of_a_relation_that_is_missing_here_are_not_taken_for_refused(
+    reference: Reference, database_url: str
+) -> None:
+    with reference_server(reference) as server:
+        moved(server.url, database_url, key=OLD_KEY)
+        reference.types[0]["relations"]["editor"] = {}
+        reference.grant(*(f"document:d{number}#editor@user:u{number % 3}" for number in range(5)))
+        ran = moved(server.url, database_url, "--verify-only", key=OLD_KEY)
+
+    shown = lines_of(ran.stdout)
+    assert ran.exit_code == 2
+    assert shown[1:6] == [
+        "object types 4 0 4",
+        "objects 27 0 27",
+        "warrants 18 0 13 DIFFERS",
+        "OBJECT TYPE DIFFERENCE",
+        "document is defined otherwise here",
+    ]
+    assert "document:d0#editor@user:u0 authorized not authorized UNEXPLAINED" in shown
+
+
+def test_grants_on_a_type_that_is_missing_here_are_not_taken_for_refused(reference: Reference, sqlite_url: str) -> None:
+    with reference_server(reference) as server:
+        moved(server.url, sqlite_url, key=OLD_KEY)
+        reference.define("report", "viewer")
+        reference.grant("report:q1#viewer@user:ann")
+        ran = moved(server.url, sqlite_url, "--verify-only", key=OLD_KEY)
+
+    shown = lines_of(ran.stdout)
+    assert ran.exit_code == 2
+    assert "warrants 14 0 13 DIFFERS" in shown
+    assert "report is there, but not here" in shown
+    assert "report:q1#viewer@user:ann authorized unknown object type UNEXPLAINED" in shown
+
+
+def test_object_types_that_differ_are_told_by_name_though_all_counts_are_equal(sqlite_url: str) -> None:
+    reference = Reference()
+    for name in ("card", "document", "folder"):
+        reference.define(name, "viewer")
+    with reference_server(reference) as server:
+        moved(server.url, sqlite_url, key=OLD_KEY)
+        reference.types = [row for row in reference.types if row["type"] != "folder"]
+        reference.define("report", "viewer")
+        reference.types[0]["relations"]["viewer"] = {"inheritIf": "owner"}
+        ran = moved(server.url, sqlite_url, "--verify-only", key=OLD_KEY)
+
+    assert ran.exit_code == 2
+    assert lines_of(ran.stdout)[1:] == [
+        "object types 3 0 3",
+        "objects 0 0 0",
+        "warrants 0 0 0",
+        "OBJECT TYPE DIFFERENCE",
+        "card is defined otherwise here",
+        "folder is here, but missing or refused there",
+        "report is there, but not here",
+        "no check was asked",
+    ]
+
+
+def test_the_order_in_which_relations_are_listed_is_no_difference(reference: Reference, sqlite_url: str) -> None:
+    with reference_server(reference) as server:
+        moved(server.url, sqlite_url, key=OLD_KEY)
+        for row in reference.types:
+            row["relations"] = dict(reversed(row["relations"].items()))
+        ran = moved(server.url, sqlite_url, "--verify-only", "--sample", "5", key=OLD_KEY)
+
+    assert ran.exit_code == 0, ran.output
+
+
 def test_a_missing_type_is_told_alike_and_one_that_is_told_by_the_old_server_alone_has_its_reason(
     reference: Reference, sqlite_url: str
 ) -> None:

@@ -149,6 +149,9 @@ def _print_comparison(comparison: "Comparison", origin: "Origin") -> None:
         for counts in comparison.counts
     ]
     print_table([["", "THERE", "REFUSED", "HERE", ""], *rows])
+    if comparison.types:
+        types = ([origin.without_key(name), difference] for name, difference in comparison.types.items())
+        print_table([["OBJECT TYPE", "DIFFERENCE"], *types])
     differing = len(comparison.differences)
     explained = differing - comparison.unexplained
     told = f"{differing:,} differ, {explained:,} for a known reason" if differing else "all agree"

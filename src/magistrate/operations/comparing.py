@@ -13,11 +13,10 @@ from magistrate.engine.evaluation import Question
 from magistrate.engine.terms import RelationName, TypeName
 from magistrate.errors import BudgetSpent, NotFound
 from magistrate.operations.check import check, none_is_last
-from magistrate.operations.chunk import ReadLine, Refused
+from magistrate.operations.chunk import Chunk, ReadLine, Refuse, Refused
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
-from magistrate.operations.definitions import defined_type
-from magistrate.operations.importing import LeaveOut, Sieve
+from magistrate.operations.definitions import read_definition
 from magistrate.operations.old_lists import LISTS, Kind, OldLists, WarrantServer
 from magistrate.operations.questions import Sample, questions_about
 from magistrate.store.contract import Slice, WarrantFilter
@@ -31,6 +30,10 @@ BARE_SUBJECT = "it takes a bare subject for a group of its own, which a warrant 
 LEFT_OUT = "it rests on a row that was not taken over"
 EXPIRES = "`expiresIn` never holds there"
 RACE = "there, a missing object type is told although a warrant settles the question"
+
+MISSING_HERE = "is there, but not here"
+MISSING_THERE = "is here, but missing or refused there"
+DEFINED_OTHERWISE = "is defined otherwise here"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +62,11 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """`answered`: how many of the checks that were asked the server decided."""
+    """`types`: by name, how those object types differ that are not the same on both sides. `answered`: how many of the
+    checks that were asked the server decided."""
 
     counts: Sequence[Counts]
+    types: Mapping[TypeName, str]
     asked: int
     answered: int
     differences: Sequence[Difference]
@@ -72,9 +77,9 @@ class Comparison:
 
     @property
     def agree(self) -> bool:
-        """Equal counts, no difference without a reason, and answers at all if something was asked."""
-        counted = all(counts.agree for counts in self.counts)
-        return counted and not self.unexplained and (self.answered > 0 or self.asked == 0)
+        """Equal counts and object types, no difference without a reason, and answers at all if something was asked."""
+        holds_alike = all(counts.agree for counts in self.counts) and not self.types
+        return holds_alike and not self.unexplained and (self.answered > 0 or self.asked == 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,46 +99,66 @@ async def compare(
     ctx: Context, server: WarrantServer, read_line: ReadLine, sample_size: int, told: Callable[[int], None]
 ) -> Comparison:
     """`told` hears how many rows of the server were read so far. Raises what the server raises."""
-    sample = Sample(sample_size)
-    theirs, refused = await _count_theirs(ctx, server, read_line, sample, told)
-    ours = await _count_ours(ctx)
-    counts = [Counts(kind, theirs[kind], refused[kind], ours[kind]) for kind, _, _ in LISTS]
-    asking = _Asking(ctx, server, read_line)
-    questions = questions_about(sample.warrants, await _relations(ctx), sample_size)
+    sample, theirs = Sample(sample_size), _Theirs(ctx, server, read_line)
+    await theirs.read(sample, told)
+    ours, definitions = await _count_ours(ctx)
+    counts = [Counts(kind, theirs.counted[kind], theirs.refused[kind], ours[kind]) for kind, _, _ in LISTS]
+    types = _differing_types(theirs.definitions, definitions)
+    asking = _Asking(ctx, server, theirs)
+    questions = questions_about(sample.warrants, _relations(theirs.definitions), sample_size)
     pairs: list[tuple[Question, _Answer, _Answer]] = []
     for start in range(0, len(questions), ASKED_AT_ONCE):
         pairs += await asyncio.gather(*map(asking.both, questions[start : start + ASKED_AT_ONCE]))
     answered = sum(theirs.said in (AUTHORIZED, DENIED, NO_TYPE) for _, theirs, _ in pairs)
-    differences = [await asking.difference(*pair) for pair in pairs if pair[1].said != pair[2].said]
-    return Comparison(counts, len(pairs), answered, differences)
+    differences = [asking.difference(*pair) for pair in pairs if pair[1].said != pair[2].said]
+    return Comparison(counts, types, len(pairs), answered, differences)
 
 
-async def _count_theirs(
-    ctx: Context, server: WarrantServer, read_line: ReadLine, sample: Sample, told: Callable[[int], None]
-) -> tuple[Mapping[Kind, int], Mapping[Kind, int]]:
-    """How many there are, and how many of them we do not take."""
-    lists = OldLists(server, PAGE_ROWS)
-    counted, refused = _zeros(), _zeros()
+class _Theirs:
+    """What the server lists. `refused`: how many of the rows `counted` we do not take; `definitions`: its object types
+    without these. Nothing in our store has a say in it: what is missing here must not count as refused."""
 
-    def count_refused(line: Refused) -> None:
-        refused[lists.kind] += 1
+    def __init__(self, ctx: Context, server: WarrantServer, read_line: ReadLine) -> None:
+        self._ctx = ctx
+        self._server = server
+        self._read_line = read_line
+        self.counted, self.refused = _zeros(), _zeros()
+        self.definitions: Mapping[TypeName, str] = {}
 
-    sieve = Sieve(ctx, lists.reader(read_line), LeaveOut(count_refused, goes_on=True))
-    while lines := await lists.next_lines():
-        counted[lists.kind] += len(lines)
-        chunk = await sieve.read(dict(enumerate(lines, 1)))
-        sample.show([*chunk.warrants.values()])
-        told(lists.lines)
-    return counted, refused
+    async def read(self, sample: Sample, told: Callable[[int], None]) -> None:
+        lists = OldLists(self._server, PAGE_ROWS)
+
+        def count_refused(line: Refused) -> None:
+            self.refused[lists.kind] += 1
+
+        read_row = lists.reader(self._read_line)
+        while lines := await lists.next_lines():
+            self.counted[lists.kind] += len(lines)
+            chunk, self.definitions = self._sifted(lines, read_row, count_refused)
+            sample.show([*chunk.warrants.values()])
+            told(lists.lines)
+
+    def refuses(self, rows: Sequence[Any]) -> bool:
+        """Whether one of them is none that we take."""
+        refused: list[Refused] = []
+        self._sifted([*map(msgspec.json.encode, rows)], self._read_line, refused.append)
+        return bool(refused)
+
+    def _sifted(
+        self, lines: Sequence[bytes], read_line: ReadLine, refuse: Refuse
+    ) -> tuple[Chunk, Mapping[TypeName, str]]:
+        chunk = Chunk.read(self._ctx, dict(enumerate(lines, 1)), read_line, refuse)
+        return chunk, chunk.sift(self.definitions, refuse)
 
 
-async def _count_ours(ctx: Context) -> Mapping[Kind, int]:
-    """At one revision."""
+async def _count_ours(ctx: Context) -> tuple[Mapping[Kind, int], Mapping[TypeName, str]]:
+    """With the definitions of object types; all at one revision."""
     model = await ctx.store.read_model()
+    definitions = model.value.definitions
     counted, at = _zeros(), model.revision
     if at == 0:
-        return counted  # never written, and there is no revision to read
-    counted["object type"] = len(model.value.definitions)
+        return counted, definitions  # never written, and there is no revision to read
+    counted["object type"] = len(definitions)
     after = None
     while names := (await ctx.store.list_names(None, after, PAGE_ROWS, at)).value:
         counted["object"] += len(names)
@@ -142,24 +167,35 @@ async def _count_ours(ctx: Context) -> Mapping[Kind, int]:
     while rows := (await ctx.store.list_warrants(wanted, WarrantFilter(), at)).value.rows:
         counted["warrant"] += len(rows)
         wanted = Slice("createdAt", PAGE_ROWS, boundary=(rows[-1].created_at, rows[-1].number))
-    return counted
+    return counted, definitions
 
 
 def _zeros() -> dict[Kind, int]:
     return {kind: 0 for kind, _, _ in LISTS}
 
 
-async def _relations(ctx: Context) -> Mapping[TypeName, Sequence[RelationName]]:
-    definitions = (await ctx.store.read_model()).value.definitions
-    types = (defined_type(name, definition) for name, definition in definitions.items())
-    return {of_type.name: [*of_type.relations] for of_type in types if of_type.relations}
+def _differing_types(theirs: Mapping[TypeName, str], ours: Mapping[TypeName, str]) -> Mapping[TypeName, str]:
+    told = {name: _type_difference(theirs.get(name), ours.get(name)) for name in sorted({*theirs, *ours})}
+    return {name: difference for name, difference in told.items() if difference is not None}
+
+
+def _type_difference(theirs: str | None, ours: str | None) -> str | None:
+    if ours is None or theirs is None:
+        return MISSING_HERE if ours is None else MISSING_THERE
+    # Not as texts: the order of relations says nothing.
+    return None if read_definition(theirs) == read_definition(ours) else DEFINED_OTHERWISE
+
+
+def _relations(definitions: Mapping[TypeName, str]) -> Mapping[TypeName, Sequence[RelationName]]:
+    names = {of_type: read_definition(definition).relations for of_type, definition in definitions.items()}
+    return {of_type: [*map(RelationName, relations)] for of_type, relations in names.items() if relations}
 
 
 class _Asking:
-    def __init__(self, ctx: Context, server: WarrantServer, read_line: ReadLine) -> None:
+    def __init__(self, ctx: Context, server: WarrantServer, theirs: _Theirs) -> None:
         self._ctx = ctx
         self._server = server
-        self._read_line = read_line
+        self._theirs = theirs
 
     async def both(self, question: Question) -> tuple[Question, _Answer, _Answer]:
         status, answer = await self._server.check(_claim(question))
@@ -175,24 +211,19 @@ class _Asking:
         decision: Decision = found.value[0]
         return _Answer(AUTHORIZED, decision.path) if decision.is_authorized else _Answer(DENIED)
 
-    async def difference(self, question: Question, theirs: _Answer, ours: _Answer) -> Difference:
-        return Difference(question.written(), theirs.said, ours.said, await self._reason(question, theirs, ours))
+    def difference(self, question: Question, theirs: _Answer, ours: _Answer) -> Difference:
+        return Difference(question.written(), theirs.said, ours.said, self._reason(question, theirs, ours))
 
-    async def _reason(self, question: Question, theirs: _Answer, ours: _Answer) -> str | None:
+    def _reason(self, question: Question, theirs: _Answer, ours: _Answer) -> str | None:
         if theirs.said.startswith("no answer"):
             return UNANSWERED
         if theirs.said == AUTHORIZED and theirs.path:
             if _names_group(theirs.path[0], question):
                 return BARE_SUBJECT
-            return LEFT_OUT if await self._is_refused(theirs.path) else None
+            return LEFT_OUT if self._theirs.refuses(theirs.path) else None
         if any("expiresIn" in warrant.policy for warrant in ours.path):
             return EXPIRES
         return RACE if theirs.said == NO_TYPE and ours.said == AUTHORIZED else None
-
-    async def _is_refused(self, path: Sequence[Any]) -> bool:
-        sieve = Sieve(self._ctx, self._read_line, LeaveOut(lambda line: None, goes_on=True))
-        await sieve.read({number: msgspec.json.encode(row) for number, row in enumerate(path)})
-        return sieve.refused > 0
 
 
 def _claim(question: Question) -> dict[str, Any]:
