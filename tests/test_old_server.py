@@ -2,9 +2,10 @@
 
 import asyncio
 import gzip
+import socket
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from typing import Any
 
 import httpx
@@ -31,6 +32,21 @@ async def asked(
     with stub_server(answer) as stub:
         async with OldServer(stub.url + "/", "secret", timeout_ms, [0.01] * (tries - 1)) as server:
             yield server, stub
+
+
+@contextmanager
+def full_listener(port: int) -> Iterator[None]:
+    """Nobody accepts connections there, and the queue of those that wait is full."""
+    with ExitStack() as opened:
+        listener = opened.enter_context(socket.socket())
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("127.0.0.1", port))
+        listener.listen(0)
+        for _ in range(3):
+            waiting = opened.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(("127.0.0.1", port))
+        yield
 
 
 def in_turn(*answers: bytes | Answered) -> Callable[[Sent], bytes | Answered]:
@@ -227,11 +243,23 @@ async def test_a_check_that_is_not_answered_in_time_is_no_fault() -> None:
         assert len(stub.sent) == 2
 
 
-@pytest.mark.parametrize("status", [401, 403, 429])
-async def test_a_check_that_may_not_be_asked_is_a_fault(status: int) -> None:
-    async with asked(lambda sent: fault(status, "code", "told")) as (server, _):
+@pytest.mark.parametrize(("status", "tries"), [(401, 1), (403, 1), (429, 3), (502, 3), (503, 3)])
+async def test_a_check_that_may_not_be_asked_or_finds_nobody_is_a_fault(status: int, tries: int) -> None:
+    async with asked(lambda sent: fault(status, "code", "told")) as (server, stub):
         with pytest.raises(RequestRefused, match="told"):
             await server.check(CLAIM)
+
+        assert len(stub.sent) == tries
+
+
+async def test_a_check_that_no_connection_is_to_be_had_for_is_a_fault() -> None:
+    with stub_server(lambda sent: Answered(200, EMPTY, {"Connection": "close"})) as stub:
+        server = OldServer(stub.url, None, 200, [0.01])
+        await server.page("/v2/objects", {})
+    with full_listener(int(stub.url.rpartition(":")[2])):
+        async with server:
+            with pytest.raises(ServiceUnreachable, match="no answer within 200 ms"):
+                await server.check(CLAIM)
 
 
 async def test_a_refusal_that_nests_too_deeply_is_of_no_warrant_server() -> None:
@@ -241,11 +269,12 @@ async def test_a_refusal_that_nests_too_deeply_is_of_no_warrant_server() -> None
 
 
 @pytest.mark.parametrize("body", [b"oops", DEEP])
-async def test_a_check_that_answers_no_json_is_a_fault_unless_the_server_failed(body: bytes) -> None:
-    async with asked(in_turn(Answered(500, body), body)) as (server, _):
-        assert await server.check(CLAIM) == (500, None)
-        with pytest.raises(ServiceUnreachable, match="no Warrant server"):
-            await server.check(CLAIM)
+async def test_a_check_that_answers_no_json_is_a_fault_unless_the_server_failed_over_it(body: bytes) -> None:
+    async with asked(in_turn(*(Answered(status, body) for status in (500, 504, 520, 200)))) as (server, _):
+        assert [await server.check(CLAIM) for _ in range(2)] == [(500, None), (NO_ANSWER, None)]
+        for _ in range(2):
+            with pytest.raises(ServiceUnreachable, match="no Warrant server"):
+                await server.check(CLAIM)
 
 
 def test_what_is_no_url_of_a_server_is_refused() -> None:

@@ -107,19 +107,21 @@ class OldServer:
         return [bytes(row) for row in page.results or ()], page.next_cursor
 
     async def check(self, claim: Mapping[str, Any]) -> tuple[int, Any]:
-        """Status and body, with the warrants that the decision rests on. A server that fails is not asked again, as one
-        that loops would fail again: with NO_ANSWER if that takes too long."""
+        """Status and body, with the warrants that the decision rests on. Where the server fails over the question (500,
+        or NO_ANSWER, also if that takes too long) it is not asked again, as it would fail again if it went in circles.
+
+        If it is busy or away (429, 502, 503) it is asked again; raises if it stays so."""
         content = msgspec.json.encode({"warrants": [claim], "debug": True})
         try:
             answer = await self._send("POST", "/v2/check", content=content)
         except AnswerTooSlow:
             return NO_ANSWER, None
-        if answer.status in (401, 403, 429):
+        if answer.status in (401, 403) or _is_passing("POST", answer.status):
             raise self._refused(answer)
         try:
             return answer.status, msgspec.json.decode(answer.body)
         except _UNREADABLE as error:
-            if answer.status >= 500:
+            if answer.status in (500, NO_ANSWER):
                 return answer.status, None
             raise self._stranger(answer) from error
 
@@ -170,7 +172,8 @@ class OldServer:
     def _failure(self, method: str, error: httpx.RequestError) -> ServiceUnreachable:
         if not isinstance(error, httpx.TimeoutException):
             return ServiceUnreachable(self.url, str(error) or type(error).__name__)
-        is_too_slow = method == "POST" and self._has_answered
+        # Other timeouts say nothing of the question, which may not even have arrived.
+        is_too_slow = isinstance(error, httpx.ReadTimeout) and method == "POST" and self._has_answered
         return (AnswerTooSlow if is_too_slow else ServiceUnreachable)(
             self.url, f"no answer within {self._timeout_ms} ms"
         )

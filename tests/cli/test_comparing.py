@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -187,25 +188,109 @@ def broken_checks(sent: Sent, number: int) -> Answered | None:
     return fault(500, "internal_error", "Internal Server Error") if sent.path == "/v2/check" else None
 
 
-def some_broken_checks(sent: Sent, number: int) -> Answered | None:
-    return broken_checks(sent, number) if number % 2 else None
+def checks_in_the_last_table(text: str) -> list[str]:
+    _, _, table = text.partition("CHECK ")
+    return lines_of(table)[1:]
 
 
-def test_checks_that_the_old_server_fails_at_are_told_and_are_no_failure(reference: Reference, sqlite_url: str) -> None:
-    reference.fails = some_broken_checks
+def failing_at_folders(status: int) -> Callable[[Sent, int], Answered | None]:
+    def fails(sent: Sent, number: int) -> Answered | None:
+        is_asked = sent.path == "/v2/check" and sent.body["warrants"][0]["objectType"] == "folder"
+        return fault(status, "internal_error", "Internal Server Error") if is_asked else None
 
-    ran = moved_from(reference, sqlite_url, "--sample", "20")
+    return fails
 
+
+@pytest.mark.parametrize("status", [500, 504])
+def test_checks_that_the_old_server_fails_over_are_counted_told_and_no_failure(
+    status: int, reference: Reference, sqlite_url: str
+) -> None:
+    reference.fails = failing_at_folders(status)
+    ran = moved_from(reference, sqlite_url, "--sample", "60")
+
+    told = checks_in_the_last_table(ran.stdout)
     assert ran.exit_code == 0, ran.output
-    assert "no answer (500)" in ran.stdout
-    assert "lead back to themselves" in ran.stdout
+    assert 5 < len(told) < 30
+    for line in told:
+        assert line.startswith("folder:")
+        assert f" no answer ({status}) " in line
+        assert line.endswith(comparing.UNANSWERED)
+    [(asked, answered, differing)] = re.findall(
+        r"^(\d+) checks asked of both, (\d+) of them answered there: (\d+) differ, \3 for a known reason$",
+        ran.stdout,
+        re.MULTILINE,
+    )
+    assert int(differing) == len(told) == int(asked) - int(answered)
+
+
+@pytest.mark.parametrize("status", [400, 501])
+def test_checks_that_are_refused_have_no_known_reason(status: int, reference: Reference, sqlite_url: str) -> None:
+    reference.fails = failing_at_folders(status)
+
+    ran = moved_from(reference, sqlite_url, "--sample", "60")
+
+    told = checks_in_the_last_table(ran.stdout)
+    assert ran.exit_code == 2
+    assert len(told) > 5
+    for line in told:
+        assert f" {status}: Internal Server Error " in line
+        assert line.endswith("authorized UNEXPLAINED")
+    assert f"did not answer {len(told)} of " in ran.stderr
+
+
+@pytest.mark.parametrize("status", [500, 504])
+def test_an_old_server_that_fails_at_all_checks_from_one_on_is_not_taken_for_one_that_goes_in_circles(
+    status: int, reference: Reference, sqlite_url: str
+) -> None:
+    checks: list[Sent] = []
+
+    def goes_down(sent: Sent, number: int) -> Answered | None:
+        checks.extend([sent] if sent.path == "/v2/check" else [])
+        return fault(status, "internal_error", "database is gone") if len(checks) > 8 else None
+
+    reference.fails = goes_down
+    with reference_server(reference) as server:
+        ran = moved(server.url, sqlite_url, "--sample", "20", key=OLD_KEY)
+
+    told = checks_in_the_last_table(ran.stdout)
+    asked = len(checks) - 1  # the last one finds out whether the server still answers
+    assert ran.exit_code == 2
+    assert f"{asked} checks asked of both, 8 of them answered there: {asked - 8} differ, 0 for a known" in ran.stdout
+    assert len([line for line in told if line.endswith("authorized UNEXPLAINED")]) == asked - 8
+    assert ran.stderr == (
+        f"Error: {server.url} did not answer {asked - 8} of {asked} checks for no known reason, so that these are not "
+        "verified; see above\n"
+    )
 
 
 def test_an_old_server_that_fails_at_every_check_verifies_nothing(reference: Reference, sqlite_url: str) -> None:
     reference.fails = broken_checks
 
-    assert moved_from(reference, sqlite_url, "--sample", "20").exit_code == 2
-    assert moved_from(reference, sqlite_url, "--sample", "0").exit_code == 0
+    with reference_server(reference) as server:
+        ran = moved(server.url, sqlite_url, "--sample", "20", key=OLD_KEY)
+        unasked = moved(server.url, sqlite_url, "--sample", "0", key=OLD_KEY)
+
+    [asked] = re.findall(r"^(\d+) checks asked of both, none of them answered there$", ran.stdout, re.MULTILINE)
+    told = checks_in_the_last_table(ran.stdout)
+    assert ran.exit_code == 2
+    assert "known reason" not in ran.stdout
+    assert len([line for line in told if " no answer (500) " in line and line.endswith("UNEXPLAINED")]) == int(asked)
+    assert ran.stderr == (
+        f"Error: {server.url} did not answer {asked} of {asked} checks for no known reason, so that these are not "
+        "verified; see above\n"
+    )
+    assert (unasked.exit_code, unasked.stdout.splitlines()[-1]) == (0, "no check was asked")
+
+
+def test_counts_that_differ_are_told_though_no_check_is_answered(reference: Reference, sqlite_url: str) -> None:
+    with reference_server(reference) as server:
+        moved(server.url, sqlite_url, "--sample", "0", key=OLD_KEY)
+        reference.grant("document:new#viewer@user:ann")
+        reference.fails = broken_checks
+        ran = moved(server.url, sqlite_url, "--verify-only", "--sample", "20", key=OLD_KEY)
+
+    assert ran.exit_code == 2
+    assert ran.stderr == f"Error: what is here is not what {server.url} has; see above\n"
 
 
 @pytest.mark.parametrize(

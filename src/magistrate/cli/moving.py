@@ -47,7 +47,7 @@ def move(wanted: Move) -> None:
         comparison = moving.compare_with_server(wanted.settings, origin, wanted.sample_size, _teller("read", origin))
     _print_comparison(comparison, origin)
     if not comparison.agree:
-        raise CommandFailed(f"what is here is not what {origin.url} has; see above")
+        raise CommandFailed(_told_disagreement(comparison, origin))
 
 
 @contextmanager
@@ -152,13 +152,31 @@ def _print_comparison(comparison: "Comparison", origin: "Origin") -> None:
     if comparison.types:
         types = ([origin.without_key(name), difference] for name, difference in comparison.types.items())
         print_table([["OBJECT TYPE", "DIFFERENCE"], *types])
-    differing = len(comparison.differences)
-    explained = differing - comparison.unexplained
-    told = f"{differing:,} differ, {explained:,} for a known reason" if differing else "all agree"
-    click.echo(f"{comparison.asked:,} checks asked of both: {told}" if comparison.asked else "no check was asked")
-    if differing:
+    click.echo(_told_checks(comparison))
+    if comparison.differences:
         shown = (
             [*map(origin.without_key, (each.claim, each.theirs)), each.ours, each.reason or "UNEXPLAINED"]
             for each in comparison.differences
         )
         print_table([["CHECK", "THERE", "HERE", "WHY"], *shown])
+
+
+def _told_checks(comparison: "Comparison") -> str:
+    if not comparison.asked:
+        return "no check was asked"
+    asked = f"{comparison.asked:,} checks asked of both"
+    if not comparison.answered:
+        return f"{asked}, none of them answered there"
+    if comparison.answered < comparison.asked:
+        asked += f", {comparison.answered:,} of them answered there"
+    differing = len(comparison.differences)
+    if not differing:
+        return f"{asked}: all agree"
+    return f"{asked}: {differing:,} differ, {differing - comparison.unexplained:,} for a known reason"
+
+
+def _told_disagreement(comparison: "Comparison", origin: "Origin") -> str:
+    if comparison.may_agree:
+        missing = f"{comparison.unexplained:,} of {comparison.asked:,} checks"
+        return f"{origin.url} did not answer {missing} for no known reason, so that these are not verified; see above"
+    return f"what is here is not what {origin.url} has; see above"

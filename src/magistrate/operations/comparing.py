@@ -25,6 +25,9 @@ PAGE_ROWS = 1_000
 ASKED_AT_ONCE = 4
 """Checks in flight: as many as the old server decides at a time unless it is told otherwise."""
 
+FAILED_OVER = (500, 504)
+"""The status of a check that goes in circles, from the server or from a proxy before it. Of no other."""
+
 UNANSWERED = "it gives no answer: there, groups and rules that lead back to themselves end in that"
 BARE_SUBJECT = "it takes a bare subject for a group of its own, which a warrant names"
 LEFT_OUT = "it rests on a row that was not taken over"
@@ -52,12 +55,14 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A check that is answered differently, in written form; `reason` is None if it cannot be told."""
+    """A check that is answered differently, in written form; `reason` is None if it cannot be told, `is_answered` false
+    if the server did not decide it."""
 
     claim: str
     theirs: str
     ours: str
     reason: str | None
+    is_answered: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +82,17 @@ class Comparison:
 
     @property
     def agree(self) -> bool:
-        """Equal counts and object types, no difference without a reason, and answers at all if something was asked."""
-        holds_alike = all(counts.agree for counts in self.counts) and not self.types
-        return holds_alike and not self.unexplained and (self.answered > 0 or self.asked == 0)
+        """Equal counts and object types, and no difference without a reason."""
+        return self._holds_alike and not self.unexplained
+
+    @property
+    def may_agree(self) -> bool:
+        """Whether nothing is known to differ: only answers of the server are missing, if any."""
+        return self._holds_alike and not any(one.is_answered and one.reason is None for one in self.differences)
+
+    @property
+    def _holds_alike(self) -> bool:
+        return all(counts.agree for counts in self.counts) and not self.types
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +101,10 @@ class _Answer:
 
     said: str
     path: Sequence[Any] = ()
+
+    @property
+    def is_decided(self) -> bool:
+        return self.said in (AUTHORIZED, DENIED, NO_TYPE)
 
 
 AUTHORIZED = "authorized"
@@ -106,12 +123,8 @@ async def compare(
     types = _differing_types(theirs.definitions, definitions)
     asking = _Asking(ctx, server, theirs)
     questions = questions_about(sample.warrants, _relations(theirs.definitions), sample_size)
-    pairs: list[tuple[Question, _Answer, _Answer]] = []
-    for start in range(0, len(questions), ASKED_AT_ONCE):
-        pairs += await asyncio.gather(*map(asking.both, questions[start : start + ASKED_AT_ONCE]))
-    answered = sum(theirs.said in (AUTHORIZED, DENIED, NO_TYPE) for _, theirs, _ in pairs)
-    differences = [asking.difference(*pair) for pair in pairs if pair[1].said != pair[2].said]
-    return Comparison(counts, types, len(pairs), answered, differences)
+    answered, differences = await asking.compare(questions)
+    return Comparison(counts, types, len(questions), answered, differences)
 
 
 class _Theirs:
@@ -197,7 +210,24 @@ class _Asking:
         self._server = server
         self._theirs = theirs
 
-    async def both(self, question: Question) -> tuple[Question, _Answer, _Answer]:
+    async def compare(self, questions: Sequence[Question]) -> tuple[int, Sequence[Difference]]:
+        """How many of them the server decided, and what is answered differently."""
+        pairs: list[tuple[Question, _Answer, _Answer]] = []
+        for start in range(0, len(questions), ASKED_AT_ONCE):
+            pairs += await asyncio.gather(*map(self._both, questions[start : start + ASKED_AT_ONCE]))
+        decided = [question for question, theirs, _ in pairs if theirs.is_decided]
+        is_up = len(decided) == len(pairs) or await self._is_up(decided)
+        differences = [self._difference(*pair, is_up) for pair in pairs if pair[1].said != pair[2].said]
+        return len(decided), differences
+
+    async def _is_up(self, decided: Sequence[Question]) -> bool:
+        """Whether the server still decides what it did: only then the others failed for what they ask."""
+        if not decided:
+            return False
+        status, answer = await self._server.check(_claim(decided[0]))
+        return _their_answer(status, answer).is_decided
+
+    async def _both(self, question: Question) -> tuple[Question, _Answer, _Answer]:
         status, answer = await self._server.check(_claim(question))
         return question, _their_answer(status, answer), await self._our_answer(question)
 
@@ -211,12 +241,13 @@ class _Asking:
         decision: Decision = found.value[0]
         return _Answer(AUTHORIZED, decision.path) if decision.is_authorized else _Answer(DENIED)
 
-    def difference(self, question: Question, theirs: _Answer, ours: _Answer) -> Difference:
-        return Difference(question.written(), theirs.said, ours.said, self._reason(question, theirs, ours))
+    def _difference(self, question: Question, theirs: _Answer, ours: _Answer, is_up: bool) -> Difference:
+        reason = self._reason(question, theirs, ours, is_up)
+        return Difference(question.written(), theirs.said, ours.said, reason, theirs.is_decided)
 
-    def _reason(self, question: Question, theirs: _Answer, ours: _Answer) -> str | None:
+    def _reason(self, question: Question, theirs: _Answer, ours: _Answer, is_up: bool) -> str | None:
         if theirs.said.startswith("no answer"):
-            return UNANSWERED
+            return UNANSWERED if is_up else None
         if theirs.said == AUTHORIZED and theirs.path:
             if _names_group(theirs.path[0], question):
                 return BARE_SUBJECT
@@ -250,7 +281,7 @@ def _their_answer(status: int, answer: Any) -> _Answer:
         return _Answer(DENIED)
     if status == 404:
         return _Answer(NO_TYPE)
-    return _Answer(f"no answer ({status})" if status >= 500 else f"{status}: {members.get('message')}")
+    return _Answer(f"no answer ({status})" if status in FAILED_OVER else f"{status}: {members.get('message')}")
 
 
 def _names_group(row: Any, question: Question) -> bool:

@@ -39,7 +39,8 @@ class WarrantServer(Protocol):
         ...
 
     async def check(self, claim: Mapping[str, Any]) -> tuple[int, Any]:
-        """HTTP status and answer, with the path of the decision; the status is 504 if there was none in time."""
+        """HTTP status and answer, with the path of the decision; the status is 500 or 504 if it failed over the
+        question, 504 if there was no answer in time. A server that is busy or away refuses, or gives no answer."""
         ...
 
 

@@ -1,0 +1,43 @@
+"""Comparisons: what becomes of one while which the old server goes away."""
+
+from functools import partial
+
+import pytest
+
+from magistrate import wiring
+from magistrate.api.lines import read_line
+from magistrate.errors import RequestRefused
+from magistrate.old_server import OldServer
+from magistrate.operations.comparing import compare
+from magistrate.operations.importing import import_lines
+from magistrate.operations.old_lists import OldLists
+from magistrate.store.contract import Store
+from tests.reference_server import KEY, Reference, fault, reference_server
+from tests.running import settings_for
+from tests.stub_server import Answered, Sent
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.parametrize("status", [429, 502, 503])
+async def test_a_server_that_goes_away_or_is_busy_ends_the_comparison(
+    status: int, store: Store, database_url: str
+) -> None:
+    context = wiring.context_of(store, settings_for(database_url))
+    reference, checks = Reference(), list[Sent]()
+    reference.define("document", "viewer")
+    reference.grant(*(f"document:d{number}#viewer@user:u{number % 3}" for number in range(8)))
+
+    def goes_away(sent: Sent, number: int) -> Answered | None:
+        checks.extend([sent] if sent.path == "/v2/check" else [])
+        return fault(status, "unavailable", "gone") if len(checks) > 8 else None
+
+    reference.fails = goes_away
+    with reference_server(reference) as stub:
+        async with OldServer(stub.url, KEY, breaks_seconds=[0.01]) as server:
+            lists, read = OldLists(server, 100), partial(read_line, context, 20)
+            await import_lines(context, lists, lists.reader(read), lambda reached: None)
+            with pytest.raises(RequestRefused, match="gone") as raised:
+                await compare(context, server, read, 20, lambda rows: None)
+
+    assert raised.value.status == status
