@@ -120,7 +120,7 @@ class OldLists:
         return ImportProgress(self._server.url, self.lines, self.size_bytes, mark, self._place.list == len(LISTS))
 
     async def _chunk_of_list(self) -> list[bytes]:
-        """None if there are no more in this list."""
+        """Empty if there are no more in this list."""
         number, lines, size_bytes = self._place.list, list[bytes](), 0
         self.kind, path, sort = LISTS[number]
         while self._place.list == number and size_bytes < MAX_CHUNK_BYTES:
