@@ -64,6 +64,48 @@ async def test_rows_end_at_their_retention_when_events_have_been_forgotten(ctx: 
         await ctx.store.get_object(object_ref("document", "a"), Revision(3))
 
 
+async def test_a_write_whose_clock_is_behind_takes_nothing_newer_with_it(ctx: Context) -> None:
+    young = [hours_ago(hours) for hours in (0.4, 0.3, 0.2)]
+    await write(ctx.store, *young, 1_000_000)
+
+    await forget_events(ctx, 5, 3)
+    await forget_ended(ctx, 3)
+
+    assert sorted(await event_times(ctx.store)) == [1_000_000, *young]
+    for revision in (1, 2, 3, 4):
+        assert (await ctx.store.get_object(object_ref("document", "a"), Revision(revision))).value is not None
+
+
+async def test_a_write_whose_clock_is_behind_goes_with_those_around_it(ctx: Context) -> None:
+    await write(ctx.store, hours_ago(9), 1_000_000, hours_ago(8), hours_ago(0.2))
+
+    await forget_events(ctx, 5, 3)
+    await forget_ended(ctx, 3)
+
+    assert await event_times(ctx.store) == [hours_ago(0.2)]
+    with pytest.raises(RevisionUnavailable):
+        await ctx.store.get_object(object_ref("document", "a"), Revision(2))
+    assert (await ctx.store.get_object(object_ref("document", "a"), Revision(3))).value is not None
+
+
+async def test_behind_a_write_whose_clock_is_ahead_nothing_is_forgotten_until_its_time_has_come(ctx: Context) -> None:
+    await write(ctx.store, hours_ago(9), hours_ago(8), hours_ago(-100), hours_ago(8), hours_ago(7))
+    later = replace(ctx, now=lambda: hours_ago(-106))
+
+    await forget_events(ctx, 5, 3)
+    await forget_ended(ctx, 3)
+    kept = await event_times(ctx.store)
+    readable = await ctx.store.get_object(object_ref("document", "a"), Revision(2))
+    await forget_events(later, 5, 3)
+
+    assert kept == [hours_ago(8), hours_ago(7), hours_ago(-100)]
+    assert readable.value is not None
+    assert await event_times(ctx.store) == []
+    assert await forget_ended(later, 3) == 3  # the versions that revisions 3 to 5 replaced
+    with pytest.raises(RevisionUnavailable):
+        await ctx.store.get_object(object_ref("document", "a"), Revision(4))
+
+
 async def test_the_service_forgets_by_itself(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wiring, "FORGET_EVERY_SECONDS", 0.05)
     settings = settings_for(database_url, retention_hours=1, event_retention_hours=2)

@@ -599,6 +599,40 @@ async def test_collecting_works_in_small_portions_oldest_first(store: Store) -> 
     assert await store.collect(NOW + 100, 2) == 0
 
 
+async def test_collecting_goes_on_behind_many_revisions_that_ended_nothing(store: Store) -> None:
+    for number in range(9):
+        await store.put_objects([new(f"o{number}")], stamp(NOW + number))
+    await store.delete_objects([document("o0")], stamp(NOW + 9))
+
+    portions = await collected(store, NOW + 9, 3)
+
+    assert portions == [4, 4, 1]
+    assert await ids(store, at=10) == [f"o{number}" for number in range(1, 9)]
+    with pytest.raises(RevisionUnavailable):
+        await ids(store, at=9)
+
+
+async def test_what_ended_nothing_stays_readable_unless_it_is_more_than_one_portion(store: Store) -> None:
+    for number in range(4):
+        await store.put_objects([new(f"o{number}")], stamp(NOW + number))
+
+    assert await store.collect(NOW + 9, 4) == 0
+    assert await ids(store, at=1) == ["o0"]
+    assert await store.collect(NOW + 1, 2) == 0
+    assert await ids(store, at=1) == ["o0"]
+    assert await store.collect(NOW + 2, 2) == 3
+    assert await ids(store, at=3) == ["o0", "o1", "o2"]
+    with pytest.raises(RevisionUnavailable):
+        await ids(store, at=2)
+
+
+async def collected(store: Store, before: int, most: int) -> list[int]:
+    portions = []
+    while found := await store.collect(before, most):
+        portions.append(found)
+    return portions
+
+
 async def test_one_key_digest_is_kept_and_no_second(store: Store) -> None:
     assert list(await store.key_digests()) == []
     assert await store.keep_key_digest("aa", NOW)

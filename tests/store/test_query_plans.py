@@ -196,10 +196,9 @@ EVENTS = [
 ]
 OF_EVENTS = [
     pytest.param(looked_up(sql.LIST_CHANGES, ROWS - 50, 100), id="changes"),
-    pytest.param(looked_up(sql.LAST_REVISION_BY, 100), id="last-revision"),
+    pytest.param(looked_up(sql.REVISIONS_FROM, 100, 101), id="revisions-from"),
     pytest.param(looked_up(sql.OLDEST_CHANGES, 100, 100), id="oldest-changes"),
     pytest.param(looked_up(sql.FORGET_CHANGES, 100, 1), id="forget-changes"),
-    pytest.param(looked_up(sql.OLDEST_REVISIONS, 100, 100), id="oldest-revisions"),
     pytest.param(looked_up(sql.FORGET_REVISIONS, 100), id="forget-revisions"),
     pytest.param(looked_up(sql.OLDEST_DECISIONS, 100, 100), id="oldest-decisions"),
     pytest.param(looked_up(sql.FORGET_DECISIONS, 100, 100), id="forget-decisions"),

@@ -10,7 +10,7 @@ MICROSECONDS_PER_HOUR = 3_600_000_000
 
 async def forget_ended(ctx: Context, retention_hours: int) -> int:
     """Forgets every row of objects, object types and warrants that ended longer ago than that, in short transactions.
-    Answers how many."""
+    Answers how many, as Store.collect counts."""
     forgotten = 0
     while found := await ctx.store.collect(ctx.now() - retention_hours * MICROSECONDS_PER_HOUR, ROWS_AT_ONCE):
         forgotten += found

@@ -1,19 +1,25 @@
 """Forgetting what ended longer ago than the retention, as scripts that are short enough not to hold up other
-writers."""
+writers.
 
-from collections.abc import Callable
+How old a revision is says the clock of whoever wrote it, which may be wrong. So a revision counts as past when it and
+all before it were written long enough ago: one that is stamped too early takes no newer ones with it."""
+
+from collections.abc import Callable, Iterable
+from itertools import takewhile
 
 from magistrate.engine.terms import Revision
 from magistrate.store import sql
 from magistrate.store.contract import IDEMPOTENCY_HOURS
-from magistrate.store.database import Execute, Script, Select
+from magistrate.store.database import Execute, Row, Script, Select
 from magistrate.store.versioned import MICROSECONDS_PER_HOUR
 
 
 def collect(before: int, most: int) -> Callable[[Revision], Script[int]]:
     def script(head: Revision) -> Script[int]:
-        [found] = yield Select(sql.LAST_REVISION_BY, [(before,)])
-        ended_by = found[0][0] if found else 0
+        [[(_, horizon)]] = yield Select(sql.READ_HEAD, [()])
+        [revisions] = yield Select(sql.REVISIONS_FROM, [(horizon, most + 1)])
+        past = _past(revisions, before)
+        ended_by = past[-1] if past else 0
         [objects] = yield Select(sql.ENDED_OBJECTS, [(ended_by, most)])
         [types] = yield Select(sql.ENDED_OBJECT_TYPES, [(ended_by, most)])
         [warrants] = yield Select(sql.ENDED_WARRANTS, [(ended_by, most)])
@@ -26,6 +32,10 @@ def collect(before: int, most: int) -> Callable[[Revision], Script[int]]:
             # A revision is readable while all rows that ended after it are there.
             horizon = max(row[-1] for row in ended)
             yield Execute(sql.MOVE_HORIZON, [(horizon, horizon)])
+        elif len(past) > most:
+            # Nothing ended in all these, but there may be more behind them, which only the horizon leads to.
+            yield Execute(sql.MOVE_HORIZON, [(ended_by, ended_by)])
+            return len(past)
         return len(ended) + len(keys)
 
     return script
@@ -33,12 +43,13 @@ def collect(before: int, most: int) -> Callable[[Revision], Script[int]]:
 
 def forget_events(before: int, most: int) -> Callable[[Revision], Script[int]]:
     def script(head: Revision) -> Script[int]:
-        [found] = yield Select(sql.LAST_REVISION_BY, [(before,)])
-        newest = found[0][0] if found else 0
+        [oldest] = yield Select(sql.REVISIONS_FROM, [(0, most + 1)])
+        past = _past(oldest, before)
+        newest = past[-1] if past else 0
         [changes] = yield Select(sql.OLDEST_CHANGES, [(newest, most)])
         # Revisions of changes that are still there stay.
         stays = changes[-1][0] if len(changes) == most else newest
-        [revisions] = yield Select(sql.OLDEST_REVISIONS, [(stays, most)])
+        revisions = [(revision,) for revision in past if revision < stays]
         [decisions] = yield Select(sql.OLDEST_DECISIONS, [(before, most)])
         yield Execute(sql.FORGET_CHANGES, changes[-1:])
         yield Execute(sql.MOVE_CHANGES_FORGOTTEN, [(revision, revision) for revision, _ in changes[-1:]])
@@ -47,3 +58,8 @@ def forget_events(before: int, most: int) -> Callable[[Revision], Script[int]]:
         return len(changes) + len(revisions) + len(decisions)
 
     return script
+
+
+def _past(revisions: Iterable[Row], before: int) -> list[int]:
+    """Those in front of the first that was written after `before`."""
+    return [revision for revision, _ in takewhile(lambda row: row[1] <= before, revisions)]

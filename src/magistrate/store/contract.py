@@ -351,7 +351,11 @@ class Store(WarrantSource, SessionKeyStore, EventStore, Protocol):
         idempotency keys that have run out by then; at most about `most` rows, oldest first. Answers how many; 0 says
         that nothing is left.
 
-        Revisions that are now incomplete raise RevisionUnavailable from here on.
+        Whose revision comes after one that is stamped later than `before` stays, whatever its own stamp: of clocks
+        that differ none makes rows go too early, and one that is ahead makes later ones stay until its own time.
+
+        Revisions that are now incomplete raise RevisionUnavailable from here on. So do more than `most` revisions in
+        a row by `before` that ended nothing, but for the last; they are then what is answered.
         """
         ...
 

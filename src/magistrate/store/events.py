@@ -82,5 +82,7 @@ class EventStore(Protocol):
         1970), each at most `most`, the oldest first; the newest of these revisions stays. Answers how many; 0 says that
         nothing is left. Readable revisions stay readable.
 
+        Revisions behind one that is stamped later than `before` stay, with their changes: see Store.collect.
+
         Of a revision of which a part is forgotten, nothing is listed any more."""
         ...

@@ -134,7 +134,7 @@ SELECT {_WARRANT_KEY}, text, number FROM warrant LEFT JOIN policy ON digest = po
 WHERE subject_id = ? AND subject_type = ? AND deleted_revision = {ALIVE} ORDER BY number LIMIT ?"""
 END_NUMBERED_WARRANT = "UPDATE warrant SET deleted_revision = ? WHERE number = ?"
 
-LAST_REVISION_BY = "SELECT revision FROM revision WHERE written_at <= ? ORDER BY written_at DESC, revision DESC LIMIT 1"
+REVISIONS_FROM = "SELECT revision, written_at FROM revision WHERE revision >= ? ORDER BY revision LIMIT ?"
 ENDED_OBJECTS = """
 SELECT object_type, object_id, deleted_revision FROM object
 WHERE deleted_revision <= ? ORDER BY deleted_revision LIMIT ?"""
@@ -148,7 +148,6 @@ FORGET_WARRANT = "DELETE FROM warrant WHERE number = ? AND deleted_revision = ?"
 OLDEST_CHANGES = "SELECT revision, position FROM change WHERE revision <= ? ORDER BY revision, position LIMIT ?"
 FORGET_CHANGES = "DELETE FROM change WHERE (revision, position) <= (?, ?)"
 MOVE_CHANGES_FORGOTTEN = "UPDATE head SET changes_forgotten = ? WHERE changes_forgotten < ?"
-OLDEST_REVISIONS = "SELECT revision FROM revision WHERE revision < ? ORDER BY revision LIMIT ?"
 FORGET_REVISIONS = "DELETE FROM revision WHERE revision <= ?"
 OLDEST_DECISIONS = """
 SELECT decided_at, number FROM decision WHERE decided_at <= ? ORDER BY decided_at, number LIMIT ?"""
