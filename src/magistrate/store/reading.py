@@ -104,7 +104,7 @@ def objects_statement(refs: Iterable[ObjectRef], at: Revision, joining: Joining)
     arm = f"SELECT {columns} FROM {joining.many_objects.format(holds=alive)}"
     found = " UNION ALL ".join([arm] * len(ids))
     values = [(msgspec.json.encode(of_type).decode(), name, at, at) for name, of_type in ids.items()]
-    statement = f"SELECT h.revision, h.horizon, {columns} FROM head h LEFT JOIN ({found}) o ON true"
+    statement = f"SELECT h.revision, h.horizon, found.* FROM head h LEFT JOIN ({found}) found ON true"
     return Clause(statement, tuple(chain.from_iterable(values)))
 
 
