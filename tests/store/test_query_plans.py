@@ -78,7 +78,8 @@ BY_MEMBER = [
     for sort, boundary in MEMBERS.items()
     for at in (None, 5)
 ]
-"""All objects of a type are read and sorted, but no others."""
+"""All living objects of the type are read and sorted, but no others; of what ended since, the index is read for all
+types and the rows of this one."""
 LISTS_AS_OF = [
     pytest.param(names_listed({"object_type": "type-3"}), id="names-of-type"),
     pytest.param(names_listed({}), id="names"),
@@ -326,13 +327,28 @@ def test_a_list_is_read_in_the_order_of_an_index_on_sqlite(sqlite_connection: ap
     assert sum("TEMP B-TREE" in line for line in plan) <= 1, plan
 
 
-@pytest.mark.parametrize("spoken", [*LISTS_AS_OF, *BY_MEMBER])
+@pytest.mark.parametrize("spoken", LISTS_AS_OF)
 def test_a_list_as_of_a_revision_is_searched_for_on_sqlite(sqlite_connection: apsw.Connection, spoken: Spoken) -> None:
     plan = sqlite_plan(sqlite_connection, spoken)
 
     of_table = [line for line in plan if line.split()[1:2] == ["object"]]
     assert of_table
     assert all(line.startswith("SEARCH") for line in of_table), plan
+
+
+@pytest.mark.parametrize("spoken", BY_MEMBER)
+def test_a_list_by_a_member_reads_the_living_of_one_type_on_sqlite(
+    sqlite_connection: apsw.Connection, spoken: Spoken
+) -> None:
+    of_living, of_ended = "(deleted_revision=? AND object_type=?)", "(deleted_revision>? AND deleted_revision<?)"
+
+    plan = sqlite_plan(sqlite_connection, spoken)
+
+    of_table = [line for line in plan if line.split()[1:2] == ["object"]]
+    by_type = "SEARCH object USING INDEX object_by_type"
+    assert set(of_table) <= {f"{by_type} {of_living}", f"{by_type} {of_ended}"}, plan
+    # The page and the probe of what lies behind its boundary.
+    assert sum(line.endswith(of_living) for line in of_table) == 2, plan
 
 
 @pytest.mark.parametrize("spoken", LOOKUPS)
@@ -406,7 +422,11 @@ def test_a_list_by_a_member_reads_one_type_on_postgresql(
     text = statement.sql.replace("?", "%s")
     plan = [line for (line,) in postgres_connection.execute(f"EXPLAIN {text}", statement.values)]
 
-    assert not [line for line in plan if "Seq Scan on object" in line], "\n".join(plan)
+    read = [line for line in plan if re.search(" on object( |$)", line) and "Bitmap Heap Scan" not in line]
+    conditions = [line for line in plan if "Index Cond" in line]
+    assert not [line for line in read if "Index" not in line], "\n".join(plan)
+    assert len(conditions) >= 2, "\n".join(plan)
+    assert all("(object_type = 'type-3'" in line for line in conditions), "\n".join(plan)
 
 
 @pytest.mark.parametrize("spoken", [*LISTS, *LISTS_AS_OF, *LOOKUPS, *OF_WARRANTS])

@@ -233,7 +233,8 @@ class Store(WarrantSource, SessionKeyStore, EventStore, Protocol):
         meta has a NUL character.
 
         Cost: the rows returned; with `text`, the rows looked at until enough are found; sorted by a member, all objects
-        of the type.
+        of the type. `at` a revision also an index entry for each object that ended since, of whichever type (half a
+        microsecond), and the rows of those that pass the filter.
         """
         ...
 
