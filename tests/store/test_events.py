@@ -12,6 +12,7 @@ from magistrate.errors import RevisionUnavailable
 from magistrate.store.contract import NewObject, NewObjectType, NewWarrant, Slice, Stamp, Store
 from magistrate.store.decisions import FORGOTTEN_AT_ONCE
 from magistrate.store.events import Event, EventFilter, EventsOfKind, NewDecision
+from magistrate.store.session_keys import SessionKey
 from tests.databases import dump
 from tests.running import settings_for
 
@@ -214,6 +215,10 @@ async def test_what_makes_no_revision_makes_nothing_stale(store: Store, database
     for opened in (store, other):
         await opened.keep_decisions([decided(NOW)], 10)
         await opened.forget_events(NOW, 10)
+        await opened.collect(NOW, 10)
+        await opened.keep_session_key(SessionKey("5f0c", "9d1e", NOW), unless_after=NOW, forget_by=0)
+        await opened.forget_session_keys()
+        await opened.keep_key_digest("aa", NOW)
     await other.close()
 
     assert store.mark()[1] == before

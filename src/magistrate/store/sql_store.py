@@ -249,16 +249,17 @@ class SqlStore:
                 yield Execute(sql.KEEP_KEY_DIGEST, [(digest, at)])
             return not kept
 
-        return await self.database.transact(script)
+        return await self.database.transact(script, makes_revision=False)
 
     async def session_keys(self) -> KeptKeys:
         return signing.kept_keys(await self.database.read(sql.LIST_SESSION_KEYS, ()))
 
     async def keep_session_key(self, new: SessionKey, unless_after: int, forget_by: int) -> KeptKeys:
-        return await self.database.transact(signing.keep_session_key(new, unless_after, forget_by))
+        script = signing.keep_session_key(new, unless_after, forget_by)
+        return await self.database.transact(script, makes_revision=False)
 
     async def forget_session_keys(self) -> int:
-        return await self.database.transact(signing.forget_session_keys)
+        return await self.database.transact(signing.forget_session_keys, makes_revision=False)
 
     async def close(self) -> None:
         await self.database.close()
