@@ -451,7 +451,7 @@ class Walk:
         """The warrants on the node whose policy holds, oldest first."""
         ground = Ground({}, self.facts.warrants, self.subject, self.facts.policy_holds)
         stored = [warrant for warrant in ground.warrants_on(node) if ground.policy(warrant) == Truth.TRUE]
-        return sorted(stored, key=lambda warrant: warrant.number)
+        return sorted(stored, key=lambda warrant: (warrant.created_at, warrant.number))
 
     def relations(self, node: Node) -> Mapping[str, Any]:
         return self.facts.model.get(node.type, {})

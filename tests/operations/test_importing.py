@@ -9,12 +9,18 @@ import pytest
 
 from magistrate import wiring
 from magistrate.api.lines import WHAT_A_LINE_IS, read_line
-from magistrate.engine.terms import Revision
+from magistrate.engine.evaluation import Question
+from magistrate.engine.query import read_query
+from magistrate.engine.terms import ObjectId, RelationName, Revision, Subject, TypeName, object_ref
 from magistrate.errors import InvalidRequest
 from magistrate.operations import line_file
+from magistrate.operations.check import check, none_is_last
+from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.importing import Reached, import_lines
 from magistrate.operations.line_file import LineFile
+from magistrate.operations.paging import read_wanted
+from magistrate.operations.query import QUERY_LIST, Asked, list_page
 from magistrate.store.contract import Imported, ObjectFilter, Slice, Store, WarrantFilter
 from tests.databases import dump
 from tests.running import settings_for
@@ -98,6 +104,38 @@ async def test_a_warrant_is_as_old_as_its_line_says(context: Context) -> None:
         ("d0", 1_709_193_600_123_456),
         ("d1", 1_709_193_600_123_456),
     ]
+
+
+@pytest.mark.parametrize(
+    "older",
+    [
+        pytest.param({"policy": "2 == 2"}, id="to the subject itself"),
+        pytest.param({"policy": "2 == 2", "objectId": "*"}, id="on every object"),
+        pytest.param({"subject": {"objectType": "team", "objectId": "eng", "relation": "member"}}, id="to a group"),
+    ],
+)
+async def test_of_several_warrants_the_oldest_is_reported_though_it_was_written_last(
+    context: Context, older: dict[str, Any]
+) -> None:
+    in_team = warrant("eng", objectType="team", relation="member")
+    other_team = {"objectType": "team", "objectId": "hr", "relation": "member"}
+    in_other_team = warrant("hr", objectType="team", relation="member")
+    newer = {"subject": other_team} if "subject" in older else {"policy": "1 == 1"}
+    types = [DOCUMENT, {"type": "user", "relations": {}}, {"type": "team", "relations": {"member": {}}}]
+    await imported(context, written(*types, in_team, in_other_team))
+    await imported(context, written(warrant(createdAt="2024-02-29T08:00:00Z", **newer)))
+
+    await imported(context, written(warrant(**({"createdAt": "2023-02-28T08:00:00Z"} | older))))
+
+    oldest = (await warrants(context))[0]
+    ann = Subject(TypeName("user"), ObjectId("ann"))
+    question = Question(object_ref("document", "plan"), RelationName("viewer"), ann)
+    [decision] = (await check(context, [question], none_is_last, NO_DEMAND, with_path=True)).value
+    assert decision.path[-1].written() == oldest
+    for text in ("select document where user:ann is viewer", "select viewer of type user for document:plan"):
+        wanted = read_wanted(QUERY_LIST, {}, context.store.identity)
+        page = (await list_page(context, Asked(read_query(text), {}), wanted, NO_DEMAND)).value
+        assert [found.row.warrant.written() for found in page.rows if found.row.warrant] == [oldest]
 
 
 async def test_a_chunk_is_one_revision_of_the_actor_import(context: Context) -> None:

@@ -69,7 +69,7 @@ def warrants(draw: st.DrawFn, policies: bool = True, rarely_to_all: bool = False
     row = st.tuples(types, id, st.sampled_from((*RELATIONS, UNKNOWN_RELATION)), subject_type, id, group, policy)
     rows = draw(st.lists(row, max_size=14, unique=True))
     return [
-        Warrant(TypeName(t), ObjectId(i), RelationName(r), TypeName(s), ObjectId(n), g, p, 0, number)
+        Warrant(TypeName(t), ObjectId(i), RelationName(r), TypeName(s), ObjectId(n), g, p, -number % 3, number)
         for number, (t, i, r, s, n, g, p) in enumerate(rows, 1)
     ]
 

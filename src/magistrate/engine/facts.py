@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from magistrate.engine.terms import WILDCARD, ObjectId
 from magistrate.engine.warrant_source import Read, Shape
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.warrants import Warrant, creation_order
 
 OBJECTS_AT_ONCE = 4_000
 """Objects whose warrants are read together. Above it one level is more than one read, so that others get a turn."""
@@ -41,7 +41,7 @@ class Facts:
             here, on_all = known.get(id), known.get(WILDCARD) if shape.on_all else _NONE
             if here is not None and on_all is not None:
                 found = here + on_all if on_all else here
-                return sorted(found, key=_by_number) if len(found) > 1 else found
+                return sorted(found, key=creation_order) if len(found) > 1 else found
         self._miss(shape, id)
         return None
 
@@ -63,14 +63,10 @@ class Facts:
     def take(self, reads: Sequence[Read], rows: Sequence[Sequence[Warrant]]) -> None:
         for read, found in zip(reads, rows, strict=True):
             if read.ids is None:
-                self._everywhere[read.shape] = sorted(found, key=_by_number)
+                self._everywhere[read.shape] = sorted(found, key=creation_order)
                 continue
             known = self._rows.setdefault(read.shape, {})
             for id in read.ids:
                 known[id] = []
             for warrant in found:
                 known[warrant.object_id].append(warrant)
-
-
-def _by_number(warrant: Warrant) -> int:
-    return warrant.number

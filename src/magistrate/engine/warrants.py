@@ -1,6 +1,8 @@
 """Warrants: what was granted, as facts (contract section 4)."""
 
 import hashlib
+from collections.abc import Callable
+from operator import attrgetter
 from typing import NamedTuple
 
 import msgspec
@@ -38,7 +40,7 @@ class Warrant(msgspec.Struct, frozen=True):
     """('document', 'plan', 'viewer', 'team', 'eng', 'member', 'amount < 10', 1763683200000000, 7340032).
 
     The first six say who has what on which object; `subject_relation` and `policy` are empty texts when absent, the
-    ids may be `*`. `created_at` is in microseconds since 1970 UTC. `number` is unique, and in order of creation.
+    ids may be `*`. `created_at` is in microseconds since 1970 UTC. `number` is unique, and in order of writing.
     """
 
     object_type: TypeName
@@ -60,6 +62,11 @@ class Warrant(msgspec.Struct, frozen=True):
     def form(self) -> WarrantForm:
         names = (self.object_type, self.object_id, self.relation)
         return warrant_form(*names, self.subject_type, self.subject_id, self.subject_relation)
+
+
+creation_order: Callable[[Warrant], tuple[int, int]] = attrgetter("created_at", "number")
+"""To sort by (contract section 4.5). An import writes warrants that were created long before those with lower
+numbers."""
 
 
 def policy_digest(text: str) -> str:

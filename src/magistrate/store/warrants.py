@@ -1,7 +1,7 @@
 """Writes of warrants, as scripts.
 
 A warrant is its key: it is written once and ended, never changed. Its number tells the revision that wrote it and its
-place in that write, so numbers are unique and in order of creation without a counter."""
+place in that write, so numbers are unique and in order of writing without a counter."""
 
 from collections.abc import Callable, Iterable, Sequence
 

@@ -19,7 +19,7 @@ from magistrate.engine.query.spread import EXPLICIT, Spread
 from magistrate.engine.query.stages import IDS_AT_ONCE, Road, Source, Stage, Stages, Target, Told, same_object
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName
 from magistrate.engine.truth import FALSE, MISSING, TRUE, Truth
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.warrants import Warrant, creation_order
 from magistrate.engine.work import Work
 
 ROWS_AT_ONCE = 500
@@ -230,11 +230,14 @@ def _find(
     """Keeps for each object the first of all warrants that give it."""
     for warrant, value in given:
         if value >= TRUE:
-            id, told = warrant.object_id, (place, warrant.number, warrant)
-            if found.setdefault(id, told)[:2] > told[:2]:
+            id, told = warrant.object_id, (place, warrant)
+            first = found.setdefault(id, told)
+            if first is not told and _order(told) < _order(first):
                 found[id] = told
-            if value == EXPLICIT and explicit.setdefault(id, told)[:2] > told[:2]:
-                explicit[id] = told
+            if value == EXPLICIT:
+                first = explicit.setdefault(id, told)
+                if first is not told and _order(told) < _order(first):
+                    explicit[id] = told
 
 
 def _listed(target: Target, root: Stage) -> Listed:
@@ -250,7 +253,7 @@ def _report(root: Stage, id: ObjectId) -> Warrant | None:
     comes to. Nothing is looked at twice."""
     if root.value(id) == EXPLICIT:
         told = _first(root.explicit, id)
-        return told[2] if told else None
+        return told[1] if told else None
     walked: set[Stage] = set()
     waiting: list[Stage | Warrant] = [root]
     while waiting:
@@ -272,7 +275,7 @@ def _reasons(stage: Stage, id: ObjectId) -> Sequence[Stage | Warrant]:
     if told is None:
         return stage.parts
     places = [stage.plan.places[part] for part in stage.plan.parts]
-    return [*(part for part, place in zip(stage.parts, places, strict=True) if place < told[0]), told[2]]
+    return [*(part for part, place in zip(stage.parts, places, strict=True) if place < told[0]), told[1]]
 
 
 def _first(told: Mapping[ObjectId, Told], id: ObjectId) -> Told | None:
@@ -280,5 +283,5 @@ def _first(told: Mapping[ObjectId, Told], id: ObjectId) -> Told | None:
     return min([told[where] for where in (id, WILDCARD) if where in told], key=_order, default=None)
 
 
-def _order(told: Told) -> tuple[int, int]:
-    return told[:2]
+def _order(told: Told) -> tuple[int, tuple[int, int]]:
+    return told[0], creation_order(told[1])

@@ -20,8 +20,8 @@ Target = tuple[TypeName, RelationName]
 IDS_AT_ONCE = 4_000
 """Subjects whose warrants are read together; as many are handed on without a break."""
 
-Told = tuple[int, int, Warrant]
-"""A warrant to be reported, behind its place among the alternatives and its number."""
+Told = tuple[int, Warrant]
+"""A warrant to be reported, behind its place among the alternatives."""
 
 
 class Source(NamedTuple):

@@ -20,7 +20,7 @@ from magistrate.engine.query.spread import EXPLICIT, Share, Spread, combined, ex
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, TypeName
 from magistrate.engine.truth import MISSING, TRUE, Truth
 from magistrate.engine.warrant_source import Shape
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.warrants import Warrant, creation_order
 from magistrate.engine.work import Work
 
 ENTRIES_AT_ONCE = 500
@@ -44,11 +44,14 @@ def find_subjects(
     return replace(found, listed=[one for one in found.listed if one.type is not None])
 
 
+_Order = tuple[int, tuple[int, int]]
+
+
 class _Onward(NamedTuple):
-    """A way from one place to another. `order`: where it stands among the alternatives, and the number of its warrant.
+    """A way from one place to another. `order`: where it stands among the alternatives, and that of its warrant there.
     `report`: the warrant, if it is to be reported for whoever is found there."""
 
-    order: tuple[int, int]
+    order: _Order
     place: "_Place"
     cap: Truth
     report: Warrant | None
@@ -159,7 +162,7 @@ class _Search:
 
     def _to_part(self, part: Part, place: _Place, number: int) -> _Onward:
         plan = part if isinstance(part, Plan | Gate) else self._model.plan(place.plan.type, part)
-        return _Onward((number, 0), self._place(plan, place.id), TRUE, None)
+        return _Onward((number, (0, 0)), self._place(plan, place.id), TRUE, None)
 
     def _to_group(self, plan: Plan, warrant: Warrant) -> _Onward:
         group = self._model.plan(warrant.subject_type, RelationName(warrant.subject_relation))
@@ -168,7 +171,7 @@ class _Search:
 
     def _to_linked(self, plan: Plan, link: Link, warrant: Warrant) -> _Onward:
         linked = self._place(self._model.plan(link.of_type, link.relation), warrant.subject_id)
-        return _Onward((plan.places[link], warrant.number), linked, min(TRUE, self._worth(warrant)), None)
+        return _Onward((plan.places[link], creation_order(warrant)), linked, min(TRUE, self._worth(warrant)), None)
 
     def _worth(self, warrant: Warrant) -> Truth:
         value = self._conditions.value(warrant)
@@ -243,7 +246,7 @@ class _Search:
 
     def _shares(self, place: _Place, plan: Plan, of_type: TypeName | None) -> Turns[list[Share]]:
         """Every alternative, in order. Subjects that are named one after another share one spread."""
-        entries: list[tuple[tuple[int, int], Warrant | _Onward]] = [(way.order, way) for way in place.onward]
+        entries: list[tuple[_Order, Warrant | _Onward]] = [(way.order, way) for way in place.onward]
         given = place.given.get(of_type, ()) if of_type else ()
         entries += [(_order(plan, warrant), warrant) for warrant in given]
         entries.sort(key=lambda entry: entry[0])
@@ -294,8 +297,8 @@ def _leading(places: Sequence[_Place]) -> Mapping[_Place, Sequence[_Place]]:
     return leading
 
 
-def _order(plan: Plan, warrant: Warrant) -> tuple[int, int]:
-    return plan.places[warrant.relation], warrant.number
+def _order(plan: Plan, warrant: Warrant) -> _Order:
+    return plan.places[warrant.relation], creation_order(warrant)
 
 
 def _rests_on_its_negation(component: list[_Place]) -> bool:
