@@ -32,7 +32,7 @@ MAX_LIMIT = 1_000
 MAX_SEARCH_LENGTH = 255
 """Characters in `q` of a list."""
 MAX_CURSOR_LENGTH = 1_024
-"""Characters; ours are shorter: the values are at most two names, an id and a time."""
+"""Characters; ours are shorter: where cursors are shown, the values are at most two names, an id and a time."""
 
 Values = tuple[str | int, ...]
 
@@ -52,13 +52,15 @@ class ListKind(Generic[T]):
     """`name` goes into cursors. `sorts` are by the name callers use, the default first; a sort may have two names.
     `is_snapshot`: all pages are of one revision even if nobody asks for it. `is_log`: rows never change, and what comes
     is the newest: it is listed first unless said otherwise, and there are no snapshots. `older`: the boundary that an
-    older cursor stands for, by the name of the sort; None if the rows have no id that callers know."""
+    older cursor stands for, by the name of the sort; None if the rows have no id that callers know. `has_cursors`:
+    pages say where they begin and end; without, values may be of any length."""
 
     name: str
     sorts: Mapping[str, Sort[T]]
     is_snapshot: bool = False
     is_log: bool = False
     older: Callable[[str, OlderCursor], Values] | None = None
+    has_cursors: bool = True
 
     @property
     def default_order(self) -> str:
@@ -77,7 +79,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """A cursor is None when nothing precedes or follows."""
+    """A cursor is None when nothing precedes or follows, or the list has none."""
 
     rows: Sequence[T]
     prev_cursor: str | None
@@ -170,6 +172,8 @@ async def read_page(
 def _page_of(kind: ListKind[T], wanted: Wanted, found: Snapshot[Portion[T]], identity: Identity) -> Page[T]:
     [sort] = {sort.name: sort for sort in kind.sorts.values() if sort.name == wanted.slice.sort}.values()
     portion = found.value
+    if not kind.has_cursors:
+        return Page(portion.rows, None, None)
     named = [kind.name, found.revision] if wanted.is_snapshot else kind.name
 
     def cursor(row: T) -> str:

@@ -44,6 +44,7 @@ class Resource:
                 member: Sort(member, lambda row: (_sort_key(_text(row.meta, member)), row.id, row.type)),
             },
             older=self._older,
+            has_cursors=False,
         )
 
     def _older(self, sort: str, cursor: OlderCursor) -> Values:
