@@ -33,7 +33,7 @@ class Event(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class EventsOfKind:
-    """Those with any of these actions (None: whatever it is), and with these texts at these places of the key."""
+    """Those with this action (None: whatever it is), and with these texts at these places of the key."""
 
     kind: EventKind
     action: Action | None = None

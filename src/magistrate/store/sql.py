@@ -1,8 +1,10 @@
 """Every statement of every store, by name. Parameters are `?`, in order.
 
 One text serves SQLite and PostgreSQL: only what both understand is used, and nothing a wire-compatible database would
-lack (no advisory locks, no partial indexes). Three things differ and stand with the stores that need them: how a
-write transaction begins, how an index is named to a planner, and migrations.
+lack (no advisory locks, no partial indexes). What they do not have in common stands with the stores: how a write
+transaction begins, migrations, and the pieces that are put into statements where a place is left for them, a Dialect
+into lists (how an index is named to a planner, how a member of `meta` is taken out) and a Joining into reads of
+warrants, objects and events (how tables are joined, how the texts of JSON arrays and keys are taken out).
 
 Reads bring `head` along in the same statement, so the rows and the revision they belong to come from one snapshot in
 one round trip. ALIVE stands in the text as a literal: a planner that cannot see it would take the column for selective.
