@@ -11,7 +11,7 @@ from magistrate import wiring
 from magistrate.api.lines import WHAT_A_LINE_IS, read_line
 from magistrate.engine.evaluation import Question
 from magistrate.engine.query import read_query
-from magistrate.engine.terms import ObjectId, RelationName, Revision, Subject, TypeName, object_ref
+from magistrate.engine.terms import ObjectId, RelationName, Subject, TypeName, object_ref
 from magistrate.errors import InvalidRequest
 from magistrate.operations import line_file
 from magistrate.operations.check import check, none_is_last
@@ -22,6 +22,7 @@ from magistrate.operations.line_file import LineFile
 from magistrate.operations.paging import read_wanted
 from magistrate.operations.query import QUERY_LIST, Asked, list_page
 from magistrate.store.contract import Imported, ObjectFilter, Slice, Store, WarrantFilter
+from tests.change_log import list_changes
 from tests.databases import dump
 from tests.running import settings_for
 
@@ -141,7 +142,7 @@ async def test_of_several_warrants_the_oldest_is_reported_though_it_was_written_
 async def test_a_chunk_is_one_revision_of_the_actor_import(context: Context) -> None:
     await imported(context, written(*FOUR_CHUNKS), chunk_lines=2)
 
-    changes = await context.store.list_changes(Revision(0), 100)
+    changes = await list_changes(context.store)
     assert [change.revision for change in changes] == [1, 1, 2, 2, 3, 3, 4, 4]
     assert {change.actor for change in changes} == {"import"}
 
@@ -154,7 +155,7 @@ async def test_importing_a_file_again_changes_nothing(context: Context) -> None:
     told = await imported(context, content)
 
     assert told[-1].imported == Imported(0, 0, 0)
-    assert await context.store.list_changes(head, 10) == []
+    assert await list_changes(context.store, head) == []
 
 
 LOOPING = {
@@ -239,7 +240,7 @@ async def test_an_import_goes_on_behind_the_last_chunk_that_was_stored(context: 
 
     assert (told[0].first, told[0].lines, told[-1].first, told[-1].lines) == (5, 4, 5, 8)
     assert told[-1].imported == Imported(0, 4, 0)
-    assert len(await context.store.list_changes(head, 100)) == 4
+    assert len(await list_changes(context.store, head)) == 4
     assert len(await objects(context)) == 7
 
 

@@ -28,6 +28,7 @@ from magistrate.store.contract import (
     StoredObject,
     WarrantFilter,
 )
+from tests.change_log import list_changes
 from tests.databases import PostgresServer
 from tests.running import settings_for
 
@@ -258,7 +259,7 @@ class StoreAgainstDict(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         if hasattr(self, "store"):
-            log = self.run(self.store.list_changes(Revision(0), 100_000))
+            log = self.run(list_changes(self.store))
             objects, types, warrants = replayed(log)
             assert (objects, types) == (self.objects_as_metas(), self.types)
             assert sorted(warrants) == sorted((*c[:5], "", policy_digest(c[5])) for c in self.warrants)

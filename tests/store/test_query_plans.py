@@ -196,7 +196,6 @@ EVENTS = [
     if options[0] or not options[2]
 ]
 OF_EVENTS = [
-    pytest.param(looked_up(sql.LIST_CHANGES, ROWS - 50, 100), id="changes"),
     pytest.param(looked_up(sql.REVISIONS_FROM, 100, 101), id="revisions-from"),
     pytest.param(looked_up(sql.OLDEST_CHANGES, 100, 100), id="oldest-changes"),
     pytest.param(looked_up(sql.FORGET_CHANGES, 100, 1), id="forget-changes"),

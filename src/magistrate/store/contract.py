@@ -185,26 +185,6 @@ class StoredModel:
 Kind = Literal["object", "object-type", "warrant"]
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One row of the change log. (7, 0, 'created', 'object', ('document', 'plan'), None, '{"title":"Plan"}',
-    'key-1f00', ...)
-
-    `before` and `after` are the meta of an object, the definition of an object type, or the policy of a warrant; None
-    where there was none. The key of a warrant is its first six columns and the digest of its policy.
-    """
-
-    revision: Revision
-    position: int
-    action: Literal["created", "updated", "deleted"]
-    kind: Kind
-    key: tuple[str, ...]
-    before: str | None
-    after: str | None
-    actor: str
-    at: int
-
-
 Judge = Callable[[Mapping[TypeName, str]], None]
 """Is given the definitions of object types as a write would leave them, inside that write; what it raises undoes it."""
 
@@ -323,11 +303,6 @@ class Store(WarrantSource, SessionKeyStore, EventStore, Protocol):
 
     async def delete_object_type(self, name: TypeName, stamp: Stamp) -> Revision:
         """Raises NotFound unless the type exists. Objects and warrants of the type stay."""
-        ...
-
-    async def list_changes(self, after: Revision, limit: int) -> Sequence[Change]:
-        """The log behind a revision, in order of revision and position: at most `limit` rows, of whole revisions or
-        not. Raises RevisionUnavailable if some of it was forgotten."""
         ...
 
     @property

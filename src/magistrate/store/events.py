@@ -20,9 +20,9 @@ revision or the number of the decision, and its position in that revision or 0."
 class Event(msgspec.Struct, frozen=True):
     """('created', 'object', ('document', 'plan'), '{"title":"Plan"}', (1763683200000000, 0, 7, 0)).
 
-    `key` is that of a Change, or the first six columns of the warrant that was asked for. `content` is the meta,
-    definition or policy that was written, or deleted; of a decision the context as compact JSON. None where there was
-    none."""
+    `key` is type and id of an object, the name of an object type, or the first six columns of a warrant and the digest
+    of its policy; of a decision the first six of the warrant that was asked for. `content` is the meta, definition or
+    policy that was written, or deleted; of a decision the context as compact JSON. None where there was none."""
 
     action: Action
     kind: EventKind

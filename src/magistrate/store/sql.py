@@ -27,13 +27,6 @@ MOVE_HORIZON = "UPDATE head SET horizon = ? WHERE horizon < ?"
 INSERT_REVISION = "INSERT INTO revision (revision, written_at, actor) VALUES (?, ?, ?)"
 
 INSERT_CHANGE = "INSERT INTO change (revision, position, action, kind, key, before, after) VALUES (?, ?, ?, ?, ?, ?, ?)"
-LIST_CHANGES = """
-SELECT h.changes_forgotten, found.* FROM head h LEFT JOIN (
-    SELECT c.revision, c.position, c.action, c.kind, c.key, c.before, c.after, r.actor, r.written_at
-    FROM change c JOIN revision r ON r.revision = c.revision
-    WHERE c.revision > ? ORDER BY c.revision, c.position LIMIT ?
-) found ON true ORDER BY found.revision, found.position"""
-
 # The changes are limited by themselves: for a join, SQLite would rather make an index of the whole log each time.
 LIST_TOUCHES = """
 SELECT h.revision, h.changes_forgotten, h.model_revision, found.key FROM head h

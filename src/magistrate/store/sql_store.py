@@ -23,7 +23,6 @@ from magistrate.store import (
     warrants,
 )
 from magistrate.store.contract import (
-    Change,
     Identity,
     ImportBatch,
     Imported,
@@ -200,12 +199,6 @@ class SqlStore:
     async def delete_object_type(self, name: TypeName, stamp: Stamp) -> Revision:
         return (await self.database.transact(object_types.delete_object_type(name, stamp))).revision
 
-    async def list_changes(self, after: Revision, limit: int) -> Sequence[Change]:
-        rows = await self.database.read(sql.LIST_CHANGES, (after, limit))
-        if after < rows[0][0]:
-            raise RevisionUnavailable(after)
-        return [_change(row[1:]) for row in rows if row[1] is not None]
-
     @property
     def statements(self) -> int:
         return self.database.statements
@@ -308,9 +301,3 @@ def _answered_at(row: Row, at: Revision | None) -> Revision:
 def _touch(key: str) -> Touch:
     *names, _ = msgspec.json.decode(key, type=tuple[str, ...])
     return Touch(*names)
-
-
-def _change(row: Row) -> Change:
-    revision, position, action, kind, key, before, after, actor, at = row
-    names = msgspec.json.decode(key, type=tuple[str, ...])
-    return Change(revision, position, action, kind, names, before, after, actor, at)

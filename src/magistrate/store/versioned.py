@@ -39,7 +39,8 @@ class Versioned(Generic[T]):
 
 
 class Effect(msgspec.Struct, frozen=True):
-    """What a write did to one row, as the change log tells it."""
+    """What a write did to one row, as the change log tells it. `before` and `after` are the meta of an object, the
+    definition of an object type, or the policy of a warrant; None where there was none."""
 
     action: Literal["created", "updated", "deleted"]
     kind: Kind
