@@ -301,7 +301,9 @@ class Away(SqlStore):
         return await super().list_touches(after, most)
 
 
-async def test_who_waits_for_the_newest_hears_that_it_could_not_be_had_and_the_next_one_has_it(nodes: tuple[Node, Node]) -> None:
+async def test_who_waits_for_the_newest_hears_that_it_cannot_be_had_and_the_next_has_it(
+    nodes: tuple[Node, Node],
+) -> None:
     writer, reader = nodes
     assert isinstance(reader.ctx.store, SqlStore)
     store = Away(reader.ctx.store)
