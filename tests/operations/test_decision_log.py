@@ -196,6 +196,24 @@ async def test_decisions_are_written_in_the_background_and_the_rest_at_the_end(
     assert [subject for _, subject, _ in await logged(store)] == ["ann", "bob", "ann"]
 
 
+async def test_a_write_that_fails_while_all_is_stopped_is_made_again(
+    failing: tuple[Store, list[Exception]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, faults = failing
+    monkeypatch.setattr(decision_log, "WRITE_EVERY_SECONDS", 0.01)
+    log = DecisionLog(store, 100, wiring.microseconds_now)
+    fault = StoreUnavailable("away")
+    faults.append(fault)
+    log.note([asked(ANN)], [EXPLICIT])
+
+    async with log.writing(), asyncio.timeout(20):
+        while fault.__traceback__ is None:  # until it is raised
+            await asyncio.sleep(0)
+        faults.clear()
+
+    assert [subject for _, subject, _ in await logged(store)] == ["ann"]
+
+
 async def test_no_decision_is_lost_or_doubled_while_others_come(store: Store) -> None:
     log = DecisionLog(store, 100_000, wiring.microseconds_now)
     batch = [asked(f"folder:{number}#viewer@user:{number}") for number in range(300)]

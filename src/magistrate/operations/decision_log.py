@@ -76,7 +76,9 @@ class DecisionLog:
             await task
 
     async def _write_until(self, stopping: asyncio.Event) -> None:
-        while not stopping.is_set():
+        is_last = False
+        while not is_last:
             with suppress(TimeoutError):
                 await asyncio.wait_for(stopping.wait(), WRITE_EVERY_SECONDS)
+            is_last = stopping.is_set()  # before the write: if that fails while all is stopped, another is due
             await attempted(self.write(), "decisions could not be written")
