@@ -79,6 +79,7 @@ def dump(url: str) -> Dump:
     database = read_database_url(url)
     if isinstance(database, SqliteUrl):
         with closing(apsw.Connection(database.path)) as sqlite:
+            sqlite.set_busy_timeout(10_000)  # whoever opens or closes it last has it alone for a moment
             names = [str(name) for (name,) in sqlite.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
             return {name: sorted(sqlite.execute(f"SELECT * FROM {name}").fetchall(), key=repr) for name in names}
     with psycopg.connect(database.conninfo, autocommit=True) as connection:

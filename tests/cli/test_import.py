@@ -4,7 +4,6 @@ import json
 import os
 import pty
 import re
-import signal
 import subprocess
 import sys
 import threading
@@ -19,6 +18,7 @@ from click.testing import CliRunner, Result
 from magistrate.cli.commands import main
 from tests.conftest import STORES, new_database_url
 from tests.databases import dump
+from tests.killing import kill_when
 from tests.running import Client, running_service, settings_for
 
 LINES = 30_000
@@ -50,15 +50,7 @@ def stored_lines(url: str) -> int:
 
 def kill_when_some_are_stored(url: str, path: Path) -> int:
     """Begins an import, kills it in the middle; answers how many lines were stored by then."""
-    running = subprocess.Popen(command(url, path, "--chunk", "1000"), stderr=subprocess.PIPE, stdout=subprocess.PIPE)
-    deadline = time.monotonic() + 60
-    try:
-        while not stored_lines(url) and running.poll() is None:
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
-    finally:
-        running.send_signal(signal.SIGKILL)
-        running.communicate()
+    kill_when(lambda: stored_lines(url), command(url, path, "--chunk", "1000"))
     return stored_lines(url)
 
 

@@ -3,10 +3,7 @@ stores."""
 
 import asyncio
 import json
-import signal
-import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +17,7 @@ from magistrate.operations.examples import read_example
 from tests.cli.moves import lines_of, moved, moved_from
 from tests.conftest import STORES, new_database_url
 from tests.databases import dump
+from tests.killing import kill_when
 from tests.reference_server import KEY as OLD_KEY
 from tests.reference_server import Reference, fault, reference_server
 from tests.running import KEY, Client, running_service, settings_for
@@ -319,13 +317,7 @@ def test_killed_in_the_middle_it_goes_on_behind_the_last_whole_chunk(
     options = ["--chunk", "500", "--warrant-api-key", KEY]
     wiring.migrate_store(settings_for(url))
 
-    running = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    deadline = time.monotonic() + 60
-    while not warrants_of(url) and running.poll() is None:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    running.send_signal(signal.SIGKILL)
-    running.communicate()
+    kill_when(lambda: warrants_of(url), [*command, *options])
     stored = len(warrants_of(url))
     ran = moved(large_service, url)
 
