@@ -178,7 +178,7 @@ def test_a_file_that_is_replaced_is_read_again(tmp_path: Path, hurried: None) ->
         assert served.ask(good(), "report:a#viewer").json() == ALLOWED
 
         path.write_bytes(pem(OTHER_RSA)[:100])  # half written
-        time.sleep(0.3)
+        time.sleep(0.3)  # it is read meanwhile, more than once
         assert served.ask(good(), "report:a#viewer").json() == ALLOWED
         path.write_bytes(pem(OTHER_RSA))
 

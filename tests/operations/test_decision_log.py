@@ -174,11 +174,16 @@ async def test_while_the_store_is_away_decisions_wait(failing: tuple[Store, list
     assert [subject for _, subject, _ in await logged(store)] == ["ann", "bob"]
 
 
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Writes follow one another at once."""
+    monkeypatch.setattr(decision_log, "WRITE_EVERY_SECONDS", 0.01)
+
+
 async def test_decisions_are_written_in_the_background_and_the_rest_at_the_end(
-    failing: tuple[Store, list[Exception]], monkeypatch: pytest.MonkeyPatch
+    failing: tuple[Store, list[Exception]], hurried: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store, faults = failing
-    monkeypatch.setattr(decision_log, "WRITE_EVERY_SECONDS", 0.01)
     log = DecisionLog(store, 100, wiring.microseconds_now)
 
     async with log.writing():
@@ -197,10 +202,9 @@ async def test_decisions_are_written_in_the_background_and_the_rest_at_the_end(
 
 
 async def test_a_write_that_fails_while_all_is_stopped_is_made_again(
-    failing: tuple[Store, list[Exception]], monkeypatch: pytest.MonkeyPatch
+    failing: tuple[Store, list[Exception]], hurried: None
 ) -> None:
     store, faults = failing
-    monkeypatch.setattr(decision_log, "WRITE_EVERY_SECONDS", 0.01)
     log = DecisionLog(store, 100, wiring.microseconds_now)
     fault = StoreUnavailable("away")
     faults.append(fault)
@@ -234,9 +238,8 @@ async def test_no_decision_is_lost_or_doubled_while_others_come(store: Store) ->
 
 
 async def test_a_fault_in_writing_them_is_logged_and_later_they_are_written(
-    failing: tuple[Store, list[Exception]], monkeypatch: pytest.MonkeyPatch
+    failing: tuple[Store, list[Exception]], hurried: None
 ) -> None:
-    monkeypatch.setattr(decision_log, "WRITE_EVERY_SECONDS", 0.01)
     store, faults = failing
     log = DecisionLog(store, 100, wiring.microseconds_now)
 
