@@ -137,6 +137,19 @@ def test_what_the_caller_says_besides_counts(served: Served) -> None:
     assert served.ask(token, "report:c#viewer", context={"amount": 100}).json() == DENIED
 
 
+@pytest.mark.parametrize(("checks", "status"), [(100, 200), (101, 400)])
+def test_a_token_may_ask_a_hundred_checks_at_once(served: Served, checks: int, status: int) -> None:
+    asked = served.ask(served.session(), *["report:a#viewer"] * checks, op="batch")
+
+    assert asked.status_code == status
+    if status == 400:
+        assert asked.json() == {
+            "code": "invalid_parameter",
+            "message": "must be less than 101",
+            "parameter": "warrants",
+        }
+
+
 def test_debug_tells_nothing_to_a_token(served: Served) -> None:
     assert served.ask(served.session(), "report:a#viewer", debug=True).json() == ALLOWED
 

@@ -2,14 +2,11 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
-from benchmarks.counting import CountingDatabase, counting_store
-from magistrate import wiring
 from magistrate.engine.graph.fetching import MOST_ON_ALL
 from magistrate.engine.graph.graph import MOST_EACH
 from magistrate.engine.terms import Revision
@@ -17,66 +14,15 @@ from magistrate.engine.warrant_source import AnyRead, Reading
 from magistrate.errors import InvalidParameter, StoreUnavailable
 from magistrate.operations.check import authorized_is_last, check, check_all
 from magistrate.operations.consistency import NO_DEMAND, Freshness
-from magistrate.operations.context import Context
 from magistrate.operations.graph import MOST_TOUCHES, LiveGraph
-from magistrate.operations.object_types import create_object_types
-from magistrate.operations.warrants import create_warrants, delete_warrants
 from magistrate.store.following import Touches
 from magistrate.store.sql_store import SqlStore
-from tests.memory_source import model_of
-from tests.operations.test_check import DRIVE, STORM, Types, expected, new, question, stormy_warrants
-from tests.running import settings_for
+from tests.operations.node import Node
+from tests.operations.test_check import STORM, expected, question, stormy_warrants
 
 pytestmark = pytest.mark.anyio
 
 LATEST = Freshness("Warrant-Token", Revision(0), newest=True)
-
-
-class Node:
-    """One process on a database, as far as checks are concerned."""
-
-    def __init__(self, ctx: Context, database: CountingDatabase) -> None:
-        self.ctx = ctx
-        self.database = database
-
-    async def define(self, types: Types) -> None:
-        await create_object_types(self.ctx, list(model_of(types).types.values()), self.ctx.stamp("ann"))
-
-    async def grant(self, *written: str) -> Freshness:
-        for start in range(0, len(written), 1_000):
-            batch = [new(text) for text in written[start : start + 1_000]]
-            found = await create_warrants(self.ctx, batch, self.ctx.stamp("ann"), str)
-        return Freshness("Warrant-Token", found.revision)
-
-    async def revoke(self, *written: str) -> Freshness:
-        revision = await delete_warrants(self.ctx, [new(text) for text in written], self.ctx.stamp("ann"))
-        return Freshness("Warrant-Token", revision)
-
-    async def allowed(self, asked: str, freshness: Freshness = NO_DEMAND) -> bool:
-        return (await check_all(self.ctx, [question(asked)], freshness)).value[0].is_authorized
-
-    async def reads_for(self, asked: str) -> int:
-        self.database.reads = 0
-        await self.allowed(asked, NO_DEMAND)
-        return self.database.reads
-
-
-@pytest.fixture
-async def nodes(database_url: str) -> AsyncIterator[tuple[Node, Node]]:
-    """Two processes on one database."""
-    async with AsyncExitStack() as stack:
-        opened = []
-        for _ in range(2):
-            store, database = await counting_store(database_url)
-            stack.push_async_callback(store.close)
-            opened.append(Node(wiring.context_of(store, settings_for(database_url)), database))
-        await opened[0].define(DRIVE)
-        yield opened[0], opened[1]
-
-
-@pytest.fixture
-def node(nodes: tuple[Node, Node]) -> Node:
-    return nodes[0]
 
 
 CHAIN = [f"folder:{number}#parent@folder:{number + 1}" for number in range(5)]

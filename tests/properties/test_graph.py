@@ -39,7 +39,13 @@ def touch_of(warrant: Warrant) -> Touch:
 
 def filled(fetch: Fetch, stored: Sequence[Warrant]) -> None:
     while (wanted := fetch.reads()) is not None:
-        fetch.take(read(stored, *wanted))
+        keep(fetch, read(stored, *wanted))
+
+
+def keep(fetch: Fetch, rows: list[list[Warrant]]) -> None:
+    fetch.take(rows)
+    while not fetch.keep(1):
+        pass
 
 
 def read(stored: Sequence[Warrant], reads: Sequence[AnyRead], most: int) -> list[list[Warrant]]:
@@ -100,6 +106,59 @@ def test_a_graph_that_is_told_of_every_change_answers_like_an_evaluation(
 
 @given(
     model(),
+    model(),
+    warrants(rarely_to_all=True),
+    st.lists(st.tuples(st.integers(0, 13), st.booleans(), question()), min_size=1, max_size=6),
+    st.sampled_from((1, 500)),
+)
+def test_a_graph_whose_model_changes_answers_like_an_evaluation_with_the_new_one(
+    one: Types,
+    other: Types,
+    all_ever: list[Warrant],
+    steps: list[tuple[int, bool, Question]],
+    most_each: int,
+) -> None:
+    """In each step the model changes or does not, with some types as before, and a warrant comes or goes. A pattern of
+    warrants is known from the first of them on."""
+    stored, ever = all_ever[::2], all_ever[::2]
+    types = one
+    graph = Graph(model_of(types, ever), Revision(1), most=1_000, most_each=most_each)
+    for revision, (number, is_changed, asked) in enumerate(steps, 2):
+        expect(graph, types, ever, stored, asked)
+        if all_ever:
+            changed = all_ever[number % len(all_ever)]
+            stored = [one for one in stored if one != changed] if changed in stored else [*stored, changed]
+            graph.apply([touch_of(changed)], Revision(revision))
+            is_new = changed not in ever
+            ever = [*ever, changed] if is_new else ever
+        if is_changed:
+            types = {name: (other if (number + place) % 2 else one).get(name, {}) for place, name in enumerate(TYPES)}
+        if is_changed or all_ever:
+            graph.change_model(model_of(types, ever), Revision(revision))
+        expect(graph, types, ever, stored, asked)
+
+
+@given(model(), warrants(rarely_to_all=True), st.lists(question(), min_size=2, max_size=12))
+def test_questions_that_share_what_is_found_are_answered_as_if_each_were_the_only_one(
+    drawn: Types, stored: list[Warrant], asked: list[Question]
+) -> None:
+    graph = Graph(model_of(drawn, stored), Revision(1), most=1_000)
+
+    for _ in range(100):
+        walk = Walk(graph, 0, Work(PLENTY), shares=True)
+        try:
+            found = [walk.decide(question) for question in asked]
+        except GivenUp:
+            return
+        if None not in found:
+            break
+        filled(Fetch(graph, walk.missing), stored)
+
+    assert found == [by_the_book(drawn, stored, stored, question) for question in asked]
+
+
+@given(
+    model(),
     warrants(rarely_to_all=True),
     question(),
     st.lists(st.integers(0, 13), max_size=3),
@@ -131,7 +190,7 @@ def test_what_changes_while_it_is_read_is_not_kept(
         fetch.is_in_vain = True
     if is_read_already is not None:
         reads, most = is_read_already
-        fetch.take(read(before, reads, most))
+        keep(fetch, read(before, reads, most))
     filled(fetch, before)
 
     expect(graph, drawn, all_ever, stored, asked)

@@ -26,6 +26,8 @@ from magistrate.store.contract import Snapshot
 
 MAX_CHECKS = 1_000
 """Warrants in one check."""
+MAX_CHECKS_BY_TOKEN = 100
+"""The same with a bearer token: anybody's browser has one."""
 MOST_CONTEXTS = 128
 """Of the largest size, of warrants that have their own: 8 MiB unless configured otherwise."""
 
@@ -107,8 +109,9 @@ def _read(body: CheckBody, max_context_bytes: int, holder: Holder | None) -> tup
     claims = body.warrants or []
     if not claims:
         raise InvalidParameter("warrants", "must be greater than or equal to 1")
-    if len(claims) > MAX_CHECKS:
-        raise InvalidParameter("warrants", f"must be less than {MAX_CHECKS + 1}")
+    limit = MAX_CHECKS if holder is None else MAX_CHECKS_BY_TOKEN
+    if len(claims) > limit:
+        raise InvalidParameter("warrants", f"must be less than {limit + 1}")
     if op is None and len(claims) > 1:
         raise InvalidParameter("warrants", "must include operator when including multiple warrants")
     contexts = _Contexts(body.context or {}, max_context_bytes, holder)

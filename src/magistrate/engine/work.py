@@ -2,7 +2,7 @@
 
 from magistrate.errors import BudgetSpent
 
-WORK_IN_A_TURN = 5_000
+WORK_IN_A_TURN = 2_000
 """Nodes and warrants, or as much work of other kinds: some ten milliseconds."""
 
 

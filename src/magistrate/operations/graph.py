@@ -12,20 +12,26 @@ import msgspec
 
 from magistrate.engine.decision import Decision
 from magistrate.engine.evaluation import Question
-from magistrate.engine.graph import Fetch, GivenUp, Graph, Missing, Walk
+from magistrate.engine.graph import Fetch, GivenUp, Graph, Missing, TurnIsOver, Walk
+from magistrate.engine.plans import Model
 from magistrate.engine.terms import Revision
-from magistrate.engine.work import Work
+from magistrate.engine.work import WORK_IN_A_TURN, Work
 from magistrate.errors import BudgetSpent, MagistrateError, StoreUnavailable
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.models import Models
 from magistrate.operations.turns import Turns, give_way
 from magistrate.store.contract import Snapshot, Store
-from magistrate.store.following import Mark, Staleness
+from magistrate.store.following import Mark, Staleness, Touches
 
 MOST_TOUCHES = 2_000
 """Changes that are applied one by one; after more of them at a time, the graph begins anew."""
 MOST_WALKS = 40
 """For one check: after so many, it is decided without the graph. Each needs one level more than the one before."""
+WORK = 2_000
+WORK_FOR_A_QUESTION = 10
+"""Units of work, walking and reading together, after which a check is decided without the graph: as much as an
+Evaluation of so many questions takes, so that the graph costs at most about as much as it could save. What was read and
+found out until then is kept, and the next such check gets further."""
 
 Decided = Snapshot[list[Decision]]
 
@@ -68,6 +74,7 @@ class LiveGraph:
         self._graph: Graph | None = None
         self._mark: Mark = (0.0, 0)
         self._following_ahead: asyncio.Task[None] | None = None
+        self._reading_ahead: asyncio.Task[None] | None = None
         self._begun = 0
         self._done = 0
         """Of the times that the store was followed: how many have begun, and the number of the last that succeeded."""
@@ -97,14 +104,17 @@ class LiveGraph:
         graph = self._graph
         if graph is None or not self._is_fresh(graph, freshness):
             return None
-        walking = _Walking(graph, asked)
+        walking = _Walking(graph, asked, _work_for(asked))
+        walking.begin_round()
         try:
-            if not walking.go_on() or walking.is_open:
-                return None
+            decided = walking.outcome() if walking.go_on() else None
         except (GivenUp, BudgetSpent):
             return None
+        if decided is None:
+            return None
         self.counts.hits += 1
-        return Snapshot(graph.revision, walking.decided)
+        self._read_ahead(graph, walking.missing)
+        return Snapshot(graph.revision, decided)
 
     async def decided(self, asked: Asked, freshness: Freshness) -> Decided | None:
         """The decisions; None if they have to be found without the graph.
@@ -113,34 +123,38 @@ class LiveGraph:
         """
         if not self._most_rows:
             return None
+        work = _work_for(asked)
+        walking: _Walking | None = None
         fetched: object = None
         try:
             for _ in range(MOST_WALKS):
                 graph = await self._current(freshness)
-                walking, revision = _Walking(graph, asked), graph.revision
-                if await self._walked(walking, graph) and not walking.is_open:
+                if walking is None or not walking.is_at(graph):
+                    walking = _Walking(graph, asked, work)
+                if (decided := await self._walk_on(walking, graph)) is not None:
                     self.counts.hits += fetched is None
                     self.counts.misses += fetched is not None
-                    return Snapshot(revision, walking.decided)
+                    self._read_ahead(graph, walking.missing)
+                    return Snapshot(walking.revision, decided)
                 missing = walking.missing
                 if missing and missing.things() == fetched:
                     break  # there is no room for all of it
                 if missing:
-                    await self._fetch(Fetch(graph, missing))
+                    await self._fetch(Fetch(graph, missing), work)
                     fetched = missing.things()
         except (GivenUp, BudgetSpent):
             pass
         self.counts.given_up += 1
         return None
 
-    async def _walked(self, walking: "_Walking", graph: Graph) -> bool:
-        """False if the graph has moved on meanwhile."""
-        revision = graph.revision
+    async def _walk_on(self, walking: "_Walking", graph: Graph) -> list[Decision] | None:
+        """None if something is missing, or if the graph has moved on meanwhile."""
+        walking.begin_round()
         while not walking.go_on():
             await give_way()
-            if graph is not self._graph or graph.revision != revision:
-                return False
-        return True
+            if not walking.is_at(graph):
+                return None
+        return walking.outcome()
 
     def _is_fresh(self, graph: Graph, freshness: Freshness) -> bool:
         """Whether it is as fresh as it must be. Sees to it that it remains so."""
@@ -187,55 +201,114 @@ class LiveGraph:
         news = await self._store.list_touches(graph.revision if graph is not None else Revision(0), MOST_TOUCHES)
         if graph is None or graph.model.revision != news.model_revision:
             model = await self._models.at(news.revision, news.model_revision)
-            graph = self._graph = Graph(model, news.revision, self._most_rows)
-        elif news.touches is None:
+        else:
+            model = graph.model
+        if graph is None:
+            self._graph = Graph(model, news.revision, self._most_rows)
+        else:
+            self._bring_forward(graph, model, news)
+        self._mark, self._followed_at, self._done = mark, began_at, number
+
+    def _bring_forward(self, graph: Graph, model: Model, news: Touches) -> None:
+        if news.touches is None:
             graph.clear(news.revision)
-            for fetch in self._fetches:
-                fetch.is_in_vain = True
         else:
             graph.apply(news.touches, news.revision)
             self.counts.touches += len(news.touches)
-            for fetch in self._fetches:
+        if model is not graph.model:
+            graph.change_model(model, news.revision)
+        for fetch in self._fetches:
+            if news.touches is None or fetch.model is not model:
+                fetch.is_in_vain = True
+            else:
                 fetch.touch(news.touches)
-        self._mark, self._followed_at, self._done = mark, began_at, number
 
-    async def _fetch(self, fetch: Fetch) -> None:
+    def _read_ahead(self, graph: Graph, missing: Missing) -> None:
+        """Has the groups read that a decision did without, one level for each: a subject whose groups are all known
+        needs one look at each object, however they nest."""
+        if missing.groups and self._reading_ahead is None:
+            fetch = Fetch(graph, missing.of_groups())
+            self._reading_ahead = asyncio.create_task(self._fetch_ahead(fetch))
+
+    async def _fetch_ahead(self, fetch: Fetch) -> None:
+        try:
+            await self._fetch(fetch, Work(WORK))
+        except MagistrateError:
+            pass  # a check that needs the same is told
+        finally:
+            self._reading_ahead = None
+
+    async def _fetch(self, fetch: Fetch, work: Work) -> None:
+        """Raises BudgetSpent; what was read until then is kept."""
         self._fetches.add(fetch)
         try:
             while (wanted := fetch.reads()) is not None:
                 reads, most = wanted
                 self.counts.fetches += 1
-                fetch.take((await self._store.read_warrants(reads, fetch.revision, most)).rows)
+                rows = (await self._store.read_warrants(reads, fetch.revision, most)).rows
+                fetch.take(rows)
+                while not fetch.keep(WORK_IN_A_TURN):
+                    await give_way()
+                work.spend(sum(map(len, rows)))
         finally:
             self._fetches.discard(fetch)
 
 
-class _Walking:
-    """Over one graph, from question to question. `decided`: in order, if nothing `is_open`."""
+def _work_for(asked: Asked) -> Work:
+    return Work(min(asked.most_work, WORK + WORK_FOR_A_QUESTION * len(asked.questions)))
 
-    def __init__(self, graph: Graph, asked: Asked) -> None:
-        self.decided: list[Decision] = []
-        self.is_open = False
-        self._is_last = asked.is_last
-        self._questions = iter(asked.questions)
-        self._walk = Walk(graph, asked.now, Work(asked.most_work))
+
+class _Walking:
+    """Over one graph at one revision, from question to question, in rounds: in each, those that are still open are
+    asked again, with what was read since."""
+
+    def __init__(self, graph: Graph, asked: Asked, work: Work) -> None:
+        self.revision = graph.revision
+        self._graph = graph
+        self._asked = asked
+        self._work = work
+        self._decisions: list[Decision | None] = [None] * len(asked.questions)
 
     @property
     def missing(self) -> Missing:
         return self._walk.missing
 
+    def is_at(self, graph: Graph) -> bool:
+        """Whether what was decided is still right, or would have to be decided anew."""
+        return graph is self._graph and graph.revision == self.revision
+
+    def begin_round(self) -> None:
+        self._walk = Walk(self._graph, self._asked.now, self._work, shares=len(self._decisions) > 1)
+        self._left = [place for place, decision in enumerate(self._decisions) if decision is None]
+        self._left.reverse()
+        self._is_open = False
+
     def go_on(self) -> bool:
-        """Whether it is at the end; otherwise its turn is over. Raises GivenUp, BudgetSpent."""
-        walk = self._walk
+        """Whether the round is at its end; otherwise its turn is over. Raises GivenUp, BudgetSpent."""
+        walk, left = self._walk, self._left
         walk.work.begin_turn()
-        for question in self._questions:
-            decision = walk.decide(question)
-            if decision is None:
-                self.is_open = True  # the others shall say what they miss, too
-            else:
-                self.decided.append(decision)
-                if not self.is_open and self._is_last(decision.is_authorized):
-                    return True
+        while left:
             if walk.work.turn_is_over:
                 return False
+            place = left[-1]
+            try:
+                decision = self._decisions[place] = walk.decide(self._asked.questions[place])
+            except TurnIsOver:
+                return False
+            left.pop()
+            if decision is None:
+                self._is_open = True  # the others shall say what they miss, too
+            elif not self._is_open and self._asked.is_last(decision.is_authorized):
+                break
         return True
+
+    def outcome(self) -> list[Decision] | None:
+        """The decisions up to the last that is needed; None if one of them is open."""
+        decided: list[Decision] = []
+        for decision in self._decisions:
+            if decision is None:
+                return None
+            decided.append(decision)
+            if self._asked.is_last(decision.is_authorized):
+                break
+        return decided

@@ -8,6 +8,6 @@ that is wanted. What a walk cannot tell, an Evaluation can.
 from magistrate.engine.graph.fetching import Fetch
 from magistrate.engine.graph.graph import Graph
 from magistrate.engine.graph.touch import Touch
-from magistrate.engine.graph.walk import GivenUp, Missing, Walk
+from magistrate.engine.graph.walk import GivenUp, Missing, TurnIsOver, Walk
 
-__all__ = ["Fetch", "GivenUp", "Graph", "Missing", "Touch", "Walk"]
+__all__ = ["Fetch", "GivenUp", "Graph", "Missing", "Touch", "TurnIsOver", "Walk"]

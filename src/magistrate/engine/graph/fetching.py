@@ -1,18 +1,19 @@
 """Reading what a walk misses, and keeping it.
 
-Everything is read in one go, with a limit on the rows. If that is reached, each thing is read by itself; and one that
-by itself is too much is kept as what it is: an object with too many subjects without them, anything else as something
-that tells nothing."""
+Everything is read in one go, with a limit on the rows. If that is reached, each half is read by itself; and one thing
+that is too much by itself is kept as what it is: an object with too many subjects without them, anything else as
+something that tells nothing."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Protocol
 
 from magistrate.engine.graph.entries import UNREADABLE, Surroundings, read_entry
-from magistrate.engine.graph.graph import Graph, View
-from magistrate.engine.graph.memberships import UNUSABLE, Kind
+from magistrate.engine.graph.graph import Graph
+from magistrate.engine.graph.kinds import UNUSABLE, Kind
 from magistrate.engine.graph.touch import Touch
+from magistrate.engine.graph.views import View
 from magistrate.engine.graph.walk import Missing
 from magistrate.engine.plans import Model
 from magistrate.engine.terms import WILDCARD, ObjectId, Subject, TypeName
@@ -22,7 +23,7 @@ from magistrate.engine.warrants import Warrant
 MOST_ON_ALL = 20
 """Warrants on every object of a type: they are kept with each object. If there are more, an Evaluation decides."""
 ROWS_EACH = 10
-"""So many are read together of each thing, on average, before each is read by itself."""
+"""So many are read together of each thing, on average, before they are read in halves."""
 
 Rows = Sequence[Sequence[Warrant]]
 
@@ -35,10 +36,12 @@ class Lookup(Protocol):
 
     def reads(self) -> Sequence[AnyRead]: ...
 
-    def keep(self, rows: Rows) -> None: ...
+    def keep(self, rows: Rows) -> Iterator[int]:
+        """Keeps what the rows say, thing by thing, and yields how much work each was."""
+        ...
 
-    def each(self) -> "Iterable[Lookup]":
-        """The same, one by one."""
+    def some(self, places: slice) -> "Lookup":
+        """Returns a lookup of those at these places only."""
         ...
 
     def less(self) -> "Lookup | None":
@@ -59,7 +62,7 @@ class Entries:
         shapes = self._view.shapes if self._is_whole else self._view.leading
         return [Read(shape, (*self._ids, WILDCARD) if shape.on_all else tuple(self._ids)) for shape in shapes]
 
-    def keep(self, rows: Rows) -> None:
+    def keep(self, rows: Rows) -> Iterator[int]:
         found, view = _by_object(rows), self._view
         on_all = found.get(WILDCARD, {})
         for id in self._ids:
@@ -69,9 +72,10 @@ class Entries:
             warrants = {**found.get(id, {}), **on_all}.values()
             entry = read_entry(view.plan, view.subject_type, warrants, self._around, self._is_whole)
             view.entries.keep(id, entry)
+            yield 1 + len(warrants)
 
-    def each(self) -> Iterable[Lookup]:
-        return [Entries(self._view, (id,), self._around, self._is_whole) for id in self._ids]
+    def some(self, places: slice) -> Lookup:
+        return Entries(self._view, self._ids[places], self._around, self._is_whole)
 
     def less(self) -> Lookup | None:
         if self._is_whole and self._view.direct is not None:
@@ -100,16 +104,17 @@ class Points:
             return []
         return [Read(shape, (*self._ids, WILDCARD) if shape.on_all else tuple(self._ids))]
 
-    def keep(self, rows: Rows) -> None:
+    def keep(self, rows: Rows) -> Iterator[int]:
         found = _by_object(rows)
         for id in self._ids:
             warrants = {**found.get(id, {}), **found.get(WILDCARD, {})}.values()
             view = self._view
             entry = read_entry(view.plan, view.subject_type, warrants, self._around, is_whole=True)
             view.points.keep((id, self._subject_id), entry)
+            yield 1 + len(warrants)
 
-    def each(self) -> Iterable[Lookup]:
-        return [Points(self._view, (id,), self._subject_id, self._model, self._around) for id in self._ids]
+    def some(self, places: slice) -> Lookup:
+        return Points(self._view, self._ids[places], self._subject_id, self._model, self._around)
 
     def less(self) -> Lookup | None:
         self._view.points.keep((self._ids[0], self._subject_id), UNREADABLE)
@@ -127,15 +132,16 @@ class Groups:
     def reads(self) -> Sequence[AnyRead]:
         return self._kind.reads(self._ids)
 
-    def keep(self, rows: Rows) -> None:
+    def keep(self, rows: Rows) -> Iterator[int]:
         found: dict[str, list[Warrant]] = defaultdict(list)
         for warrant in chain.from_iterable(rows):
             found[warrant.subject_id].append(warrant)
         for id in self._ids:
             self._kind.keep(id, found.get(id, ()))
+            yield 1 + len(found.get(id, ()))
 
-    def each(self) -> Iterable[Lookup]:
-        return [Groups(self._kind, (id,)) for id in self._ids]
+    def some(self, places: slice) -> Lookup:
+        return Groups(self._kind, self._ids[places])
 
     def less(self) -> Lookup | None:
         self._kind.groups.keep(self._ids[0], UNUSABLE)
@@ -156,9 +162,11 @@ class Fetch:
 
     def __init__(self, graph: Graph, missing: Missing) -> None:
         self.graph = graph
+        self.model = graph.model
         self.revision = graph.revision
         lookups = _lookups(graph, missing)
         self._left = [lookups] if lookups else []
+        self._keeping: Iterator[int] = iter(())
         self._touches: list[Touch] = []
         self.is_in_vain = False
 
@@ -170,49 +178,65 @@ class Fetch:
         return [read for lookup in together for read in lookup.reads()], self._limit(together)
 
     def take(self, rows: Rows) -> None:
-        """The rows of the last reads."""
+        """The rows of the last reads, to be kept by `keep`."""
         together = self._left.pop()
-        if self.is_in_vain:
-            return
         if sum(map(len, rows)) < self._limit(together):
-            self._keep(together, rows)
-            return
-        if len(together) > 1 or together[0].count > 1:
-            self._left += [[one] for lookup in together for one in lookup.each()]
-            return
-        less = together[0].less()
-        if less is not None:
-            self._left.append([less])
+            self._keeping = _keep_all(together, rows)
+        elif len(together) > 1 or together[0].count > 1:
+            self._left += _halves(together)
+        else:
+            less = together[0].less()
+            if less is not None:
+                self._left.append([less])
+
+    def keep(self, most: int) -> bool:
+        """Keeps rows that were taken, as many as so much work allows; whether that is all of them."""
+        is_done = self.is_in_vain
+        while most > 0 and not is_done:
+            work = next(self._keeping, None)
+            is_done = work is None
+            most -= work or 0
         self.graph.forget(self._touches)
+        return is_done
 
     def touch(self, touches: Sequence[Touch]) -> None:
         """These warrants have come or gone since `revision`."""
         self._touches += touches
-
-    def _keep(self, together: Sequence[Lookup], rows: Rows) -> None:
-        start = 0
-        for lookup in together:
-            end = start + len(lookup.reads())
-            lookup.keep(rows[start:end])
-            start = end
-        self.graph.forget(self._touches)
 
     def _limit(self, together: Sequence[Lookup]) -> int:
         """So many rows are too many."""
         return self.graph.most_each + 1 + ROWS_EACH * (sum(lookup.count for lookup in together) - 1)
 
 
+def _keep_all(together: Sequence[Lookup], rows: Rows) -> Iterator[int]:
+    start = 0
+    for lookup in together:
+        end = start + len(lookup.reads())
+        yield from lookup.keep(rows[start:end])
+        start = end
+
+
+def _halves(together: Sequence[Lookup]) -> list[list[Lookup]]:
+    if len(together) > 1:
+        middle = len(together) // 2
+        return [[*together[:middle]], [*together[middle:]]]
+    middle = together[0].count // 2
+    return [[together[0].some(slice(middle))], [together[0].some(slice(middle, None))]]
+
+
 def _lookups(graph: Graph, missing: Missing) -> list[Lookup]:
-    entries: dict[int, list[ObjectId]] = defaultdict(list)
+    entries: dict[tuple[int, bool], list[ObjectId]] = defaultdict(list)
     for number, id in missing.entries:
-        entries[number].append(id)
+        entries[number, True].append(id)
+    for number, id in missing.bare:
+        entries[number, False].append(id)
     points: dict[tuple[int, ObjectId], list[ObjectId]] = defaultdict(list)
     for number, id, subject_id in missing.points:
         points[number, subject_id].append(id)
     groups: dict[tuple[TypeName, int], list[ObjectId]] = defaultdict(list)
     for subject_type, kind, id in missing.groups:
         groups[subject_type, kind].append(id)
-    found: list[Lookup] = [Entries(graph.views[number], ids, graph) for number, ids in entries.items()]
+    found: list[Lookup] = [Entries(graph.views[key[0]], ids, graph, key[1]) for key, ids in entries.items()]
     found += [Points(graph.views[key[0]], ids, key[1], graph.model, graph) for key, ids in points.items()]
     found += [Groups(graph.kind(subject_type, kind), ids) for (subject_type, kind), ids in groups.items()]
     return found

@@ -1,87 +1,29 @@
 """The warrants that checks have needed, kept in memory: who has what on an object, and where it leads on.
 
 A graph belongs to one model, and to one revision at a time: when it is told what has changed since, it drops what that
-touches, exactly, and is of the later revision from then on. Nothing is dropped because of its age, and nothing that
-depends on the context of a request is kept."""
+touches, exactly, and is of the later revision from then on. When the model changes it keeps the entries of every view
+that means the same in both. Nothing is dropped because of its age, and nothing that depends on the context of a request
+is kept."""
 
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import NamedTuple
 
-from magistrate.engine.graph.entries import Entry, weight
-from magistrate.engine.graph.kept import Room, Shelf
-from magistrate.engine.graph.memberships import Kind, Memberships
-from magistrate.engine.graph.reaching import closed_plans, leading_plans
+from magistrate.engine.graph.kept import Room
+from magistrate.engine.graph.kinds import Kind
+from magistrate.engine.graph.memberships import Memberships
+from magistrate.engine.graph.reaching import closed_plans, tell_leading
 from magistrate.engine.graph.touch import Touch
+from magistrate.engine.graph.views import Choice, View, ViewKey
 from magistrate.engine.plans import Gate, Model, Part, Plan
-from magistrate.engine.rules.rule import Combined
-from magistrate.engine.terms import WILDCARD, RelationName, Revision, TypeName
-from magistrate.engine.warrant_source import Shape
+from magistrate.engine.terms import RelationName, Revision, TypeName
 from magistrate.engine.warrants import Warrant
 
 MOST_EACH = 500
 """About a millisecond to read, and as long as others wait. A larger number of subjects is looked up one by one."""
-
-
-_PlanNames = tuple[TypeName, RelationName] | Plan
-
-
-def _names(plan: Plan) -> _PlanNames:
-    """A plan that nobody has defined may be compiled again, and is another one then."""
-    return plan if plan.relation is None else (plan.type, plan.relation)
-
-
-class Choice(NamedTuple):
-    """A combination on an object; `parts` are views of the same object, by number, and other combinations on it.
-    `number` tells it from others."""
-
-    number: int
-    rule: Combined
-    parts: "tuple[int | Choice, ...]"
-
-
-class View:
-    """What a plan looks at on an object, for subjects of one type. `same`: other views of the object that give the
-    relation; `choices`: combinations that do; `is_simple` if there is neither, and the type is defined. `is_closed`:
-    memberships tell the same. `is_empty` if no warrant can say anything, and `has_own` if one of the plan's own
-    relation can name a subject."""
-
-    def __init__(self, number: int, plan: Plan, subject_type: TypeName, model: Model, room: Room) -> None:
-        self.number = number
-        self.plan = plan
-        self.subject_type = subject_type
-        self.direct = model.shape(plan.type, plan.relations, subject_type)
-        self.leading = [shape for shape in (plan.groups, *(link.shape for link in plan.links)) if shape is not None]
-        self.entries: Shelf[Entry] = Shelf(room, weight)
-        self.points: Shelf[Entry] = Shelf(room, weight)
-        """By object and subject, where the entry of the object has no subjects."""
-        self.same: tuple[int, ...] = ()
-        self.choices: tuple[Choice, ...] = ()
-        self.is_closed = False
-        self.is_empty = not self.shapes
-        self.has_own = plan.relation is not None and model.shape(plan.type, (plan.relation,), subject_type) is not None
-        self.is_simple = plan.is_defined and not plan.parts
-
-    @property
-    def shapes(self) -> list[Shape]:
-        return [self.direct, *self.leading] if self.direct is not None else self.leading
-
-    def drop(self, touch: Touch) -> None:
-        if touch.object_id == WILDCARD:
-            self.entries.drop_all()
-            self.points.drop_all()
-            return
-        if touch.subject_id == WILDCARD:
-            self.points.drop_all()
-        self.points.drop((touch.object_id, touch.subject_id))
-        entry = self.entries.lately.get(touch.object_id) or self.entries.find(touch.object_id)
-        if entry is not None and (entry.direct is not None or self._leads(touch)):
-            self.entries.drop(touch.object_id)
-
-    def _leads(self, touch: Touch) -> bool:
-        return touch.subject_relation != "" or any(
-            (link.with_relation, link.of_type) == (touch.relation, touch.subject_type) for link in self.plan.links
-        )
+MOST_OUTDATED = 10_000
+"""Views; when more than half of so many have not been looked at with the present model, all are let go."""
+MOST_LEADING = 20_000
+"""Plans of which it is known whether they lead to subjects of one type: those that nobody defined among them."""
 
 
 class Graph:
@@ -89,19 +31,24 @@ class Graph:
     of a single object, or of the groups that a single subject is in by its own warrants."""
 
     def __init__(self, model: Model, revision: Revision, most: int, most_each: int = MOST_EACH) -> None:
-        self.model = model
         self.revision = revision
         self.most_each = most_each
         self.views: list[View] = []
         self._room = Room(most)
+        self._numbers: dict[ViewKey, int] = {}
+        self._outdated: set[int] = set()
+        self._unresolved: list[View] = []
+        self._views_by_relation: dict[tuple[str, str], dict[View, None]] = defaultdict(dict)
+        self._memberships: dict[TypeName, Memberships] = {}
+        self._use(model)
+
+    def _use(self, model: Model) -> None:
+        self.model = model
         self._choices = 0
-        self._views: dict[tuple[_PlanNames, TypeName], int] = {}
         self._asked_views: dict[tuple[TypeName, RelationName, TypeName], int] = {}
         self._subject_types = {form.subject_type for form in model.forms}
-        self._views_by_relation: dict[tuple[str, str], list[View]] = defaultdict(list)
         self._closed = closed_plans(model)
-        self._leading: dict[tuple[_PlanNames, TypeName], bool] = {}
-        self._memberships: dict[TypeName, Memberships] = {}
+        self._leading: dict[TypeName, dict[Plan, bool]] = defaultdict(dict)
 
     @property
     def rows(self) -> int:
@@ -120,6 +67,17 @@ class Graph:
                 view.drop(touch)
             for memberships in self._memberships.values():
                 memberships.drop(touch)
+
+    def change_model(self, model: Model, revision: Revision) -> None:
+        """Is from now on as of this revision, which has this model, and up to which no warrant has come or gone. What
+        the model says as the one before did is kept; of a view, that is found out when it is next looked at."""
+        self._use(model)
+        self.revision = revision
+        self._forget_unused_views()
+        self._outdated = {view.number for view in self.views}
+        former, self._memberships = self._memberships, {}
+        for subject_type, memberships in former.items():
+            self._memberships[subject_type] = self.memberships(subject_type).adopt(memberships)
 
     def clear(self, revision: Revision) -> None:
         """Is from now on as of this revision, whatever has changed."""
@@ -142,9 +100,11 @@ class Graph:
         return number
 
     def view(self, plan: Plan, subject_type: TypeName) -> int:
-        """Its number in `views`. The plan must be one of the model."""
-        number = self._views.get((_names(plan), subject_type))
-        return self._made(plan, subject_type) if number is None else number
+        """Returns its number in `views`. The plan must be one of the model, with a name."""
+        number = self._place(ViewKey(plan.type, plan.relation, (), subject_type), plan)
+        while self._unresolved:
+            self._resolve(self._unresolved.pop())
+        return number
 
     def memberships(self, subject_type: TypeName) -> Memberships:
         if subject_type not in self._memberships:
@@ -161,11 +121,15 @@ class Graph:
 
     def following(self, plan: Plan, subject_type: TypeName) -> int | None:
         """The number of the view, None if it never leads to a subject of this type."""
-        key = (_names(plan), subject_type)
-        leads = self._leading.get(key)
-        if leads is None:
-            leads = self._leading[key] = plan in leading_plans(self.model, plan, subject_type)
-        return self.view(plan, subject_type) if leads else None
+        return self.view(plan, subject_type) if self._leads(plan, subject_type) else None
+
+    def _leads(self, plan: Plan, subject_type: TypeName) -> bool:
+        known = self._leading[subject_type]
+        if plan not in known:
+            if len(known) > MOST_LEADING:
+                known.clear()
+            tell_leading(self.model, plan, subject_type, known)
+        return known[plan]
 
     def led_to(self, warrant: Warrant, plan: Plan) -> Iterable[Plan]:
         """The plans of whatever a warrant leads to, on the subject that it names."""
@@ -175,21 +139,71 @@ class Graph:
             if link.follows(warrant):
                 yield self.model.plan(link.of_type, link.relation)
 
-    def _made(self, plan: Plan, subject_type: TypeName) -> int:
-        number = self._views[_names(plan), subject_type] = len(self.views)
-        view = View(number, plan, subject_type, self.model, self._room)
-        self.views.append(view)
-        for names in {(shape.type, relation) for shape in view.shapes for relation in shape.relations}:
-            self._views_by_relation[names].append(view)
-        view.is_closed = plan in self._closed
-        parts = [self._part(part, plan.type, subject_type) for part in plan.parts]
-        view.same = tuple(part for part in parts if isinstance(part, int))
-        view.choices = tuple(part for part in parts if not isinstance(part, int))
+    def _place(self, key: ViewKey, plan: Plan) -> int:
+        """Returns the number of a view. What it leads to is still to be resolved if it is new, or was last looked at
+        with another model."""
+        number = self._numbers.get(key)
+        if number is not None and number not in self._outdated:
+            return number
+        is_closed = plan in self._closed
+        if number is None:
+            number = self._numbers[key] = len(self.views)
+            view = View(number, key, self._room, plan, self.model, is_closed)
+            self.views.append(view)
+        else:
+            self._outdated.remove(number)
+            view = self.views[number]
+            for names in view.relations():
+                del self._views_by_relation[names][view]
+            view.look_at(plan, self.model, is_closed)
+        for names in view.relations():
+            self._views_by_relation[names][view] = None
+        self._unresolved.append(view)
         return number
 
-    def _part(self, part: Part, of_type: TypeName, subject_type: TypeName) -> "int | Choice":
+    def _resolve(self, view: View) -> None:
+        parts = [self._part(part, view.key, (place,)) for place, part in enumerate(view.plan.parts)]
+        view.same = tuple(part for part in parts if isinstance(part, int))
+        view.choices = tuple(part for part in parts if not isinstance(part, int))
+        targets = self._targets(view)
+        if view.sign({names: (leads, is_closed) for names, (_, leads, is_closed) in targets.items()}):
+            for target, leads, _ in targets.values():
+                if leads:  # an entry may have its number
+                    self._place(ViewKey(target.type, target.relation, (), view.subject_type), target)
+
+    def _targets(self, view: View) -> dict[tuple[str, str], tuple[Plan, bool, bool]]:
+        """Returns the plans that warrants in the entries can lead to, by type and relation; of each, whether it leads
+        to subjects of the type, and whether it is closed."""
+        plan = view.plan
+        names = {(link.of_type, link.relation) for link in plan.links} | {
+            (form.subject_type, RelationName(form.subject_relation))
+            for form in self.model.forms_on(plan.type, plan.group_relations)
+            if form.subject_relation
+        }
+        targets: dict[tuple[str, str], tuple[Plan, bool, bool]] = {}
+        for name in names:
+            target = self.model.plan(*name)
+            targets[name] = (target, self._leads(target, view.subject_type), target in self._closed)
+        return targets
+
+    def _part(self, part: Part, owner: ViewKey, path: tuple[int, ...]) -> "int | Choice":
+        if isinstance(part, Plan):
+            return self._place(owner._replace(path=owner.path + path), part)
         if not isinstance(part, Gate):
-            return self.view(part if isinstance(part, Plan) else self.model.plan(of_type, part), subject_type)
+            return self._place(owner._replace(relation=part, path=()), self.model.plan(owner.type, part))
         self._choices += 1
         number = self._choices
-        return Choice(number, part.rule, tuple(self._part(one, of_type, subject_type) for one in part.parts))
+        parts = (self._part(one, owner, (*path, place)) for place, one in enumerate(part.parts))
+        return Choice(number, part.rule, tuple(parts))
+
+    def _forget_unused_views(self) -> None:
+        """Begins anew if there are many more views than are in use: relations may be renamed any number of times."""
+        if len(self.views) > MOST_OUTDATED and 2 * len(self._outdated) > len(self.views):
+            self.clear(self.revision)
+            for view in self.views:
+                self._room.remove(view.entries)
+                self._room.remove(view.points)
+            for memberships in self._memberships.values():
+                memberships.release()
+            self.views, self._numbers, self._memberships = [], {}, {}
+            self._views_by_relation.clear()

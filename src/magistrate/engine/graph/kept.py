@@ -27,6 +27,11 @@ class Room:
     def place(self, shelf: "Shelf[object]") -> None:
         self._shelves.append(shelf)
 
+    def remove(self, shelf: "Shelf[E]") -> None:
+        """Frees what the shelf takes, and knows it no longer."""
+        shelf.drop_all()
+        self._shelves = [one for one in self._shelves if one is not shelf]
+
     def take(self, weight: int) -> None:
         self._lately += weight
         if 2 * self._lately > self._most:

@@ -1,56 +1,24 @@
 """The groups that subjects are in, found from the subject's side.
 
-Of groups that are made of nothing but warrants, a subject's *closure* says it all: every group it is in, by however
-many others. What it has on an object is then a matter of one look at the groups named there, however they nest."""
+Of groups that are made of nothing but warrants, a subject's closure says it all: every group it is in, by however many
+others (closures.py). What the subject has on an object is then a matter of one look at the groups named there, however
+they nest."""
 
-from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable
+from itertools import islice
 
-from magistrate.engine.graph.entries import State, state_name, together
+from magistrate.engine.graph.closures import Closure, Member
+from magistrate.engine.graph.entries import named_state, state_name
 from magistrate.engine.graph.kept import Room, Shelf
+from magistrate.engine.graph.kinds import Kind
 from magistrate.engine.graph.touch import Touch
 from magistrate.engine.plans import Model, Plan
-from magistrate.engine.terms import WILDCARD, ObjectId, RelationName, TypeName
-from magistrate.engine.warrant_source import ReverseRead, ReverseShape
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.terms import WILDCARD, ObjectId, TypeName
+from magistrate.engine.work import Work
 
-Groups = tuple[State, ...]
-"""Those that a subject, or a group, is in by its own warrants."""
-
-MOST_GROUPS_ALTOGETHER = 5_000
-"""In a closure that is used."""
-
-UNUSABLE: Groups = ((-1, WILDCARD),)
-"""Too many, or of a warrant with a policy: then the objects are asked, instead of the subject."""
-
-
-class Kind:
-    """Subjects of one type, or of one relation on objects of a type: `views` has, by type and relation of a warrant to
-    them, those it makes them members of."""
-
-    def __init__(self, number: int, room: Room) -> None:
-        self.number = number
-        self.views: dict[tuple[TypeName, RelationName], list[int]] = defaultdict(list)
-        self.shapes: Sequence[ReverseShape] = ()
-        self.groups: Shelf[Groups] = Shelf(room, len_or_one)
-
-    def reads(self, ids: Iterable[ObjectId]) -> list[ReverseRead]:
-        return [ReverseRead(shape, tuple(ids)) for shape in self.shapes]
-
-    def keep(self, id: ObjectId, warrants: Sequence[Warrant]) -> None:
-        if any(warrant.policy for warrant in warrants):
-            self.groups.keep(id, UNUSABLE)
-            return
-        states = (
-            (number, warrant.object_id)
-            for warrant in warrants
-            for number in self.views[warrant.object_type, warrant.relation]
-        )
-        self.groups.keep(id, tuple(dict.fromkeys(states)))
-
-
-def len_or_one(states: Sequence[object]) -> int:
-    return len(states) or 1
+CHANGES_REMEMBERED = 200
+"""A closure that is older than so many changes of memberships is worked out anew."""
 
 
 class Memberships:
@@ -60,21 +28,24 @@ class Memberships:
         self, model: Model, closed: Iterable[Plan], subject_type: TypeName, number_of: Callable[[Plan], int], room: Room
     ) -> None:
         self.kinds: list[Kind] = []
+        self._room = room
         self._subjects = Kind(0, room)
         self._kinds_by_names: dict[tuple[str, str], Kind] = {(subject_type, ""): self._subjects}
         self._kinds_by_view: dict[int, Kind] = {}
-        self._closures: Shelf[tuple[int, Container[str], int]] = Shelf(room, lambda kept: kept[2])
+        self._closures: Shelf[Closure] = Shelf(room, lambda closure: closure.weight)
         self._changes = 0
+        self._changed: deque[tuple[Kind, ObjectId]] = deque(maxlen=CHANGES_REMEMBERED)
         self.kinds.append(self._subjects)
-        numbers = {plan: number_of(plan) for plan in closed}
-        for plan in closed:
-            self._add(model, plan, numbers[plan], subject_type, room)
+        numbers = {plan: number_of(plan) for plan in sorted(closed, key=_plan_names)}
+        for plan, number in numbers.items():
+            self._add(model, plan, number, subject_type, room)
         for plan, number in numbers.items():
             kind = self._kinds_by_names.get((plan.type, plan.relation or ""))
             if kind is not None:
                 self._kinds_by_view[number] = kind
+                kind.own.append(number)
         for (kind_type, relation), kind in self._kinds_by_names.items():
-            kind.shapes = _shapes(kind.views, TypeName(kind_type), relation)
+            kind.read_from(TypeName(kind_type), relation)
         to_subjects = (form for form in model.forms if (form.subject_type, form.subject_relation) == (subject_type, ""))
         self._to_all = any(form.subject_id == WILDCARD for form in to_subjects)
 
@@ -88,56 +59,82 @@ class Memberships:
             if names not in self._kinds_by_names:
                 self._kinds_by_names[names] = Kind(len(self.kinds), room)
                 self.kinds.append(self._kinds_by_names[names])
-            views = self._kinds_by_names[names].views[form.object_type, form.relation]
+            views = self._kinds_by_names[names].views.setdefault((form.object_type, form.relation), [])
             if number not in views:
                 views.append(number)
 
-    def known_closure(self, id: ObjectId) -> Container[str] | None:
-        """All groups a subject is in, each as `state_name` has it, if that was found out and has not changed since."""
-        kept = self._closures.lately.get(id) or self._closures.find(id)
-        return kept[1] if kept is not None and kept[0] == self._changes else None
+    def closure(self, id: ObjectId, work: Work) -> Closure:
+        """Returns the closure of a subject as far as it can be worked out now: until the turn is over, or something has
+        to be read first. The next call goes on from there.
 
-    def closure(self, id: ObjectId, missing: dict[tuple[int, ObjectId], None]) -> Container[str] | None:
-        """The same, found out; None if that is not known. What has to be read first is put into `missing`, which is
-        empty before, by kind."""
-        found = self._groups(id, missing)
-        if found is None or missing:
-            return None
-        closure = together([state_name(state) for state in found])
-        self._closures.keep(id, (self._changes, closure, 1 + len(found)))
+        Raises BudgetSpent.
+        """
+        closure = self._closures.lately.get(id) or self._closures.find(id)
+        if closure is None or not self._is_current(closure):
+            members = [(self._subjects, id), *([(self._subjects, ObjectId(WILDCARD))] if self._to_all else [])]
+            closure = Closure(id, members, self._changes)
+            self._closures.keep(id, closure)
+        if closure.is_open and not closure.is_blocked:
+            self._closures.drop(id)
+            try:
+                closure.grow(self._member, work)
+            finally:
+                self._closures.keep(id, closure)
         return closure
 
-    def _groups(self, id: ObjectId, missing: dict[tuple[int, ObjectId], None]) -> dict[State, None] | None:
-        """As far as they are known; None if they cannot be used."""
-        found: dict[State, None] = {}
-        waiting = [(self._subjects, id), *([(self._subjects, WILDCARD)] if self._to_all else [])]
-        while waiting:
-            kind, member = waiting.pop()
-            groups = kind.groups.lately.get(member)
-            if groups is None:
-                groups = kind.groups.find(member)
-            if groups is None:
-                missing[kind.number, member] = None
-            elif groups is UNUSABLE or len(found) > MOST_GROUPS_ALTOGETHER:
-                return None
+    def _is_current(self, closure: Closure) -> bool:
+        """Whether no member that the closure was worked out from has been given or has lost a group since."""
+        behind = self._changes - closure.changes
+        if behind > len(self._changed):
+            return False
+        for kind, id in islice(reversed(self._changed), behind):
+            if kind is self._subjects:
+                is_in_it = id in (closure.subject_id, WILDCARD)
             else:
-                new = [state for state in groups if state not in found]
-                found.update(dict.fromkeys(new))
-                kinds = ((self._kinds_by_view.get(number), group) for number, group in new)
-                waiting += [(kind, group) for kind, group in kinds if kind is not None]
-        return found
+                is_in_it = any(state_name((number, id)) in closure.names for number in kind.own)
+            if is_in_it:
+                return False
+        closure.changes = self._changes
+        return True
+
+    def _member(self, name: str) -> Member | None:
+        """Returns what a group is as a member of others; None if it can be none."""
+        number, id = named_state(name)
+        kind = self._kinds_by_view.get(number)
+        return None if kind is None else (kind, id)
 
     def drop(self, touch: Touch) -> None:
         kind = self._kinds_by_names.get((touch.subject_type, touch.subject_relation))
         if kind is not None and (touch.object_type, touch.relation) in kind.views:
-            kind.groups.drop(touch.subject_id)
+            id = ObjectId(touch.subject_id)
+            kind.groups.drop(id)
             self._changes += 1
+            self._changed.append((kind, id))
+
+    def adopt(self, former: "Memberships") -> "Memberships":
+        """Returns the memberships to go on with when the model has changed: what another model's memberships of the
+        same subjects hold is kept as far as it is the same here. The views of both must have the same numbers."""
+        if self._is_like(former):
+            self.release()
+            return former
+        for names, kind in self._kinds_by_names.items():
+            other = former._kinds_by_names.get(names)
+            if other is not None and kind.is_like(other):
+                kind.groups, other.groups = other.groups, kind.groups
+        former.release()
+        return self
+
+    def _is_like(self, other: "Memberships") -> bool:
+        kinds, others = self._kinds_by_names, other._kinds_by_names
+        is_like = self._to_all == other._to_all and list(kinds) == list(others)
+        return is_like and all(kind.is_like(others[names]) for names, kind in kinds.items())
+
+    def release(self) -> None:
+        """Gives up the room that is taken."""
+        self._room.remove(self._closures)
+        for kind in self.kinds:
+            self._room.remove(kind.groups)
 
 
-def _shapes(
-    views: Iterable[tuple[TypeName, RelationName]], subject_type: TypeName, subject_relation: str
-) -> Sequence[ReverseShape]:
-    relations: dict[TypeName, list[RelationName]] = defaultdict(list)
-    for of_type, relation in views:
-        relations[of_type].append(relation)
-    return [ReverseShape(of_type, tuple(names), subject_type, subject_relation) for of_type, names in relations.items()]
+def _plan_names(plan: Plan) -> tuple[str, str]:
+    return plan.type, plan.relation or ""

@@ -28,26 +28,27 @@ def _inner(model: Model, plan: Plan) -> Iterator[Plan | None]:
             yield None if form.subject_id == WILDCARD else model.plan(form.subject_type, relation)
 
 
-def leading_plans(model: Model, plan: Plan, subject_type: TypeName) -> frozenset[Plan]:
-    """Of this plan and all that it leads to, those that may give a subject of the type something, or leave open whether
-    they do."""
+def tell_leading(model: Model, plan: Plan, subject_type: TypeName, known: dict[Plan, bool]) -> None:
+    """Adds to `known` whether this plan may give a subject of the type something, or leaves open whether it does; and
+    the same of every plan that it leads to."""
     reverse: dict[Plan, list[Plan]] = defaultdict(list)
-    seen = {plan}
+    new = {plan: None}
     waiting = [plan]
     while waiting:
         one = waiting.pop()
         for target in _targets(model, one):
             reverse[target].append(one)
-            if target not in seen:
-                seen.add(target)
+            if target not in new and target not in known:
+                new[target] = None
                 waiting.append(target)
-    leading = {one for one in seen if _gives(model, one, subject_type)}
-    waiting = list(leading)
+    waiting = [one for one in new if _gives(model, one, subject_type)]
+    waiting += [one for target, origins in reverse.items() if known.get(target) for one in origins]
+    known.update(dict.fromkeys(new, False))
     while waiting:
-        more = [origin for origin in reverse[waiting.pop()] if origin not in leading]
-        leading.update(more)
-        waiting += more
-    return frozenset(leading)
+        one = waiting.pop()
+        if not known[one]:
+            known[one] = True
+            waiting += reverse[one]
 
 
 def _gives(model: Model, plan: Plan, subject_type: TypeName) -> bool:

@@ -4,74 +4,105 @@ A walk goes from the object on, over everything that alone gives the relation, u
 group that the subject is in. Combinations are decided from their parts, each with a walk of its own, by the same few
 lines that combine values in an Evaluation (engine/rules/). It works with what holds and what does not: as soon as
 something is not known (a policy that fails, a type that is not defined) or depends on itself, and matters, the walk
-gives up, and an Evaluation has to decide. So it does where the walk would be long."""
+gives up, and an Evaluation has to decide. So it does where the walk would be long.
+
+As long as the groups that the subject is in are not all known, the walk follows groups from the object's side too, as
+an Evaluation does: then it never needs more rounds of reads than that, whichever side is the longer one."""
+
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from typing import Any
 
 from magistrate.engine.conditions import Conditions
 from magistrate.engine.decision import DENIED, EXPLICIT, IMPLICIT, Decision
 from magistrate.engine.evaluation import Question
+from magistrate.engine.graph.closures import Closure
 from magistrate.engine.graph.entries import EMPTY, Conditioned, Entry, State, named_state, state_name, subject_name
-from magistrate.engine.graph.graph import Choice, Graph, View
-from magistrate.engine.terms import WILDCARD, ObjectId, TypeName
+from magistrate.engine.graph.graph import Graph
+from magistrate.engine.graph.views import Choice, View
+from magistrate.engine.terms import WILDCARD, ObjectId, Subject, TypeName
 from magistrate.engine.truth import FALSE, TRUE, Truth
 from magistrate.engine.work import Work
 
-MOST_STATES = 5_000
-"""For one question: some milliseconds."""
+MOST_STEPS = 10_000
+"""For one question, each from one state to another: some milliseconds."""
+STEPS_FOR_A_NODE = 8
+"""So many are taken in the time of one unit of work; to begin with a question takes two."""
+MOST_MEMBERS = 100
+"""Of a closure, whose groups are read with what else is missing: it may go on in the next round."""
 MOST_NESTING = 40
 """Of combinations on different objects in each other."""
 
 
 class Missing:
     """What has to be read, each once: entries by state; points by view, object and subject; groups by type of the
-    subjects, kind and id."""
+    subjects, kind and id. Of the entries in `bare`, the subjects are not wanted."""
 
-    __slots__ = ("entries", "groups", "points")
+    __slots__ = ("bare", "entries", "groups", "points")
 
     def __init__(self) -> None:
         self.entries: dict[State, None] = {}
+        self.bare: dict[State, None] = {}
         self.points: dict[tuple[int, ObjectId, ObjectId], None] = {}
         self.groups: dict[tuple[TypeName, int, ObjectId], None] = {}
 
     def things(self) -> frozenset[object]:
-        return frozenset((*self.entries, *self.points, *self.groups))
+        return frozenset((*self.entries, *self.bare, *self.points, *self.groups))
+
+    def of_groups(self) -> "Missing":
+        """Returns the groups alone."""
+        missing = Missing()
+        missing.groups = self.groups
+        return missing
 
     def __bool__(self) -> bool:
-        return bool(self.entries or self.points or self.groups)
+        return bool(self.entries or self.bare or self.points or self.groups)
 
 
 class GivenUp(Exception):
     """An Evaluation has to decide."""
 
 
+class TurnIsOver(Exception):
+    """The same question has to be asked again in the next turn; what was worked out for it is not lost."""
+
+
 class Walk:
-    """Over one graph, at one revision; one question after the other. `now`: in microseconds since 1970 UTC."""
+    """Over one graph, at one revision; one question after the other. `now`: in microseconds since 1970 UTC. With
+    `shares`, questions of the same subject and context use what was found out for those before them."""
 
     __slots__ = (
-        "_awaits_closure",
         "_chosen",
         "_closure",
         "_conditions",
+        "_findings",
+        "_found",
         "_graph",
         "_name",
         "_nesting",
         "_now",
         "_question",
-        "_states_left",
+        "_shares",
+        "_steps_left",
         "_subject_id",
+        "_values",
         "_views",
         "missing",
         "work",
     )
 
-    def __init__(self, graph: Graph, now: int, work: Work) -> None:
+    def __init__(self, graph: Graph, now: int, work: Work, shares: bool = False) -> None:
         self.missing = Missing()
         self.work = work
         self._graph = graph
         self._views = graph.views
         self._now = now
+        self._shares = shares
+        self._findings: dict[Subject, _Findings] = {}
+        self._found: _Findings | None = None
 
     def decide(self, question: Question) -> Decision | None:
-        """None if something is missing. Raises GivenUp, BudgetSpent."""
+        """None if something is missing. Raises GivenUp, TurnIsOver, BudgetSpent."""
         subject, object = question.subject, question.object
         if subject.relation is not None or subject.id == WILDCARD or object.id == WILDCARD:
             raise GivenUp
@@ -84,8 +115,10 @@ class Walk:
         if own:
             return EXPLICIT
         value = self._value((number, object.id))
-        self.work.spend(MOST_STATES - self._states_left)
+        self.work.spend(2 + (MOST_STEPS - self._steps_left) // STEPS_FOR_A_NODE)
         if own is None or value is None:
+            if self._closure is None:
+                self._grow_closure()  # it may be needed next, and costs no round of reads of its own now
             return None
         return IMPLICIT if value == TRUE else DENIED
 
@@ -93,20 +126,20 @@ class Walk:
         self._question = question
         self._subject_id = question.subject.id
         self._name = subject_name(question.subject.id)
-        self._states_left = MOST_STATES
+        self._steps_left = MOST_STEPS
         self._nesting = 0
-        self._chosen: dict[tuple[int, ObjectId], Truth | None] | None = None
-        self._conditions: Conditions | None = None
-        memberships = self._graph.memberships(question.subject.type)
-        self._awaits_closure = False
-        self._closure = memberships.known_closure(question.subject.id)
-        """None: not to be used."""
-        if self._closure is None:
-            missing: dict[tuple[int, ObjectId], None] = {}
-            self._closure = memberships.closure(question.subject.id, missing)
-            if missing:
-                self._awaits_closure, self._closure = True, ""
-                self.missing.groups.update({(question.subject.type, kind, id): None for kind, id in missing})
+        self._closure: Closure | None = None
+        """None until it is needed."""
+        if not self._shares:
+            self._conditions: Conditions | None = None
+            self._values, self._chosen = _NO_VALUES, {}
+            return
+        found = self._findings.get(question.subject)
+        if found is None or found.context != question.context:
+            conditions = Conditions(question.context, self._now, self.work)
+            found = self._findings[question.subject] = _Findings(question.context, conditions)
+        self._found, self._closure = found, found.closure
+        self._conditions, self._values, self._chosen = found.conditions, found.values, found.chosen
 
     def _has_own(self, view: View, id: ObjectId) -> bool | None:
         """Whether a warrant of the view's own relation names the subject; None if that is not known."""
@@ -120,62 +153,116 @@ class Walk:
         )
 
     # One long function: a call costs as much as a step here.
-    def _value(self, start: State) -> Truth | None:  # noqa: C901
+    def _value(self, start: State) -> Truth | None:  # noqa: C901, PLR0915
         """Whether the subject has what the view gives; None if that is not known."""
-        views, closure, name = self._views, self._closure, self._name
-        waiting, seen = [start], {start}
-        choices: list[tuple[Choice, ObjectId]] = []
-        is_known, is_certain = not self._awaits_closure, True
+        views, values, name = self._views, self._values, self._name
+        waiting, seen = [start], {start: start}  # each with the one it was come upon from
+        choices: list[tuple[Choice, State]] = []
+        is_known, is_certain, steps, steps_left = True, True, 1, self._steps_left
         while waiting:
             state = waiting.pop()
+            if values and state in values:
+                value = values[state]
+                if value == TRUE:
+                    return self._remember_path(seen, state, steps)
+                is_known = is_known and value is not None
+                continue
             number, id = state
             view = views[number]
-            if view.is_closed and closure is not None and state is not start:
-                if state_name(state) in closure:
-                    return TRUE
-                continue
+            if view.is_closed and state is not start:
+                is_member = self._is_member((state_name(state),))
+                if is_member:
+                    return self._remember_path(seen, state, steps)
+                if is_member is False:
+                    continue
             entry = view.entries.lately.get(id)
             if entry is None or entry.direct is None:
-                entry = self._entry(view, id)
+                entry = self._entry(view, id, is_bare=view.is_closed and state is not start)
                 if entry is None or entry.direct is None:
                     is_known = False
                     continue
             if name in entry.direct:
-                return TRUE
-            if entry.closed and closure is not None:
-                for group in entry.closed:
-                    if group in closure:
-                        return TRUE
+                return self._remember_path(seen, state, steps)
             leading = entry.onward
-            if entry.conditioned or (entry.closed and closure is None):
-                more, is_sure = self._leading(entry)
+            if entry.closed:
+                is_member = self._is_member(entry.closed)
+                if is_member:
+                    return self._remember_path(seen, state, steps)
+                if is_member is None:
+                    leading += tuple(map(named_state, entry.closed))
+            if entry.conditioned:
+                more, is_sure = self._follow_policies(entry)
                 if more is None:
-                    return TRUE
+                    return self._remember_path(seen, state, steps)
                 leading, is_certain = leading + more, is_certain and is_sure
             if not view.is_simple:
                 leading += tuple((other, id) for other in view.same)
-                choices += [(choice, id) for choice in view.choices]
+                choices += [(choice, state) for choice in view.choices]
                 is_certain = is_certain and view.plan.is_defined
-            for following in leading:
-                if following not in seen:
-                    seen.add(following)
-                    waiting.append(following)
-            if len(seen) > self._states_left:
-                raise GivenUp
-        self._states_left -= len(seen)
-        for choice, id in choices:
-            value = self._choose(choice, id)
+            if leading:
+                steps += len(leading)
+                if steps > steps_left:
+                    raise GivenUp
+                for following in leading:
+                    if following not in seen:
+                        seen[following] = state
+                        waiting.append(following)
+        self._steps_left -= steps
+        for choice, state in choices:
+            value = self._choose(choice, state[1])
             if value == TRUE:
-                return TRUE
+                return self._remember_path(seen, state, 0)
             is_known = is_known and value is not None
+        return self._remember(seen, is_known, is_certain)
+
+    def _remember_path(self, seen: Mapping[State, State], state: State, steps: int) -> Truth:
+        """The subject has what this one gives, and so what all give by which it was come upon."""
+        self._steps_left -= steps
+        if self._shares:
+            self._values[state] = TRUE
+            while (origin := seen[state]) != state:
+                self._values[origin] = TRUE
+                state = origin
+        return TRUE
+
+    def _remember(self, seen: Iterable[State], is_known: bool, is_certain: bool) -> Truth | None:
+        """None of these leads to the subject, or to anything but these, to what is missing, and to what is not certain.
+        Raises GivenUp if only the last may do."""
         if is_known and not is_certain:
             raise GivenUp
-        return FALSE if is_known else None
+        value = FALSE if is_known else None
+        if self._shares:
+            for state in seen:
+                self._values.setdefault(state, value)
+        return value
 
-    def _leading(self, entry: Entry) -> tuple[tuple[State, ...] | None, bool]:
-        """Where an entry leads by policies, and to groups that have to be asked; None if a warrant with a policy names
-        the subject. And whether all policies could be told."""
-        states = tuple(map(named_state, entry.closed)) if self._closure is None else ()
+    def _is_member(self, groups: Iterable[str]) -> bool | None:
+        """Whether the subject is in any of these groups; None if its closure does not tell. Raises TurnIsOver,
+        BudgetSpent."""
+        closure = self._closure or self._grow_closure()
+        names = closure.names
+        for group in groups:
+            if group in names:
+                return True
+        return False if closure.is_usable and not closure.is_open else None
+
+    def _grow_closure(self) -> Closure:
+        """Raises TurnIsOver if it could go on, BudgetSpent."""
+        of_type = self._question.subject.type
+        closure = self._graph.memberships(of_type).closure(self._subject_id, self.work)
+        if closure.is_interrupted:
+            raise TurnIsOver
+        missing = islice(closure.missing, MOST_MEMBERS)
+        self.missing.groups.update({(of_type, kind.number, id): None for kind, id in missing})
+        self._closure = closure
+        if self._found is not None:
+            self._found.closure = closure
+        return closure
+
+    def _follow_policies(self, entry: Entry) -> tuple[tuple[State, ...] | None, bool]:
+        """Where an entry leads by policies; None if a warrant with a policy names the subject. And whether all policies
+        could be told."""
+        states: tuple[State, ...] = ()
         is_certain = True
         for conditioned in entry.conditioned:
             granted = self._granted(conditioned)
@@ -189,8 +276,6 @@ class Walk:
     def _choose(self, choice: Choice, id: ObjectId) -> Truth | None:
         """Raises GivenUp if it may depend on itself."""
         chosen = self._chosen
-        if chosen is None:
-            chosen = self._chosen = {}
         key = (choice.number, id)
         if key in chosen:
             value = chosen[key]
@@ -201,7 +286,12 @@ class Walk:
             raise GivenUp
         chosen[key] = _BEING_CHOSEN
         self._nesting += 1
-        value = chosen[key] = self._combined(choice, id)
+        try:
+            value = self._combined(choice, id)
+        except TurnIsOver:
+            del chosen[key]
+            raise
+        chosen[key] = value
         self._nesting -= 1
         return value
 
@@ -226,27 +316,45 @@ class Walk:
             self._conditions = Conditions(self._question.context, self._now, self.work)
         return self._conditions.value(warrant)
 
-    def _entry(self, view: View, id: ObjectId) -> Entry | None:
+    def _entry(self, view: View, id: ObjectId, is_bare: bool = False) -> Entry | None:
         """None if it is missing. With the subject in `direct`, if it belongs there, where there are too many to be
-        kept. Raises GivenUp if the entry tells nothing."""
+        kept, or the others are not wanted (`is_bare`). Raises GivenUp if the entry tells nothing."""
         if view.is_empty:
             return EMPTY
         entry = view.entries.lately.get(id) or view.entries.find(id)
-        if entry is None:
+        if entry is None and not is_bare:
             self.missing.entries[view.number, id] = None
             return None
-        if entry.direct is not None:
+        if entry is None:
+            self.missing.bare[view.number, id] = None
+        elif entry.direct is not None:
             return entry
-        if not entry.is_readable:
+        elif not entry.is_readable:
             raise GivenUp
         key = (id, self._subject_id)
         point = view.points.lately.get(key) or view.points.find(key)
         if point is None:
             self.missing.points[view.number, id, self._subject_id] = None
+        if entry is None or point is None:
             return None
         if not point.is_readable:
             raise GivenUp
         return entry.with_subject(point)
 
 
+class _Findings:
+    """What was found out of one subject with one context: `values`, None where something is missing; `chosen`, the
+    same of combinations, by number and object; `closure`, None until it was needed."""
+
+    __slots__ = ("chosen", "closure", "conditions", "context", "values")
+
+    def __init__(self, context: Mapping[str, Any], conditions: Conditions) -> None:
+        self.context = context
+        self.conditions = conditions
+        self.values: dict[State, Truth | None] = {}
+        self.chosen: dict[tuple[int, ObjectId], Truth | None] = {}
+        self.closure: Closure | None = None
+
+
+_NO_VALUES: dict[State, Truth | None] = {}
 _BEING_CHOSEN = Truth(-1)

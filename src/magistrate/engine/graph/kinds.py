@@ -1,0 +1,65 @@
+"""Which groups the members of one kind are in by their own warrants, and how that is read."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from magistrate.engine.graph.entries import state_name
+from magistrate.engine.graph.kept import Room, Shelf
+from magistrate.engine.terms import ObjectId, RelationName, TypeName
+from magistrate.engine.warrant_source import ReverseRead, ReverseShape
+from magistrate.engine.warrants import Warrant
+
+Groups = tuple[str, ...]
+"""The names of the groups that a subject, or a group, is in by its own warrants; see `state_name`."""
+
+UNUSABLE: Groups = ("",)
+"""Too many, or of a warrant with a policy: then the objects are asked, instead of the subject."""
+
+
+def len_or_one(states: Sequence[object]) -> int:
+    return len(states) or 1
+
+
+class Kind:
+    """Subjects of one type, or of one relation on objects of a type: `views` has, by type and relation of a warrant to
+    them, those it makes them members of. `own` has the views of which these subjects are the members, none for subjects
+    that are no group."""
+
+    def __init__(self, number: int, room: Room) -> None:
+        self.number = number
+        self.views: dict[tuple[TypeName, RelationName], list[int]] = {}
+        self.own: list[int] = []
+        self.shapes: Sequence[ReverseShape] = ()
+        self.groups: Shelf[Groups] = Shelf(room, len_or_one)
+
+    def reads(self, ids: Iterable[ObjectId]) -> list[ReverseRead]:
+        return [ReverseRead(shape, tuple(ids)) for shape in self.shapes]
+
+    def keep(self, id: ObjectId, warrants: Sequence[Warrant]) -> None:
+        if any(warrant.policy for warrant in warrants):
+            self.groups.keep(id, UNUSABLE)
+            return
+        states = (
+            (number, warrant.object_id)
+            for warrant in warrants
+            for number in self.views[warrant.object_type, warrant.relation]
+        )
+        self.groups.keep(id, tuple(dict.fromkeys(map(state_name, states))))
+
+    def find(self, id: ObjectId) -> Groups | None:
+        """Returns None if the groups of this member have not been read, or are no longer kept."""
+        groups = self.groups.lately.get(id)
+        return self.groups.find(id) if groups is None else groups
+
+    def is_like(self, other: "Kind") -> bool:
+        """Whether both read the same warrants and name the same views by them."""
+        return (self.views, self.own, self.shapes) == (other.views, other.own, other.shapes)
+
+    def read_from(self, member_type: TypeName, member_relation: str) -> None:
+        """Sets which warrants are read of these members, given their names; `views` must be complete."""
+        relations: dict[TypeName, list[RelationName]] = defaultdict(list)
+        for of_type, relation in self.views:
+            relations[of_type].append(relation)
+        self.shapes = [
+            ReverseShape(of_type, tuple(names), member_type, member_relation) for of_type, names in relations.items()
+        ]

@@ -1,0 +1,101 @@
+"""What a graph looks at on an object for one plan, and for subjects of one type."""
+
+from typing import NamedTuple
+
+from magistrate.engine.graph.entries import Entry, weight
+from magistrate.engine.graph.kept import Room, Shelf
+from magistrate.engine.graph.touch import Touch
+from magistrate.engine.plans import Model, Plan
+from magistrate.engine.rules.rule import Combined
+from magistrate.engine.terms import WILDCARD, RelationName, TypeName
+from magistrate.engine.warrant_source import Shape
+
+
+class ViewKey(NamedTuple):
+    """Tells a view from others, whatever the model says: `path` is where a plan without a name of its own stands within
+    the combinations of the relation, empty for the plan of the relation itself."""
+
+    type: TypeName
+    relation: RelationName | None
+    path: tuple[int, ...]
+    subject_type: TypeName
+
+
+class Choice(NamedTuple):
+    """A combination on an object; `parts` are views of the same object, by number, and other combinations on it.
+    `number` tells it from others."""
+
+    number: int
+    rule: Combined
+    parts: "tuple[int | Choice, ...]"
+
+
+class View:
+    """What a plan looks at on an object, for subjects of one type. `same`: other views of the object that give the
+    relation; `choices`: combinations that do; `is_simple` if there is neither, and the type is defined. `is_closed`:
+    memberships tell the same. `is_empty` if no warrant can say anything, and `has_own` if one of the plan's own
+    relation can name a subject. `signature`: all that the entries depend on; entries of a view remain right as long as
+    it is equal."""
+
+    def __init__(self, number: int, key: ViewKey, room: Room, plan: Plan, model: Model, is_closed: bool) -> None:
+        self.number = number
+        self.key = key
+        self.subject_type = key.subject_type
+        self.entries: Shelf[Entry] = Shelf(room, weight)
+        self.points: Shelf[Entry] = Shelf(room, weight)
+        """By object and subject, where the entry of the object has no subjects."""
+        self.signature: object = None
+        self.look_at(plan, model, is_closed)
+
+    def look_at(self, plan: Plan, model: Model, is_closed: bool) -> None:
+        """From now on at what this plan says; the parts of the plan are set by the graph."""
+        self.plan = plan
+        self.direct = model.shape(plan.type, plan.relations, self.subject_type)
+        self.leading = [shape for shape in (plan.groups, *(link.shape for link in plan.links)) if shape is not None]
+        self.shapes = [self.direct, *self.leading] if self.direct is not None else self.leading
+        self.same: tuple[int, ...] = ()
+        self.choices: tuple[Choice, ...] = ()
+        self.is_closed = is_closed
+        self.is_empty = not self.shapes
+        self.has_own = (
+            plan.relation is not None and model.shape(plan.type, (plan.relation,), self.subject_type) is not None
+        )
+        self.is_simple = plan.is_defined and not plan.parts
+
+    def sign(self, targets: object) -> bool:
+        """Whether the entries are still right, given what the warrants in them can lead to; they are evicted if not."""
+        plan = self.plan
+        links = tuple((link.with_relation, link.of_type, link.relation) for link in plan.links)
+        shapes = tuple(map(_shape_signature, self.shapes))
+        signature = (plan.relations, plan.group_relations, links, self.direct is None, shapes, targets)
+        is_right = signature == self.signature
+        if not is_right:
+            self.entries.drop_all()
+            self.points.drop_all()
+        self.signature = signature
+        return is_right
+
+    def relations(self) -> set[tuple[TypeName, RelationName]]:
+        """Returns the relations whose warrants are in the entries, each with its object type."""
+        return {(shape.type, relation) for shape in self.shapes for relation in shape.relations}
+
+    def drop(self, touch: Touch) -> None:
+        if touch.object_id == WILDCARD:
+            self.entries.drop_all()
+            self.points.drop_all()
+            return
+        if touch.subject_id == WILDCARD:
+            self.points.drop_all()
+        self.points.drop((touch.object_id, touch.subject_id))
+        entry = self.entries.lately.get(touch.object_id) or self.entries.find(touch.object_id)
+        if entry is not None and (entry.direct is not None or self._leads(touch)):
+            self.entries.drop(touch.object_id)
+
+    def _leads(self, touch: Touch) -> bool:
+        return touch.subject_relation != "" or any(
+            (link.with_relation, link.of_type) == (touch.relation, touch.subject_type) for link in self.plan.links
+        )
+
+
+def _shape_signature(shape: Shape) -> object:
+    return shape.type, shape.relations, shape.subjects, shape.on_all, shape.to_all

@@ -1,0 +1,204 @@
+"""How the cost of checks in memory grows with the groups that a subject is in: in calls of functions and rounds of
+reads, beside those of an evaluation of the same checks."""
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from magistrate.engine.decision import Decision
+from magistrate.engine.evaluation import Evaluation, Question
+from magistrate.engine.graph import Fetch, Graph, Missing, Touch, TurnIsOver, Walk
+from magistrate.engine.plans import Model
+from magistrate.engine.terms import ObjectId, Revision, Subject, TypeName
+from magistrate.engine.warrants import Warrant
+from magistrate.engine.work import WORK_IN_A_TURN, Work
+from tests.calls import count_calls
+from tests.memory_source import PLENTY, Relations, model_of, rows_of
+from tests.operations.test_check import question
+from tests.scenario_files import stored_warrant
+
+TYPES: dict[str, Relations] = {"user": {}, "group": {"member": {}}, "document": {"viewer": {}}}
+DOCUMENTS = 40
+ANN = Subject(TypeName("user"), ObjectId("ann"))
+TOUCHED = Touch("group", "1", "member", "user", "ann", "")
+
+Shape = Callable[[int], list[str]]
+
+
+def chain(size: int) -> list[str]:
+    nested = [f"group:{i}#member@group:{i + 1}#member" for i in range(size - 1)]
+    return [*nested, f"group:{size - 1}#member@user:ann"]
+
+
+def star(size: int) -> list[str]:
+    return [f"group:{i}#member@user:ann" for i in range(size)]
+
+
+def loop(size: int) -> list[str]:
+    ring = [f"group:{i}#member@group:{(i + 1) % size}#member" for i in range(size)]
+    return [*ring, f"group:{size - 1}#member@user:ann"]
+
+
+def clique(size: int) -> list[str]:
+    edges = [(i, j) for i in range(size) for j in range(size) if i != j]
+    return [*(f"group:{i}#member@group:{j}#member" for i, j in edges), "group:1#member@user:ann"]
+
+
+def tree(size: int) -> list[str]:
+    nested = [f"group:{(i - 1) // 3}#member@group:{i}#member" for i in range(1, size)]
+    return [*nested, f"group:{size - 1}#member@user:ann"]
+
+
+SHAPES: list[Shape] = [chain, star, loop, clique, tree]
+
+
+class Case:
+    """Warrants of a shape, a graph for them, and as many checks of one subject as there are documents."""
+
+    def __init__(self, shape: Shape, size: int, subject: str = "user:ann") -> None:
+        shared = [f"document:{i}#viewer@group:{i % min(size, 7)}#member" for i in range(DOCUMENTS)]
+        written = [*shape(size), *shared]
+        self.warrants = [stored_warrant(one, number, 0) for number, one in enumerate(written, 1)]
+        self.model: Model = model_of(TYPES, self.warrants)
+        self.graph = Graph(self.model, Revision(1), most=1_000_000)
+        self.questions: list[Question] = [question(f"document:{i}#viewer@{subject}") for i in range(DOCUMENTS)]
+        self.rounds = 0
+
+    def walk(self) -> int:
+        """Decides all, and returns how many calls that took, the reading itself left out."""
+        calls, found, walk = 0, None, None
+        while found is None:
+            walk = Walk(self.graph, 0, Work(PLENTY), shares=True)
+            found, more = count_calls(lambda walk=walk: decide_all(walk, self.questions))  # type: ignore[misc]
+            calls += more
+            if found is None:
+                calls += self.fetch(Fetch(self.graph, walk.missing))
+        if walk is not None and walk.missing.groups:  # what it did without is read ahead
+            self.fetch(Fetch(self.graph, walk.missing.of_groups()))
+            self.rounds -= 1
+        return calls
+
+    def grow_closure(self) -> int:
+        """Works out the groups of the subject, and returns how many calls that took, the reading left out."""
+        memberships = self.graph.memberships(ANN.type)
+        calls, work = 0, Work(PLENTY)
+        while True:
+            work.begin_turn()
+            closure, more = count_calls(lambda: memberships.closure(ANN.id, work))
+            calls += more
+            if not closure.is_open:
+                return calls
+            missing = Missing()
+            missing.groups.update({(ANN.type, kind.number, id): None for kind, id in closure.missing})
+            if missing:
+                self.fetch(Fetch(self.graph, missing))
+
+    def fetch(self, fetch: Fetch) -> int:
+        calls = 0
+        self.rounds += 1
+        while (wanted := fetch.reads()) is not None:
+            reads, most = wanted
+            rows, room = [], most
+            for read in reads:
+                rows.append(rows_of(self.warrants, read)[:room])
+                room -= len(rows[-1])
+            fetch.take(rows)
+            calls += count_calls(lambda: fetch.keep(PLENTY))[1]
+        return calls
+
+    def evaluate(self) -> tuple[int, int]:
+        """Returns calls and rounds of reads without the graph."""
+        evaluation = Evaluation(self.model, 0, Work(PLENTY))
+        nodes = [evaluation.ask(one) for one in self.questions]
+        calls, rounds = 0, 0
+        while any(node.value is None for node in nodes):
+            reads, more = count_calls(evaluation.advance)
+            calls += more
+            if reads:
+                rounds += 1
+                rows: list[Sequence[Warrant]] = [rows_of(self.warrants, read) for read in reads]
+                calls += count_calls(lambda rows=rows: evaluation.take(rows))[1]  # type: ignore[misc]
+        return calls, rounds
+
+
+def decide_all(walk: Walk, questions: Sequence[Question]) -> Sequence[Decision | None] | None:
+    decisions = []
+    for one in questions:
+        decision = None
+        while True:
+            walk.work.begin_turn()
+            try:
+                decision = walk.decide(one)
+                break
+            except TurnIsOver:
+                continue
+        decisions.append(decision)
+    return None if None in decisions else decisions
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("subject", ["user:ann", "user:nobody"])
+def test_the_graph_needs_no_more_rounds_of_reads_than_an_evaluation(shape: Shape, subject: str) -> None:
+    """However many groups the subject is in, they are read beside what an evaluation would read."""
+    for size in (5, 40):
+        case = Case(shape, size, subject)
+
+        case.walk()
+
+        assert case.rounds <= case.evaluate()[1]
+
+
+@pytest.mark.parametrize("shape", [chain, star, loop, tree])
+def test_a_closure_goes_on_where_it_stopped_when_more_has_been_read(shape: Shape) -> None:
+    """Twice as many groups cost twice as much, though they are found in as many rounds as they are deep."""
+    assert Case(shape, 400).grow_closure() < 2.5 * Case(shape, 200).grow_closure()
+
+
+def test_a_closure_looks_once_at_each_warrant_of_groups_that_are_all_in_each_other() -> None:
+    """Twice as many groups have four times as many warrants."""
+    assert Case(clique, 80).grow_closure() < 5 * Case(clique, 40).grow_closure()
+
+
+def test_a_closure_stops_when_the_turn_is_over() -> None:
+    """The second subject has 3,600 warrants to look through that are in memory already."""
+    case = Case(clique, 60)
+    case.grow_closure()
+    case.warrants.append(stored_warrant("group:1#member@user:bob", 100_000, 0))
+    memberships, bob, work = case.graph.memberships(ANN.type), ObjectId("bob"), Work(PLENTY)
+    [member] = memberships.closure(bob, work).missing
+    missing = Missing()
+    missing.groups[ANN.type, member[0].number, bob] = None
+    case.fetch(Fetch(case.graph, missing))
+
+    turns, is_interrupted = 0, True
+    while is_interrupted:
+        work.begin_turn()
+        work.spend(WORK_IN_A_TURN - 20)
+        closure = memberships.closure(bob, work)
+        is_interrupted = closure.is_interrupted
+        turns += 1
+
+    assert not closure.is_open
+    assert turns > 5
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("subject", ["user:ann", "user:nobody"])
+def test_a_warm_check_costs_the_same_however_many_groups_there_are(shape: Shape, subject: str) -> None:
+    def cost_when_warm(size: int) -> int:
+        case = Case(shape, size, subject)
+        for _ in range(size):
+            case.walk()
+        return case.walk()
+
+    few = 10 if shape is clique else 60
+
+    assert cost_when_warm(4 * few) < 1.5 * cost_when_warm(few)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_warm_check_costs_less_than_an_evaluation(shape: Shape) -> None:
+    case = Case(shape, 60)
+    case.walk()
+
+    assert case.walk() < case.evaluate()[0] / 2
