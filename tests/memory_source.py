@@ -68,10 +68,16 @@ def evaluated(
     model: Model, warrants: Sequence[Warrant], questions: Sequence[Question], now: int = 0, budget: int = PLENTY
 ) -> tuple[list[Node], int]:
     """The decided nodes of the questions, and how many batches were read for them."""
-    evaluation = Evaluation(model, now, Work(budget))
-    nodes = [evaluation.ask(question) for question in questions]
+    work = Work(budget)
+    evaluation = Evaluation(model, now, work)
+    nodes: list[Node] = []
     levels = 0
+    while len(nodes) < len(questions):
+        work.begin_turn()
+        node = evaluation.ask(questions[len(nodes)])
+        nodes += [node] if node is not None else []
     while any(node.value is None for node in nodes):
+        work.begin_turn()
         if reads := evaluation.advance():
             levels += 1
             evaluation.take([rows_of(warrants, read) for read in reads])

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from magistrate.engine.query import ObjectsQuery, Query, SubjectsQuery
-from magistrate.engine.rules import read_rule
+from magistrate.engine.rules import read_rule, rule_form
 from magistrate.engine.rules.rule import RuleForm
 from magistrate.engine.terms import WILDCARD, ObjectRef, Subject, TypeName
 from magistrate.engine.warrants import Warrant
@@ -92,7 +92,7 @@ def check(
 
 def _read(rule: Any) -> RuleForm:
     """A rule as the engine stores it: members without effect are gone, null is the empty rule."""
-    return read_rule(msgspec.convert(rule, RuleForm | None)).form()
+    return rule_form(read_rule(msgspec.convert(rule, RuleForm | None)))
 
 
 @dataclass(frozen=True, slots=True)

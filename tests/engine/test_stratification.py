@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from magistrate.engine.model import ObjectType, read_object_type
+from magistrate.engine.rules import dependencies
 from magistrate.engine.rules.rule import RuleForm
 from magistrate.engine.stratification import Edge, find_negation_loop, written_loop
 from magistrate.engine.terms import TypeName
@@ -35,7 +36,7 @@ Steps = dict[tuple[str, str], list[tuple[tuple[str, str], bool]]]
 def steps_of(model: dict[TypeName, ObjectType]) -> Steps:
     """Every (type, relation) with what its rule looks at, and whether below a noneOf."""
     return {
-        (name, relation): [((d.type or name, d.relation), d.negated) for d in rule.dependencies()]
+        (name, relation): [((d.type or name, d.relation), d.negated) for d in dependencies(rule)]
         for name, object_type in model.items()
         for relation, rule in object_type.relations.items()
     }

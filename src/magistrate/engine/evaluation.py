@@ -11,7 +11,7 @@ node, and what waits only for itself is settled in loops.py.
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -67,8 +67,13 @@ class Evaluation:
         """Whether any policy asked what time it is."""
         return any(walk.conditions.read_clock for walk in self._walks.values())
 
-    def ask(self, question: Question) -> Node:
-        """The node that will have the answer. Questions with one subject and one context share what they find."""
+    def ask(self, question: Question) -> Node | None:
+        """The node that will have the answer; None if its turn is over before it is known what to look at: then it
+        wants to be asked again. Questions with one subject and one context share what they find.
+
+        Raises BudgetSpent."""
+        if not self.model.prepare(question.object.type, question.relation, self.work):
+            return None
         key = (question.subject, self._digest(question.context))
         walk = self._walks.get(key)
         if walk is None:
@@ -78,11 +83,10 @@ class Evaluation:
 
     def advance(self) -> list[Read] | None:
         """Decides what can be decided, and answers the reads that are missing for the rest: an empty list if all is
-        decided, None if its turn is over.
+        decided, None if its turn is over. Whoever drives it begins the turns of its work.
 
         Raises BudgetSpent.
         """
-        self.work.begin_turn()
         for walk in self._walks.values():
             walk.advance()
             if self.work.turn_is_over:
@@ -167,6 +171,9 @@ class _Walk:
         """Attaches its children to a node, if all that it says itself is known; else the node waits for it."""
         plan = node.plan
         if isinstance(plan, Gate):
+            if not self._is_prepared((plan.type, part) for part in plan.parts if isinstance(part, str)):
+                self._fresh.append(node)
+                return
             for part in plan.parts:
                 self._attach(node, self._part(part, plan.type, node.id), TRUE, None)
             self._settle(node)
@@ -178,12 +185,16 @@ class _Walk:
             self._waiting.append(node)
             return
         known_links = [rows or [] for rows in links]
-        if not self._evaluated([given, groups, *known_links]):
+        if not (self._is_prepared(_leading_to(plan, groups)) and self._evaluated([given, groups, *known_links])):
             self._fresh.append(node)
         elif not self._holds_directly(node, plan, given):
             node.floor = node.floor if plan.is_defined else max(node.floor, MISSING)
             self._follow(node, plan, groups, known_links)
             self._settle(node)
+
+    def _is_prepared(self, names: Iterable[tuple[TypeName, RelationName]]) -> bool:
+        """Whether the plans of all these are compiled; if not, the turn is over before they are."""
+        return all(self._model.prepare(of_type, relation, self._work) for of_type, relation in names)
 
     def _evaluated(self, rows: Sequence[Sequence[Warrant]]) -> bool:
         """Whether the policies of all these are evaluated; if not, the turn is over before they are."""
@@ -263,6 +274,14 @@ class _Walk:
         if plan not in self._shapes:
             self._shapes[plan] = self._model.shape(plan.type, plan.relations, self._subject)
         return self._shapes[plan]
+
+
+def _leading_to(plan: Plan, groups: Iterable[Warrant]) -> Iterator[tuple[TypeName, RelationName]]:
+    """The names of all plans that come after this one."""
+    names = {(warrant.subject_type, warrant.subject_relation) for warrant in groups}
+    yield from ((of_type, RelationName(relation)) for of_type, relation in names)
+    yield from ((link.of_type, link.relation) for link in plan.links)
+    yield from ((plan.type, part) for part in plan.parts if isinstance(part, str))
 
 
 def _open_nodes(roots: Sequence[Node]) -> list[Node]:

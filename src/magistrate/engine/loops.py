@@ -11,9 +11,11 @@ UNKNOWN."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
+from magistrate.engine.nesting import fold
 from magistrate.engine.nodes import Node
-from magistrate.engine.plans import Gate
+from magistrate.engine.plans import Gate, Plan
 from magistrate.engine.truth import FALSE, TRUE, UNKNOWN, Truth
 
 EDGES_FOR_A_NODE = 4
@@ -41,22 +43,26 @@ def _barriers(nodes: Iterable[Node]) -> list[Node]:
 
 def _ends(barrier: Node, unsettled: Ends) -> Ends:
     """Between which values a combination must lie if every unsettled relation lies between these."""
-    ends = [_ends_of(edge.child, unsettled) for edge in barrier.edges]
-    return _combined(barrier, ends)
+    ends: Ends = fold(barrier, _between, partial(_ends_of, unsettled))
+    return ends
 
 
-def _ends_of(node: Node, unsettled: Ends) -> Ends:
-    """Of a relation that is not settled nothing is known; into what stands between the barrier and the relations one
-    looks further, as deep as rules were written into each other."""
+def _between(node: Node) -> Sequence[Node]:
+    """Of a relation nothing is known as long as it is not settled; into what stands between the barrier and the
+    relations one looks further, as deep as rules were written into each other."""
+    is_relation = isinstance(node.plan, Plan) and node.plan.relation is not None
+    return () if node.value is not None or is_relation else [edge.child for edge in node.edges]
+
+
+def _ends_of(unsettled: Ends, node: Node, ends: Sequence[Ends]) -> Ends:
     if node.value is not None:
         return node.value, node.value
     if isinstance(node.plan, Gate):
-        return _ends(node, unsettled)
+        return _combined(node, ends)
     if node.plan.relation is not None:
         return unsettled
     low, high = node.floor, node.floor
-    for edge in node.edges:
-        child_low, child_high = _ends_of(edge.child, unsettled)
+    for edge, (child_low, child_high) in zip(node.edges, ends, strict=True):
         low, high = max(low, min(edge.cap, child_low)), max(high, min(edge.cap, child_high))
     return low, high
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from magistrate.engine.rules import read_rule
+from magistrate.engine.rules import read_rule, rule_form
 from magistrate.engine.rules.direct import Direct
 from magistrate.engine.rules.rule import Rule, RuleForm
 from magistrate.engine.terms import RelationName, TypeName, relation_name, type_name
@@ -45,7 +45,7 @@ class ObjectType:
 
     def relation_forms(self) -> dict[str, RuleForm]:
         """The relations as JSON, in written order."""
-        return {name: rule.form() for name, rule in self.relations.items()}
+        return {name: rule_form(rule) for name, rule in self.relations.items()}
 
     def without_rules(self) -> "ObjectType":
         return replace(self, relations=dict.fromkeys(self.relations, Direct()))

@@ -2,7 +2,10 @@
 
 A relation holds on an object if a warrant gives it or its rule holds. Rules that are mere alternatives (same object,
 anyOf) are flattened away: if viewer inherits editor and editor owner, then *viewer* is one plan whose warrants are
-those of all three. What is left are links to other objects, and combinations that must be decided as a whole.
+those of all three. What is left are links to other objects, combinations that must be decided as a whole, and relations
+that are too much to be written out (see flattening.py).
+
+Compiling is done in steps, so that it can be charged like other work, and interrupted: see `Model.prepare`.
 
 Two things are left out because they add nothing: what no warrant has the form of, and a link to those who have a
 relation if there is the same link to those who have another relation that includes it. The editors of a folder need
@@ -11,25 +14,17 @@ not be looked for where its viewers are, if every editor is a viewer."""
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from itertools import chain
-from typing import NamedTuple
 
+from magistrate.engine.flattening import Compiling, LinkNames, Way, flatten_relation, flatten_rule
 from magistrate.engine.model import ObjectType
-from magistrate.engine.rules.rule import Combined, Rule
+from magistrate.engine.rules.rule import Combined
 from magistrate.engine.terms import WILDCARD, RelationName, Revision, Subject, TypeName
 from magistrate.engine.warrant_source import Shape
 from magistrate.engine.warrants import Warrant, WarrantForm
+from magistrate.engine.work import Work
 
 MOST_STRANGE_PLANS = 1_000
 """Of relations that nobody has defined and no warrant has had."""
-
-
-class LinkNames(NamedTuple):
-    """A link as a rule names it."""
-
-    with_relation: RelationName
-    of_type: TypeName
-    relation: RelationName
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +80,6 @@ class Gate:
 Part = Plan | Gate | RelationName
 """A name stands for the plan of that relation, which may lead back to where it stands."""
 
-Way = RelationName | LinkNames | Combined
-"""How a rule can hold: a relation or a combination on the same object, or a relation on a linked one."""
-
 
 class Model:
     """All object types as of one revision, and every form that warrants had; immutable. `revision` is the one that
@@ -102,6 +94,8 @@ class Model:
             self._forms[form.object_type, form.relation].append(form)
         self._plans: dict[tuple[str, str], Plan] = {}
         self._strange_plans: dict[tuple[str, str], Plan] = {}
+        self._compiling: dict[tuple[str, str], Compiling[Plan]] = {}
+        """Begun, and not done when the turn of who needed them was over. Only relations that are known."""
         self._included: dict[tuple[str, str], Set[str]] = {}
         self._without_rules: Model | None = None
 
@@ -111,14 +105,25 @@ class Model:
         key = (of_type, relation)
         plan = self._plans.get(key) or self._strange_plans.get(key)
         if plan is None:
-            plan = self._compiled(of_type, relation)
-            if self.knows(of_type, relation):
-                self._plans[key] = plan
-            else:
-                if len(self._strange_plans) >= MOST_STRANGE_PLANS:
-                    self._strange_plans.clear()
-                self._strange_plans[key] = plan
+            plan = _last(self._compiling.get(key) or self._compile(of_type, relation))
+            self._compiling.pop(key, None)
         return plan
+
+    def prepare(self, of_type: TypeName, relation: RelationName, work: Work) -> bool:
+        """Compiles a plan as long as the turn lasts, from where it was left; returns whether it is done, so that `plan`
+        takes no time.
+
+        Raises BudgetSpent."""
+        key = (of_type, relation)
+        if key in self._plans or not self.knows(of_type, relation):
+            return True
+        compiling = self._compiling.setdefault(key, self._compile(of_type, relation))
+        for _ in compiling:
+            work.spend(1)
+            if work.turn_is_over:
+                return False
+        del self._compiling[key]
+        return True
 
     def knows(self, of_type: TypeName, relation: RelationName) -> bool:
         """Whether it is defined, or a warrant had it."""
@@ -139,110 +144,165 @@ class Model:
     def shape(
         self, of_type: TypeName, relations: Sequence[RelationName], subjects: Subject | TypeName | None
     ) -> Shape | None:
-        """One that looks for no relation and for no `*` that no such warrant has; None if there is no such warrant."""
-        found = [form for form in self.forms_on(of_type, relations) if _is_among(form, subjects)]
-        if not found:
-            return None
-        named = tuple(dict.fromkeys(form.relation for form in found))
-        on_all, to_all = (any(form.object_id for form in found), any(form.subject_id for form in found))
-        return Shape(of_type, named, subjects, on_all, to_all)
+        """See `shape_of`; None if there is no such warrant."""
+        return shape_of(of_type, self.forms_on(of_type, relations), subjects)
 
-    def _compiled(self, of_type: TypeName, relation: RelationName) -> Plan:
-        ways = self._flattened(of_type, relation)
-        if of_type not in self.types:
-            return Plan(of_type, relation, (relation,), frozenset(), None, (), (), {relation: 0}, is_defined=False)
-        relations = tuple(way for way in ways if isinstance(way, str))
-        # One that was dropped still counts where a warrant names the subject itself (contract section 3).
-        with_groups = tuple(name for name in relations if name in self.types[of_type].relations)
-        return self._planned(of_type, relation, ways, relations, with_groups)
+    def _compile(self, of_type: TypeName, relation: RelationName) -> Compiling[Plan]:
+        plan = yield from _Compilation(self, of_type).steps(relation)
+        key = (of_type, relation)
+        if self.knows(of_type, relation):
+            self._plans[key] = plan
+        else:
+            if len(self._strange_plans) >= MOST_STRANGE_PLANS:
+                self._strange_plans.clear()
+            self._strange_plans[key] = plan
+        return plan
 
-    def _flattened(self, of_type: TypeName, relation: RelationName) -> list[Way]:
-        """Every way to the relation on one object, in written order."""
-        defined = self.types.get(of_type)
-        ways: dict[Way, None] = {}
-        waiting: list[Way] = [relation]
-        while waiting:
-            way = waiting.pop()
-            if way not in ways:
-                ways[way] = None
-                if isinstance(way, str) and defined is not None and way in defined.relations:
-                    waiting += reversed(_ways(defined.relations[way]))
-        return list(ways)
-
-    def _part(self, of_type: TypeName, rule: Rule) -> Part:
-        """A rule within a combination. The relations it names stay whole: they are decided once, wherever they are."""
-        ways = list(dict.fromkeys(_ways(rule)))
-        if len(ways) == 1 and not isinstance(ways[0], LinkNames):
-            return ways[0] if isinstance(ways[0], str) else self._gate(of_type, ways[0])
-        return self._planned(of_type, None, ways, (), ())
-
-    def _gate(self, of_type: TypeName, rule: Combined) -> Gate:
-        return Gate(of_type, rule, tuple(self._part(of_type, branch) for branch in rule.rules))
-
-    def _planned(
-        self,
-        of_type: TypeName,
-        relation: RelationName | None,
-        ways: Sequence[Way],
-        relations: tuple[RelationName, ...],
-        group_relations: tuple[RelationName, ...],
-    ) -> Plan:
-        needed = self._needed(of_type, [way for way in ways if isinstance(way, LinkNames)])
-        written: list[RelationName | Link | Part] = []
-        for way in ways:
-            if isinstance(way, str):
-                written.append(way)
-            elif not isinstance(way, LinkNames):
-                written.append(self._gate(of_type, way))
-            elif way in needed:
-                written.append(Link(*way, self.shape(of_type, (way.with_relation,), way.of_type)))
-        links = tuple(one for one in written if isinstance(one, Link))
-        among = {*relations}
-        parts = tuple(one for one in written if not isinstance(one, Link) and one not in among)
-        with_groups = (*group_relations, *(link.with_relation for link in links))
-        groups = self.shape(of_type, tuple(dict.fromkeys(with_groups)), None)
-        places = {one: place for place, one in enumerate(written)}
-        return Plan(of_type, relation, relations, frozenset(group_relations), groups, links, parts, places)
-
-    def _needed(self, of_type: TypeName, links: Sequence[LinkNames]) -> Set[LinkNames]:
-        """Without those that no warrant makes, and those that another one includes."""
-        made = {(form.relation, form.subject_type) for form in self.forms_on(of_type, {link[0] for link in links})}
-        needed: dict[tuple[RelationName, TypeName], list[LinkNames]] = defaultdict(list)
-        for link in links:
-            target = link[:2]
-            if target in made and not any(link.relation in self._relations_within(other) for other in needed[target]):
-                within = self._relations_within(link)
-                needed[target] = [*(other for other in needed[target] if other.relation not in within), link]
-        return set(chain.from_iterable(needed.values()))
-
-    def _relations_within(self, link: LinkNames) -> Set[str]:
-        """All relations on the linked object that give the one that counts there."""
-        key = (link.of_type, link.relation)
+    def relations_within(self, of_type: TypeName, relation: RelationName) -> Compiling[Set[str]]:
+        """Returns relations on an object that give this one there, itself among them; not all, if they are many."""
+        key = (of_type, relation)
         if key not in self._included:
-            self._included[key] = {way for way in self._flattened(*key) if isinstance(way, str)}
+            defined = self.types.get(of_type)
+            ways, _ = yield from flatten_relation(relation, defined.relations if defined is not None else {})
+            self._included[key] = {way for way in ways if isinstance(way, str)}
         return self._included[key]
 
 
-class _Alternatives:
-    """Collects the ways in which a rule can hold, in written order."""
+class _GateDraft:
+    """A gate to be made; `parts` are its own when they are known."""
 
-    def __init__(self) -> None:
-        self.ways: list[Way] = []
-
-    def add_relation(self, relation: RelationName) -> None:
-        self.ways.append(relation)
-
-    def add_link(self, with_relation: RelationName, of_type: TypeName, relation: RelationName) -> None:
-        self.ways.append(LinkNames(with_relation, of_type, relation))
-
-    def add_combination(self, rule: Combined) -> None:
-        self.ways.append(rule)
+    def __init__(self, rule: Combined) -> None:
+        self.rule = rule
+        self.parts: list[RelationName | _Draft] = []
+        self.made: Gate
 
 
-def _ways(rule: Rule) -> list[Way]:
-    alternatives = _Alternatives()
-    rule.join(alternatives)
-    return alternatives.ways
+class _PlanDraft:
+    """A plan to be made of `ways`. `relations` and `group_relations` as in the plan, `gates` by their rules."""
+
+    def __init__(
+        self,
+        relation: RelationName | None,
+        ways: Sequence[Way],
+        relations: tuple[RelationName, ...] = (),
+        group_relations: tuple[RelationName, ...] = (),
+    ) -> None:
+        self.relation = relation
+        self.ways = ways
+        self.relations = relations
+        self.group_relations = group_relations
+        self.gates: dict[Combined, _GateDraft] = {}
+        self.made: Plan
+
+
+_Draft = _PlanDraft | _GateDraft
+
+
+class _Compilation:
+    """Makes plans for one type: first a draft of each plan and gate in the whole, the outer before the inner ones; then
+    these themselves, from the last draft to the first."""
+
+    def __init__(self, model: Model, of_type: TypeName) -> None:
+        self._model = model
+        self._type = of_type
+
+    def steps(self, relation: RelationName) -> Compiling[Plan]:
+        defined = self._model.types.get(self._type)
+        if defined is None:
+            places: Mapping[RelationName | Link | Part, int] = {relation: 0}
+            return Plan(self._type, relation, (relation,), frozenset(), None, (), (), places, is_defined=False)
+        ways, whole = yield from flatten_relation(relation, defined.relations)
+        relations = tuple(way for way in ways if isinstance(way, str) and way not in whole)
+        # One that was dropped still counts where a warrant names the subject itself.
+        with_groups = tuple(name for name in relations if name in defined.relations)
+        whole_plan = _PlanDraft(relation, ways, relations, with_groups)
+        drafts: list[_Draft] = [whole_plan]
+        for draft in drafts:  # which becomes longer meanwhile
+            drafts += yield from self._draft_inner(draft)
+        for draft in reversed(drafts):
+            if isinstance(draft, _PlanDraft):
+                draft.made = yield from self._make_plan(draft)
+            else:
+                parts = tuple(part if isinstance(part, str) else part.made for part in draft.parts)
+                draft.made = Gate(self._type, draft.rule, parts)
+        return whole_plan.made
+
+    def _draft_inner(self, draft: _Draft) -> Compiling[Sequence[_Draft]]:
+        if isinstance(draft, _PlanDraft):
+            draft.gates = {way: _GateDraft(way) for way in draft.ways if not isinstance(way, str | LinkNames)}
+            return [*draft.gates.values()]
+        for branch in draft.rule.rules:
+            ways = yield from flatten_rule(branch)
+            draft.parts.append(_draft_part(ways))
+            yield
+        return [part for part in draft.parts if not isinstance(part, str)]
+
+    def _make_plan(self, draft: _PlanDraft) -> Compiling[Plan]:
+        needed = yield from self._links([way for way in draft.ways if isinstance(way, LinkNames)])
+        written: list[RelationName | Link | Part] = []
+        for way in draft.ways:
+            if isinstance(way, str):
+                written.append(way)
+            elif not isinstance(way, LinkNames):
+                written.append(draft.gates[way].made)
+            elif way in needed:
+                written.append(needed[way])
+        links = tuple(one for one in written if isinstance(one, Link))
+        among = {*draft.relations}
+        parts = tuple(one for one in written if not isinstance(one, Link) and one not in among)
+        with_groups = dict.fromkeys((*draft.group_relations, *(link.with_relation for link in links)))
+        groups = self._model.shape(self._type, tuple(with_groups), None)
+        places = {one: place for place, one in enumerate(written)}
+        group_relations = frozenset(draft.group_relations)
+        return Plan(self._type, draft.relation, draft.relations, group_relations, groups, links, parts, places)
+
+    def _links(self, named: Sequence[LinkNames]) -> Compiling[Mapping[LinkNames, Link]]:
+        """Without those that no warrant makes, and those that another one includes."""
+        forms: dict[tuple[RelationName, TypeName], list[WarrantForm]] = defaultdict(list)
+        for form in self._model.forms_on(self._type, {link.with_relation for link in named}):
+            forms[form.relation, form.subject_type].append(form)
+        needed: dict[tuple[RelationName, TypeName], dict[RelationName, LinkNames]] = defaultdict(dict)
+        covered: dict[tuple[RelationName, TypeName], set[str]] = defaultdict(set)
+        for link in named:
+            target = (link.with_relation, link.of_type)
+            if target in forms and link.relation not in covered[target]:
+                within = yield from self._model.relations_within(link.of_type, link.relation)
+                for relation in within & needed[target].keys():
+                    del needed[target][RelationName(relation)]
+                needed[target][link.relation] = link
+                covered[target] |= within
+            yield
+        shapes = {target: shape_of(self._type, forms[target], target[1]) for target in needed}
+        links = [(link, target) for target, kept in needed.items() for link in kept.values()]
+        return {link: Link(*link, shapes[target]) for link, target in links}
+
+
+def _draft_part(ways: Sequence[Way]) -> RelationName | _Draft:
+    """Of a rule within a combination. The relations it names stay whole: they are decided once, wherever they are."""
+    if len(ways) != 1 or isinstance(ways[0], LinkNames):
+        return _PlanDraft(None, ways)
+    return ways[0] if isinstance(ways[0], str) else _GateDraft(ways[0])
+
+
+def _last(compiling: Compiling[Plan]) -> Plan:
+    """What comes out when all steps are made at once."""
+    while True:
+        try:
+            next(compiling)
+        except StopIteration as done:
+            plan: Plan = done.value
+            return plan
+
+
+def shape_of(of_type: TypeName, forms: Iterable[WarrantForm], subjects: Subject | TypeName | None) -> Shape | None:
+    """One that looks for no relation and for no `*` that no warrant of these forms has; None if none of them is to such
+    subjects."""
+    found = [form for form in forms if _is_among(form, subjects)]
+    if not found:
+        return None
+    named = tuple(dict.fromkeys(form.relation for form in found))
+    on_all, to_all = (any(form.object_id for form in found), any(form.subject_id for form in found))
+    return Shape(of_type, named, subjects, on_all, to_all)
 
 
 def _is_among(form: WarrantForm, subjects: Subject | TypeName | None) -> bool:

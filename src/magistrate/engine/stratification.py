@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from magistrate.engine.model import ObjectType
+from magistrate.engine.rules import dependencies
 from magistrate.engine.terms import RelationName, TypeName
 
 
@@ -71,7 +72,7 @@ def _edges_by_source(
         rule = of_type.relations.get(source.relation) if of_type else None
         edges[source] = [
             Edge(source, Node(wanted.type or source.type, wanted.relation), wanted.negated)
-            for wanted in (rule.dependencies() if rule else ())
+            for wanted in (dependencies(rule) if rule else ())
         ]
         waiting.extend(edge.target for edge in edges[source])
     return edges

@@ -7,6 +7,7 @@ from magistrate.engine.evaluation import Evaluation, Question
 from magistrate.engine.nodes import Node
 from magistrate.engine.plans import Model
 from magistrate.engine.truth import MISSING, TRUE
+from magistrate.engine.warrant_source import AnyRead
 from magistrate.engine.work import Work
 from magistrate.errors import NotFound
 from magistrate.operations.consistency import Freshness
@@ -78,15 +79,25 @@ class _Checks:
     """A Run."""
 
     def __init__(self, evaluation: Evaluation, questions: Sequence[Question], is_last: IsLast) -> None:
-        self._nodes = [evaluation.ask(question) for question in questions]
+        self._evaluation = evaluation
+        self._questions = questions
+        self._nodes: list[Node] = []
         self._is_last = is_last
         self.model = evaluation.model
         self.work = evaluation.work
-        self.advance = evaluation.advance
         self.take = evaluation.take
 
+    def advance(self) -> Sequence[AnyRead] | None:
+        self.work.begin_turn()
+        while len(self._nodes) < len(self._questions):
+            node = self._evaluation.ask(self._questions[len(self._nodes)])
+            self._nodes += [node] if node is not None else []
+            if self.work.turn_is_over:
+                return None
+        return self._evaluation.advance()
+
     def outcome(self) -> list[Decision] | None:
-        return _decided(self._nodes, self._is_last)
+        return _decided(self._nodes, self._is_last) if len(self._nodes) == len(self._questions) else None
 
 
 def _decided(nodes: Sequence[Node], is_last: IsLast) -> list[Decision] | None:

@@ -2,9 +2,9 @@
 of a model tell."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from magistrate.engine.plans import Gate, Model, Part, Plan
+from magistrate.engine.plans import Gate, Model, Plan
 from magistrate.engine.terms import WILDCARD, RelationName, TypeName
 
 
@@ -63,12 +63,10 @@ def _targets(model: Model, plan: Plan) -> Iterator[Plan]:
             yield model.plan(form.subject_type, RelationName(form.subject_relation))
     for link in plan.links:
         yield model.plan(link.of_type, link.relation)
-    yield from _plans(model, plan.type, plan.parts)
-
-
-def _plans(model: Model, of_type: TypeName, parts: Iterable[Part]) -> Iterator[Plan]:
-    for part in parts:
+    waiting = [*plan.parts]
+    while waiting:
+        part = waiting.pop()
         if isinstance(part, Gate):
-            yield from _plans(model, of_type, part.parts)
+            waiting += part.parts
         else:
-            yield part if isinstance(part, Plan) else model.plan(of_type, part)
+            yield part if isinstance(part, Plan) else model.plan(plan.type, part)

@@ -50,8 +50,15 @@ def _decided(
 ) -> Steps[tuple[list[Mapping[ObjectId, Node]], bool]]:
     nodes: list[Mapping[ObjectId, Node]] = []
     for one in candidates:
-        asked = ((id, evaluation.ask(one.question(id))) for id in one.ids)
-        nodes.append(dict((yield from gathered(asked, evaluation.work))))
+        found: dict[ObjectId, Node] = {}
+        for id in one.ids:
+            while (node := evaluation.ask(one.question(id))) is None:
+                yield None
+            found[id] = node
+            evaluation.work.spend(1)
+            if evaluation.work.turn_is_over:
+                yield None
+        nodes.append(found)
     while (reads := evaluation.advance()) != []:
         rows = yield reads
         if reads and rows is not None:

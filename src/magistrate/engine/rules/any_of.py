@@ -23,5 +23,4 @@ class AnyOf(Combination):
 
     def join(self, alternatives: Alternatives) -> None:
         """Its rules are alternatives themselves, so that nothing is left of it to be decided."""
-        for rule in self.rules:
-            rule.join(alternatives)
+        alternatives.add_rules(self.rules)

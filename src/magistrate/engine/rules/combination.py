@@ -1,11 +1,11 @@
 """What anyOf, allOf and noneOf share: a keyword over one rule or more."""
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar
 
-from magistrate.engine.rules.rule import Alternatives, Dependency, Rule, RuleForm
+from magistrate.engine.rules.rule import Alternatives, Rule, RuleForm
 from magistrate.engine.truth import Truth
 
 
@@ -20,6 +20,35 @@ class Combination:
     """Whether the combination may hold because a rule does not."""
 
     rules: tuple[Rule, ...]
+    size: int = field(init=False, compare=False, repr=False)
+    _hash: int = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", 1 + sum(rule.size for rule in self.rules))
+        object.__setattr__(self, "_hash", hash((self.keyword, self.rules)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        """Without recursion, like all that looks into rules."""
+        waiting: list[tuple[object, object]] = [(self, other)]
+        while waiting:
+            one, another = waiting.pop()
+            if one is another:
+                continue
+            if not isinstance(one, Combination):
+                if one != another:
+                    return False
+            elif isinstance(another, Combination) and one._likens(another):
+                waiting += zip(one.rules, another.rules, strict=True)
+            else:
+                return False
+        return True
+
+    def _likens(self, other: "Combination") -> bool:
+        mine = (self.keyword, self._hash, len(self.rules))
+        return mine == (other.keyword, other._hash, len(other.rules))
 
     @staticmethod
     @abstractmethod
@@ -32,12 +61,11 @@ class Combination:
         """Which of the rules explains why the combination holds, given how many warrants explain each of them; None
         if no warrant does."""
 
-    def form(self) -> RuleForm:
-        return RuleForm(inherit_if=self.keyword, rules=[rule.form() for rule in self.rules])
+    def form(self, rules: Sequence[RuleForm]) -> RuleForm:
+        return RuleForm(inherit_if=self.keyword, rules=[*rules])
 
-    def dependencies(self) -> Iterator[Dependency]:
-        for rule in self.rules:
-            yield from rule.dependencies()
+    def dependency(self) -> None:
+        return None
 
     def join(self, alternatives: Alternatives) -> None:
         alternatives.add_combination(self)

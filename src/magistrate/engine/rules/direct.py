@@ -1,20 +1,25 @@
 """`{}`: only warrants give the relation; the rule itself never holds."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
-from magistrate.engine.rules.rule import Alternatives, Dependency, RuleForm
+from magistrate.engine.rules.rule import Alternatives, Rule, RuleForm
 
 
 @dataclass(frozen=True, slots=True)
 class Direct:
     """The empty rule. Inside `rules` it counts as false, hence inside noneOf as true."""
 
-    def form(self) -> RuleForm:
+    rules: ClassVar[tuple[Rule, ...]] = ()
+    negates: ClassVar[bool] = False
+    size: ClassVar[int] = 0
+
+    def form(self, rules: Sequence[RuleForm]) -> RuleForm:
         return RuleForm()
 
-    def dependencies(self) -> Iterator[Dependency]:
-        return iter(())
+    def dependency(self) -> None:
+        return None
 
     def join(self, alternatives: Alternatives) -> None:
         """Nothing: it never holds."""

@@ -1,11 +1,9 @@
 """`noneOf`: not one of the rules holds."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from magistrate.engine.rules.combination import Combination
-from magistrate.engine.rules.rule import Dependency
 from magistrate.engine.truth import NEGATED, TRUE, Truth
 
 
@@ -23,8 +21,3 @@ class NoneOf(Combination):
     def witness(lengths: Sequence[int]) -> int | None:
         """It holds because of warrants that are not there."""
         return None
-
-    def dependencies(self) -> Iterator[Dependency]:
-        """Two noneOf around a rule do not cancel out: what rests on itself through them has no least meaning
-        either."""
-        return (replace(dependency, negated=True) for dependency in super().dependencies())

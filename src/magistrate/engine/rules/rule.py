@@ -1,6 +1,6 @@
 """What every rule operator offers, and the JSON form all of them are written in (contract section 3)."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -63,18 +63,35 @@ class Alternatives(Protocol):
         """Whoever meets a rule that is no mere alternative: it is decided as a whole."""
         ...
 
-
-class Rule(Protocol):
-    """One operator, with its answers to every question asked of rules. Values, compared by content."""
-
-    def form(self) -> RuleForm:
-        """The rule as JSON; members that have no effect on it are left out."""
+    def add_rules(self, rules: "Sequence[Rule]") -> None:
+        """Whoever meets one of these. They are asked to join later, so that no rule calls another."""
         ...
 
-    def dependencies(self) -> Iterator[Dependency]:
-        """Every relation the rule looks at, in written order, repeated if written twice."""
+
+class Rule(Protocol):
+    """One operator, with its answers to every question asked of rules. Values, compared by content.
+
+    Each answers for itself alone: what asks goes on with `rules`, the rules within it, without recursion (see
+    rules/__init__.py). `negates`: whether it may hold because one of them does not. `size`: how many rules are written
+    in it, itself included; an empty rule counts as none."""
+
+    @property
+    def rules(self) -> "tuple[Rule, ...]": ...
+
+    @property
+    def negates(self) -> bool: ...
+
+    @property
+    def size(self) -> int: ...
+
+    def form(self, rules: Sequence[RuleForm]) -> RuleForm:
+        """Returns the rule as JSON, given that of the rules within it; members that have no effect are left out."""
+        ...
+
+    def dependency(self) -> Dependency | None:
+        """Returns the relation that the rule itself looks at, if it does."""
         ...
 
     def join(self, alternatives: Alternatives) -> None:
-        """Adds each way in which the rule can hold."""
+        """Adds each way in which the rule can hold, or the rules that do; not both."""
         ...

@@ -1,9 +1,10 @@
 """`{"inheritIf": R}`: the subject has relation R on the same object."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
-from magistrate.engine.rules.rule import Alternatives, Dependency, RuleForm
+from magistrate.engine.rules.rule import Alternatives, Dependency, Rule, RuleForm
 from magistrate.engine.terms import RelationName
 
 
@@ -11,13 +12,17 @@ from magistrate.engine.terms import RelationName
 class SameObject:
     """`relation` need not exist on the type: then it never holds."""
 
+    rules: ClassVar[tuple[Rule, ...]] = ()
+    negates: ClassVar[bool] = False
+    size: ClassVar[int] = 1
+
     relation: RelationName
 
-    def form(self) -> RuleForm:
+    def form(self, rules: Sequence[RuleForm]) -> RuleForm:
         return RuleForm(inherit_if=self.relation)
 
-    def dependencies(self) -> Iterator[Dependency]:
-        yield Dependency(None, self.relation)
+    def dependency(self) -> Dependency:
+        return Dependency(None, self.relation)
 
     def join(self, alternatives: Alternatives) -> None:
         alternatives.add_relation(self.relation)

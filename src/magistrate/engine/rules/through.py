@@ -4,10 +4,11 @@ The link L is read from stored warrants only, never from relations that L itself
 rule of this kind depends on R alone.
 """
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
-from magistrate.engine.rules.rule import Alternatives, Dependency, RuleForm
+from magistrate.engine.rules.rule import Alternatives, Dependency, Rule, RuleForm
 from magistrate.engine.terms import RelationName, TypeName
 
 
@@ -15,15 +16,19 @@ from magistrate.engine.terms import RelationName, TypeName
 class Through:
     """None of the three names need exist: then the rule never holds."""
 
+    rules: ClassVar[tuple[Rule, ...]] = ()
+    negates: ClassVar[bool] = False
+    size: ClassVar[int] = 1
+
     relation: RelationName
     of_type: TypeName
     with_relation: RelationName
 
-    def form(self) -> RuleForm:
+    def form(self, rules: Sequence[RuleForm]) -> RuleForm:
         return RuleForm(inherit_if=self.relation, of_type=self.of_type, with_relation=self.with_relation)
 
-    def dependencies(self) -> Iterator[Dependency]:
-        yield Dependency(self.of_type, self.relation)
+    def dependency(self) -> Dependency:
+        return Dependency(self.of_type, self.relation)
 
     def join(self, alternatives: Alternatives) -> None:
         alternatives.add_link(self.with_relation, self.of_type, self.relation)
