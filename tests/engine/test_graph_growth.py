@@ -111,7 +111,8 @@ class Case:
         evaluation = Evaluation(self.model, 0, Work(PLENTY))
         nodes = [evaluation.ask(one) for one in self.questions]
         calls, rounds = 0, 0
-        while any(node.value is None for node in nodes):
+        while any(node is None or node.value is None for node in nodes):
+            evaluation.work.begin_turn()
             reads, more = count_calls(evaluation.advance)
             calls += more
             if reads:

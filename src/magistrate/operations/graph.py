@@ -5,6 +5,7 @@ A walk is never interrupted, so it sees the graph at one revision. What it misse
 then it begins anew, at the revision the graph has by then. So what is decided in the end was decided at once."""
 
 import asyncio
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -12,7 +13,7 @@ import msgspec
 
 from magistrate.engine.decision import Decision
 from magistrate.engine.evaluation import Question
-from magistrate.engine.graph import Fetch, GivenUp, Graph, Missing, TurnIsOver, Walk
+from magistrate.engine.graph import Fetch, GivenUp, Graph, Missing, TurnIsOver, Walk, group_names
 from magistrate.engine.plans import Model
 from magistrate.engine.terms import Revision
 from magistrate.engine.work import WORK_IN_A_TURN, Work
@@ -201,6 +202,7 @@ class LiveGraph:
         news = await self._store.list_touches(graph.revision if graph is not None else Revision(0), MOST_TOUCHES)
         if graph is None or graph.model.revision != news.model_revision:
             model = await self._models.at(news.revision, news.model_revision)
+            await _compile_groups(model)
         else:
             model = graph.model
         if graph is None:
@@ -252,6 +254,15 @@ class LiveGraph:
                 work.spend(sum(map(len, rows)))
         finally:
             self._fetches.discard(fetch)
+
+
+async def _compile_groups(model: Model) -> None:
+    """A graph looks at them all when it is made, in one go."""
+    work = Work(sys.maxsize)
+    for names in group_names(model):
+        while not model.prepare(*names, work):
+            work.begin_turn()
+            await give_way()
 
 
 def _work_for(asked: Asked) -> Work:

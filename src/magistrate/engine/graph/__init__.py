@@ -7,7 +7,9 @@ that is wanted. What a walk cannot tell, an Evaluation can.
 
 from magistrate.engine.graph.fetching import Fetch
 from magistrate.engine.graph.graph import Graph
+from magistrate.engine.graph.reaching import group_names
 from magistrate.engine.graph.touch import Touch
-from magistrate.engine.graph.walk import GivenUp, Missing, TurnIsOver, Walk
+from magistrate.engine.graph.turns import TurnIsOver
+from magistrate.engine.graph.walk import GivenUp, Missing, Walk
 
-__all__ = ["Fetch", "GivenUp", "Graph", "Missing", "Touch", "TurnIsOver", "Walk"]
+__all__ = ["Fetch", "GivenUp", "Graph", "Missing", "Touch", "TurnIsOver", "Walk", "group_names"]

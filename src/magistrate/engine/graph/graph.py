@@ -5,25 +5,30 @@ touches, exactly, and is of the later revision from then on. When the model chan
 that means the same in both. Nothing is dropped because of its age, and nothing that depends on the context of a request
 is kept."""
 
+import sys
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from magistrate.engine.graph.kept import Room
 from magistrate.engine.graph.kinds import Kind
 from magistrate.engine.graph.memberships import Memberships
-from magistrate.engine.graph.reaching import closed_plans, tell_leading
+from magistrate.engine.graph.reaching import LeadingSearch, PlanKey, closed_plans
 from magistrate.engine.graph.touch import Touch
+from magistrate.engine.graph.turns import TurnIsOver
 from magistrate.engine.graph.views import Choice, View, ViewKey
+from magistrate.engine.nesting import fold
 from magistrate.engine.plans import Gate, Model, Part, Plan
 from magistrate.engine.terms import RelationName, Revision, TypeName
 from magistrate.engine.warrants import Warrant
+from magistrate.engine.work import Work
 
 MOST_EACH = 500
 """About a millisecond to read, and as long as others wait. A larger number of subjects is looked up one by one."""
 MOST_OUTDATED = 10_000
 """Views; when more than half of so many have not been looked at with the present model, all are let go."""
-MOST_LEADING = 20_000
-"""Plans of which it is known whether they lead to subjects of one type: those that nobody defined among them."""
+WORK_FOR_A_VIEW = 5
+
+_Place = tuple[Part, tuple[int, ...]]
 
 
 class Graph:
@@ -37,7 +42,6 @@ class Graph:
         self._room = Room(most)
         self._numbers: dict[ViewKey, int] = {}
         self._outdated: set[int] = set()
-        self._unresolved: list[View] = []
         self._views_by_relation: dict[tuple[str, str], dict[View, None]] = defaultdict(dict)
         self._memberships: dict[TypeName, Memberships] = {}
         self._use(model)
@@ -48,7 +52,9 @@ class Graph:
         self._asked_views: dict[tuple[TypeName, RelationName, TypeName], int] = {}
         self._subject_types = {form.subject_type for form in model.forms}
         self._closed = closed_plans(model)
-        self._leading: dict[TypeName, dict[Plan, bool]] = defaultdict(dict)
+        self._leading: dict[TypeName, dict[PlanKey, bool]] = defaultdict(dict)
+        self._preparing: dict[tuple[TypeName, RelationName, TypeName], LeadingSearch] = {}
+        self._unresolved: list[View] = []
 
     @property
     def rows(self) -> int:
@@ -84,27 +90,53 @@ class Graph:
         self._room.clear()
         self.revision = revision
 
-    def asked_view(self, object_type: TypeName, relation: RelationName, subject_type: TypeName) -> int | None:
+    def asked_view(
+        self, object_type: TypeName, relation: RelationName, subject_type: TypeName, work: Work
+    ) -> int | None:
         """The number of the view that a question is about; None if it has names that nobody has defined and no warrant
-        has had: those are not kept, however many are asked for."""
+        has had: those are not kept, however many are asked for.
+
+        Raises TurnIsOver before all it leads to is ready, BudgetSpent."""
         names = (object_type, relation, subject_type)
         number = self._asked_views.get(names)
-        is_known = number is not None or (
+        if number is not None and not self._unresolved:
+            return number
+        is_known = (
             object_type in self.model.types
             and self.model.knows(object_type, relation)
             and (subject_type in self.model.types or subject_type in self._subject_types)
         )
-        if number is None and is_known:
-            number = self.view(self.model.plan(object_type, relation), subject_type)
-            self._asked_views[names] = number
+        if not is_known:
+            return None
+        self._prepare(names, work)
+        number = self._place_named(self.model.plan(object_type, relation), subject_type)
+        while self._unresolved:
+            self._resolve(self._unresolved.pop())
+            work.spend(WORK_FOR_A_VIEW)
+            if work.turn_is_over and self._unresolved:
+                raise TurnIsOver
+        self._asked_views[names] = number
         return number
+
+    def _prepare(self, names: tuple[TypeName, RelationName, TypeName], work: Work) -> None:
+        """Has the plans compiled that a question may need. Raises TurnIsOver, BudgetSpent."""
+        object_type, relation, subject_type = names
+        if names not in self._preparing:
+            known = self._leading[subject_type]
+            self._preparing[names] = LeadingSearch(self.model, (object_type, relation), subject_type, known)
+        if not self._preparing[names].go_on(work):
+            raise TurnIsOver
+        del self._preparing[names]
 
     def view(self, plan: Plan, subject_type: TypeName) -> int:
         """Returns its number in `views`. The plan must be one of the model, with a name."""
-        number = self._place(ViewKey(plan.type, plan.relation, (), subject_type), plan)
+        number = self._place_named(plan, subject_type)
         while self._unresolved:
             self._resolve(self._unresolved.pop())
         return number
+
+    def _place_named(self, plan: Plan, subject_type: TypeName) -> int:
+        return self._place(ViewKey(plan.type, plan.relation, (), subject_type), plan)
 
     def memberships(self, subject_type: TypeName) -> Memberships:
         if subject_type not in self._memberships:
@@ -124,12 +156,14 @@ class Graph:
         return self.view(plan, subject_type) if self._leads(plan, subject_type) else None
 
     def _leads(self, plan: Plan, subject_type: TypeName) -> bool:
+        """Of a plan with a name."""
+        names = (plan.type, plan.relation or RelationName(""))
         known = self._leading[subject_type]
-        if plan not in known:
-            if len(known) > MOST_LEADING:
-                known.clear()
-            tell_leading(self.model, plan, subject_type, known)
-        return known[plan]
+        if names not in known:
+            search, work = LeadingSearch(self.model, names, subject_type, known), Work(sys.maxsize)
+            while not search.go_on(work):
+                work.begin_turn()
+        return known[names]
 
     def led_to(self, warrant: Warrant, plan: Plan) -> Iterable[Plan]:
         """The plans of whatever a warrant leads to, on the subject that it names."""
@@ -169,7 +203,7 @@ class Graph:
         if view.sign({names: (leads, is_closed) for names, (_, leads, is_closed) in targets.items()}):
             for target, leads, _ in targets.values():
                 if leads:  # an entry may have its number
-                    self._place(ViewKey(target.type, target.relation, (), view.subject_type), target)
+                    self._place_named(target, view.subject_type)
 
     def _targets(self, view: View) -> dict[tuple[str, str], tuple[Plan, bool, bool]]:
         """Returns the plans that warrants in the entries can lead to, by type and relation; of each, whether it leads
@@ -186,15 +220,24 @@ class Graph:
             targets[name] = (target, self._leads(target, view.subject_type), target in self._closed)
         return targets
 
-    def _part(self, part: Part, owner: ViewKey, path: tuple[int, ...]) -> "int | Choice":
-        if isinstance(part, Plan):
-            return self._place(owner._replace(path=owner.path + path), part)
-        if not isinstance(part, Gate):
-            return self._place(owner._replace(relation=part, path=()), self.model.plan(owner.type, part))
-        self._choices += 1
-        number = self._choices
-        parts = (self._part(one, owner, (*path, place)) for place, one in enumerate(part.parts))
-        return Choice(number, part.rule, tuple(parts))
+    def _part(self, part: Part, owner: ViewKey, path: tuple[int, ...]) -> int | Choice:
+        """Returns what stands for a part of a plan, or for a combination as deep as combinations are nested in it."""
+
+        def parts_of(place: _Place) -> Sequence[_Place]:
+            part, path = place
+            return [(one, (*path, at)) for at, one in enumerate(part.parts)] if isinstance(part, Gate) else ()
+
+        def made(place: _Place, parts: Sequence[int | Choice]) -> int | Choice:
+            part, path = place
+            if isinstance(part, Plan):
+                return self._place(owner._replace(path=owner.path + path), part)
+            if not isinstance(part, Gate):
+                return self._place(owner._replace(relation=part, path=()), self.model.plan(owner.type, part))
+            self._choices += 1
+            return Choice(self._choices, part.rule, tuple(parts))
+
+        found: int | Choice = fold((part, path), parts_of, made)
+        return found
 
     def _forget_unused_views(self) -> None:
         """Begins anew if there are many more views than are in use: relations may be renamed any number of times."""

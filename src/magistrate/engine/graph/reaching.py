@@ -2,17 +2,24 @@
 of a model tell."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from magistrate.engine.plans import Gate, Model, Plan
 from magistrate.engine.terms import WILDCARD, RelationName, TypeName
+from magistrate.engine.work import Work
+
+PlanNames = tuple[TypeName, RelationName]
+
+
+def group_names(model: Model) -> Iterable[PlanNames]:
+    """Returns the names of the plans that `closed_plans` looks at."""
+    return {(form.subject_type, RelationName(form.subject_relation)) for form in model.forms if form.subject_relation}
 
 
 def closed_plans(model: Model) -> frozenset[Plan]:
     """Those of groups that only warrants make members of: to subjects, and to other such groups, by name. Who is in
     such a group can be told from the subject's side."""
-    named = {(form.subject_type, form.subject_relation) for form in model.forms if form.subject_relation}
-    plans = {model.plan(of_type, RelationName(relation)) for of_type, relation in named}
+    plans = {model.plan(*names) for names in group_names(model)}
     closed = {plan for plan in plans if plan.is_defined and not plan.links and not plan.parts}
     closed = {plan for plan in closed if not any(form.object_id for form in model.forms_on(plan.type, plan.relations))}
     while others := {plan for plan in closed if not closed.issuperset(_inner(model, plan))}:
@@ -28,27 +35,54 @@ def _inner(model: Model, plan: Plan) -> Iterator[Plan | None]:
             yield None if form.subject_id == WILDCARD else model.plan(form.subject_type, relation)
 
 
-def tell_leading(model: Model, plan: Plan, subject_type: TypeName, known: dict[Plan, bool]) -> None:
-    """Adds to `known` whether this plan may give a subject of the type something, or leaves open whether it does; and
-    the same of every plan that it leads to."""
-    reverse: dict[Plan, list[Plan]] = defaultdict(list)
-    new = {plan: None}
-    waiting = [plan]
-    while waiting:
-        one = waiting.pop()
-        for target in _targets(model, one):
-            reverse[target].append(one)
-            if target not in new and target not in known:
-                new[target] = None
-                waiting.append(target)
-    waiting = [one for one in new if _gives(model, one, subject_type)]
-    waiting += [one for target, origins in reverse.items() if known.get(target) for one in origins]
-    known.update(dict.fromkeys(new, False))
-    while waiting:
-        one = waiting.pop()
-        if not known[one]:
-            known[one] = True
-            waiting += reverse[one]
+PlanKey = PlanNames | Plan
+"""The names of a plan, or the plan itself if it has none of its own."""
+
+
+class LeadingSearch:
+    """Finds out whether a plan, and each that it leads to, may give a subject of a type something, or leaves open
+    whether it does. Plans are compiled as they are come upon. What is found is added to `known` when it is complete."""
+
+    def __init__(self, model: Model, names: PlanNames, subject_type: TypeName, known: dict[PlanKey, bool]) -> None:
+        self._model = model
+        self._subject_type = subject_type
+        self._known = known
+        self._waiting: list[PlanKey] = [names]
+        self._seen: dict[PlanKey, bool] = {}
+        """Of those looked at: whether they give such a subject something by themselves."""
+        self._reverse: dict[PlanKey, list[PlanKey]] = defaultdict(list)
+
+    def go_on(self, work: Work) -> bool:
+        """Returns whether it is complete; otherwise the turn is over. Raises BudgetSpent."""
+        while self._waiting:
+            key = self._waiting[-1]
+            if not isinstance(key, Plan) and not self._model.prepare(*key, work):
+                return False
+            self._waiting.pop()
+            if key not in self._seen and key not in self._known:
+                self._look_at(key)
+            work.spend(1)
+            if work.turn_is_over:
+                return False
+        self._conclude()
+        return True
+
+    def _look_at(self, key: PlanKey) -> None:
+        plan = key if isinstance(key, Plan) else self._model.plan(*key)
+        self._seen[key] = _gives(self._model, plan, self._subject_type)
+        for target in _targets(self._model, plan):
+            self._reverse[target].append(key)
+            self._waiting.append(target)
+
+    def _conclude(self) -> None:
+        leading = [key for key, gives in self._seen.items() if gives]
+        leading += [origin for key, origins in self._reverse.items() if self._known.get(key) for origin in origins]
+        self._known.update(dict.fromkeys(self._seen, False))
+        while leading:
+            key = leading.pop()
+            if not self._known[key]:
+                self._known[key] = True
+                leading += self._reverse[key]
 
 
 def _gives(model: Model, plan: Plan, subject_type: TypeName) -> bool:
@@ -57,16 +91,17 @@ def _gives(model: Model, plan: Plan, subject_type: TypeName) -> bool:
     return has_gate or not plan.is_defined or model.shape(plan.type, plan.relations, subject_type) is not None
 
 
-def _targets(model: Model, plan: Plan) -> Iterator[Plan]:
+def _targets(model: Model, plan: Plan) -> Iterator[PlanKey]:
+    """What a plan leads to: plans without a name of their own, and the names of others."""
     for form in model.forms_on(plan.type, plan.group_relations):
         if form.subject_relation:
-            yield model.plan(form.subject_type, RelationName(form.subject_relation))
+            yield form.subject_type, RelationName(form.subject_relation)
     for link in plan.links:
-        yield model.plan(link.of_type, link.relation)
+        yield link.of_type, link.relation
     waiting = [*plan.parts]
     while waiting:
         part = waiting.pop()
         if isinstance(part, Gate):
             waiting += part.parts
         else:
-            yield part if isinstance(part, Plan) else model.plan(plan.type, part)
+            yield part if isinstance(part, Plan) else (plan.type, part)

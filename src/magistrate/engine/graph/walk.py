@@ -19,6 +19,7 @@ from magistrate.engine.evaluation import Question
 from magistrate.engine.graph.closures import Closure
 from magistrate.engine.graph.entries import EMPTY, Conditioned, Entry, State, named_state, state_name, subject_name
 from magistrate.engine.graph.graph import Graph
+from magistrate.engine.graph.turns import TurnIsOver
 from magistrate.engine.graph.views import Choice, View
 from magistrate.engine.terms import WILDCARD, ObjectId, Subject, TypeName
 from magistrate.engine.truth import FALSE, TRUE, Truth
@@ -63,10 +64,6 @@ class GivenUp(Exception):
     """An Evaluation has to decide."""
 
 
-class TurnIsOver(Exception):
-    """The same question has to be asked again in the next turn; what was worked out for it is not lost."""
-
-
 class Walk:
     """Over one graph, at one revision; one question after the other. `now`: in microseconds since 1970 UTC. With
     `shares`, questions of the same subject and context use what was found out for those before them."""
@@ -106,7 +103,7 @@ class Walk:
         subject, object = question.subject, question.object
         if subject.relation is not None or subject.id == WILDCARD or object.id == WILDCARD:
             raise GivenUp
-        number = self._graph.asked_view(object.type, question.relation, subject.type)
+        number = self._graph.asked_view(object.type, question.relation, subject.type, self.work)
         if number is None:
             raise GivenUp
         self._begin(question)
