@@ -1,14 +1,18 @@
 """Object types in files, and told in words."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from magistrate.cli.input import read_json
+from magistrate.engine.nesting import fold
 from magistrate.errors import InvalidRequest
 
 Definition = dict[str, Any]
 
 RULE_MEMBERS = {"inheritIf", "ofType", "withRelation", "rules"}
+
+_COMBINED = {"anyOf": (" or ", ""), "allOf": (" and ", ""), "noneOf": (" and ", "not ")}
+"""What is between the rules of a combination in words, and before each."""
 
 HOW = 'write {"type": "document", "relations": {"viewer": {}}}, an array of such, or {"document": {"viewer": {}}}'
 
@@ -45,8 +49,16 @@ def _check(definition: Any) -> None:
 
 
 def _check_rule(rule: Any, place: str) -> None:
-    if rule is None:
-        return
+    """All of it. Raises InvalidRequest."""
+    waiting = [rule]
+    while waiting:
+        one = waiting.pop()
+        if one is not None:
+            waiting += reversed(_checked_parts(one, place))
+
+
+def _checked_parts(rule: Any, place: str) -> Sequence[Any]:
+    """The rules within a rule that is right as far as these. Raises InvalidRequest."""
     if not isinstance(rule, dict):
         raise InvalidRequest(f"{place}: a rule is a JSON object")
     if unknown := rule.keys() - RULE_MEMBERS:
@@ -55,8 +67,7 @@ def _check_rule(rule: Any, place: str) -> None:
     parts = rule.get("rules")
     if parts is not None and not isinstance(parts, list):
         raise InvalidRequest(f"{place}: the rules in a rule are a JSON array")
-    for part in parts or ():
-        _check_rule(part, place)
+    return parts or ()
 
 
 def is_same(wanted: Definition, stored: Definition) -> bool:
@@ -73,15 +84,23 @@ def told_relations(relations: dict[str, Definition]) -> Iterator[list[str]]:
             yield ["" if number else name, told_rule(way or {})]
 
 
-def told_rule(rule: Definition) -> str:
+def told_rule(rule: Definition | None) -> str:
     """`editor and (viewer of any folder that is its parent) and not blocked`."""
+    text: str = fold(rule, _parts, _told)
+    return text
+
+
+def _parts(rule: Definition | None) -> Sequence[Definition | None]:
+    is_combination = rule is not None and rule.get("inheritIf") in _COMBINED
+    return rule["rules"] if rule is not None and is_combination else ()
+
+
+def _told(rule: Definition | None, told_parts: Sequence[str]) -> str:
+    """A rule in words, given those of its parts."""
     match rule:
-        case {"inheritIf": "anyOf", "rules": rules}:
-            return " or ".join(map(_told_part, rules))
-        case {"inheritIf": "allOf", "rules": rules}:
-            return " and ".join(map(_told_part, rules))
-        case {"inheritIf": "noneOf", "rules": rules}:
-            return " and ".join(f"not {_told_part(part)}" for part in rules)
+        case {"inheritIf": keyword, "rules": _} if keyword in _COMBINED:
+            separator, before = _COMBINED[keyword]
+            return separator.join(before + _told_part(told) for told in told_parts)
         case {"inheritIf": relation, "ofType": of_type, "withRelation": link}:
             return f"{relation} of any {of_type} that is its {link}"
         case {"inheritIf": relation}:
@@ -89,7 +108,7 @@ def told_rule(rule: Definition) -> str:
     return ""
 
 
-def _told_part(rule: Definition | None) -> str:
-    told = told_rule(rule or {}) or "nobody"
+def _told_part(told: str) -> str:
+    told = told or "nobody"
     is_one_word = " " not in told or (told.startswith("not ") and told.count(" ") == 1)
     return told if is_one_word else f"({told})"

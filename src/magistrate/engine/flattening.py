@@ -16,8 +16,8 @@ T = TypeVar("T")
 MOST_WRITTEN_OUT = 32
 """Rules of other relations, those within them counted. Models that people write stay below it."""
 
-Compiling = Generator[None, None, T]
-"""Yields after each of many small steps of much the same size, none of which looks at more than one rule or name."""
+Compiling = Generator[int, None, T]
+"""Yields how much was done since it last did: 1 for looking at a rule or a name."""
 
 
 class LinkNames(NamedTuple):
@@ -80,7 +80,7 @@ class _Flattening:
                 self._add_rule(one)
             elif one not in self.ways:
                 self._add_name(one)
-            yield
+            yield 1
 
     def _add_name(self, name: RelationName) -> None:
         self.ways[name] = None

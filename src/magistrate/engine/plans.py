@@ -23,6 +23,11 @@ from magistrate.engine.warrant_source import Shape
 from magistrate.engine.warrants import Warrant, WarrantForm
 from magistrate.engine.work import Work
 
+STEPS_FOR_A_NODE = 2
+"""Rules or names that are looked at: so many take as long as a node."""
+STEPS_FOR_A_PLAN = 12
+"""As much work as so many steps, to make a plan or a gate when all that is in it is known."""
+
 MOST_STRANGE_PLANS = 1_000
 """Of relations that nobody has defined and no warrant has had."""
 
@@ -118,10 +123,14 @@ class Model:
         if key in self._plans or not self.knows(of_type, relation):
             return True
         compiling = self._compiling.setdefault(key, self._compile(of_type, relation))
-        for _ in compiling:
-            work.spend(1)
-            if work.turn_is_over:
-                return False
+        steps = 0
+        for more in compiling:
+            steps += more
+            if steps >= STEPS_FOR_A_NODE:
+                work.spend(steps // STEPS_FOR_A_NODE)
+                steps %= STEPS_FOR_A_NODE
+                if work.turn_is_over:
+                    return False
         del self._compiling[key]
         return True
 
@@ -225,6 +234,7 @@ class _Compilation:
             else:
                 parts = tuple(part if isinstance(part, str) else part.made for part in draft.parts)
                 draft.made = Gate(self._type, draft.rule, parts)
+            yield STEPS_FOR_A_PLAN
         return whole_plan.made
 
     def _draft_inner(self, draft: _Draft) -> Compiling[Sequence[_Draft]]:
@@ -234,7 +244,7 @@ class _Compilation:
         for branch in draft.rule.rules:
             ways = yield from flatten_rule(branch)
             draft.parts.append(_draft_part(ways))
-            yield
+            yield 1
         return [part for part in draft.parts if not isinstance(part, str)]
 
     def _make_plan(self, draft: _PlanDraft) -> Compiling[Plan]:
@@ -271,8 +281,9 @@ class _Compilation:
                     del needed[target][RelationName(relation)]
                 needed[target][link.relation] = link
                 covered[target] |= within
-            yield
+            yield 1
         shapes = {target: shape_of(self._type, forms[target], target[1]) for target in needed}
+        yield STEPS_FOR_A_PLAN * len(shapes)
         links = [(link, target) for target, kept in needed.items() for link in kept.values()]
         return {link: Link(*link, shapes[target]) for link, target in links}
 

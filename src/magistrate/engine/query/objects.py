@@ -13,7 +13,7 @@ from functools import partial
 
 from magistrate.engine.conditions import Conditions
 from magistrate.engine.plans import Gate, Model, Plan
-from magistrate.engine.query.listed import STEPS_FOR_A_NODE, Findings, Listed, Reports
+from magistrate.engine.query.listed import Findings, Listed, Reports
 from magistrate.engine.query.search import Steps, Turns, fetched
 from magistrate.engine.query.spread import EXPLICIT, Spread
 from magistrate.engine.query.stages import IDS_AT_ONCE, Road, Source, Stage, Stages, Target, Told, same_object
@@ -71,9 +71,10 @@ class _Search:
         for stage in self._stages.all:
             stage.let_go()
         listed: list[Listed] = []
+        counted: set[Stage] = set()
         for target, root in self._stages.roots.items():
-            listed.append(_listed(target, root))
-            self._work.spend(1 + listed[-1].reports.steps // STEPS_FOR_A_NODE)
+            listed.append(_listed(target, root, (yield from same_object([root], counted, self._work))))
+            self._work.spend(1)
             if self._work.turn_is_over:
                 yield None
         return Findings(listed, self._conditions.read_clock)
@@ -136,12 +137,13 @@ class _Search:
         for start in range(0, len(rows), ROWS_AT_ONCE):
             some = rows[start : start + ROWS_AT_ONCE]
             for relation, warrants in _by_relation(some).items():
-                for source in road.sources[relation]:
-                    if origin is None or source.origin is origin:
+                sources = road.sources[relation]
+                for by_origin in sources.values() if origin is None else [sources.get(origin, {})]:
+                    for source in by_origin:
                         self._apply(source, warrants)
-            self._work.spend(len(some))
-            if self._work.turn_is_over:
-                yield None
+                        self._work.spend(len(warrants))
+                        if self._work.turn_is_over:
+                            yield None
 
     def _apply(self, source: Source, warrants: Sequence[Warrant]) -> None:
         target, values = source.target, self._values(source, warrants)
@@ -240,11 +242,11 @@ def _find(
                     explicit[id] = told
 
 
-def _listed(target: Target, root: Stage) -> Listed:
+def _listed(target: Target, root: Stage, new: Iterable[Stage]) -> Listed:
+    """`new`: what it is made of on the same object, without what is counted with another target."""
     root.named.pop(WILDCARD, None)
-    walked = same_object([root])
-    entries = sum(len(stage.named) + len(stage.found or ()) + len(stage.explicit) for stage in walked)
-    reports = Reports(partial(_report, root), entries - len(root.named), len(walked))
+    entries = sum(len(stage.named) + len(stage.found or ()) + len(stage.explicit) for stage in new)
+    reports = Reports(partial(_report, root), entries - len(root.named), root.steps)
     return Listed(*target, Spread(root.rest, root.named), reports)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Generator, Iterable, Sequence
 from typing import Generic, TypeVar
 
 from magistrate.engine.plans import Model
+from magistrate.engine.terms import RelationName, TypeName
 from magistrate.engine.warrant_source import AnyRead
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
@@ -28,6 +29,13 @@ def gathered(items: Iterable[T], work: Work) -> Turns[list[T]]:
         if work.turn_is_over:
             yield None
     return found
+
+
+def prepared(model: Model, names: Iterable[tuple[TypeName, RelationName]], work: Work) -> Turns[None]:
+    """Until the plans of all these are compiled."""
+    for of_type, relation in names:
+        while not model.prepare(of_type, relation, work):
+            yield None
 
 
 def fetched(reads: Sequence[AnyRead]) -> Steps[Rows]:

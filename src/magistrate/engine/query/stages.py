@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from magistrate.engine.plans import Gate, Model, Part, Plan
+from magistrate.engine.plans import Gate, Link, Model, Part, Plan
 from magistrate.engine.query.components import components
-from magistrate.engine.query.search import Turns, gathered
+from magistrate.engine.query.search import Turns, gathered, prepared
 from magistrate.engine.query.spread import EXPLICIT, combined_values
 from magistrate.engine.terms import WILDCARD, ObjectId, RelationName, TypeName
 from magistrate.engine.truth import FALSE, TRUE, Truth
@@ -40,7 +40,8 @@ class Road:
 
     def __init__(self, form: WarrantForm) -> None:
         self._form = form
-        self.sources: dict[RelationName, list[Source]] = defaultdict(list)
+        self.sources: dict[RelationName, dict[Stage, dict[Source, None]]] = defaultdict(dict)
+        """Each once, by the relation of the warrants and by origin."""
         self.rows: dict[ObjectId, list[Warrant]] = {}
         self.wanted: dict[ObjectId, None] = {}
         self.wants_all = False
@@ -73,7 +74,7 @@ class Stage:
     `is_exact`: below a noneOf, where values short of TRUE matter. `is_asked_anywhere`: a warrant to `type:*#relation`
     asks for it on any object, which is kept at WILDCARD. `found` has for each object (WILDCARD: for all) the first
     warrant that gives it, with its place and number; `explicit` likewise, of those that give it EXPLICIT. `found` is
-    None where nobody is going to ask."""
+    None where nobody is going to ask. `steps`: at least as many as the stages that it is made of on one object."""
 
     __slots__ = (
         "explicit",
@@ -89,6 +90,7 @@ class Stage:
         "rest",
         "rest_gained",
         "roads",
+        "steps",
         "waits",
         "wholes",
     )
@@ -103,7 +105,8 @@ class Stage:
         self.parts: list[Stage] = []
         self.wholes: list[Stage] = []
         self.origins: list[Stage] = []
-        self.roads: list[Road] = []
+        self.roads: dict[Road, None] = {}
+        self.steps = 1
         self.waits = isinstance(plan, Gate) and plan.rule.negates
         self.is_exact = False
         self.is_asked_anywhere = False
@@ -128,7 +131,7 @@ class Stage:
 
     def let_go(self) -> None:
         """Of what is needed only as long as somebody may gain."""
-        self.wholes, self.origins, self.roads, self.gained = [], [], [], []
+        self.wholes, self.origins, self.roads, self.gained = [], [], {}, []
 
 
 class Stages:
@@ -150,16 +153,17 @@ class Stages:
 
     def connect(self, targets: Iterable[Target]) -> Turns[None]:
         for target in targets:
+            yield from prepared(self._model, [target], self._work)
             self.roots[target] = self._stage(self._model.plan(*target))
             if self._work.turn_is_over:
                 yield None
         while self._fresh:
-            self._connect(self._fresh.pop())
+            yield from self._connect(self._fresh.pop())
             if self._work.turn_is_over:
                 yield None
         ordered = yield from gathered(components(self.all, Stage.rests_on), self._work)
-        self._mark(ordered)
-        self.negations = _by_depth(ordered)
+        yield from self._mark(ordered)
+        self.negations = yield from _by_depth(ordered, self._work)
 
     @property
     def all(self) -> Iterable[Stage]:
@@ -177,27 +181,38 @@ class Stages:
             self._fresh.append(stage)
         return stage
 
-    def _connect(self, stage: Stage) -> None:
+    def _connect(self, stage: Stage) -> Turns[None]:
         """With all that it is made of."""
         plan = stage.plan
         assert plan is not None
+        yield from prepared(
+            self._model, ((plan.type, part) for part in plan.parts if isinstance(part, str)), self._work
+        )
         stage.parts = [self._part(plan.type, part) for part in plan.parts]
         for part in stage.parts:
             part.wholes.append(stage)
-        if isinstance(plan, Gate):
-            return
+        if isinstance(plan, Plan):
+            yield from self._join_forms(stage, plan)
+
+    def _join_forms(self, stage: Stage, plan: Plan) -> Turns[None]:
         relations = dict.fromkeys([*plan.relations, *(link.with_relation for link in plan.links)])
         itself = (self._subject_type, "")
+        links: dict[tuple[RelationName, TypeName], list[Link]] = defaultdict(list)
+        for link in plan.links:
+            links[link.with_relation, link.of_type].append(link)
         for form in self._model.forms_on(plan.type, relations):
             if form.relation in plan.relations and (form.subject_type, form.subject_relation) == itself:
                 self._join(form, self.itself, stage, plan.places[form.relation], _cap(plan, form))
             if form.subject_relation and form.relation in plan.group_relations:
-                group = self._model.plan(form.subject_type, RelationName(form.subject_relation))
-                self._join(form, self._stage(group), stage, plan.places[form.relation], _cap(plan, form))
-            for link in plan.links:
-                if link.follows(form):
-                    linked = self._stage(self._model.plan(link.of_type, link.relation))
-                    self._join(form, linked, stage, plan.places[link], TRUE)
+                group = yield from self._named(form.subject_type, RelationName(form.subject_relation))
+                self._join(form, group, stage, plan.places[form.relation], _cap(plan, form))
+            for link in links.get((form.relation, form.subject_type), ()):
+                linked = yield from self._named(link.of_type, link.relation)
+                self._join(form, linked, stage, plan.places[link], TRUE)
+
+    def _named(self, of_type: TypeName, relation: RelationName) -> Turns[Stage]:
+        yield from prepared(self._model, [(of_type, relation)], self._work)
+        return self._stage(self._model.plan(of_type, relation))
 
     def _part(self, of_type: TypeName, part: Part) -> Stage:
         return self._stage(part if isinstance(part, Plan | Gate) else self._model.plan(of_type, part))
@@ -208,34 +223,56 @@ class Stages:
         if road is None:
             road = self._roads[names] = Road(form)
         source = Source(origin, target, place, cap)
-        if source not in road.sources[form.relation]:
-            road.sources[form.relation].append(source)
+        self._work.spend(1)
+        known = road.sources[form.relation].setdefault(origin, {})
+        if source not in known:
+            known[source] = None
             target.origins.append(origin)
-        if road not in origin.roads:
-            origin.roads.append(road)
+        origin.roads[road] = None
         if form.subject_id == WILDCARD:
             road.names_wildcard = origin.is_asked_anywhere = True
 
-    def _mark(self, ordered: Sequence[Sequence[Stage]]) -> None:
-        """What is going to be asked of which stage."""
+    def _mark(self, ordered: Sequence[Sequence[Stage]]) -> Turns[None]:
+        """What is going to be asked of which stage, and how far it is."""
+        yield from _count_steps(ordered, len(self._by_plan), self._work)
         for component in reversed(ordered):
+            if self._work.turn_is_over:
+                yield None
             is_exact = any(stage.is_exact for stage in component)
             for stage in component:
+                self._work.spend(1)
                 stage.is_exact = is_exact
                 if is_exact or stage.waits:
                     for below in stage.rests_on():
                         below.is_exact = True
-        for stage in same_object([stage for stage in self.all if stage.is_asked_anywhere]):
+        anywhere = [stage for stage in self.all if stage.is_asked_anywhere]
+        for stage in (yield from same_object(anywhere, set(), self._work)):
             stage.is_asked_anywhere = True
-        for stage in same_object(self.roots.values()):
+        for stage in (yield from same_object(self.roots.values(), set(), self._work)):
             stage.found = {}
 
 
-def _by_depth(ordered: Sequence[Sequence[Stage]]) -> list[list[Stage]] | None:
+def _count_steps(ordered: Sequence[Sequence[Stage]], most: int, work: Work) -> Turns[None]:
+    """Counts a stage again wherever two ways to it meet, which is quick; but never more than `most`."""
+    for component in ordered:
+        inside = set(component)
+        outer = (part.steps for stage in component for part in stage.parts if part not in inside)
+        steps = min(len(component) + sum(outer), most)
+        for stage in component:
+            stage.steps = steps
+        work.spend(len(component))
+        if work.turn_is_over:
+            yield None
+
+
+def _by_depth(ordered: Sequence[Sequence[Stage]], work: Work) -> Turns[list[list[Stage]] | None]:
     """See Stages.negations. `ordered`: components, each behind those that it rests on."""
     depths: dict[Stage, int] = {}
     negations: list[list[Stage]] = []
     for component in ordered:
+        work.spend(len(component))
+        if work.turn_is_over:
+            yield None
         waiting = [stage for stage in component if stage.waits]
         if waiting and (len(component) > 1 or component[0] in component[0].rests_on()):
             return None
@@ -252,12 +289,17 @@ def _cap(plan: Plan, form: WarrantForm) -> Truth:
     return EXPLICIT if form.relation == plan.relation else TRUE
 
 
-def same_object(stages: Iterable[Stage]) -> list[Stage]:
-    """These and all that they are made of on the same object."""
-    found: dict[Stage, None] = dict.fromkeys(stages)
-    waiting = list(found)
+def same_object(stages: Iterable[Stage], seen: set[Stage], work: Work) -> Turns[list[Stage]]:
+    """These and all that they are made of on the same object, without those that were `seen` before."""
+    found: list[Stage] = []
+    waiting = [*stages]
     while waiting:
-        parts = [part for part in waiting.pop().parts if part not in found]
-        found.update(dict.fromkeys(parts))
-        waiting += parts
-    return list(found)
+        stage = waiting.pop()
+        if stage not in seen:
+            seen.add(stage)
+            found.append(stage)
+            waiting += stage.parts
+            work.spend(1)
+            if work.turn_is_over:
+                yield None
+    return found

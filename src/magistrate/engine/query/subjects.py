@@ -12,15 +12,15 @@ from typing import NamedTuple
 
 from magistrate.engine.conditions import Conditions
 from magistrate.engine.facts import Facts
-from magistrate.engine.plans import Gate, Link, Model, Part, Plan
+from magistrate.engine.plans import Gate, Link, Model, Part, Plan, shape_of
 from magistrate.engine.query.components import components
 from magistrate.engine.query.listed import Findings, Listed, Reports
-from magistrate.engine.query.search import Steps, Turns, fetched, gathered
+from magistrate.engine.query.search import Steps, Turns, fetched, gathered, prepared
 from magistrate.engine.query.spread import EXPLICIT, Share, Spread, combined, explicit_part, highest
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, TypeName
 from magistrate.engine.truth import MISSING, TRUE, Truth
 from magistrate.engine.warrant_source import Shape
-from magistrate.engine.warrants import Warrant, creation_order
+from magistrate.engine.warrants import Warrant, WarrantForm, creation_order
 from magistrate.engine.work import Work
 
 ENTRIES_AT_ONCE = 500
@@ -78,6 +78,7 @@ class _Search:
     def __init__(self, model: Model, types: Sequence[TypeName], conditions: Conditions, work: Work) -> None:
         self._model = model
         self._types = types
+        self._type_names = {*types}
         self._conditions = conditions
         self._work = work
         self._facts = Facts()
@@ -88,6 +89,7 @@ class _Search:
     def steps(self, object: ObjectRef, relations: Sequence[RelationName]) -> Steps[Findings]:
         roots: dict[RelationName, _Place] = {}
         for relation in relations:
+            yield from prepared(self._model, [(object.type, relation)], self._work)
             roots[relation] = self._place(self._model.plan(object.type, relation), object.id)
             if self._work.turn_is_over:
                 yield None
@@ -138,6 +140,8 @@ class _Search:
     def _expand(self, place: _Place) -> Turns[bool]:
         """Finds out where a place leads, if all that its object says is read."""
         plan = place.plan
+        names = [(plan.type, part) for part in plan.parts if isinstance(part, str)]
+        yield from prepared(self._model, names, self._work)
         if isinstance(plan, Gate):
             place.onward = [self._to_part(part, place, number) for number, part in enumerate(plan.parts)]
             return True
@@ -148,8 +152,10 @@ class _Search:
             return False
         place.given = {of_type: rows for of_type, rows in given if rows}
         place.onward = [self._to_part(part, place, plan.places[part]) for part in plan.parts]
+        yield from prepared(self._model, ((link.of_type, link.relation) for link in plan.links), self._work)
         for warrant in groups:
             if warrant.relation in plan.group_relations:
+                yield from prepared(self._model, [_group(warrant)], self._work)
                 place.onward.append(self._to_group(plan, warrant))
             if self._work.turn_is_over:
                 yield None
@@ -165,7 +171,7 @@ class _Search:
         return _Onward((number, (0, 0)), self._place(plan, place.id), TRUE, None)
 
     def _to_group(self, plan: Plan, warrant: Warrant) -> _Onward:
-        group = self._model.plan(warrant.subject_type, RelationName(warrant.subject_relation))
+        group = self._model.plan(*_group(warrant))
         cap = min(EXPLICIT if warrant.relation == plan.relation else TRUE, self._worth(warrant))
         return _Onward(_order(plan, warrant), self._place(group, warrant.subject_id), cap, warrant)
 
@@ -179,8 +185,12 @@ class _Search:
 
     def _given_shapes(self, plan: Plan) -> list[tuple[TypeName, Shape | None]]:
         if plan not in self._shapes:
-            shapes = [(name, self._model.shape(plan.type, plan.relations, name)) for name in self._types]
-            self._shapes[plan] = [(name, shape) for name, shape in shapes if shape]
+            forms: dict[TypeName, list[WarrantForm]] = defaultdict(list)
+            for form in self._model.forms_on(plan.type, plan.relations):
+                if not form.subject_relation:
+                    forms[form.subject_type].append(form)
+            named = (name for name in forms if name in self._type_names)
+            self._shapes[plan] = [(name, shape_of(plan.type, forms[name], name)) for name in named]
         return self._shapes[plan]
 
     def _place(self, plan: Plan | Gate, id: ObjectId) -> _Place:
@@ -295,6 +305,10 @@ def _leading(places: Sequence[_Place]) -> Mapping[_Place, Sequence[_Place]]:
         for child in place.children():
             leading[child].append(place)
     return leading
+
+
+def _group(warrant: Warrant) -> tuple[TypeName, RelationName]:
+    return warrant.subject_type, RelationName(warrant.subject_relation)
 
 
 def _order(plan: Plan, warrant: Warrant) -> _Order:
