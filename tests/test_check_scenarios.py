@@ -19,7 +19,7 @@ from magistrate.engine.nodes import Node
 from magistrate.engine.terms import ObjectRef, object_ref, type_name
 from magistrate.engine.truth import MISSING, TRUE
 from magistrate.errors import NotFound
-from magistrate.operations.check import check_all
+from magistrate.operations.check import check, none_is_last
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.graph import LiveGraph
@@ -103,9 +103,9 @@ async def carry_out(ctx: Context, scenario: Scenario) -> None:
         await delete_objects(ctx, refs, ctx.stamp("ann"))
 
 
-async def decision_of(ctx: Context, question: Question) -> Decision | NotFound:
+async def decision_of(ctx: Context, question: Question, with_path: bool = False) -> Decision | NotFound:
     try:
-        return (await check_all(ctx, [asked(question)], NO_DEMAND)).value[0]
+        return (await check(ctx, [asked(question)], none_is_last, NO_DEMAND, with_path)).value[0]
     except NotFound as missing:
         return missing
 
@@ -120,7 +120,7 @@ async def test_a_scenario_over_a_store_reads_once_for_each_level(
 
     for question, levels in zip(scenario.checks, scenario.levels, strict=True):
         database.reads = 0
-        decision = await decision_of(ctx, question)
+        decision = await decision_of(ctx, question, with_path=True)
         assert database.reads == max(levels, 1), question.ask  # the revision has to be read in any case
         if isinstance(decision, NotFound):
             assert (question.answer, question.missing) == ("missing", decision.key), question.ask

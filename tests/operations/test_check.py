@@ -12,7 +12,7 @@ import pytest
 from msgspec import structs
 
 from benchmarks.counting import CountingDatabase, counting_store
-from magistrate import wiring
+from magistrate import operations, wiring
 from magistrate.engine.decision import Decision
 from magistrate.engine.evaluation import Question
 from magistrate.engine.terms import ObjectRef, Revision
@@ -67,7 +67,9 @@ async def grant(ctx: Context, *written: str) -> None:
 
 
 async def check(ctx: Context, *asked: str) -> Snapshot[list[Decision]]:
-    return await check_all(ctx, [question(text) for text in asked], NO_DEMAND)
+    """With the warrants that each decision rests on, so that the store is read for it."""
+    questions = [question(text) for text in asked]
+    return await operations.check.check(ctx, questions, operations.check.none_is_last, NO_DEMAND, with_path=True)
 
 
 async def allowed(ctx: Context, *asked: str) -> list[bool]:

@@ -11,15 +11,15 @@ node, and what waits only for itself is settled in loops.py.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
 import msgspec
 
 from magistrate.engine.conditions import Conditions
-from magistrate.engine.facts import Facts
-from magistrate.engine.loops import settled
+from magistrate.engine.facts import ROWS_BETWEEN_CHECKPOINTS, ROWS_FOR_A_NODE, Facts
+from magistrate.engine.loops import EDGES_FOR_A_NODE, settle
 from magistrate.engine.nodes import Edge, Node
 from magistrate.engine.plans import Gate, Model, Part, Plan
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
@@ -59,6 +59,7 @@ class Evaluation:
         self._now = now
         self._facts = Facts()
         self._asked: list[Read] = []
+        self._arriving: Iterator[int] = iter(())
         self._walks: dict[tuple[Subject, bytes], _Walk] = {}
         self._digests: dict[int, tuple[Mapping[str, Any], bytes]] = {}
 
@@ -87,6 +88,10 @@ class Evaluation:
 
         Raises BudgetSpent.
         """
+        for rows in self._arriving:
+            self.work.count_in_turn(rows // ROWS_FOR_A_NODE)
+            if self.work.turn_is_over:
+                return None
         for walk in self._walks.values():
             walk.advance()
             if self.work.turn_is_over:
@@ -97,7 +102,7 @@ class Evaluation:
     def take(self, rows: Sequence[Sequence[Warrant]]) -> None:
         """The rows of the reads that `advance` answered, one by one."""
         self.work.spend(sum(map(len, rows)))
-        self._facts.take(self._asked, rows)
+        self._arriving = self._facts.take(self._asked, rows)
         for walk in self._walks.values():
             walk.go_on()
 
@@ -125,6 +130,8 @@ class _Walk:
         self._fresh: list[Node] = []
         self._waiting: list[Node] = []
         self._decided: list[Node] = []
+        self._doing: Iterator[int] = iter(())
+        """What was begun and is not done yet; it yields how much work was done since it yielded last."""
 
     def root(self, object: ObjectRef, relation: RelationName) -> Node:
         node = self._node(self._model.plan(object.type, relation), object.id)
@@ -134,46 +141,66 @@ class _Walk:
 
     def advance(self) -> None:
         """Goes on until every root is decided, rows are missing, or the turn is over."""
-        while True:
-            self._go()
+        while self._finish() and self._go():
             open_roots = [root for root in self._roots if root.value is None]
-            if self._fresh or self._waiting or not open_roots or self._work.turn_is_over:
+            if self._fresh or self._waiting or not open_roots:
                 return
             # Nothing is left to be read, and yet these are open: they wait for each other.
-            for node, value in settled(_open_nodes(open_roots), self._work.spend):
-                if node.value is None:
-                    node.decide(value)
-                    self._decided.append(node)
+            self._doing = self._settle_all(open_roots)
+
+    def _finish(self) -> bool:
+        """Whether what was begun is done: nothing else is done before it. If not, the turn is over."""
+        for done in self._doing:
+            self._work.count_in_turn(done)
+            if self._work.turn_is_over:
+                return False
+        return True
 
     def go_on(self) -> None:
         """What waited for rows may have them now."""
         self._fresh += self._waiting
         self._waiting = []
 
-    def _go(self) -> None:
+    def _go(self) -> bool:
+        """Whether nothing is left to be done but what rows are missing for. If not, the turn is over."""
         while not self._work.turn_is_over:
-            while self._decided:
-                self._tell_parents(self._decided.pop())
-            if not self._fresh or not self._facts.has_room:
-                return
-            node = self._fresh.pop()
-            if node not in self._roots and not node.is_asked_by_someone:
-                node.waits = False  # nobody wants to know any more; should somebody, `_attach` wakes it
+            if self._decided:
+                self._doing = self._tell_parents(self._decided.pop())
+            elif not self._fresh or not self._facts.has_room:
+                return True
             else:
-                self._expand(node)
+                self._go_on_with(self._fresh.pop())
+            if not self._finish():
+                return False
+        return False
 
-    def _tell_parents(self, node: Node) -> None:
-        for edge in node.parents:
+    def _go_on_with(self, node: Node) -> None:
+        if node not in self._roots and not node.is_asked_by_someone:
+            node.waits = False  # nobody wants to know any more; should somebody, `_attach` wakes it
+        else:
+            self._doing = self._expand(node)
+
+    def _settle_all(self, roots: Sequence[Node]) -> Iterator[int]:
+        open_nodes = yield from _open_nodes(roots)
+        self._work.spend(len(open_nodes) + sum(len(node.edges) for node in open_nodes) // EDGES_FOR_A_NODE)
+        values = yield from settle(open_nodes)
+        for node, value in values:
+            if node.value is None:
+                node.decide(value)
+                self._decided.append(node)
+
+    def _tell_parents(self, node: Node) -> Iterator[int]:
+        for number, edge in enumerate(node.parents, 1):
             if edge.node.value is None and edge.node.hear(edge):
                 self._decided.append(edge.node)
+            if not number % EDGES_FOR_A_NODE:
+                yield 1
 
-    def _expand(self, node: Node) -> None:
+    def _expand(self, node: Node) -> Iterator[int]:
         """Attaches its children to a node, if all that it says itself is known; else the node waits for it."""
         plan = node.plan
         if isinstance(plan, Gate):
-            if not self._is_prepared((plan.type, part) for part in plan.parts if isinstance(part, str)):
-                self._fresh.append(node)
-                return
+            yield from self._prepare((plan.type, part) for part in plan.parts if isinstance(part, str))
             for part in plan.parts:
                 self._attach(node, self._part(part, plan.type, node.id), TRUE, None)
             self._settle(node)
@@ -185,40 +212,49 @@ class _Walk:
             self._waiting.append(node)
             return
         known_links = [rows or [] for rows in links]
-        if not (self._is_prepared(_leading_to(plan, groups)) and self._evaluated([given, groups, *known_links])):
-            self._fresh.append(node)
-        elif not self._holds_directly(node, plan, given):
+        yield from self._prepare(_leading_to(plan, groups))
+        yield from self._evaluate_policies(chain(given, groups, *known_links))
+        if not self._holds_directly(node, plan, given):
             node.floor = node.floor if plan.is_defined else max(node.floor, MISSING)
-            self._follow(node, plan, groups, known_links)
-            self._settle(node)
+            yield from self._follow(node, plan, groups, known_links)
 
-    def _is_prepared(self, names: Iterable[tuple[TypeName, RelationName]]) -> bool:
-        """Whether the plans of all these are compiled; if not, the turn is over before they are."""
-        return all(self._model.prepare(of_type, relation, self._work) for of_type, relation in names)
+    def _prepare(self, names: Iterable[tuple[TypeName, RelationName]]) -> Iterator[int]:
+        """Has the plans of all these compiled."""
+        for of_type, relation in names:
+            while not self._model.prepare(of_type, relation, self._work):
+                yield 0
 
-    def _evaluated(self, rows: Sequence[Sequence[Warrant]]) -> bool:
-        """Whether the policies of all these are evaluated; if not, the turn is over before they are."""
-        for warrant in chain.from_iterable(rows):
+    def _evaluate_policies(self, warrants: Iterable[Warrant]) -> Iterator[int]:
+        for number, warrant in enumerate(warrants, 1):
             if not self.conditions.is_known(warrant):
-                if self._work.turn_is_over:
-                    return False
                 self.conditions.value(warrant)
-        return True
+                yield 0
+            if not number % ROWS_BETWEEN_CHECKPOINTS:
+                yield ROWS_BETWEEN_CHECKPOINTS // ROWS_FOR_A_NODE
 
-    def _follow(self, node: Node, plan: Plan, groups: list[Warrant], links: list[list[Warrant]]) -> None:
+    def _follow(self, node: Node, plan: Plan, groups: list[Warrant], links: list[list[Warrant]]) -> Iterator[int]:
+        for number, (warrant, following) in enumerate(self._leading_on(plan, groups, links), 1):
+            self._lead(node, warrant, following)
+            if not number % EDGES_FOR_A_NODE:
+                yield 1
+        for part in plan.parts:
+            self._attach(node, self._part(part, plan.type, node.id), TRUE, None)
+        self._settle(node)
+
+    def _leading_on(
+        self, plan: Plan, groups: list[Warrant], links: list[list[Warrant]]
+    ) -> Iterator[tuple[Warrant, Plan]]:
+        """Each warrant that leads on, with the plan on the object that it leads to."""
         for warrant in groups:
             if warrant.relation in plan.group_relations:
-                relation = RelationName(warrant.subject_relation)
-                self._lead(node, warrant, self._model.plan(warrant.subject_type, relation))
+                yield warrant, self._model.plan(warrant.subject_type, RelationName(warrant.subject_relation))
         for link, warrants in zip(plan.links, links, strict=True):
             following = self._model.plan(link.of_type, link.relation)
             for warrant in warrants:
-                self._lead(node, warrant, following)
+                yield warrant, following
             for warrant in groups:
                 if link.follows(warrant):
-                    self._lead(node, warrant, following)
-        for part in plan.parts:
-            self._attach(node, self._part(part, plan.type, node.id), TRUE, None)
+                    yield warrant, following
 
     def _lead(self, node: Node, warrant: Warrant, plan: Plan) -> None:
         """To whom a warrant points, unless its policy says no."""
@@ -284,13 +320,15 @@ def _leading_to(plan: Plan, groups: Iterable[Warrant]) -> Iterator[tuple[TypeNam
     yield from ((plan.type, part) for part in plan.parts if isinstance(part, str))
 
 
-def _open_nodes(roots: Sequence[Node]) -> list[Node]:
-    """Every undecided node that an undecided root leads to."""
+def _open_nodes(roots: Sequence[Node]) -> Generator[int, None, list[Node]]:
+    """Returns every undecided node that an undecided root leads to, and yields how much was looked at."""
     found = dict.fromkeys(roots)
     waiting = list(found)
     while waiting:
-        for edge in waiting.pop().edges:
+        edges = waiting.pop().edges
+        for edge in edges:
             if edge.child.value is None and edge.child not in found:
                 found[edge.child] = None
                 waiting.append(edge.child)
+        yield 1 + len(edges) // EDGES_FOR_A_NODE
     return list(found)

@@ -10,8 +10,9 @@ lower and for the upper ends agree, a node is settled; when none is any more, wh
 UNKNOWN."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Generator, Sequence
 from functools import partial
+from typing import TypeVar
 
 from magistrate.engine.nesting import fold
 from magistrate.engine.nodes import Node
@@ -21,24 +22,37 @@ from magistrate.engine.truth import FALSE, TRUE, UNKNOWN, Truth
 EDGES_FOR_A_NODE = 4
 """As much work as a node is otherwise."""
 
+T = TypeVar("T")
+
 Ends = tuple[Truth, Truth]
 
 
-def settled(nodes: Sequence[Node], spend: Callable[[int], None]) -> list[tuple[Node, Truth]]:
-    """The values of one node or more out of `nodes`, which are all that are undecided, each of them with all its
-    children known. `spend` is told of every node that is looked at."""
-    spend(len(nodes) + sum(len(node.edges) for node in nodes) // EDGES_FOR_A_NODE)
-    low = _least_fixpoint(nodes, {node: _ends(node, (FALSE, TRUE))[0] for node in _barriers(nodes)})
-    high = _least_fixpoint(nodes, {node: _ends(node, (FALSE, TRUE))[1] for node in _barriers(nodes)})
+Settling = Generator[int, None, T]
+"""Yields how much work was done since it yielded last."""
+
+
+def settle(nodes: Sequence[Node]) -> Settling[list[tuple[Node, Truth]]]:
+    """Returns the values of one node or more out of `nodes`, which are all that are undecided, each of them with all
+    its children known."""
+    low = yield from _find_least_values(nodes, (FALSE, TRUE), 0)
+    high = yield from _find_least_values(nodes, (FALSE, TRUE), 1)
     agreed = [(node, low[node]) for node in nodes if low[node] == high[node]]
     if agreed:
         return agreed
-    last = _least_fixpoint(nodes, {node: _ends(node, (UNKNOWN, UNKNOWN))[0] for node in _barriers(nodes)})
+    last = yield from _find_least_values(nodes, (UNKNOWN, UNKNOWN), 0)
     return list(last.items())
 
 
-def _barriers(nodes: Iterable[Node]) -> list[Node]:
-    return [node for node in nodes if isinstance(node.plan, Gate) and node.plan.rule.negates]
+def _find_least_values(nodes: Sequence[Node], unsettled: Ends, end: int) -> Settling[dict[Node, Truth]]:
+    """Returns the least values that agree with each other, if each combination with a noneOf has this end of those
+    between which it must lie."""
+    barriers: dict[Node, Truth] = {}
+    for node in nodes:
+        if isinstance(node.plan, Gate) and node.plan.rule.negates:
+            barriers[node] = _ends(node, unsettled)[end]
+            yield 1 + len(node.edges)
+    values = yield from _least_fixpoint(nodes, barriers)
+    return values
 
 
 def _ends(barrier: Node, unsettled: Ends) -> Ends:
@@ -77,8 +91,8 @@ def _combined(node: Node, ends: Sequence[Ends]) -> Ends:
     return min(between), max(between)
 
 
-def _least_fixpoint(nodes: Sequence[Node], barriers: dict[Node, Truth]) -> dict[Node, Truth]:
-    """The least values that agree with each other, given those of the barriers."""
+def _least_fixpoint(nodes: Sequence[Node], barriers: dict[Node, Truth]) -> Settling[dict[Node, Truth]]:
+    """Returns the least values that agree with each other, given those of the barriers."""
     values: dict[Node, Truth] = dict.fromkeys(nodes, FALSE)
     raised: deque[Node] = deque()
 
@@ -89,6 +103,7 @@ def _least_fixpoint(nodes: Sequence[Node], barriers: dict[Node, Truth]) -> dict[
 
     for node in nodes:
         raise_to(node, barriers[node] if node in barriers else _value(node, values))
+        yield 1 + len(node.edges) // EDGES_FOR_A_NODE
     while raised:
         node = raised.popleft()
         for edge in node.parents:
@@ -96,8 +111,10 @@ def _least_fixpoint(nodes: Sequence[Node], barriers: dict[Node, Truth]) -> dict[
                 parent = edge.node
                 if isinstance(parent.plan, Gate):
                     raise_to(parent, _value(parent, values))
+                    yield 1 + len(parent.edges) // EDGES_FOR_A_NODE
                 else:
                     raise_to(parent, min(edge.cap, values[node]))
+        yield 1 + len(node.parents) // EDGES_FOR_A_NODE
     return values
 
 

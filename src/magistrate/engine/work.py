@@ -23,6 +23,10 @@ class Work:
         if self.left < 0:
             raise BudgetSpent(self._budget)
 
+    def count_in_turn(self, amount: int) -> None:
+        """Counts what is done towards the turn alone: it was charged already, or is done for each of what was."""
+        self._left_in_turn -= amount
+
     @property
     def spent(self) -> int:
         return self._budget - self.left

@@ -16,6 +16,9 @@ from magistrate.operations.evaluating import evaluated
 from magistrate.operations.graph import Asked, IsLast
 from magistrate.store.contract import Snapshot
 
+WORK_FOR_A_WARRANT_OF_A_PATH = 10
+"""It is rendered, as often as the path of a check has it: a thousand checks may share a path of a thousand warrants."""
+
 
 def none_is_last(is_authorized: bool) -> bool:
     """For a decision on each question."""
@@ -59,7 +62,7 @@ async def _decide(
     if found is None:
 
         def begin(model: Model) -> _Checks:
-            return _Checks(Evaluation(model, ctx.now(), Work(ctx.max_check_work)), questions, is_last)
+            return _Checks(Evaluation(model, ctx.now(), Work(ctx.max_check_work)), questions, is_last, with_path)
 
         found = await evaluated(ctx, begin, freshness)
     return found
@@ -78,8 +81,9 @@ def check_now(
 class _Checks:
     """A Run."""
 
-    def __init__(self, evaluation: Evaluation, questions: Sequence[Question], is_last: IsLast) -> None:
+    def __init__(self, evaluation: Evaluation, questions: Sequence[Question], is_last: IsLast, with_path: bool) -> None:
         self._evaluation = evaluation
+        self._with_path = with_path
         self._questions = questions
         self._nodes: list[Node] = []
         self._is_last = is_last
@@ -97,24 +101,25 @@ class _Checks:
         return self._evaluation.advance()
 
     def outcome(self) -> list[Decision] | None:
-        return _decided(self._nodes, self._is_last) if len(self._nodes) == len(self._questions) else None
-
-
-def _decided(nodes: Sequence[Node], is_last: IsLast) -> list[Decision] | None:
-    """The decisions up to the last that is needed; None if one of them is still open."""
-    decisions: list[Decision] = []
-    for node in nodes:
-        if node.value is None:
+        """The decisions up to the last that is needed; None if one of them is still open. Raises NotFound,
+        BudgetSpent."""
+        if len(self._nodes) < len(self._questions):
             return None
-        if node.value == MISSING:
-            raise NotFound("ObjectType", node.missing_type())
-        decisions.append(_decision(node) if node.value == TRUE else DENIED)
-        if is_last(decisions[-1].is_authorized):
-            break
-    return decisions
+        decisions: list[Decision] = []
+        for node in self._nodes:
+            if node.value is None:
+                return None
+            if node.value == MISSING:
+                raise NotFound("ObjectType", node.missing_type())
+            decisions.append(self._decision(node) if node.value == TRUE else DENIED)
+            if self._is_last(decisions[-1].is_authorized):
+                break
+        return decisions
 
-
-def _decision(node: Node) -> Decision:
-    warrant, _ = node.reason
-    is_explicit = warrant is not None and warrant.relation == node.relation
-    return Decision(True, not is_explicit, node.path())
+    def _decision(self, node: Node) -> Decision:
+        warrant, _ = node.reason
+        is_explicit = warrant is not None and warrant.relation == node.relation
+        if not self._with_path:
+            return Decision(True, not is_explicit)
+        self.work.spend(WORK_FOR_A_WARRANT_OF_A_PATH * node.length)
+        return Decision(True, not is_explicit, node.path())

@@ -1,5 +1,6 @@
 """The store over any Database: reads as single statements, writes as scripts."""
 
+import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
@@ -174,8 +175,11 @@ class SqlStore:
             _answered_at(rows[0], revision)
         answers: list[list[Warrant]] = [[] for _ in reads]
         if rows[0][3] is not None:
-            for row in rows:
-                answers[row[3]].append(Warrant(*row[4:]))
+            for start in range(0, len(rows), FEW_ROWS):
+                if start:
+                    await asyncio.sleep(0)
+                for row in rows[start : start + FEW_ROWS]:
+                    answers[row[3]].append(Warrant(*row[4:]))
         return Reading(revision, Revision(rows[0][0]), model_revision, answers)
 
     async def get_object_type(self, name: TypeName, at: Revision | None = None) -> Snapshot[StoredObjectType | None]:

@@ -11,7 +11,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from magistrate.engine.conditions import Conditions
-from magistrate.engine.facts import Facts
+from magistrate.engine.facts import ROWS_FOR_A_NODE, Facts
 from magistrate.engine.plans import Gate, Link, Model, Part, Plan, shape_of
 from magistrate.engine.query.components import components
 from magistrate.engine.query.listed import Findings, Listed, Reports
@@ -134,7 +134,10 @@ class _Search:
                 reads = self._facts.missing()
                 rows = yield from fetched(reads)
                 self._work.spend(sum(map(len, rows)))
-                self._facts.take(reads, rows)
+                for taken in self._facts.take(reads, rows):
+                    self._work.count_in_turn(taken // ROWS_FOR_A_NODE)
+                    if self._work.turn_is_over:
+                        yield None
                 self._fresh, waiting = [*self._fresh, *waiting], []
 
     def _expand(self, place: _Place) -> Turns[bool]:
