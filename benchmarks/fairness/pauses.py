@@ -108,7 +108,7 @@ def _faults(answers: Sequence[Answer], beats: Beats) -> Iterator[str]:
     elif held > TARGET_MS:
         yield f"HELD {held:,.0f} ms"
     if beats.lost:
-        yield "A WORKER WAS LOST"
+        yield "PULSE CUT OFF"
     if any(answer.status == NO_ANSWER for answer in answers):
         yield "NOT ANSWERED"
     if any(answer.status == "500" for answer in answers):

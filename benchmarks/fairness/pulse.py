@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 
-from benchmarks.fairness.thread_time import ThreadClock, ThreadTime
+from benchmarks.fairness.thread_time import NOTHING, ThreadClock
 
 EVERY_SECONDS = 0.004
 SILENT_SECONDS = 10.0
@@ -98,16 +98,17 @@ class _Wire:
         self._request = request
         self._received = b""
         self.sent_at: float | None = None
-        self._before: tuple[ThreadTime, ThreadTime] | None = None
+        self._before = NOTHING
 
-    def send(self, own: ThreadClock) -> None:
+    def send(self) -> None:
         self._received = b""
-        self._before = self._clock.read(), own.read()
+        self._before = self._clock.read()
         self.sent_at = time.perf_counter()
         self.connection.sendall(self._request)
 
-    def receive(self, own: ThreadClock) -> Beat | None:
-        """None if not all of the answer has come. Raises ConnectionError."""
+    def receive(self, late: float) -> Beat | None:
+        """None if not all of the answer has come. `late`: for so long it may have been there. Raises
+        ConnectionError."""
         chunk = self.connection.recv(65_536)
         if not chunk:
             raise ConnectionResetError
@@ -116,19 +117,19 @@ class _Wire:
         length = head.lower().partition(b"\r\ncontent-length: ")[2].split(b"\r\n")[0]
         if not end or len(body) < int(length or 0):
             return None
-        return self._beat(own)
+        beat = self.beat(self._kind, late)
+        self.sent_at = None
+        return beat
 
     def waited(self) -> float:
         return 0.0 if self.sent_at is None else time.perf_counter() - self.sent_at
 
-    def _beat(self, own: ThreadClock) -> Beat:
-        assert self._before is not None
+    def beat(self, kind: str, late: float) -> Beat:
+        """As if the answer had come now."""
         wall = self.waited()
-        server, here = self._clock.read() - self._before[0], own.read() - self._before[1]
-        self.sent_at = None
-        # This process waits for a core only when the answer is there already; until then it sleeps.
-        hold = max(0.0, wall - server.delay - here.delay)
-        return Beat(self._kind, wall, hold, min(server.cpu, hold))
+        server = self._clock.read() - self._before
+        hold = max(0.0, wall - server.delay - late)
+        return Beat(kind, wall, hold, min(server.cpu, hold))
 
 
 def _beat(orders: Connection, address: tuple[str, int], requests: dict[str, bytes], worker_pids: Sequence[int]) -> None:
@@ -154,12 +155,14 @@ class _Beating:
         self._own = own
         self._beats = Beats()
         self._ending_at: float | None = None
+        self._awaited: list[_Wire] = []
+        """Those whose answers belong to what is ending. The others go on, or the service would close them."""
 
     def run(self) -> None:
         due = time.perf_counter()
         while True:
             now = time.perf_counter()
-            if now >= due and self._ending_at is None:
+            if now >= due:
                 due = now + EVERY_SECONDS
                 self._send()
             self._receive(max(0.0, min(due - now, EVERY_SECONDS)))
@@ -171,7 +174,7 @@ class _Beating:
     def _send(self) -> None:
         for wire in [wire for wire in self._wires if wire.sent_at is None]:
             try:
-                wire.send(self._own)
+                wire.send()
             except OSError:
                 self._lose(wire)
 
@@ -180,9 +183,13 @@ class _Beating:
         if not waiting:
             time.sleep(pause or EVERY_SECONDS)
             return
-        for connection in select.select(list(waiting), (), (), pause)[0]:
+        before = self._own.read()
+        readable = select.select(list(waiting), (), (), pause)[0]
+        # In select this process sleeps; it waits for a core when there is something to read, or the pause is over.
+        late = (self._own.read() - before).delay
+        for connection in readable:
             try:
-                beat = waiting[connection].receive(self._own)
+                beat = waiting[connection].receive(late)
             except OSError:
                 self._lose(waiting[connection])
             else:
@@ -192,6 +199,7 @@ class _Beating:
     def _lose(self, wire: _Wire) -> None:
         self._beats.lost += 1
         wire.connection.close()
+        wire.sent_at = None
         self._wires.remove(wire)
 
     def _obey(self, order: str) -> None:
@@ -200,15 +208,16 @@ class _Beating:
             self._orders.send(None)
         else:
             self._ending_at = time.perf_counter()
+            self._awaited = [wire for wire in self._wires if wire.sent_at is not None]
 
     def _tell_if_over(self) -> None:
-        waited = [wire.waited() for wire in self._wires if wire.sent_at is not None]
         assert self._ending_at is not None
+        waiting = [wire for wire in self._awaited if wire.sent_at is not None and wire.sent_at < self._ending_at]
         is_late = time.perf_counter() - self._ending_at > SILENT_SECONDS
-        if waited and not is_late:
+        if waiting and not is_late:
             return
-        for seconds in waited:
+        for wire in waiting:
             self._beats.is_stuck = True
-            self._beats.add(Beat("stuck", seconds, seconds, 0.0))
+            self._beats.add(wire.beat("stuck", late=0.0))
         self._ending_at = None
         self._orders.send(self._beats)
