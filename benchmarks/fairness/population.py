@@ -15,6 +15,8 @@ EVERYWHERE = "everywhere"
 WIDE_PAPER = "wide"
 """A paper with a warrant to each of MANY users."""
 MANY = 10_000
+CROWDED_PAPER, CROWD = "crowded", 60_000
+"""A paper with a warrant to each of so many groups."""
 BIG_OBJECTS, BIG_META_BYTES = 400, 40_000
 
 CALM_CHECK = msgspec.json.encode(
@@ -57,3 +59,5 @@ def _warrants() -> Iterator[WarrantRow]:
     for number in range(MANY):
         yield "paper", f"p{number}", "viewer", "user", EVERYWHERE, "", ""
         yield "paper", WIDE_PAPER, "viewer", "user", f"u{number}", "", ""
+    for number in range(CROWD):
+        yield "paper", CROWDED_PAPER, "viewer", "group", f"crowd{number}", "member", ""

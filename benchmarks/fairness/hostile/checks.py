@@ -5,9 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 from benchmarks.fairness.asking import Answer
-from benchmarks.fairness.population import DEEP
+from benchmarks.fairness.population import CROWD, CROWDED_PAPER, DEEP
 from benchmarks.fairness.shapes import SHAPES, Groups
-from benchmarks.fairness.stage import Act, Attack, Stage, ask_check
+from benchmarks.fairness.stage import Act, Attack, Stage, ask_check, claim
 
 BATCH, TOKEN_BATCH = 1_000, 100
 CLIENTS = 6
@@ -45,4 +45,13 @@ def many_subjects(stage: Stage) -> Iterator[tuple[str, Act]]:
     yield f"the same from {CLIENTS} clients at once", together
 
 
-CHECKS: dict[str, Attack] = {"deep": deep_groups, "shapes": shapes, "many-subjects": many_subjects}
+def crowded(stage: Stage) -> Iterator[tuple[str, Act]]:
+    """One object that very many groups have a relation on: what is read of it comes in one piece."""
+    asked = [claim("paper", CROWDED_PAPER, "viewer", "ann")]
+    yield f"an object with {CROWD:,} groups: a check", partial(stage.check, asked)
+    yield f"an object with {CROWD:,} groups: with debug", partial(stage.check, asked, debug=True)
+    question = f"/v2/query?q=select%20viewer%20of%20type%20user%20for%20paper:{CROWDED_PAPER}"
+    yield f"an object with {CROWD:,} groups: who has it", partial(stage.ask, "GET", question)
+
+
+CHECKS: dict[str, Attack] = {"deep": deep_groups, "shapes": shapes, "many-subjects": many_subjects, "crowded": crowded}

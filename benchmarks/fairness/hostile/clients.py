@@ -4,10 +4,11 @@ import socket
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from functools import partial
 
-from benchmarks.fairness.asking import RESET, Answer
+from benchmarks.fairness.asking import NO_ANSWER, RESET, Answer
 from benchmarks.fairness.stage import Act, Attack, Stage
 from benchmarks.fairness.workers import owners_of
 from benchmarks.keep_alive import request_bytes
@@ -91,4 +92,46 @@ def hang_up(stage: Stage) -> Iterator[tuple[str, Act]]:
     yield "50 large lists that nobody waits for", ask_and_go
 
 
-CLIENTS: dict[str, Attack] = {"slow-clients": slow, "bursts": bursts, "hang-ups": hang_up}
+def in_pieces(stage: Stage) -> Iterator[tuple[str, Act]]:
+    """A body as large as may be, in very many small pieces: each must not cost as much as all before it."""
+    size, piece = 8_000_000, 1_000
+    head = request_bytes("POST", "/v2/check", b"x").partition(b"Content-Length: ")[0]
+
+    def send(pieces: Iterator[bytes], description: bytes) -> list[Answer]:
+        started = time.perf_counter()
+        with stage.caller.connect() as connection, suppress(OSError):
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            connection.sendall(head + description)
+            for one in pieces:
+                if time.perf_counter() - started > stage.caller.deadline_seconds:
+                    return [Answer(NO_ANSWER, time.perf_counter() - started)]
+                connection.sendall(one)
+            status = connection.recv(65_536)[9:12].decode()
+            return [Answer(status, time.perf_counter() - started)]
+        return [Answer(RESET, time.perf_counter() - started)]
+
+    pieces = (b"[" + b" " * (piece - 1) if number == 0 else b" " * piece for number in range(size // piece))
+    yield "8 MB in pieces of 1 KB", partial(send, pieces, b"Content-Length: %d\r\n\r\n" % size)
+    chunks = (b"1\r\n \r\n" * 10_000 for _ in range(100))
+    yield "1,000,000 chunks of one byte", partial(send, chunks, b"Transfer-Encoding: chunked\r\n\r\n")
+
+
+def anonymous(stage: Stage) -> Iterator[tuple[str, Act]]:
+    """What can be asked without a key."""
+
+    def flood(path: str) -> list[Answer]:
+        caller = stage.caller.holding("")
+        with ThreadPoolExecutor(BURST) as threads:
+            return [*threads.map(lambda _: caller.ask("GET", path), range(400))]
+
+    for path in ("/readyz", "/openapi.json", "/docs"):
+        yield f"400 times {path} without a key, {BURST} at a time", partial(flood, path)
+
+
+CLIENTS: dict[str, Attack] = {
+    "slow-clients": slow,
+    "bursts": bursts,
+    "hang-ups": hang_up,
+    "pieces": in_pieces,
+    "anonymous": anonymous,
+}

@@ -22,6 +22,9 @@ def queries(stage: Stage) -> Iterator[tuple[str, Act]]:
     for about, text in QUERIES.items():
         yield f"query: {about}", partial(stage.ask, "GET", f"/v2/query?limit=1000&q={quote(text)}")
 
+    path = f"/v2/query?limit=1000&sortBy=createdAt&q={quote(f'select * where user:{EVERYWHERE} is *')}"
+    yield "query: the first of them sorted by creation", partial(stage.ask, "GET", path)
+
     def with_contexts() -> list[Answer]:
         """Each has to be worked out anew, and each is kept."""
         path = f"/v2/query?limit=1000&q={quote(f'select * where user:{EVERYWHERE} is *')}"
