@@ -75,6 +75,8 @@ def measure_pauses(case: Case, names: Sequence[str], deadline_seconds: float) ->
                 yield row
                 if row.beats.is_stuck or row.beats.lost:
                     service.restart()
+                else:
+                    service.settle()
 
 
 def pauses_table(rows: Sequence[Row]) -> str:
