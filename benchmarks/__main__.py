@@ -10,6 +10,7 @@ import apsw
 from benchmarks.batches import measure_batches
 from benchmarks.checks import measure_checks
 from benchmarks.cores import LOAD_CORE, SERVER_CORE
+from benchmarks.fairness import command as fairness
 from benchmarks.imports import measure_imports
 from benchmarks.lists import measure_lists
 from benchmarks.load import GENERATOR
@@ -35,6 +36,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=4, metavar="N", help="how long each measurement takes at most")
     commands = parser.add_subparsers(dest="command")
     mixed.add_options(commands.add_parser("mixed", help="whole servers under mixed load", description=mixed.__doc__))
+    fairness.add_options(
+        commands.add_parser("fairness", help="hostile requests beside a pulse", description=fairness.__doc__)
+    )
     chosen = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # an ordinary exit stops every server that runs
     print(
@@ -45,8 +49,12 @@ def main() -> None:
     if chosen.command == "mixed":
         mixed.run(chosen)
         return
+    if chosen.command == "fairness":
+        fairness.run(chosen)
+        return
     for topic in [chosen.only] if chosen.only else TOPICS:
         print(TOPICS[topic](chosen.seconds), flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -15,13 +15,14 @@ T = TypeVar("T")
 
 
 class CountingDatabase:
-    """Hands everything on; `reads` counts the statements that read outside of writes."""
+    """Hands everything on; `reads` counts the statements that read outside of writes, `rows` what they found."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self.dialect = database.dialect
         self.joining = database.joining
         self.reads = 0
+        self.rows = 0
 
     @property
     def statements(self) -> int:
@@ -29,7 +30,9 @@ class CountingDatabase:
 
     async def read(self, sql: str, values: tuple[Parameter, ...], long: bool = False) -> Rows:
         self.reads += 1
-        return await self._database.read(sql, values, long)
+        found = await self._database.read(sql, values, long)
+        self.rows += len(found)
+        return found
 
     async def transact(self, script: Callable[[Revision], Script[T]], makes_revision: bool = True) -> T:
         return await self._database.transact(script, makes_revision)

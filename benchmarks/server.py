@@ -4,6 +4,7 @@ address."""
 import os
 import re
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -16,7 +17,7 @@ from pathlib import Path
 from benchmarks.cores import SERVER_CORE, on_core
 from magistrate.config import PREFIX
 
-API_KEY = "benchmark-key"
+API_KEY = "benchmark-key-0123456789"
 AUTHORIZATION = f"ApiKey {API_KEY}"
 
 START_SECONDS = 30
@@ -30,6 +31,15 @@ class Server:
     pid: int
     url: str
     ready_seconds: float
+
+    def workers(self) -> list[int]:
+        """The processes that answer requests: those it started that run the service, or itself."""
+        started = [pid for pid in _with_descendants(self.pid) if pid != self.pid]
+        return [pid for pid in started if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()] or [self.pid]
+
+    def kill(self) -> None:
+        """Ends it and what it started at once: for a server that may no longer obey SIGTERM."""
+        _kill(list(_with_descendants(self.pid)))
 
     def cpu_seconds(self) -> float:
         """The processor time all its threads have used so far, and those of the workers it started."""
@@ -59,10 +69,12 @@ def _cpu_seconds(pid: int) -> float:
 
 
 @contextmanager
-def serving(database_url: str, workers: int = 1, cores: Sequence[int] = (SERVER_CORE,)) -> Iterator[Server]:
+def serving(
+    database_url: str, workers: int = 1, cores: Sequence[int] = (SERVER_CORE,), flags: Sequence[str] = ()
+) -> Iterator[Server]:
     """Magistrate itself, stopped with SIGTERM in the end."""
-    flags = ("--port", "0", "--workers", str(workers), "--database-url", database_url, "--api-key", API_KEY)
-    with running("magistrate", "serve", *flags, cores=cores) as server:
+    own = ("--port", "0", "--workers", str(workers), "--database-url", database_url, "--api-key", API_KEY)
+    with running("magistrate", "serve", *own, *flags, cores=cores) as server:
         yield server
 
 
@@ -96,9 +108,16 @@ def _announced_url(process: subprocess.Popen[str]) -> str:
 
 
 def _stop(process: subprocess.Popen[str]) -> None:
+    pids = list(_with_descendants(process.pid)) if process.poll() is None else []
     process.terminate()
     try:
         process.communicate(timeout=STOP_SECONDS)
     except subprocess.TimeoutExpired:
-        process.kill()
+        _kill(pids)
         process.communicate()
+
+
+def _kill(pids: Sequence[int]) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)

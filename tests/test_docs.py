@@ -12,7 +12,8 @@ from pathlib import Path
 import click
 import pytest
 
-from benchmarks.mixed.command import add_options
+from benchmarks.fairness import command as fairness
+from benchmarks.mixed import command as mixed
 from magistrate import wiring
 from magistrate.cli.commands import main
 from magistrate.config import SETTINGS
@@ -109,17 +110,20 @@ def test_files_that_documents_name_exist(document: Path) -> None:
         assert (ROOT / name).exists() or (ROOT / "src" / "magistrate" / name).exists(), name
 
 
-def flags_of_mixed_benchmark() -> set[str]:
-    parser = argparse.ArgumentParser()
-    add_options(parser)
-    return set(re.findall(r"--[a-z-]+", parser.format_help()))
+def flags_of_benchmarks() -> set[str]:
+    flags: set[str] = set()
+    for command in (mixed, fairness):
+        parser = argparse.ArgumentParser()
+        command.add_options(parser)
+        flags |= set(re.findall(r"--[a-z-]+", parser.format_help()))
+    return flags
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_flags_that_documents_name_exist(document: Path) -> None:
     flags = {setting.flag for setting in SETTINGS} | {"--help", "--only", "--seconds", "--version"}
     flags |= {flag for command in commands_of(main) for option in command.params for flag in option.opts}
-    flags |= flags_of_mixed_benchmark()
+    flags |= flags_of_benchmarks()
 
     for flag in re.findall(r"`(--[a-z-]+)", document.read_text()):
         assert flag in flags, flag

@@ -16,6 +16,7 @@ import httpx
 import pytest
 
 from tests.generated_docs import ROOT
+from tests.processes.starting import start_process
 
 EXAMPLE = ROOT / "examples" / "document-sharing"
 README = (EXAMPLE / "README.md").read_text()
@@ -54,9 +55,7 @@ def running(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
     environment = own | {"SHARING_VENV": sys.prefix, "SHARING_DATA": str(folder / "data"), "PORT": "0"}
     log = folder / "log"
     with log.open("w") as output:
-        process = subprocess.Popen(
-            [EXAMPLE / "run"], env=environment, stdout=output, stderr=output, text=True, start_new_session=True
-        )
+        process = start_process([EXAMPLE / "run"], environment=environment, output=output, has_own_session=True)
     try:
         yield process, announced(process, log)
     finally:
@@ -77,7 +76,7 @@ def announced(process: subprocess.Popen[str], log: Path) -> str:
 def test_its_own_tests_pass(tmp_path: Path) -> None:
     # In a folder of its own: a second pytest would close that of the first to the user that PostgreSQL runs as.
     command = [sys.executable, "-m", "pytest", str(EXAMPLE), "--basetemp", str(tmp_path / "own")]
-    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=150)
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
 
     assert ran.returncode == 0, ran.stdout
 

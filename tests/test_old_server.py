@@ -3,7 +3,7 @@
 import asyncio
 import gzip
 import socket
-import time
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from typing import Any
@@ -232,14 +232,19 @@ async def test_a_check_shows_its_path_and_is_asked_again_only_if_that_may_help()
 
 
 async def test_a_check_that_is_not_answered_in_time_is_no_fault() -> None:
+    is_over = threading.Event()
+
     def answer(sent: Sent) -> bytes:
         if sent.method == "POST":
-            time.sleep(0.4)
+            is_over.wait()
         return EMPTY
 
-    async with asked(answer, timeout_ms=200) as (server, stub):
+    async with asked(answer, timeout_ms=1_000) as (server, stub):
         await server.page("/v2/objects", {})
-        assert await server.check(CLAIM) == (NO_ANSWER, None)
+        try:
+            assert await server.check(CLAIM) == (NO_ANSWER, None)
+        finally:
+            is_over.set()
         assert len(stub.sent) == 2
 
 

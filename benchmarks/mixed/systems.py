@@ -4,7 +4,7 @@ import itertools
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -57,10 +57,15 @@ def own_system(store: str, database_url: str, dataset: Dataset) -> Iterator[Syst
 
 def fill(database_url: str, dataset: Dataset) -> None:
     """Imports the data set into an empty database of ours, as anyone would. Raises CalledProcessError."""
+    import_lines(database_url, lines(dataset))
+
+
+def import_lines(database_url: str, given: Iterable[bytes]) -> None:
+    """The same with any lines. Raises CalledProcessError."""
     command = [sys.executable, "-m", "magistrate", "import", "-", "--database-url", database_url]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as importing:
         assert importing.stdin is not None
-        importing.stdin.writelines(lines(dataset))
+        importing.stdin.writelines(given)
     if importing.returncode:
         raise subprocess.CalledProcessError(importing.returncode, command)
 

@@ -240,12 +240,17 @@ def test_the_largest_session_fits_into_a_header_and_is_good(served: Served) -> N
 
 
 def test_a_token_expires(served: Served) -> None:
-    token = served.session(ttl=1)
-    assert served.ask(token, "report:a#viewer").json() == ALLOWED
+    token = served.session(ttl=2)
+    expires_at = jwt.decode(token, options={"verify_signature": False})["exp"]
 
-    time.sleep(max(0.0, jwt.decode(token, options={"verify_signature": False})["exp"] - time.time()))
+    while (asked_at := time.time()) < expires_at:
+        answer = served.ask(token, "report:a#viewer")
+        # On a busy machine the token may expire between being sent and being read.
+        assert answer.json() == ALLOWED or time.time() >= expires_at
+        time.sleep(0.1)
 
     expired = served.ask(token, "report:a#viewer")
+    assert asked_at >= expires_at
     assert (expired.status_code, expired.json()) == (401, EXPIRED)
 
 

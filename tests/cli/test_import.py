@@ -19,6 +19,7 @@ from magistrate.cli.commands import main
 from tests.conftest import STORES, new_database_url
 from tests.databases import dump
 from tests.killing import kill_when
+from tests.processes.starting import start_process
 from tests.running import Client, running_service, settings_for
 
 LINES = 30_000
@@ -152,9 +153,7 @@ def test_a_service_answers_and_writes_while_an_import_runs_and_sees_what_it_brin
     with running_service(settings_for(url)) as service, Client(service) as client:
         client.define({"document": {"viewer": {}}})
         assert client.ask(last).json()["code"] == 403
-        importing = subprocess.Popen(
-            command(url, path, "--chunk", "1000"), stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
+        importing = start_process(command(url, path, "--chunk", "1000"))
         while importing.poll() is None:
             statuses.append(client.post("/v2/objects", json={"objectType": "user"}).status_code)
             statuses.append(client.ask(last).status_code)

@@ -2,13 +2,13 @@
 
 import os
 import signal
-import subprocess
 import sys
 from pathlib import Path
 from types import TracebackType
 
 import httpx
 
+from tests.processes.starting import start_process
 from tests.running import KEY, Client
 
 STARTED_WITHIN_SECONDS = 30
@@ -22,14 +22,11 @@ class ServiceProcess:
         flags = flags if "--workers" in flags or "workers" in settings else ("--workers", "1", *flags)
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("MAGISTRATE_")}
         given = {f"MAGISTRATE_{name.upper()}": value for name, value in settings.items()}
-        self.process = subprocess.Popen(
+        self.process = start_process(
             [sys.executable, "-m", "magistrate", "serve", "--port", "0", *flags],
-            cwd=folder,
+            folder=folder,
             # One that is killed cannot clear away what workers tell each other.
-            env=inherited | given | {"TMPDIR": str(folder)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
+            environment=inherited | given | {"TMPDIR": str(folder)},
         )
 
     def __enter__(self) -> "ServiceProcess":

@@ -50,7 +50,10 @@ def test_killed_50_times_it_keeps_whole_batches_and_every_acknowledged_one(
             ]
             for thread in threads:
                 thread.start()
-            time.sleep(chance.uniform(0.005, 0.12))
+            enough = len(acknowledged) + chance.randrange(2, 10)
+            while len(acknowledged) < enough and any(thread.is_alive() for thread in threads):
+                time.sleep(0.001)
+            time.sleep(chance.uniform(0, 0.01))  # anywhere within a write
             service.kill()
             for thread in threads:
                 thread.join()

@@ -20,7 +20,7 @@ import pytest
 import magistrate
 from magistrate import wiring
 from magistrate.store.sqlite import SqliteDatabase
-from tests.api.sockets import connect, head, read_answer
+from tests.api.sockets import connect, head, is_hung_up, read_answer
 from tests.databases import dump
 from tests.processes.service_process import ServiceProcess
 from tests.running import KEY, settings_for
@@ -70,8 +70,9 @@ def test_sigterm_lets_requests_in_flight_finish_and_exits_0(tmp_path: Path, work
         connection.sendall(head(client, "POST", "/v2/objects", f"Content-Length: {len(body)}", "Expect: 100-continue"))
         assert connection.recv(100).startswith(b"HTTP/1.1 100")
 
-        service.process.send_signal(signal.SIGTERM)
-        time.sleep(0.7)
+        with connect(client) as idle:
+            service.process.send_signal(signal.SIGTERM)
+            assert is_hung_up(idle)  # the service has begun to stop
         connection.sendall(body)
 
         assert read_answer(connection).startswith(b"HTTP/1.1 200 ")
@@ -156,8 +157,9 @@ def test_a_file_that_was_moved_away_is_noticed_and_no_write_is_lost_in_it(tmp_pa
 def test_a_request_that_does_not_finish_is_told_that_the_service_stops(tmp_path: Path) -> None:
     with ServiceProcess(tmp_path, api_key=KEY, stop_timeout_ms="1000") as service, service.client() as client:
         connection = connect(client)
-        connection.sendall(head(client, "POST", "/v2/objects", "Content-Length: 100") + b"{")
-        time.sleep(0.2)
+        connection.sendall(head(client, "POST", "/v2/objects", "Content-Length: 100", "Expect: 100-continue"))
+        assert connection.recv(100).startswith(b"HTTP/1.1 100")  # now it waits for the body
+        connection.sendall(b"{")
         service.process.send_signal(signal.SIGTERM)
 
         answer = read_answer(connection)
@@ -223,7 +225,7 @@ def test_workers_stop_when_their_supervisor_is_killed(tmp_path: Path) -> None:
         wait_until(lambda: not serving(workers))
 
 
-def wait_until(claim: Callable[[], bool], within_seconds: float = 20.0) -> None:
+def wait_until(claim: Callable[[], bool], within_seconds: float = 60.0) -> None:
     deadline = time.monotonic() + within_seconds
     while not claim():
         assert time.monotonic() < deadline, "it did not come true in time"
@@ -289,7 +291,7 @@ def test_metrics_are_added_up_over_the_workers(tmp_path: Path, workers: str) -> 
             thread.join()
         counted = 'magistrate_requests_total{method="GET",route="/v2/object-types",status="200"} 60.0'
         timed = 'magistrate_request_seconds_bucket{le="+Inf",method="GET",route="/v2/object-types"} 60.0'
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         with service.client() as client:
             # What another worker has counted is told within a second of when it has started.
             while True:

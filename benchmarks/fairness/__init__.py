@@ -1,0 +1,1 @@
+"""Hostile requests, and what they cost everybody else: `./run bench fairness`."""

@@ -1,0 +1,119 @@
+"""Groups in groups of many shapes: checks with the graph cache answer what checks without it do, and never do much more
+work for it. Work is counted, not timed."""
+
+import asyncio
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.counting import CountingDatabase, counting_store
+from benchmarks.fairness.shapes import SHAPES, TYPES, Groups
+from magistrate import wiring
+from magistrate.engine.evaluation import Question
+from magistrate.operations.check import check_all
+from magistrate.operations.consistency import NO_DEMAND
+from magistrate.operations.context import Context
+from magistrate.store.sql_store import SqlStore
+from tests.operations.test_check import define, grant, question
+from tests.running import settings_for
+from tests.working import Effort, measured_effort
+
+TIMES, LEAST_LINES, LEAST_READS = 3, 20_000, 20
+"""With the graph: at most so many times the work without it, and at least what a small check may cost anyway."""
+LINES_FOR_A_ROW = 50
+LINES_FOR_A_UNIT = 200
+"""What is done for one node or warrant that is charged to a budget, or one row that is read, at the most."""
+STRANGER = "nobody"
+
+
+class Case(NamedTuple):
+    """Checks of one batch: so many, of the user in the last group, or of a stranger."""
+
+    groups: Groups
+    checks: int
+    is_stranger: bool
+
+    def questions(self) -> list[Question]:
+        user = STRANGER if self.is_stranger else self.groups.user
+        return [question(f"paper:{self.groups.document(number)}#viewer@user:{user}") for number in range(self.checks)]
+
+    def warrants(self) -> list[str]:
+        return [
+            f"{object_type}:{object_id}#{relation}@{subject_type}:{subject_id}{'#' if group else ''}{group}"
+            for object_type, object_id, relation, subject_type, subject_id, group, _ in self.groups.warrants()
+        ]
+
+
+class Asked(NamedTuple):
+    """The same batch twice with the graph, and then without it."""
+
+    answers: list[list[bool]]
+    first: Effort
+    again: Effort
+    without: Effort
+
+
+cases = st.builds(
+    Case,
+    st.builds(Groups, st.sampled_from(list(SHAPES)), st.integers(5, 120)),
+    st.integers(1, 25),
+    st.booleans(),
+)
+LARGE = [Case(Groups(shape, 400), 40, is_stranger=False) for shape in SHAPES]
+
+
+@given(cases)
+@settings(max_examples=25)
+def test_the_graph_answers_the_same_for_no_more_than_a_few_times_the_work(case: Case) -> None:
+    expect_little_work(case)
+
+
+@pytest.mark.parametrize("case", LARGE, ids=lambda case: case.groups.name)
+def test_the_same_of_groups_that_are_deep_or_many(case: Case) -> None:
+    expect_little_work(case)
+
+
+def expect_little_work(case: Case) -> None:
+    asked = asyncio.run(ask(case))
+
+    with_graph, again, without = asked.answers
+    assert with_graph == again == without
+    for effort in (asked.first, asked.again):
+        assert effort.statements <= TIMES * asked.without.statements + LEAST_READS, asked
+        assert effort.rows <= TIMES * asked.without.rows + LEAST_READS * len(case.questions()), asked
+        # What is read has to be kept besides, once.
+        assert effort.lines <= TIMES * asked.without.lines + LEAST_LINES + LINES_FOR_A_ROW * effort.rows, asked
+    for effort in (asked.first, asked.again, asked.without):
+        units = effort.charged + effort.rows
+        assert effort.lines <= LINES_FOR_A_UNIT * units + LEAST_LINES, f"work that nobody charges: {asked}"
+
+
+async def ask(case: Case) -> Asked:
+    with tempfile.TemporaryDirectory() as folder:
+        url = f"sqlite:///{Path(folder, 'm.db')}"
+        store, database = await counting_store(url)
+        try:
+            await define(context(store, url, {}), TYPES)
+            await grant(context(store, url, {}), *case.warrants())
+            with_graph, without = context(store, url, {}), context(store, url, {"graph_warrants": 0})
+            found = [await decide(ctx, database, case.questions()) for ctx in (with_graph, with_graph, without)]
+        finally:
+            await store.close()
+    answers, (first, again, plain) = zip(*found, strict=True)
+    return Asked(list(answers), first, again, plain)
+
+
+def context(store: SqlStore, url: str, given: dict[str, int]) -> Context:
+    return wiring.context_of(store, settings_for(url, **given))
+
+
+async def decide(ctx: Context, database: CountingDatabase, questions: Sequence[Question]) -> tuple[list[bool], Effort]:
+    await ctx.models.known()  # that is not what is compared
+    with measured_effort(database) as effort:
+        found = await check_all(ctx, questions, NO_DEMAND)
+    return [decision.is_authorized for decision in found.value], effort

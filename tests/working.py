@@ -1,0 +1,58 @@
+"""How much a piece of code does, told without a clock: statements, rows, what is charged to budgets, and the lines of
+the engine that are run. The last sees what nobody charges."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import magistrate
+from benchmarks.counting import CountingDatabase
+from magistrate.engine.work import Work
+
+COUNTED = tuple(f"{Path(magistrate.__file__).parent / part}/" for part in ("engine", "operations"))
+
+
+@dataclass(slots=True)
+class Effort:
+    """`charged`: to all budgets together, in nodes and warrants. `lines`: of Python, in the engine and operations."""
+
+    statements: int = 0
+    rows: int = 0
+    charged: int = 0
+    lines: int = 0
+
+
+@contextmanager
+def measured_effort(database: CountingDatabase) -> Iterator[Effort]:
+    """What is done until the context ends, by this thread. It is complete then."""
+    effort = Effort()
+    statements, rows = database.reads, database.rows
+
+    def count_line(frame: FrameType, event: str, argument: Any) -> Any:
+        if event == "line":
+            effort.lines += 1
+        return count_line
+
+    def count_call(frame: FrameType, event: str, argument: Any) -> Any:
+        return count_line if frame.f_code.co_filename.startswith(COUNTED) else None
+
+    spend = Work.spend
+
+    def count_work(work: Work, amount: int) -> None:
+        effort.charged += amount
+        spend(work, amount)
+
+    before = sys.gettrace()
+    Work.spend = count_work  # type: ignore[method-assign,assignment]  # it does the same, and counts
+    sys.settrace(count_call)
+    try:
+        yield effort
+    finally:
+        sys.settrace(before)
+        Work.spend = spend  # type: ignore[method-assign]  # as it was
+        effort.statements = database.reads - statements
+        effort.rows = database.rows - rows
