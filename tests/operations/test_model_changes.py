@@ -2,6 +2,7 @@
 
 import pytest
 
+from magistrate.engine.plans import Model
 from magistrate.engine.terms import TypeName
 from magistrate.operations.object_types import delete_object_type
 from tests.operations.node import Node
@@ -105,3 +106,19 @@ async def test_another_process_keeps_what_the_change_does_not_concern(nodes: tup
 
     assert await reader.allowed(CHECK, fresh)
     assert reader.ctx.graph.counts.fetches == before
+
+
+async def test_a_type_that_did_not_change_is_not_read_again(node: Node) -> None:
+    before = await newest_model(node)
+    await node.define({"printer": {"operator": {}}})
+
+    after = await newest_model(node)
+
+    assert after is not before
+    assert {*after.types} == {*before.types, "printer"}
+    assert all(after.types[name] is before.types[name] for name in before.types)
+
+
+async def newest_model(node: Node) -> Model:
+    stored = await node.ctx.store.read_model()
+    return await node.ctx.models.at(stored.revision, stored.value.written_at)

@@ -5,6 +5,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from heapq import merge
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -25,6 +27,7 @@ from magistrate.operations.turns import give_way
 from magistrate.store.contract import ObjectName, Portion, Slice, Snapshot, StoredObject
 
 NAMES_AT_ONCE = 10_000
+KEYS_IN_A_TURN = 3_000
 """Of objects that are read, or rows that are sorted, before others get a turn."""
 
 
@@ -137,12 +140,20 @@ async def _keys(of_type: TypeName, listed: Listed, ids: Sequence[ObjectId], sort
 
 
 async def _sorted(keys: list[SortKey]) -> list[SortKey]:
-    """In portions that leave others a turn; Python merges sorted portions many times faster than it sorts."""
-    portions: list[SortKey] = []
-    for start in range(0, len(keys), NAMES_AT_ONCE):
-        portions += sorted(keys[start : start + NAMES_AT_ONCE])
+    """In portions that leave others a turn, and merged like that: the interpreter sorts and merges much faster in one
+    go, but lets nobody else in meanwhile."""
+    portions: list[list[SortKey]] = []
+    for start in range(0, len(keys), KEYS_IN_A_TURN):
+        portions.append(sorted(keys[start : start + KEYS_IN_A_TURN]))
         await give_way()
-    return sorted(portions)
+    if len(portions) <= 1:
+        return portions[0] if portions else []
+    merged: list[SortKey] = []
+    merging = merge(*portions)
+    while portion := list(islice(merging, KEYS_IN_A_TURN)):
+        merged += portion
+        await give_way()
+    return merged
 
 
 async def _stored(ctx: Context, rows: Sequence[Row], at: Revision) -> dict[ObjectRef, StoredObject]:
