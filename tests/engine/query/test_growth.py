@@ -1,8 +1,6 @@
 """How the cost of a query grows with what is asked about, in calls of functions: no clock is as even as they are."""
 
-import sys
 from collections.abc import Callable, Sequence
-from types import FrameType
 from typing import TypeVar
 
 import pytest
@@ -12,6 +10,7 @@ from magistrate.engine.query.finding import find
 from magistrate.engine.query.listed import Listed, Row
 from magistrate.engine.terms import TypeName
 from magistrate.engine.work import Work
+from tests.counting_calls import counted
 from tests.memory_source import PLENTY, Relations, model_of, rows_of
 from tests.scenario_files import stored_warrant
 
@@ -112,18 +111,3 @@ def calls_a_turn(case: Case) -> list[int]:
 
 def rows_listed(listed: Sequence[Listed]) -> list[Row]:
     return [one.row(TypeName("any"), id) for one in listed for id in one.ids(())]
-
-
-def counted(step: Callable[[], T]) -> tuple[T, int]:
-    """What it gives, and how many functions it called."""
-    calls = 0
-
-    def count(frame: FrameType, event: str, argument: object) -> None:
-        nonlocal calls
-        calls += event in ("call", "c_call")
-
-    sys.setprofile(count)
-    try:
-        return step(), calls
-    finally:
-        sys.setprofile(None)
