@@ -5,16 +5,12 @@ Read once into functions that call each other, evaluated as often as asked. See 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
-from lark import Lark, Token, UnexpectedCharacters, UnexpectedToken
-
-from magistrate.engine.policy.compiler import Compiler
 from magistrate.engine.policy.kinds import BOOL, go_type
-from magistrate.engine.policy.literals import is_variable, read_string, written_string
+from magistrate.engine.policy.literals import is_variable, written_string
 from magistrate.engine.policy.node import Evaluate, Node, Refusal
+from magistrate.engine.policy.parser import parse
 from magistrate.engine.policy.patterns import MAX_PATTERNS
 from magistrate.engine.policy.run import MAX_STEPS, Fault, Run
 from magistrate.engine.positions import position
@@ -119,26 +115,9 @@ def policy_of_context(context: Mapping[str, str]) -> str:
     return " && ".join(f"{name} == {written_string(context[name])}" for name in sorted(context))
 
 
-def read_grammar() -> None:
-    """Takes a tenth of a second, which the first policy need not wait for if it was done before."""
-    _parser()
-
-
-@cache
-def _parser() -> Lark:
-    grammar = resources.files("magistrate.engine.policy").joinpath("grammar.lark").read_text(encoding="utf-8")
-    return Lark(grammar, parser="lalr", lexer="basic", transformer=Compiler())
-
-
 def compiled(text: str) -> Node:
     """What `read_policy` makes a policy of. Raises Refusal."""
-    try:
-        root = cast(Node, _parser().parse(text))  # Lark says it gives a tree; with a transformer it does not
-    except UnexpectedToken as error:
-        raise _unexpected(text, error.token) from error
-    except UnexpectedCharacters as error:
-        # Lark declares the position None and sets it.
-        raise _unreadable(error.char, error.pos_in_stream) from error  # type: ignore[arg-type]
+    root = parse(text)
     if "\0" in text:  # in a string or a comment; PostgreSQL could not keep it
         raise Refusal("unrecognized character U+0000", text.index("\0"))
     if root.free_item is not None:
@@ -148,35 +127,6 @@ def compiled(text: str) -> Node:
     if not root.kinds & BOOL:
         raise Refusal(f"expected bool, but got {go_type(root.kinds)}", None)
     return root
-
-
-def _unexpected(text: str, token: Token) -> Refusal:
-    if token.type == "$END":
-        return Refusal("unexpected token EOF", max(len(text) - 1, 0))
-    offset = token.start_pos or 0
-    value = read_string(token.value, offset) if token.type == "STRING" else token.value
-    return Refusal(f"unexpected token {_go_kind(token)}({written_string(value)})", offset)
-
-
-def _go_kind(token: Token) -> str:
-    """What the Go server calls a token of this kind; clients compare messages that have it."""
-    if token.type in ("INTEGER", "HEXADECIMAL", "DECIMAL"):
-        return "Number"
-    if token.type == "STRING":
-        return "String"
-    if token.value in "()[]{}":
-        return "Bracket"
-    is_word = token.type == "NAME" or token.value in ("true", "false", "nil")
-    return "Identifier" if is_word else "Operator"
-
-
-def _unreadable(character: str, offset: int) -> Refusal:
-    if character in "=&|;":
-        return Refusal(f'unexpected token Operator("{character}")', offset)
-    if character in "'\"":
-        return Refusal("the string is not terminated", offset)
-    shown = f" '{character}'" if character.isprintable() else ""
-    return Refusal(f"unrecognized character U+{ord(character):04X}{shown}", offset)
 
 
 def _told(text: str, refusal: Refusal) -> str:
