@@ -23,6 +23,10 @@ class Work:
         if self.left < 0:
             raise BudgetSpent(self._budget)
 
+    def shorten_turn(self, amount: int) -> None:
+        """For what may take longer than is charged for it: others get their turn sooner."""
+        self._left_in_turn -= amount
+
     @property
     def spent(self) -> int:
         return self._budget - self.left

@@ -4,12 +4,7 @@ A new operator is a row in operators.py, one in tokenizer.py and one in parser.p
 functions.py.
 """
 
-from magistrate.engine.policy.policy import (
-    MAX_POLICY_LENGTH,
-    Policy,
-    is_kept,
-    policy_of_context,
-    read_policy,
-)
+from magistrate.engine.policy.cache import is_kept, read_policy
+from magistrate.engine.policy.policy import MAX_POLICY_LENGTH, Policy, policy_of_context
 
 __all__ = ["MAX_POLICY_LENGTH", "Policy", "is_kept", "policy_of_context", "read_policy"]

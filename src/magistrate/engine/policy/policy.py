@@ -20,13 +20,9 @@ from magistrate.errors import InvalidParameter
 MAX_POLICY_LENGTH = 4_096
 """Bytes of UTF-8 (4 KiB)."""
 
-KEPT_CHARACTERS = 2_000_000
-"""Of policies that were read lately. One takes up to two hundred times its length in memory if somebody makes it as
-large as can be: half a gigabyte at worst. Usual ones take a kilobyte or two."""
-
 
 class Outcome(NamedTuple):
-    """What `Policy.holds` answers, the steps it took, and whether it may differ at another time."""
+    """What `Policy.holds` answers, the steps that grew with the context, and whether it may differ at another time."""
 
     value: bool | None
     steps: int
@@ -35,10 +31,11 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Policy:
-    """Made by `read_policy` only."""
+    """Made by `read_policy` only. `weight`: how many parts one evaluation runs through at most, loops once."""
 
     text: str
     evaluate: Evaluate
+    weight: int
 
     def holds(self, context: Mapping[str, Any], warrant: Warrant, now: int) -> bool | None:
         """Whether the condition is true of this context; None after a run-time error: nobody knows.
@@ -56,50 +53,13 @@ class Policy:
         return Outcome(value if type(value) is bool else None, MAX_STEPS - run.steps, run.read_clock)
 
 
-class _Kept:
-    """The policies that were read lately, by their text."""
-
-    def __init__(self) -> None:
-        self._policies: dict[str, Policy] = {}  # the least lately used first
-        self._characters = 0
-
-    def find(self, text: str) -> Policy | None:
-        policy = self._policies.pop(text, None)
-        if policy is not None:
-            self._policies[text] = policy
-        return policy
-
-    def keep(self, policy: Policy) -> Policy:
-        self._characters += len(policy.text)
-        while self._policies and self._characters > KEPT_CHARACTERS:
-            oldest = next(iter(self._policies))
-            del self._policies[oldest]
-            self._characters -= len(oldest)
-        self._policies[policy.text] = policy
-        return policy
-
-
-_kept = _Kept()
-
-
-def read_policy(text: str) -> Policy:
-    """The policy of a text; those that were read lately are kept.
-
-    Raises InvalidParameter, parameter `policy`, if it is too long, is not in the language, or cannot be a bool. The
-    message names the line and the column, both from 1, and shows the line."""
-    return _kept.find(text) or _kept.keep(_read(text))
-
-
-def is_kept(text: str) -> bool:
-    """Whether `read_policy` has it at hand, and takes no time."""
-    return _kept.find(text) is not None
-
-
-def _read(text: str) -> Policy:
+def compile_policy(text: str) -> Policy:
+    """Returns the policy of a text. Raises InvalidParameter: see `read_policy` in cache.py."""
     if len(text.encode(errors="surrogatepass")) > MAX_POLICY_LENGTH:
         raise InvalidParameter("policy", f"must be at most {MAX_POLICY_LENGTH} bytes long")
     try:
-        return Policy(text, compiled(text).evaluate)
+        root = compiled(text)
+        return Policy(text, root.evaluate, root.weight)
     except Refusal as refusal:
         told = _told(text, refusal)
         raise InvalidParameter("policy", f"error validating policy '{text}': {told}") from refusal

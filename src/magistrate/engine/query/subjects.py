@@ -248,6 +248,7 @@ class _Search:
         """Every alternative, in order. Subjects that are named one after another share one spread."""
         entries: list[tuple[_Order, Warrant | _Onward]] = [(way.order, way) for way in place.onward]
         given = place.given.get(of_type, ()) if of_type else ()
+        yield from self._conditions.evaluate_each(given)
         entries += [(_order(plan, warrant), warrant) for warrant in given]
         entries.sort(key=lambda entry: entry[0])
         shares: list[Share] = []
