@@ -37,7 +37,7 @@ from magistrate.api.provider_keys import read_key_file
 from magistrate.api.service import Limits, Service
 from magistrate.api.supervisor import Supervisor
 from magistrate.config import Settings, SqliteUrl, read_client_settings
-from magistrate.engine import policy, query
+from magistrate.engine import query
 from magistrate.errors import InvalidSetting
 from magistrate.operations.background import attempted, running_beside
 from magistrate.operations.context import Context
@@ -175,11 +175,6 @@ def revoke_sessions(settings: Settings) -> int:
     return asyncio.run(revoked())
 
 
-def _read_grammars() -> None:
-    policy.read_grammar()
-    query.read_grammar()
-
-
 def _provider(settings: Settings) -> Provider | None:
     """Its keys are not asked for yet."""
     if not settings.jwt_keys:
@@ -205,7 +200,7 @@ async def open_service(settings: Settings) -> AsyncIterator[Service]:
         limits = Limits(settings.max_body_bytes, settings.max_json_depth, settings.body_timeout_ms)
         forgetting = _forget_now_and_then(context, settings)
         METRICS.read = partial(_readings, context)
-        works = [forgetting, _stop_with_parent(), asyncio.to_thread(_read_grammars), _write_metrics_now_and_then()]
+        works = [forgetting, _stop_with_parent(), asyncio.to_thread(query.read_grammar), _write_metrics_now_and_then()]
         if provider is not None:
             works.append(provider.keys.keep_fresh())
         logging = context.decisions.writing() if context.decisions is not None else nullcontext()

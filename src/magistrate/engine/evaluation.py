@@ -89,7 +89,7 @@ class Evaluation:
         Raises BudgetSpent.
         """
         for rows in self._arriving:
-            self.work.count_in_turn(rows // ROWS_FOR_A_NODE)
+            self.work.shorten_turn(rows // ROWS_FOR_A_NODE)
             if self.work.turn_is_over:
                 return None
         for walk in self._walks.values():
@@ -151,7 +151,7 @@ class _Walk:
     def _finish(self) -> bool:
         """Whether what was begun is done: nothing else is done before it. If not, the turn is over."""
         for done in self._doing:
-            self._work.count_in_turn(done)
+            self._work.shorten_turn(done)
             if self._work.turn_is_over:
                 return False
         return True

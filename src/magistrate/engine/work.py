@@ -23,8 +23,9 @@ class Work:
         if self.left < 0:
             raise BudgetSpent(self._budget)
 
-    def count_in_turn(self, amount: int) -> None:
-        """Counts what is done towards the turn alone: it was charged already, or is done for each of what was."""
+    def shorten_turn(self, amount: int) -> None:
+        """Counts towards the turn alone, so that others get theirs sooner: for what was charged already, and for what
+        may take longer than is charged for it."""
         self._left_in_turn -= amount
 
     @property

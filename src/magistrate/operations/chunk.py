@@ -10,8 +10,12 @@ from magistrate.errors import InvalidParameter, InvalidRequest
 from magistrate.operations.context import Context
 from magistrate.operations.definitions import defined_type
 from magistrate.operations.object_types import judge_types, loop_fault, loop_of_types, new_object_types
+from magistrate.operations.turns import give_way
 from magistrate.operations.warrants import judge_warrants, warrant_fault
 from magistrate.store.contract import ImportBatch, NewObject, NewObjectType, NewWarrant
+
+BYTES_AT_ONCE = 4_096
+"""Of lines that are read before others get a turn: some may hold policies, which take up to two microseconds a byte."""
 
 Line = ObjectType | NewObject | NewWarrant
 ReadLine = Callable[[bytes], Line]
@@ -50,9 +54,10 @@ class Chunk:
     warrants: dict[int, NewWarrant] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, ctx: Context, lines: Mapping[int, bytes], read_line: ReadLine, refuse: Refuse) -> "Chunk":
+    async def read(cls, ctx: Context, lines: Mapping[int, bytes], read_line: ReadLine, refuse: Refuse) -> "Chunk":
         """Blank lines describe nothing; those that are wrong by themselves are refused, and left out."""
         chunk = cls(lines)
+        size = 0
         for number, text in lines.items():
             if text.isspace():
                 continue
@@ -60,6 +65,10 @@ class Chunk:
                 chunk._add(ctx, number, read_line(text))
             except InvalidRequest as error:
                 refuse(Refused(number, text, error))
+            size += len(text)
+            if size >= BYTES_AT_ONCE:
+                size = 0
+                await give_way()
         return chunk
 
     def _add(self, ctx: Context, number: int, line: Line) -> None:

@@ -147,20 +147,20 @@ class _Theirs:
         read_row = lists.reader(self._read_line)
         while lines := await lists.next_lines():
             self.counted[lists.kind] += len(lines)
-            chunk, self.definitions = self._sifted(lines, read_row, count_refused)
+            chunk, self.definitions = await self._sifted(lines, read_row, count_refused)
             sample.show([*chunk.warrants.values()])
             told(lists.lines)
 
-    def refuses(self, rows: Sequence[Any]) -> bool:
+    async def refuses(self, rows: Sequence[Any]) -> bool:
         """Whether one of them is none that we take."""
         refused: list[Refused] = []
-        self._sifted([*map(msgspec.json.encode, rows)], self._read_line, refused.append)
+        await self._sifted([*map(msgspec.json.encode, rows)], self._read_line, refused.append)
         return bool(refused)
 
-    def _sifted(
+    async def _sifted(
         self, lines: Sequence[bytes], read_line: ReadLine, refuse: Refuse
     ) -> tuple[Chunk, Mapping[TypeName, str]]:
-        chunk = Chunk.read(self._ctx, dict(enumerate(lines, 1)), read_line, refuse)
+        chunk = await Chunk.read(self._ctx, dict(enumerate(lines, 1)), read_line, refuse)
         return chunk, chunk.sift(self.definitions, refuse)
 
 
@@ -217,7 +217,7 @@ class _Asking:
             pairs += await asyncio.gather(*map(self._both, questions[start : start + ASKED_AT_ONCE]))
         decided = [question for question, theirs, _ in pairs if theirs.is_decided]
         is_up = len(decided) == len(pairs) or await self._is_up(decided)
-        differences = [self._difference(*pair, is_up) for pair in pairs if pair[1].said != pair[2].said]
+        differences = [await self._difference(*pair, is_up) for pair in pairs if pair[1].said != pair[2].said]
         return len(decided), differences
 
     async def _is_up(self, decided: Sequence[Question]) -> bool:
@@ -241,17 +241,17 @@ class _Asking:
         decision: Decision = found.value[0]
         return _Answer(AUTHORIZED, decision.path) if decision.is_authorized else _Answer(DENIED)
 
-    def _difference(self, question: Question, theirs: _Answer, ours: _Answer, is_up: bool) -> Difference:
-        reason = self._reason(question, theirs, ours, is_up)
+    async def _difference(self, question: Question, theirs: _Answer, ours: _Answer, is_up: bool) -> Difference:
+        reason = await self._reason(question, theirs, ours, is_up)
         return Difference(question.written(), theirs.said, ours.said, reason, theirs.is_decided)
 
-    def _reason(self, question: Question, theirs: _Answer, ours: _Answer, is_up: bool) -> str | None:
+    async def _reason(self, question: Question, theirs: _Answer, ours: _Answer, is_up: bool) -> str | None:
         if theirs.said.startswith("no answer"):
             return UNANSWERED if is_up else None
         if theirs.said == AUTHORIZED and theirs.path:
             if _names_group(theirs.path[0], question):
                 return BARE_SUBJECT
-            return LEFT_OUT if self._theirs.refuses(theirs.path) else None
+            return LEFT_OUT if await self._theirs.refuses(theirs.path) else None
         if any("expiresIn" in warrant.policy for warrant in ours.path):
             return EXPIRES
         return RACE if theirs.said == NO_TYPE and ours.said == AUTHORIZED else None

@@ -109,7 +109,7 @@ class Sieve:
     async def read(self, lines: Mapping[int, bytes]) -> Chunk:
         """What is right of these lines, by their numbers; judged with the object types that are stored and, if they
         were not stored, those of the chunks before. Raises InvalidRequest if none may be wrong."""
-        chunk = Chunk.read(self._ctx, lines, self._read_line, self._refuse)
+        chunk = await Chunk.read(self._ctx, lines, self._read_line, self._refuse)
         if self._leave_out is not None:
             stored = (await self._ctx.store.read_model()).value.definitions
             self._defined = chunk.sift(stored if self.stores else {**stored, **self._defined}, self._refuse)

@@ -1,15 +1,10 @@
 """The policy language: conditions that warrants carry, read, checked and evaluated (contract section 4.4).
 
-A new operator is a row in operators.py and a word in grammar.lark; a new function is a row in functions.py.
+A new operator is a row in operators.py, one in tokenizer.py and one in parser.py; a new function is a row in
+functions.py.
 """
 
-from magistrate.engine.policy.policy import (
-    MAX_POLICY_LENGTH,
-    Policy,
-    is_kept,
-    policy_of_context,
-    read_grammar,
-    read_policy,
-)
+from magistrate.engine.policy.cache import is_kept, read_policy
+from magistrate.engine.policy.policy import MAX_POLICY_LENGTH, Policy, policy_of_context
 
-__all__ = ["MAX_POLICY_LENGTH", "Policy", "is_kept", "policy_of_context", "read_grammar", "read_policy"]
+__all__ = ["MAX_POLICY_LENGTH", "Policy", "is_kept", "policy_of_context", "read_policy"]

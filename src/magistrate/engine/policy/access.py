@@ -4,8 +4,9 @@
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from magistrate.engine.policy.kinds import (
     ANY,
@@ -30,8 +31,7 @@ _CALENDAR_STEPS = 5
 Take = Callable[[Run, Any], Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """From a value of the kinds it `accepts` to another. `parts` are expressions within it, such as an index."""
 
     name: str
@@ -61,7 +61,9 @@ def accessed(base: Node, steps: list[Step]) -> Node:
         return value
 
     parts = [part for step in steps for part in step.parts]
-    return composed(evaluate, kinds | NIL if can_end else kinds, steps[0].offset, base, *parts)
+    node = composed(evaluate, kinds | NIL if can_end else kinds, steps[0].offset, base, *parts)
+    node.weight += len(steps) - 1  # a step is a part, too
+    return node
 
 
 def member(name: str, offset: int, is_optional: bool = False) -> Step:

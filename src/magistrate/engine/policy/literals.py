@@ -10,6 +10,9 @@ RESERVED = frozenset(
 )
 """Words that cannot be variables."""
 
+_SAFE_DIGITS = 19
+"""Decimals with fewer digits have 64 bits."""
+
 _NAME = re.compile(r"[^\W\d]\w*")
 
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-7]{3}|.)", re.DOTALL)
@@ -34,6 +37,8 @@ def is_variable(text: str) -> bool:
 
 def read_integer(text: str, offset: int) -> int:
     """Decimal, or hexadecimal behind `0x`; `_` may stand between digits."""
+    if len(text) < _SAFE_DIGITS and text.isdecimal():
+        return int(text)
     digits = text.replace("_", "").lower()
     value = int(digits, 16 if digits.startswith("0x") else 10)
     if value > MAX_WHOLE:
@@ -50,6 +55,9 @@ def read_decimal(text: str, offset: int) -> float:
 
 def read_string(text: str, offset: int) -> str:
     """The characters between the quotes, escapes resolved as in Go."""
+
+    if "\\" not in text:
+        return text[1:-1]
 
     def resolved(match: re.Match[str]) -> str:
         escape = match[1]

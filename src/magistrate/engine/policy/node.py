@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from magistrate.engine.policy.kinds import Kinds, written
+from magistrate.engine.policy.kinds import ANY, Kinds, written
 from magistrate.engine.policy.run import Run
 
 Evaluate = Callable[[Run], Any]
@@ -43,24 +43,26 @@ class Node(msgspec.Struct):
     patterns: int = 0
 
 
+_KINDS_OF_ONE: dict[type, Kinds] = {kind: frozenset({kind}) for kind in ANY}
+
+
 def literal_node(value: Any, offset: int) -> Node:
-    return Node(lambda run: value, frozenset({type(value)}), offset, value)
+    return Node(lambda run: value, _KINDS_OF_ONE[type(value)], offset, value)
 
 
 def composed(evaluate: Evaluate, kinds: Kinds, offset: int, *parts: Node) -> Node:
     """Raises Refusal if the parts are nested too deep."""
-    depth = 1 + max((part.depth for part in parts), default=0)
-    if depth > MAX_DEPTH:
+    weight, depth, patterns, free_item = 1, 0, 0, None
+    for part in parts:
+        weight += part.weight
+        patterns += part.patterns
+        if part.depth > depth:
+            depth = part.depth
+        if free_item is None:
+            free_item = part.free_item
+    if depth >= MAX_DEPTH:
         raise Refusal(f"nested more than {MAX_DEPTH} deep", offset)
-    return Node(
-        evaluate,
-        kinds,
-        offset,
-        weight=1 + sum(part.weight for part in parts),
-        depth=depth,
-        free_item=next((part.free_item for part in parts if part.free_item is not None), None),
-        patterns=sum(part.patterns for part in parts),
-    )
+    return Node(evaluate, kinds, offset, NOT_LITERAL, weight, depth + 1, free_item, patterns)
 
 
 def require(kinds: Kinds, accepted: Kinds, name: str, offset: int) -> None:

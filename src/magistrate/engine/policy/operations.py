@@ -4,7 +4,9 @@ Operators of one strength are applied from left to right in a loop, however many
 something else makes evaluation deeper.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from magistrate.engine.policy.kinds import DURATION, NUMBER, STRING, written
 from magistrate.engine.policy.node import (
@@ -17,13 +19,13 @@ from magistrate.engine.policy.node import (
     literal_node,
     require,
 )
-from magistrate.engine.policy.operators import OPERATORS, opposite
+from magistrate.engine.policy.operators import OPERATORS, opposite, result_kinds
 from magistrate.engine.policy.patterns import literal_pattern, matches_literal
 from magistrate.engine.policy.run import Fault, Run
 from magistrate.engine.policy.values import Duration, finite, whole
 
 
-class Sign(NamedTuple):
+class Sign(msgspec.Struct, frozen=True, gc=False):
     """An operator as it stands in a policy: `not in` is `in`, negated."""
 
     name: str
@@ -37,15 +39,18 @@ class Sign(NamedTuple):
 def chain(parts: list[Node], signs: list[Sign]) -> Node:
     """`a + b - c`: a sign less than parts. Raises Refusal at the first that cannot work."""
     first, *others = parts
+    pairs = list(zip(signs, others, strict=True))
     kinds = first.kinds
-    for sign, part in zip(signs, others, strict=True):
-        taken, kinds = kinds, OPERATORS[sign.name].result(kinds, part.kinds)
+    for sign, part in pairs:
+        taken, kinds = kinds, result_kinds(sign.name, kinds, part.kinds)
         if not kinds:
             raise Refusal(f"{sign} does not take {written(taken)} and {written(part.kinds)}", sign.offset)
-    applies = [_apply(sign, part) for sign, part in zip(signs, others, strict=True)]
-    evaluate = _pair(first, signs[0], applies[0], others[0]) if len(signs) == 1 else _loop(first, applies, others)
+    applies = [_apply(sign, part) for sign, part in pairs]
+    evaluate = _pair(first, signs[0], applies[0], others[0]) if len(pairs) == 1 else _loop(first, applies, others)
     node = composed(evaluate, kinds, signs[-1].offset, *parts)
-    node.patterns += sum(_is_pattern(sign, part) for sign, part in zip(signs, others, strict=True))
+    for sign, part in pairs:
+        if sign.name == "matches":
+            node.patterns += _is_pattern(sign, part)
     return node
 
 

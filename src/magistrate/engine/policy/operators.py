@@ -7,6 +7,7 @@ import math
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from magistrate.engine.policy import texts
@@ -178,6 +179,13 @@ OPERATORS: dict[str, Operator] = {
     "^": _by_kinds(_numbers(_power, _power, float)),
 }
 """Those of two operands, but for the logical ones and `??`, which do not evaluate both."""
+
+
+@lru_cache(maxsize=4_096)
+def result_kinds(name: str, left: Kinds, right: Kinds) -> Kinds:
+    """What the operator can give for operands of these kinds; nothing if it cannot work. There are few combinations,
+    and a long policy has thousands of operators."""
+    return OPERATORS[name].result(left, right)
 
 
 def opposite(apply: Apply) -> Apply:

@@ -5,16 +5,12 @@ Read once into functions that call each other, evaluated as often as asked. See 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
-from lark import Lark, Token, UnexpectedCharacters, UnexpectedToken
-
-from magistrate.engine.policy.compiler import Compiler
 from magistrate.engine.policy.kinds import BOOL, go_type
-from magistrate.engine.policy.literals import is_variable, read_string, written_string
+from magistrate.engine.policy.literals import is_variable, written_string
 from magistrate.engine.policy.node import Evaluate, Node, Refusal
+from magistrate.engine.policy.parser import parse
 from magistrate.engine.policy.patterns import MAX_PATTERNS
 from magistrate.engine.policy.run import MAX_STEPS, Fault, Run
 from magistrate.engine.positions import position
@@ -24,13 +20,9 @@ from magistrate.errors import InvalidParameter
 MAX_POLICY_LENGTH = 4_096
 """Bytes of UTF-8 (4 KiB)."""
 
-KEPT_CHARACTERS = 2_000_000
-"""Of policies that were read lately. One takes up to two hundred times its length in memory if somebody makes it as
-large as can be: half a gigabyte at worst. Usual ones take a kilobyte or two."""
-
 
 class Outcome(NamedTuple):
-    """What `Policy.holds` answers, the steps it took, and whether it may differ at another time."""
+    """What `Policy.holds` answers, the steps that grew with the context, and whether it may differ at another time."""
 
     value: bool | None
     steps: int
@@ -39,10 +31,11 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Policy:
-    """Made by `read_policy` only."""
+    """Made by `read_policy` only. `weight`: how many parts one evaluation runs through at most, loops once."""
 
     text: str
     evaluate: Evaluate
+    weight: int
 
     def holds(self, context: Mapping[str, Any], warrant: Warrant, now: int) -> bool | None:
         """Whether the condition is true of this context; None after a run-time error: nobody knows.
@@ -60,50 +53,13 @@ class Policy:
         return Outcome(value if type(value) is bool else None, MAX_STEPS - run.steps, run.read_clock)
 
 
-class _Kept:
-    """The policies that were read lately, by their text."""
-
-    def __init__(self) -> None:
-        self._policies: dict[str, Policy] = {}  # the least lately used first
-        self._characters = 0
-
-    def find(self, text: str) -> Policy | None:
-        policy = self._policies.pop(text, None)
-        if policy is not None:
-            self._policies[text] = policy
-        return policy
-
-    def keep(self, policy: Policy) -> Policy:
-        self._characters += len(policy.text)
-        while self._policies and self._characters > KEPT_CHARACTERS:
-            oldest = next(iter(self._policies))
-            del self._policies[oldest]
-            self._characters -= len(oldest)
-        self._policies[policy.text] = policy
-        return policy
-
-
-_kept = _Kept()
-
-
-def read_policy(text: str) -> Policy:
-    """The policy of a text; those that were read lately are kept.
-
-    Raises InvalidParameter, parameter `policy`, if it is too long, is not in the language, or cannot be a bool. The
-    message names the line and the column, both from 1, and shows the line."""
-    return _kept.find(text) or _kept.keep(_read(text))
-
-
-def is_kept(text: str) -> bool:
-    """Whether `read_policy` has it at hand, and takes no time."""
-    return _kept.find(text) is not None
-
-
-def _read(text: str) -> Policy:
+def compile_policy(text: str) -> Policy:
+    """Returns the policy of a text. Raises InvalidParameter: see `read_policy` in cache.py."""
     if len(text.encode(errors="surrogatepass")) > MAX_POLICY_LENGTH:
         raise InvalidParameter("policy", f"must be at most {MAX_POLICY_LENGTH} bytes long")
     try:
-        return Policy(text, compiled(text).evaluate)
+        root = compiled(text)
+        return Policy(text, root.evaluate, root.weight)
     except Refusal as refusal:
         told = _told(text, refusal)
         raise InvalidParameter("policy", f"error validating policy '{text}': {told}") from refusal
@@ -119,26 +75,9 @@ def policy_of_context(context: Mapping[str, str]) -> str:
     return " && ".join(f"{name} == {written_string(context[name])}" for name in sorted(context))
 
 
-def read_grammar() -> None:
-    """Takes a tenth of a second, which the first policy need not wait for if it was done before."""
-    _parser()
-
-
-@cache
-def _parser() -> Lark:
-    grammar = resources.files("magistrate.engine.policy").joinpath("grammar.lark").read_text(encoding="utf-8")
-    return Lark(grammar, parser="lalr", lexer="basic", transformer=Compiler())
-
-
 def compiled(text: str) -> Node:
     """What `read_policy` makes a policy of. Raises Refusal."""
-    try:
-        root = cast(Node, _parser().parse(text))  # Lark says it gives a tree; with a transformer it does not
-    except UnexpectedToken as error:
-        raise _unexpected(text, error.token) from error
-    except UnexpectedCharacters as error:
-        # Lark declares the position None and sets it.
-        raise _unreadable(error.char, error.pos_in_stream) from error  # type: ignore[arg-type]
+    root = parse(text)
     if "\0" in text:  # in a string or a comment; PostgreSQL could not keep it
         raise Refusal("unrecognized character U+0000", text.index("\0"))
     if root.free_item is not None:
@@ -148,35 +87,6 @@ def compiled(text: str) -> Node:
     if not root.kinds & BOOL:
         raise Refusal(f"expected bool, but got {go_type(root.kinds)}", None)
     return root
-
-
-def _unexpected(text: str, token: Token) -> Refusal:
-    if token.type == "$END":
-        return Refusal("unexpected token EOF", max(len(text) - 1, 0))
-    offset = token.start_pos or 0
-    value = read_string(token.value, offset) if token.type == "STRING" else token.value
-    return Refusal(f"unexpected token {_go_kind(token)}({written_string(value)})", offset)
-
-
-def _go_kind(token: Token) -> str:
-    """What the Go server calls a token of this kind; clients compare messages that have it."""
-    if token.type in ("INTEGER", "HEXADECIMAL", "DECIMAL"):
-        return "Number"
-    if token.type == "STRING":
-        return "String"
-    if token.value in "()[]{}":
-        return "Bracket"
-    is_word = token.type == "NAME" or token.value in ("true", "false", "nil")
-    return "Identifier" if is_word else "Operator"
-
-
-def _unreadable(character: str, offset: int) -> Refusal:
-    if character in "=&|;":
-        return Refusal(f'unexpected token Operator("{character}")', offset)
-    if character in "'\"":
-        return Refusal("the string is not terminated", offset)
-    shown = f" '{character}'" if character.isprintable() else ""
-    return Refusal(f"unrecognized character U+{ord(character):04X}{shown}", offset)
 
 
 def _told(text: str, refusal: Refusal) -> str:

@@ -136,6 +136,7 @@ class _Search:
         """That these warrants give what their subjects have, or only what they have of one origin."""
         for start in range(0, len(rows), ROWS_AT_ONCE):
             some = rows[start : start + ROWS_AT_ONCE]
+            yield from self._conditions.evaluate_each(some)
             for relation, warrants in _by_relation(some).items():
                 sources = road.sources[relation]
                 for by_origin in sources.values() if origin is None else [sources.get(origin, {})]:

@@ -135,7 +135,7 @@ class _Search:
                 rows = yield from fetched(reads)
                 self._work.spend(sum(map(len, rows)))
                 for taken in self._facts.take(reads, rows):
-                    self._work.count_in_turn(taken // ROWS_FOR_A_NODE)
+                    self._work.shorten_turn(taken // ROWS_FOR_A_NODE)
                     if self._work.turn_is_over:
                         yield None
                 self._fresh, waiting = [*self._fresh, *waiting], []
@@ -261,6 +261,7 @@ class _Search:
         """Every alternative, in order. Subjects that are named one after another share one spread."""
         entries: list[tuple[_Order, Warrant | _Onward]] = [(way.order, way) for way in place.onward]
         given = place.given.get(of_type, ()) if of_type else ()
+        yield from self._conditions.evaluate_each(given)
         entries += [(_order(plan, warrant), warrant) for warrant in given]
         entries.sort(key=lambda entry: entry[0])
         shares: list[Share] = []

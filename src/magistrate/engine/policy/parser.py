@@ -1,0 +1,390 @@
+"""From the tokens of a policy to its root: an operator-precedence parser with a stack of its own.
+
+What is begun and not yet complete is on the stack, so that no nesting is too deep for it. Operators bind the tighter
+the higher their level. A prefix operator may follow `??` and `**`, which bind tighter than it does, and takes there
+what it takes anywhere: `a ?? -b ** c` is `a ?? (-(b ** c))`.
+
+No part is compiled before the token behind it has turned out to be one that may follow: of two mistakes, the one that
+is told is the one that a reader from left to right comes to first.
+
+The tables at the end say which tokens may stand where. A new operator is a row in LEVELS, and one in the tokenizer.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from magistrate.engine.policy import compiler
+from magistrate.engine.policy.compiler import Closure
+from magistrate.engine.policy.node import Node, literal_node
+from magistrate.engine.policy.operations import Sign
+from magistrate.engine.policy.stack import (
+    LEVELS,
+    NEGATION,
+    OPEN,
+    POWER,
+    PRODUCT,
+    SIGNED,
+    Bracket,
+    Choice,
+    Make,
+    Operators,
+    Prefix,
+    Stack,
+)
+from magistrate.engine.policy.tokenizer import END, WORDS, Token, read_tokens, refuse_token
+
+Handler = Callable[["_Parser", Token], None]
+
+
+def parse(text: str) -> Node:
+    """Returns the root of a policy. Raises Refusal for the first thing that is wrong with it."""
+    return _Parser().parse(text)
+
+
+class _Parser(Stack):
+    """`_expected`: the table of the tokens that may come next."""
+
+    __slots__ = ("_expected", "_root")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._expected: Mapping[str, Handler] = _OPERAND
+        self._root: Node | None = None
+
+    def parse(self, text: str) -> Node:
+        self._push("whole", Token("whole", "", 0))
+        for token in read_tokens(text):
+            handle = self._expected.get(token.kind)
+            if handle is None:
+                raise refuse_token(token)
+            handle(self, token)
+        assert self._root is not None
+        return self._root
+
+    # Where an operand may begin
+
+    def begin(self, token: Token) -> None:
+        self._make, self._parts = _PRIMARY[token.kind], (token,)
+        self._expected = _BEHIND_OPERAND
+        top = self._stack[-1]
+        if top.kind == "closure" and token.kind in _KEYS:
+            top.key = token  # type: ignore[union-attr]  # only brackets are of this kind
+
+    def begin_bracket(self, token: Token) -> None:
+        kind = _BRACKETS[token.kind]
+        if kind == "map" and self._stack[-1].kind in ("call", "method"):
+            kind = "closure"  # or a map: that is told by what comes next
+        self._push(kind, token)
+        self._expected = _KEY if kind == "map" else _OPERAND
+
+    def begin_item_member(self, token: Token) -> None:
+        self._make, self._parts = compiler.item_member, (token,)
+        self._expected = _MEMBER
+
+    def sign(self, token: Token) -> None:
+        self._stack.append(Prefix(SIGNED, token))
+
+    def negate(self, token: Token) -> None:
+        if self._stack[-1].level in (PRODUCT, SIGNED, POWER):
+            raise refuse_token(token)
+        self._stack.append(Prefix(NEGATION, token))
+
+    def end_early(self, token: Token) -> None:
+        """A bracket is closed, or a colon comes, where an operand could stand."""
+        top = self._stack[-1]
+        end = _EARLY_ENDS.get((top.kind, token.kind))
+        if end is None:
+            raise refuse_token(token)
+        end(self, top, token)
+
+    def take_word_as_key(self, token: Token) -> None:
+        """`{in: 1}`: where a closure could stand, a word that cannot begin an expression."""
+        top = self._stack[-1]
+        if top.kind != "closure" or not token.is_word:
+            raise refuse_token(token)
+        self._turn_to_map(token)
+        self._expected = _COLON
+
+    def take_operand_as_key(self, token: Token) -> None:
+        """`{a: 1}`: what seemed to be a closure."""
+        if token.kind != ":":
+            raise refuse_token(token)
+        self._turn_to_map(self._parts[0])
+        self.begin_value(token)
+
+    # Behind a part of an operand
+
+    def access(self, token: Token) -> None:
+        self._join_part()
+        self._make, self._parts = compiler.member if token.kind == "." else compiler.optional_member, ()
+        self._expected = _MEMBER
+
+    def index(self, token: Token) -> None:
+        self._join_part()
+        self._push("index", token)
+        self._expected = _OPERAND
+
+    def call(self, token: Token) -> None:
+        kind = _CALLS.get(self._make)
+        if kind is None:
+            raise refuse_token(token)
+        self._push(kind, self._parts[0])
+        self._expected = _OPERAND
+
+    def operate(self, token: Token) -> None:
+        level = LEVELS[token.kind]
+        sign = Sign(token.text, token.offset)
+        operand = self._complete(self._take_operand(), level)
+        top = self._stack[-1]
+        # `a ** b ** c` is `a ** (b ** c)`; of all other levels, operators are applied from left to right.
+        if top.level == level != POWER and isinstance(top, Operators):
+            top.operands.append(operand)
+            top.signs.append(sign)
+        else:
+            self._stack.append(Operators(level, operand, sign))
+        self._expected = _OPERAND
+
+    def negate_relation(self, token: Token) -> None:
+        self.operate(Token("relation", token.text, token.offset))
+        self._expected = _RELATION
+
+    def name_relation(self, token: Token) -> None:
+        top = self._stack[-1]
+        assert isinstance(top, Operators)
+        top.signs[-1] = Sign(token.text, top.signs[-1].offset, is_negated=True)
+        self._expected = _OPERAND
+
+    def choose(self, token: Token) -> None:
+        self._stack.append(Choice(self._complete(self._take_operand(), OPEN), token.offset))
+        self._expected = _OPERAND
+
+    def end(self, token: Token) -> None:
+        """A closing bracket, a comma, a colon or the end."""
+        top = self._stack[-1]
+        if top.kind == "closure" and token.kind != "}" and self._may_be_key(top):
+            self.take_operand_as_key(token)
+            return
+        operand = self._complete(self._take_operand(), OPEN)
+        while (top := self._stack[-1]).kind == "otherwise":
+            self._stack.pop()
+            operand = self._complete(top.complete(operand), OPEN)
+        end = _ENDS.get((top.kind, token.kind))
+        if end is None:
+            raise refuse_token(token)
+        end(self, top, operand)
+
+    # Members, keys and arguments
+
+    def take_member(self, token: Token) -> None:
+        if not token.is_word:
+            raise refuse_token(token)
+        self._stand_for(self._make, *self._parts, token)
+
+    def take_key(self, token: Token) -> None:
+        if token.kind in ("or", "and") and not token.is_word:
+            raise refuse_token(token)
+        self._top_bracket().key = token
+        self._expected = _COLON
+
+    def begin_key(self, token: Token) -> None:
+        self._push("key", token)
+        self._expected = _OPERAND
+
+    def begin_value(self, token: Token) -> None:
+        top = self._top_bracket()
+        top.key = compiler.key(top.key)
+        self._expected = _OPERAND
+
+    def end_map(self, token: Token) -> None:
+        bracket = self._pop()
+        self._stand_for(compiler.map_literal, bracket.token, bracket.parts)
+
+    def next_argument(self, token: Token) -> None:
+        self._expected = _OPERAND
+
+    def end_arguments(self, token: Token) -> None:
+        bracket = self._pop()
+        make = compiler.call if bracket.kind == "call" else compiler.method
+        self._stand_for(make, bracket.token, bracket.parts)
+
+    # What ends in brackets
+
+    def end_whole(self, top: Bracket, operand: Node) -> None:
+        self._root = operand
+
+    def end_group(self, top: Bracket, operand: Node) -> None:
+        self._pop()
+        self._stand_for(_itself, operand)
+        outer = self._stack[-1]
+        if outer.kind == "closure":
+            outer.key = operand  # type: ignore[union-attr]  # only brackets are of this kind
+
+    def end_key(self, top: Bracket, operand: Node) -> None:
+        self._pop()
+        self._top_bracket().key = operand
+        self._expected = _COLON
+
+    def next_element(self, top: Bracket, operand: Node) -> None:
+        top.parts.append(operand)
+        self._expected = _OPERAND
+
+    def end_elements(self, top: Bracket, operand: Node) -> None:
+        top.parts.append(operand)
+        self.end_list(top, top.token)
+
+    def end_list(self, top: Bracket, token: Token) -> None:
+        self._pop()
+        self._stand_for(compiler.list_literal, top.token, top.parts)
+
+    def next_entry(self, top: Bracket, operand: Node) -> None:
+        top.parts.append((top.key, operand))
+        self._expected = _KEY
+
+    def end_entries(self, top: Bracket, operand: Node) -> None:
+        top.parts.append((top.key, operand))
+        self.end_map(top.token)
+
+    def end_last_argument(self, top: Bracket, operand: Node) -> None:
+        top.parts.append(operand)
+        self.end_arguments(top.token)
+
+    def end_closure(self, top: Bracket, operand: Node) -> None:
+        self._pop()
+        self._top_bracket().parts.append(Closure(operand))
+        self._expected = _BEHIND_CLOSURE
+
+    def end_index(self, top: Bracket, operand: Node) -> None:
+        self._pop()
+        self._stand_for(compiler.element, top.token, operand)
+
+    def take_start(self, top: Bracket, operand: Node) -> None:
+        top.kind = "section"
+        top.parts.append(operand)
+        self._expected = _OPERAND
+
+    def leave_start_out(self, top: Bracket, token: Token) -> None:
+        top.kind = "section"
+        top.parts.append(None)
+
+    def end_section(self, top: Bracket, operand: Node) -> None:
+        self._pop()
+        self._stand_for(compiler.section, top.token, *top.parts, operand)
+
+    def leave_end_out(self, top: Bracket, token: Token) -> None:
+        self._pop()
+        self._stand_for(compiler.section, top.token, *top.parts, None)
+
+    def take_then(self, top: Choice, operand: Node) -> None:
+        top.take_then(operand)
+        self._expected = _OPERAND
+
+    def leave_then_out(self, top: Choice, token: Token) -> None:
+        """`a ?: b` is `a ? a : b`, and a can only be true there."""
+        top.take_then(literal_node(True, top.offset))
+
+    def leave_arguments_out(self, top: Bracket, token: Token) -> None:
+        if top.parts:  # behind a comma
+            raise refuse_token(token)
+        self.end_arguments(token)
+
+    def end_empty_closure(self, top: Bracket, token: Token) -> None:
+        self._turn_to_map(None)
+        self.end_map(token)
+
+    def take_not_as_key(self, top: Prefix, token: Token) -> None:
+        """`{not: 1}` where a closure could stand."""
+        below = self._stack[-2]
+        if below.kind != "closure" or top.sign.text != "not":
+            raise refuse_token(token)
+        self._stack.pop()
+        self._turn_to_map(top.sign)
+        self.begin_value(token)
+
+    def _stand_for(self, make: Make, *parts: Any) -> None:
+        self._make, self._parts = make, parts
+        self._expected = _BEHIND_OPERAND
+
+    def _may_be_key(self, closure: Any) -> bool:
+        """Whether nothing but what could be a key has been read since the closure began."""
+        return len(self._parts) == 1 and self._parts[0] is closure.key
+
+
+def _itself(operand: Node) -> Node:
+    return operand
+
+
+_PRIMARY: Mapping[str, Make] = {
+    "name": compiler.variable,
+    "constant": compiler.constant,
+    "integer": compiler.literal,
+    "hexadecimal": compiler.literal,
+    "decimal": compiler.literal,
+    "string": compiler.literal,
+    "#": compiler.item,
+}
+_KEYS = frozenset({"name", "constant", "string", "integer", "decimal"})
+"""Kinds that can be keys and can begin an expression, too."""
+
+_BRACKETS = {"(": "group", "[": "list", "{": "map"}
+_CALLS: Mapping[Make, str] = {compiler.variable: "call", compiler.member: "method"}
+"""What an opening bracket behind it begins."""
+
+_OPERAND: Mapping[str, Handler] = {
+    **dict.fromkeys(_PRIMARY, _Parser.begin),
+    **dict.fromkeys(_BRACKETS, _Parser.begin_bracket),
+    ".": _Parser.begin_item_member,
+    "sign": _Parser.sign,
+    **dict.fromkeys(("not", "!"), _Parser.negate),
+    **dict.fromkeys(("or", "and", "relation"), _Parser.take_word_as_key),
+    **dict.fromkeys((")", "]", "}", ":"), _Parser.end_early),
+}
+_BEHIND_OPERAND: Mapping[str, Handler] = {
+    **dict.fromkeys((".", "?."), _Parser.access),
+    "[": _Parser.index,
+    "(": _Parser.call,
+    **dict.fromkeys(LEVELS, _Parser.operate),
+    "not": _Parser.negate_relation,
+    "?": _Parser.choose,
+    **dict.fromkeys((")", "]", "}", ",", ":", END), _Parser.end),
+}
+_RELATION: Mapping[str, Handler] = {"relation": _Parser.name_relation}
+_MEMBER: Mapping[str, Handler] = dict.fromkeys(WORDS, _Parser.take_member)
+_KEY: Mapping[str, Handler] = {
+    **dict.fromkeys(WORDS | _KEYS, _Parser.take_key),
+    "(": _Parser.begin_key,
+    "}": _Parser.end_map,
+}
+_COLON: Mapping[str, Handler] = {":": _Parser.begin_value}
+_BEHIND_CLOSURE: Mapping[str, Handler] = {",": _Parser.next_argument, ")": _Parser.end_arguments}
+
+_ENDS: Mapping[tuple[str, str], Callable[[_Parser, Any, Node], None]] = {
+    ("whole", END): _Parser.end_whole,
+    ("group", ")"): _Parser.end_group,
+    ("key", ")"): _Parser.end_key,
+    ("list", ","): _Parser.next_element,
+    ("list", "]"): _Parser.end_elements,
+    ("map", ","): _Parser.next_entry,
+    ("map", "}"): _Parser.end_entries,
+    ("call", ","): _Parser.next_element,
+    ("call", ")"): _Parser.end_last_argument,
+    ("method", ","): _Parser.next_element,
+    ("method", ")"): _Parser.end_last_argument,
+    ("closure", "}"): _Parser.end_closure,
+    ("index", ":"): _Parser.take_start,
+    ("index", "]"): _Parser.end_index,
+    ("section", "]"): _Parser.end_section,
+    ("choice", ":"): _Parser.take_then,
+}
+"""By what is begun and the token that comes behind an operand in it."""
+
+_EARLY_ENDS: Mapping[tuple[str, str], Callable[[_Parser, Any, Token], None]] = {
+    ("list", "]"): _Parser.end_list,
+    ("call", ")"): _Parser.leave_arguments_out,
+    ("method", ")"): _Parser.leave_arguments_out,
+    ("closure", "}"): _Parser.end_empty_closure,
+    ("index", ":"): _Parser.leave_start_out,
+    ("section", "]"): _Parser.leave_end_out,
+    ("choice", ":"): _Parser.leave_then_out,
+    ("prefix", ":"): _Parser.take_not_as_key,
+}
+"""By what is begun and the token that comes where an operand could stand."""

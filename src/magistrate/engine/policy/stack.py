@@ -1,0 +1,166 @@
+"""What the parser has begun and cannot complete yet: operators that wait for an operand, and brackets.
+
+`level` says how tightly something binds: the higher, the tighter. What no operator completes is of the level OPEN.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from magistrate.engine.policy import access, logic
+from magistrate.engine.policy.node import Node
+from magistrate.engine.policy.operations import Sign, chain, signed
+from magistrate.engine.policy.tokenizer import Token
+
+OPEN, OR, AND, COMPARISON, INTERVAL, SUM, NEGATION, PRODUCT, SIGNED, POWER, COALESCING = range(11)
+
+LEVELS = {
+    "or": OR,
+    "and": AND,
+    "comparison": COMPARISON,
+    "relation": COMPARISON,
+    "..": INTERVAL,
+    "sign": SUM,
+    "product": PRODUCT,
+    "power": POWER,
+    "??": COALESCING,
+}
+"""How tightly the operators of two operands bind, by the kind of their token."""
+
+
+class Operators:
+    """Operators of one level: `a + b -`, waiting for the last operand."""
+
+    __slots__ = ("level", "operands", "signs")
+    kind = "operator"
+
+    def __init__(self, level: int, operand: Node, sign: Sign) -> None:
+        self.level = level
+        self.operands = [operand]
+        self.signs = [sign]
+
+    def complete(self, operand: Node) -> Node:
+        self.operands.append(operand)
+        if self.level > AND:
+            return logic.first_present(self.operands) if self.level == COALESCING else chain(self.operands, self.signs)
+        sign = self.signs[0]
+        return logic.connected(self.operands, self.level == OR, str(sign), sign.offset)
+
+
+class Prefix:
+    """`-`, `+`, `!` or `not`, waiting for its operand."""
+
+    __slots__ = ("level", "sign")
+    kind = "prefix"
+
+    def __init__(self, level: int, sign: Token) -> None:
+        self.level = level
+        self.sign = sign
+
+    def complete(self, operand: Node) -> Node:
+        sign = self.sign
+        if self.level == SIGNED:
+            return signed(sign.text, operand, sign.offset)
+        return logic.negated(operand, f'"{sign.text}"', sign.offset)
+
+
+class Choice:
+    """`a ?`, waiting for what comes before the colon; then, of the kind `otherwise`, for what comes behind it."""
+
+    __slots__ = ("condition", "kind", "offset", "then")
+    level = OPEN
+
+    def __init__(self, condition: Node, offset: int) -> None:
+        self.kind = "choice"
+        self.condition = condition
+        self.offset = offset
+        self.then: Node | None = None
+
+    def take_then(self, then: Node) -> None:
+        self.kind, self.then = "otherwise", then
+
+    def complete(self, operand: Node) -> Node:
+        assert self.then is not None
+        return logic.choice(self.condition, self.then, operand, self.offset)
+
+
+class Bracket:
+    """An opened bracket, or the `whole` text. `parts` are complete; `base` and `steps` are those of the operand that
+    the bracket belongs to. `key`: in a map that of the value to come; in a closure what would be the key if a colon
+    came next, for then it would be a map."""
+
+    __slots__ = ("base", "key", "kind", "parts", "steps", "token")
+    level = OPEN
+
+    def __init__(self, kind: str, token: Token, base: Node | None, steps: list[access.Step]) -> None:
+        self.kind = kind
+        self.token = token
+        self.base = base
+        self.steps = steps
+        self.parts: list[Any] = []
+        self.key: Any = None
+
+    def complete(self, operand: Node) -> Node:
+        raise AssertionError("brackets are complete when they are closed")
+
+
+Begun = Operators | Prefix | Choice | Bracket
+
+Make = Callable[..., Any]
+_NO_STEPS: list[access.Step] = []
+
+
+class Stack:
+    """`_stack`: what is begun, the innermost last. Of the operand that is being read `_base` and `_steps` are complete,
+    and `_make` makes the next part of it from `_parts`, once the token behind that is known."""
+
+    __slots__ = ("_base", "_make", "_parts", "_stack", "_steps")
+
+    def __init__(self) -> None:
+        self._stack: list[Begun] = []
+        self._make: Make = Node
+        self._parts: tuple[Any, ...] = ()
+        self._base: Node | None = None
+        self._steps = _NO_STEPS
+
+    def _push(self, kind: str, token: Token) -> None:
+        self._stack.append(Bracket(kind, token, self._base, self._steps))
+        self._base, self._steps = None, _NO_STEPS
+
+    def _pop(self) -> Bracket:
+        bracket = self._top_bracket()
+        self._stack.pop()
+        self._base, self._steps = bracket.base, bracket.steps
+        return bracket
+
+    def _top_bracket(self) -> Bracket:
+        top = self._stack[-1]
+        assert isinstance(top, Bracket)
+        return top
+
+    def _turn_to_map(self, key: Any) -> None:
+        top = self._top_bracket()
+        top.kind, top.key = "map", key
+
+    def _join_part(self) -> None:
+        made = self._make(*self._parts)
+        if self._base is None:
+            self._base, self._steps = made, []
+        else:
+            self._steps.append(made)
+
+    def _take_operand(self) -> Node:
+        made: Any = self._make(*self._parts)
+        base = self._base
+        if base is None:
+            operand: Node = made
+            return operand
+        steps = [*self._steps, made]
+        self._base, self._steps = None, _NO_STEPS
+        return access.accessed(base, steps)
+
+    def _complete(self, operand: Node, level: int) -> Node:
+        """Completes what binds tighter than the level."""
+        stack = self._stack
+        while stack[-1].level > level:
+            operand = stack.pop().complete(operand)
+        return operand

@@ -1,0 +1,161 @@
+"""What the language of policies is: a LALR grammar, read by Lark. Slow, but it says on one page what the parser has to
+accept, in which order it puts parts together, and which of several mistakes is the first.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from lark import Lark, Transformer, UnexpectedCharacters, UnexpectedToken
+from lark import Token as LarkToken
+
+from magistrate.engine.policy import access, compiler, logic
+from magistrate.engine.policy.compiler import Closure
+from magistrate.engine.policy.literals import read_string, written_string
+from magistrate.engine.policy.node import Node, Refusal, literal_node
+from magistrate.engine.policy.operations import Sign, chain, signed
+from magistrate.engine.policy.tokenizer import Token
+
+GRAMMAR = Path(__file__).with_name("grammar.lark")
+
+
+def _plain(part: Any) -> Any:
+    if not isinstance(part, LarkToken):
+        return part
+    kind = part.type.lower()
+    return Token(kind, part.value, part.start_pos or 0)
+
+
+class Compiler(Transformer[LarkToken, Any]):
+    """One method a rule, or alias, of the grammar."""
+
+    def choice(self, parts: list[Any]) -> Node:
+        condition, sign, then, otherwise = parts
+        return logic.choice(condition, then, otherwise, _plain(sign).offset)
+
+    def short_choice(self, parts: list[Any]) -> Node:
+        condition, sign, otherwise = parts
+        return logic.choice(condition, literal_node(True, sign.start_pos), otherwise, sign.start_pos)
+
+    def either(self, parts: list[Any]) -> Node:
+        return logic.connected(parts[::2], True, f'"{parts[1].value}"', parts[1].start_pos)
+
+    def both(self, parts: list[Any]) -> Node:
+        return logic.connected(parts[::2], False, f'"{parts[1].value}"', parts[1].start_pos)
+
+    def comparison(self, parts: list[Any]) -> Node:
+        return chain(parts[::2], parts[1::2])
+
+    def relation(self, parts: list[LarkToken]) -> Sign:
+        return Sign(parts[-1].value, parts[0].start_pos or 0, is_negated=len(parts) == 2)
+
+    def interval(self, parts: list[Any]) -> Node:
+        return chain(parts[::2], [Sign(token.value, token.start_pos) for token in parts[1::2]])
+
+    sum = product = power = interval
+
+    def negated(self, parts: list[Any]) -> Node:
+        return logic.negated(parts[1], f'"{parts[0].value}"', parts[0].start_pos)
+
+    def signed(self, parts: list[Any]) -> Node:
+        return signed(parts[0].value, parts[1], parts[0].start_pos)
+
+    def coalesced(self, parts: list[Node]) -> Node:
+        return logic.first_present(parts)
+
+    def accessed(self, parts: list[Any]) -> Node:
+        base, *steps = parts
+        return access.accessed(base, steps)
+
+    def member(self, parts: list[LarkToken]) -> access.Step:
+        return compiler.member(_plain(parts[0]))
+
+    def optional_member(self, parts: list[LarkToken]) -> access.Step:
+        return compiler.optional_member(_plain(parts[1]))
+
+    def method(self, parts: list[Any]) -> access.Step:
+        _, name, *arguments = parts
+        return compiler.method(_plain(name), arguments)
+
+    def element(self, parts: list[Any]) -> access.Step:
+        return compiler.element(_plain(parts[0]), parts[1])
+
+    def section(self, parts: list[Any]) -> access.Step:
+        return compiler.section(_plain(parts[0]), parts[1], parts[2])
+
+    def variable(self, parts: list[LarkToken]) -> Node:
+        return compiler.variable(_plain(parts[0]))
+
+    def constant(self, parts: list[LarkToken]) -> Node:
+        return compiler.constant(_plain(parts[0]))
+
+    def literal(self, parts: list[LarkToken]) -> Node:
+        return compiler.literal(_plain(parts[0]))
+
+    def item(self, parts: list[LarkToken]) -> Node:
+        return compiler.item(_plain(parts[0]))
+
+    def item_member(self, parts: list[LarkToken]) -> Node:
+        return compiler.item_member(_plain(parts[0]), _plain(parts[1]))
+
+    def call(self, parts: list[Any]) -> Node:
+        name, *arguments = parts
+        return compiler.call(_plain(name), arguments)
+
+    def closure(self, parts: list[Node]) -> Closure:
+        return Closure(parts[0])
+
+    def list_literal(self, parts: list[Any]) -> Node:
+        return compiler.list_literal(_plain(parts[0]), parts[1:])
+
+    def map_literal(self, parts: list[Any]) -> Node:
+        return compiler.map_literal(_plain(parts[0]), parts[1:])
+
+    def entry(self, parts: Any) -> tuple[Node, Node]:
+        key, value = parts
+        return key, value
+
+    def key(self, parts: list[Any]) -> Node:
+        return compiler.key(_plain(parts[0]))
+
+
+_LARK = Lark(GRAMMAR.read_text(encoding="utf-8"), parser="lalr", lexer="basic", transformer=Compiler())
+
+
+def parse_with_grammar(text: str) -> Node:
+    """Returns the root of a policy. Raises Refusal for the first thing that is wrong with it."""
+    try:
+        root: Any = _LARK.parse(text)  # Lark says it gives a tree; with a transformer it does not
+    except UnexpectedToken as error:
+        raise _unexpected(text, error.token) from error
+    except UnexpectedCharacters as error:
+        raise _unreadable(error.char, error.pos_in_stream or 0) from error
+    assert isinstance(root, Node)
+    return root
+
+
+def _unexpected(text: str, token: LarkToken) -> Refusal:
+    if token.type == "$END":
+        return Refusal("unexpected token EOF", max(len(text) - 1, 0))
+    offset = token.start_pos or 0
+    value = read_string(token.value, offset) if token.type == "STRING" else token.value
+    return Refusal(f"unexpected token {_go_kind(token)}({written_string(value)})", offset)
+
+
+def _go_kind(token: LarkToken) -> str:
+    if token.type in ("INTEGER", "HEXADECIMAL", "DECIMAL"):
+        return "Number"
+    if token.type == "STRING":
+        return "String"
+    if token.value in "()[]{}":
+        return "Bracket"
+    is_word = token.type == "NAME" or token.value in ("true", "false", "nil")
+    return "Identifier" if is_word else "Operator"
+
+
+def _unreadable(character: str, offset: int) -> Refusal:
+    if character in "=&|;":
+        return Refusal(f'unexpected token Operator("{character}")', offset)
+    if character in "'\"":
+        return Refusal("the string is not terminated", offset)
+    shown = f" '{character}'" if character.isprintable() else ""
+    return Refusal(f"unrecognized character U+{ord(character):04X}{shown}", offset)

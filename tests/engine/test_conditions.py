@@ -1,0 +1,145 @@
+"""The work that policies make is charged, and others get their turn in between: in checks and in queries."""
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from magistrate.engine.conditions import POLICY_STEPS_FOR_A_NODE, Conditions
+from magistrate.engine.evaluation import Evaluation, Question
+from magistrate.engine.policy import read_policy
+from magistrate.engine.query import read_query
+from magistrate.engine.query.finding import find
+from magistrate.engine.terms import ObjectId, RelationName, Subject, TypeName, object_ref
+from magistrate.engine.truth import UNKNOWN
+from magistrate.engine.warrant_source import AnyRead
+from magistrate.engine.warrants import Warrant
+from magistrate.engine.work import WORK_IN_A_TURN, Work
+from magistrate.errors import BudgetSpent
+from tests.engine.policy.hostile import READABLE
+from tests.memory_source import PLENTY, Relations, model_of, rows_of
+from tests.scenario_files import stored_warrant
+
+TYPES: dict[str, Relations] = {"user": {}, "document": {"viewer": {}, "editor": {}}}
+LONG = "a" + " && a" * 800
+LOOP = "all(1..100, # < a)"
+
+
+def conditioned(written: str, policy: str, number: int) -> Warrant:
+    return stored_warrant(f"{written}[{policy}]", number, 0)
+
+
+def on_one_object(number: int) -> list[Warrant]:
+    """Of one document, all with policies of their own."""
+    return [conditioned("document:plan#viewer@user:ann", f"{LONG} && a != {n}", n) for n in range(number)]
+
+
+def on_many_objects(number: int) -> list[Warrant]:
+    return [conditioned(f"document:d{n}#viewer@user:ann", f"{LONG} || a == {n}", n) for n in range(number)]
+
+
+def to_many_subjects(number: int) -> list[Warrant]:
+    return [conditioned(f"document:plan#viewer@user:u{n}", f"{LONG} || {n} == a", n) for n in range(number)]
+
+
+@pytest.mark.parametrize("policy", [LONG, "a" * 100, LOOP, READABLE["elements"], READABLE["sum"]])
+def test_what_a_policy_runs_through_is_charged(policy: str) -> None:
+    work = Work(PLENTY)
+    [warrant] = [conditioned("document:plan#viewer@user:ann", policy, 1)]
+    compiled = read_policy(policy)
+    steps = compiled.outcome({"a": True}, warrant, 0).steps
+
+    Conditions({"a": True}, 0, work).value(warrant)
+
+    assert work.spent == 1 + (compiled.weight + steps) // POLICY_STEPS_FOR_A_NODE
+
+
+def test_many_short_policies_are_charged_one_by_one() -> None:
+    work = Work(PLENTY)
+    conditions = Conditions({"a": 1}, 0, work)
+    for number in range(100):
+        read_policy("a == 1")
+        conditions.value(conditioned(f"document:d{number}#viewer@user:ann", "a == 1", number))
+
+    assert work.spent >= 100
+
+
+def test_reading_a_policy_is_charged_by_its_length_and_ends_the_turn_if_it_is_long() -> None:
+    work = Work(PLENTY)
+    text = "unread == 1" + " " * (4_096 - 11)
+
+    Conditions({}, 0, work).value(conditioned("document:plan#viewer@user:ann", text, 1))
+
+    assert 1_000 < work.spent < 1_100
+    assert work.turn_is_over
+
+
+def test_policies_that_are_too_much_work_end_the_check() -> None:
+    warrants = on_one_object(200)
+
+    with pytest.raises(BudgetSpent):
+        check_turns(warrants, {"a": False}, Work(2_000))
+
+
+def test_a_policy_that_cannot_be_read_any_more_is_unknown_and_read_once() -> None:
+    work = Work(PLENTY)
+    conditions = Conditions({}, 0, work)
+    values = [conditions.value(conditioned("document:plan#viewer@user:ann", "unreadable = 1", n)) for n in range(5)]
+
+    assert values == [UNKNOWN] * 5
+    assert work.spent < 10
+
+
+Turns = Callable[[Sequence[Warrant], dict[str, object], Work], int]
+
+
+def check_turns(warrants: Sequence[Warrant], context: dict[str, object], work: Work) -> int:
+    evaluation = Evaluation(model_of(TYPES, warrants), 0, work)
+    ann = Subject(TypeName("user"), ObjectId("ann"))
+    node = evaluation.ask(Question(object_ref("document", "plan"), RelationName("viewer"), ann, context))
+    turns = 0
+    while node.value is None:
+        turns += 1
+        reads = evaluation.advance()
+        if reads:
+            evaluation.take(rows(warrants, reads))
+    return turns
+
+
+def query_turns(text: str) -> Turns:
+    def turns_of(warrants: Sequence[Warrant], context: dict[str, object], work: Work) -> int:
+        search = find(model_of(TYPES, warrants), read_query(text), context, 0, work)
+        turns = 0
+        while search.outcome() is None:
+            turns += 1
+            reads = search.advance()
+            if reads:
+                search.take(rows(warrants, reads))
+        return turns
+
+    return turns_of
+
+
+def rows(warrants: Sequence[Warrant], reads: Sequence[AnyRead]) -> list[list[Warrant]]:
+    return [rows_of(warrants, read) for read in reads]
+
+
+@pytest.mark.parametrize(
+    ("turns_of", "warrants"),
+    [
+        (check_turns, on_one_object),
+        (query_turns("select document where user:ann is viewer"), on_many_objects),
+        (query_turns("select viewer of type user for document:plan"), to_many_subjects),
+    ],
+)
+def test_others_get_a_turn_between_policies(turns_of: Turns, warrants: Callable[[int], list[Warrant]]) -> None:
+    """Cold, each of them ends a turn or nearly so; warm, about a hundred fit into one."""
+    given = warrants(300)
+    cold, warm = Work(PLENTY), Work(PLENTY)
+
+    cold_turns = turns_of(given, {"a": False}, cold)
+    warm_turns = turns_of(given, {"a": False}, warm)
+
+    assert cold_turns >= 150
+    assert warm_turns >= 3
+    assert warm.spent >= 300 * 800 // POLICY_STEPS_FOR_A_NODE
+    assert warm.spent <= (warm_turns + 1) * (WORK_IN_A_TURN + 100)

@@ -1,0 +1,105 @@
+"""Whoever writes many policies at once leaves others their turn."""
+
+import asyncio
+import json
+from collections.abc import Awaitable
+from functools import partial
+from itertools import count
+
+import pytest
+
+from magistrate import wiring
+from magistrate.api import warrants
+from magistrate.api.lines import read_line
+from magistrate.api.service import Call
+from magistrate.api.warrants import SubjectBody, WarrantBody
+from magistrate.errors import InvalidParameter
+from magistrate.operations.chunk import Chunk, line_refused
+from magistrate.operations.consistency import NO_DEMAND
+from magistrate.operations.context import Context
+from magistrate.operations.object_types import create_object_types
+from magistrate.store.contract import Store
+from tests.memory_source import model_of
+from tests.running import settings_for
+
+pytestmark = pytest.mark.anyio
+
+LONG = " && a" * 800
+FRESH = count()
+"""Makes policies that nobody has read yet."""
+
+
+@pytest.fixture
+async def context(store: Store, database_url: str) -> Context:
+    ctx = wiring.context_of(store, settings_for(database_url))
+    types = model_of({"user": {}, "document": {"viewer": {}}}).types
+    await create_object_types(ctx, list(types.values()), ctx.stamp("ann"))
+    return ctx
+
+
+async def turns_during(work: Awaitable[object]) -> int:
+    """How often another task gets its turn before this is done."""
+    turns = 0
+
+    async def pulse() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    beside = asyncio.create_task(pulse())
+    try:
+        await work
+    finally:
+        beside.cancel()
+    return turns
+
+
+def body(**members: object) -> WarrantBody:
+    subject = SubjectBody("user", "ann")
+    return WarrantBody("document", "plan", "viewer", subject, **members)  # type: ignore[arg-type]  # checked there
+
+
+async def create(ctx: Context, bodies: list[WarrantBody]) -> None:
+    await warrants.create(Call(ctx, {}, {}, bodies, "ann", NO_DEMAND, None))
+
+
+async def refused(ctx: Context, bodies: list[WarrantBody]) -> None:
+    """For its last element, before anything is waited for."""
+    with pytest.raises(InvalidParameter) as caught:
+        await create(ctx, bodies)
+    assert caught.value.parameter == f"[{len(bodies) - 1}].policy"
+
+
+WRONG = WarrantBody("document", "plan", "viewer", SubjectBody("user", "ann"), policy="a = 1")
+
+
+async def test_others_get_a_turn_between_two_policies_of_a_request(context: Context) -> None:
+    bodies = [body(policy=f"a != {next(FRESH)}{LONG}") for _ in range(99)]
+
+    assert await turns_during(refused(context, [*bodies, WRONG])) >= 99
+
+
+async def test_others_get_a_turn_between_two_contexts_of_a_request(context: Context) -> None:
+    bodies = [body(context={"a": f"{next(FRESH)}" + "x" * 3_000}) for _ in range(99)]
+
+    assert await turns_during(refused(context, [*bodies, WRONG])) >= 99
+
+
+async def test_the_first_policy_that_is_wrong_is_told_of(context: Context) -> None:
+    bodies = [body(policy=f"a != {next(FRESH)}{LONG}" + " +" * (number >= 50)) for number in range(100)]
+
+    with pytest.raises(InvalidParameter, match="unexpected token EOF") as caught:
+        await create(context, bodies)
+
+    assert caught.value.parameter == "[50].policy"
+
+
+async def test_others_get_a_turn_between_the_policies_of_an_import(context: Context) -> None:
+    subject = {"objectType": "user", "objectId": "ann"}
+    line = {"objectType": "document", "objectId": "plan", "relation": "viewer", "subject": subject}
+    texts = [json.dumps(line | {"policy": f"a == {next(FRESH)}{LONG}"}).encode() for _ in range(100)]
+
+    work = Chunk.read(context, dict(enumerate(texts, 1)), partial(read_line, context, 20), line_refused)
+
+    assert await turns_during(work) >= 100
