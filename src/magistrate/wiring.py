@@ -20,7 +20,6 @@ from io import BufferedReader
 from pathlib import Path
 
 import structlog
-import uvicorn
 from uuid_utils import uuid7
 
 from magistrate.api.access_log import AccessLog
@@ -31,10 +30,12 @@ from magistrate.api.fetched_keys import FetchedKeys, KeyFile, KeyOrigin
 from magistrate.api.ledger import Ledger
 from magistrate.api.lines import read_line
 from magistrate.api.metrics import METRICS, Board, Readings
-from magistrate.api.protocol import BoundedConfig
+from magistrate.api.protocol import BoundedConfig, BoundedProtocol
 from magistrate.api.provider import Provider
 from magistrate.api.provider_keys import read_key_file
+from magistrate.api.server import GracefulServer, limit_connections
 from magistrate.api.service import Limits, Service
+from magistrate.api.shortcut_protocol import ShortcutProtocol
 from magistrate.api.supervisor import Supervisor
 from magistrate.config import Settings, SqliteUrl, read_client_settings
 from magistrate.engine import policy, query
@@ -275,7 +276,9 @@ def server_config(settings: Settings, metrics_folder: Path | None = None) -> Bou
         max_head_bytes=settings.max_head_bytes,
         head_timeout_ms=settings.head_timeout_ms,
         body_timeout_ms=settings.body_timeout_ms,
-        takes_shortcut=settings.shortcut == 1,
+        keep_alive_timeout_ms=settings.keep_alive_timeout_ms,
+        max_connections=limit_connections(settings.max_connections),
+        protocol=ShortcutProtocol if settings.shortcut == 1 else BoundedProtocol,
         loop="uvloop",
         ws="none",
         workers=settings.workers,
@@ -316,12 +319,12 @@ def _chosen_workers() -> int:
     return min(cores, MOST_CHOSEN_WORKERS)
 
 
-def _serve_alone(config: uvicorn.Config, listening: socket.socket) -> int:
+def _serve_alone(config: BoundedConfig, listening: socket.socket) -> int:
     # The server stops on these signals and then raises them again for whoever handled them before: nobody, so exit 0.
     for stop in (signal.SIGTERM, signal.SIGINT):
         signal.signal(stop, lambda *_: None)
     signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))  # the terminal was closed
-    server = uvicorn.Server(config)
+    server = GracefulServer(config)
     server.run(sockets=[listening])
     return 0 if server.started else 1
 
