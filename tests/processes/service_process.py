@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -12,21 +13,23 @@ import httpx
 from tests.running import KEY, Client
 
 STARTED_WITHIN_SECONDS = 30
+ROOT = Path(__file__).parents[2]
 
 
 class ServiceProcess:
     """`magistrate serve` on a free port, from start to stop, with one worker unless said otherwise. `folder` is its
-    working directory, `settings` its variables."""
+    working directory, `settings` its variables; a `sitecustomize.py` in it runs first in each process."""
 
-    def __init__(self, folder: Path, *flags: str, **settings: str) -> None:
+    def __init__(self, folder: Path, *flags: str, program: Sequence[str] = (), **settings: str) -> None:
+        """`program` is a module and its arguments to run instead."""
         flags = flags if "--workers" in flags or "workers" in settings else ("--workers", "1", *flags)
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("MAGISTRATE_")}
         given = {f"MAGISTRATE_{name.upper()}": value for name, value in settings.items()}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "magistrate", "serve", "--port", "0", *flags],
+            [sys.executable, "-m", *(program or ("magistrate", "serve", "--port", "0", *flags))],
             cwd=folder,
             # One that is killed cannot clear away what workers tell each other.
-            env=inherited | given | {"TMPDIR": str(folder)},
+            env=inherited | given | {"TMPDIR": str(folder), "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
