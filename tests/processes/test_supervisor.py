@@ -43,6 +43,8 @@ def workers_of(service: ServiceProcess) -> set[int]:
 
 
 def logged(errors: str) -> list[dict[str, Any]]:
+    """What a service logged that came upon nothing unexpected itself."""
+    assert "asyncio/" not in errors
     return [json.loads(line) for line in errors.splitlines() if line.startswith("{")]
 
 
@@ -299,6 +301,7 @@ def test_a_reload_under_load_on_kept_connections_drops_no_request(tmp_path: Path
                 wait_until(lambda before=before: not workers_of(service) & before, 60)  # type: ignore[misc]
             load.wait_for_more()
         assert service.stop() == 0
+        assert logged(service.errors()) == []
 
     assert load.faults == []
     assert load.refused == 0
@@ -311,6 +314,7 @@ def test_a_stop_under_load_on_kept_connections_drops_no_request(tmp_path: Path, 
             service.process.send_signal(signal.SIGTERM)
             wait_until(lambda: load.refused == 6 or bool(load.faults))
         assert service.process.wait(timeout=60) == 0
+        assert logged(service.errors()) == []
 
     assert load.faults == []
 

@@ -71,8 +71,9 @@ class Acceptor:
 
     def pause(self) -> None:
         """Leaves connections in the queue of the kernel until `resume` is called."""
-        self._is_accepting = False
-        self._loop.remove_reader(self._listening.fileno())
+        if self._is_accepting:
+            self._is_accepting = False
+            self._loop.remove_reader(self._listening.fileno())
         if self._again is not None:
             self._again.cancel()
             self._again = None
