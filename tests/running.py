@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import httpx
-import uvicorn
 
 from magistrate import wiring
+from magistrate.api.server import GracefulServer
 from magistrate.config import Settings, read_settings
 from tests.scenario_files import warrant_body
 
@@ -79,22 +79,30 @@ class Client(httpx.Client):
 @contextmanager
 def running_service(settings: Settings) -> Iterator[str]:
     """The URL of the service, which runs in a thread until the context ends."""
+    with running_server(settings) as (url, _):
+        yield url
+
+
+@contextmanager
+def running_server(settings: Settings) -> Iterator[tuple[str, GracefulServer]]:
+    """The same with the server, which a test may tell to stop."""
     wiring.migrate_store(settings)
     asyncio.run(wiring.prepare_store(settings))
-    with socket.create_server((settings.host, settings.port), backlog=2048) as listening:
-        server = uvicorn.Server(wiring.server_config(settings))
-        thread = threading.Thread(target=server.run, args=([listening],))
-        thread.start()
-        deadline = time.monotonic() + STARTED_WITHIN_SECONDS
-        while not server.started:
-            assert thread.is_alive(), "the service did not start"
-            assert time.monotonic() < deadline, "the service did not start in time"
-            time.sleep(0.005)
-        try:
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            _stopping.append(thread)
+    listening = socket.create_server((settings.host, settings.port), backlog=2048)  # the server closes it
+    url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+    server = GracefulServer(wiring.server_config(settings))
+    thread = threading.Thread(target=server.run, args=([listening],))
+    thread.start()
+    deadline = time.monotonic() + STARTED_WITHIN_SECONDS
+    while not server.started:
+        assert thread.is_alive(), "the service did not start"
+        assert time.monotonic() < deadline, "the service did not start in time"
+        time.sleep(0.005)
+    try:
+        yield url, server
+    finally:
+        server.should_exit = True
+        _stopping.append(thread)
 
 
 _stopping: list[threading.Thread] = []

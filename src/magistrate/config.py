@@ -130,6 +130,21 @@ SETTINGS = (
         100,
         600_000,
     ),
+    Setting(
+        "keep_alive_timeout_ms",
+        75_000,
+        "how long an idle connection is kept open for the next request: longer than a proxy in front keeps it",
+        100,
+        3_600_000,
+    ),
+    Setting(
+        "max_connections",
+        10_000,
+        "how many connections each worker has at a time, but at most three quarters of the files that it may open; "
+        "others are answered 503",
+        1,
+        1_000_000,
+    ),
     Setting("body_timeout_ms", 30_000, "how long a client may take to send a request body", 100, 600_000),
     Setting(
         "stop_timeout_ms",
@@ -216,6 +231,8 @@ class Settings:
     max_context_bytes: int
     max_json_depth: int
     head_timeout_ms: int
+    keep_alive_timeout_ms: int
+    max_connections: int
     body_timeout_ms: int
     stop_timeout_ms: int
     store_timeout_ms: int

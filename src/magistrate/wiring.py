@@ -20,7 +20,6 @@ from io import BufferedReader
 from pathlib import Path
 
 import structlog
-import uvicorn
 from uuid_utils import uuid7
 
 from magistrate.api.access_log import AccessLog
@@ -31,11 +30,13 @@ from magistrate.api.fetched_keys import FetchedKeys, KeyFile, KeyOrigin
 from magistrate.api.ledger import Ledger
 from magistrate.api.lines import read_line
 from magistrate.api.metrics import METRICS, Board, Readings
-from magistrate.api.protocol import BoundedConfig
+from magistrate.api.protocol import BoundedConfig, BoundedProtocol
 from magistrate.api.provider import Provider
 from magistrate.api.provider_keys import read_key_file
+from magistrate.api.server import GracefulServer, limit_connections, run_worker
 from magistrate.api.service import Limits, Service
-from magistrate.api.supervisor import Supervisor
+from magistrate.api.shortcut_protocol import ShortcutProtocol
+from magistrate.api.supervisor import Bounds, Supervisor
 from magistrate.config import Settings, SqliteUrl, read_client_settings
 from magistrate.engine import query
 from magistrate.errors import InvalidSetting
@@ -254,7 +255,7 @@ async def _stop_with_parent() -> None:
 def create_application(settings: Settings, metrics_folder: Path | None = None) -> Application:
     """The ASGI application, to be called in each worker process; the store must be migrated and seeded. In the folder
     workers tell each other what they have counted."""
-    _log_to_stderr()
+    log_to_stderr()
     METRICS.board = None if metrics_folder is None else Board(metrics_folder)
     gc.collect()
     gc.freeze()  # what is imported stays: looking through it for garbage took 25 ms, in the middle of long queries
@@ -270,7 +271,9 @@ def server_config(settings: Settings, metrics_folder: Path | None = None) -> Bou
         max_head_bytes=settings.max_head_bytes,
         head_timeout_ms=settings.head_timeout_ms,
         body_timeout_ms=settings.body_timeout_ms,
-        takes_shortcut=settings.shortcut == 1,
+        keep_alive_timeout_ms=settings.keep_alive_timeout_ms,
+        max_connections=limit_connections(settings.max_connections),
+        protocol=ShortcutProtocol if settings.shortcut == 1 else BoundedProtocol,
         loop="uvloop",
         ws="none",
         workers=settings.workers,
@@ -292,7 +295,7 @@ def serve(settings: Settings, example_name: str | None = None) -> int:
     settings = replace(settings, workers=settings.workers or _chosen_workers())
     if settings.jwt_keys and not settings.jwt_keys_have_url:
         read_key_file(settings.jwt_keys)  # workers would go on without
-    listening = _listen(settings)
+    listening = listen(settings)
     with listening:
         migrate_store(settings)
         key = asyncio.run(prepare_store(settings, example))
@@ -311,24 +314,26 @@ def _chosen_workers() -> int:
     return min(cores, MOST_CHOSEN_WORKERS)
 
 
-def _serve_alone(config: uvicorn.Config, listening: socket.socket) -> int:
+def _serve_alone(config: BoundedConfig, listening: socket.socket) -> int:
     # The server stops on these signals and then raises them again for whoever handled them before: nobody, so exit 0.
     for stop in (signal.SIGTERM, signal.SIGINT):
         signal.signal(stop, lambda *_: None)
     signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))  # the terminal was closed
-    server = uvicorn.Server(config)
+    server = GracefulServer(config)
     server.run(sockets=[listening])
     return 0 if server.started else 1
 
 
 def _serve_together(settings: Settings, listening: socket.socket) -> int:
+    log_to_stderr()
+    bounds = Bounds(stop=settings.stop_timeout_ms / 1000)
     with tempfile.TemporaryDirectory(prefix="magistrate-metrics-") as folder:
-        supervisor = Supervisor(server_config(settings, Path(folder)), sockets=[listening])
-        supervisor.run()
-    return 0 if supervisor.was_told_to_stop else 1
+        worker = partial(run_worker, server_config(settings, Path(folder)))
+        return Supervisor(worker, listening, settings.workers, bounds).run()
 
 
-def _listen(settings: Settings) -> socket.socket:
+def listen(settings: Settings) -> socket.socket:
+    """Returns a socket at the address of the settings. Raises InvalidSetting."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
         return socket.create_server((settings.host, settings.port), family=family, backlog=LISTEN_BACKLOG)
@@ -369,7 +374,8 @@ def _announce_example(example: Example, url: str, key: str | None) -> None:
     print(flush=True)
 
 
-def _log_to_stderr() -> None:
+def log_to_stderr() -> None:
+    """Makes this process log lines of JSON."""
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,

@@ -14,7 +14,11 @@ def connect(client: Client, timeout: float = 20.0, receive_buffer: int | None = 
     connection.settimeout(timeout)
     if receive_buffer is not None:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
-    connection.connect((url.hostname, url.port))
+    try:
+        connection.connect((url.hostname, url.port))
+    except OSError:
+        connection.close()
+        raise
     return connection
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from magistrate.api.parse import decode_body
+from magistrate.api.parse import MAX_VALUES, decode_body
 from magistrate.errors import InvalidRequest
 from tests.api.sockets import connect, head, is_hung_up, read_answer, read_to_the_end
 from tests.running import Client, running_service, settings_for
@@ -136,7 +136,7 @@ def test_nesting_has_a_limit(limited: Client, depth: int, status: int, opening: 
 
 def test_a_large_body_is_not_slow_to_refuse() -> None:
     """With a check whose cost is not linear in the size of the body, this test does not end."""
-    many_names = "{" + ",".join(f'"{n}":1' for n in range(200_000)) + ',"199999":2}'
+    many_names = "{" + ",".join(f'"{n}":1' for n in range(90_000)) + ',"89999":2}'
     deep_groups = "[" + ",".join(["[" * 90 + "]" * 90] * 40_000) + "]"
     decoder = msgspec.json.Decoder(dict[str, Any])
 
@@ -144,6 +144,46 @@ def test_a_large_body_is_not_slow_to_refuse() -> None:
         body = f'{{"x":{inner}}}'.encode()
         with pytest.raises(InvalidRequest, match=reason):
             decode_body(body, decoder, 128)
+
+
+@pytest.mark.parametrize("value", ["{}", "[]", "0", "1.5", '""', '"\\n"', '{"a":1}', '"[,{"', '"\\\\"', '"\\""'])
+def test_a_body_of_very_many_values_is_refused_before_it_is_decoded(value: str) -> None:
+    # Decoding would come upon the missing bracket at once.
+    body = f"[{','.join([value] * (8_000_000 // (len(value) + 1)))}}}".encode()[1:]
+
+    with pytest.raises(InvalidRequest, match="more than 100000 values, arrays and objects"):
+        decode_body(body, msgspec.json.Decoder(dict[str, Any]), 128)
+
+
+@pytest.mark.parametrize(
+    ("values", "is_refused"), [(MAX_VALUES - 1, False), (MAX_VALUES, False), (MAX_VALUES + 1, True)]
+)
+def test_values_have_a_limit(values: int, is_refused: bool) -> None:
+    body = f'{{"x":[{",".join(["0"] * (values - 1))}]}}'.encode()
+
+    with pytest.raises(InvalidRequest, match="values") if is_refused else contextlib.nullcontext():
+        assert decode_body(body, msgspec.json.Decoder(dict[str, Any]), 128)
+
+
+def test_what_stands_in_a_text_is_not_counted() -> None:
+    body = msgspec.json.encode({"x": '[{,"\\' * 200_000})
+
+    assert decode_body(body, msgspec.json.Decoder(dict[str, Any]), 128)
+
+
+def test_a_text_without_end_is_read_once() -> None:
+    """With a count whose cost is not linear in the size of the body, this test does not end."""
+    body = b'{"x":"' + b'\\",' * 2_000_000
+
+    with pytest.raises(InvalidRequest, match="malformed"):
+        decode_body(body, msgspec.json.Decoder(dict[str, Any]), 128)
+
+
+def test_eight_megabytes_of_empty_objects_are_refused(shared_client: Client) -> None:
+    answer = shared_client.post("/v2/objects", content=b"[" + b"{}," * 2_700_000 + b"{}]")
+
+    assert answer.status_code == 400
+    assert answer.json()["code"] == "invalid_request"
 
 
 def test_many_brackets_side_by_side_are_not_deep(limited: Client) -> None:

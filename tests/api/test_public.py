@@ -1,5 +1,8 @@
 """What needs no key: health, readiness, and the description of the API."""
 
+import re
+from base64 import b64encode
+from hashlib import sha256
 from pathlib import Path
 
 import apsw
@@ -64,6 +67,19 @@ def test_the_page_of_the_api_needs_nothing_from_elsewhere(shared_client: Client)
     for route in ROUTES:
         assert route.path in page.text
         assert route.summary in page.text
+
+
+def test_a_browser_runs_nothing_in_the_page_of_the_api_and_shows_it_in_no_other(shared_client: Client) -> None:
+    page = shared_client.get("/docs")
+
+    [style] = re.findall("<style>(.*?)</style>", page.text, re.DOTALL)
+    style_hash = b64encode(sha256(style.encode()).digest()).decode()
+    policy = dict(part.strip().split(" ", 1) for part in page.headers["content-security-policy"].split(";"))
+    assert policy["default-src"] == policy["frame-ancestors"] == policy["base-uri"] == policy["form-action"] == "'none'"
+    assert policy["style-src"] == f"'sha256-{style_hash}'"
+    assert page.headers["x-content-type-options"] == "nosniff"
+    assert page.headers["x-frame-options"] == "DENY"
+    assert " style=" not in page.text
 
 
 def test_metrics_count_requests_by_route_and_status(shared_client: Client) -> None:

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -12,21 +13,23 @@ from tests.processes.starting import start_process
 from tests.running import KEY, Client
 
 STARTED_WITHIN_SECONDS = 30
+ROOT = Path(__file__).parents[2]
 
 
 class ServiceProcess:
     """`magistrate serve` on a free port, from start to stop, with one worker unless said otherwise. `folder` is its
-    working directory, `settings` its variables."""
+    working directory, `settings` its variables; a `sitecustomize.py` in it runs first in each process."""
 
-    def __init__(self, folder: Path, *flags: str, **settings: str) -> None:
+    def __init__(self, folder: Path, *flags: str, program: Sequence[str] = (), **settings: str) -> None:
+        """`program` is a module and its arguments to run instead."""
         flags = flags if "--workers" in flags or "workers" in settings else ("--workers", "1", *flags)
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("MAGISTRATE_")}
         given = {f"MAGISTRATE_{name.upper()}": value for name, value in settings.items()}
         self.process = start_process(
-            [sys.executable, "-m", "magistrate", "serve", "--port", "0", *flags],
+            [sys.executable, "-m", *(program or ("magistrate", "serve", "--port", "0", *flags))],
             folder=folder,
             # One that is killed cannot clear away what workers tell each other.
-            environment=inherited | given | {"TMPDIR": str(folder)},
+            environment=inherited | given | {"TMPDIR": str(folder), "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"},
         )
 
     def __enter__(self) -> "ServiceProcess":

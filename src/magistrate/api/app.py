@@ -176,6 +176,7 @@ def _public_responders(running: Running) -> list[tuple[str, str, Responder]]:
             if page.needs_key:
                 running.service.keys.actor(req.get_header("Authorization"))
             resp.content_type = page.content_type
+            resp.set_headers(dict(page.headers))
             resp.data = await page.body(lambda: running.service)
             _finish(req, resp)
 

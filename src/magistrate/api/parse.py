@@ -20,10 +20,13 @@ B = TypeVar("B")
 
 MAX_BATCH = 100
 """Elements of an array body (contract section 0, decision 7)."""
-LARGE_BODY_BYTES = 262_144
-"""Bodies above it (256 KiB) take milliseconds to decode: that is done in a thread, so that others need not wait."""
-MAX_CONTAINERS = 100_000
-"""Arrays and objects in one body, at any depth."""
+LARGE_BODY_BYTES = 65_536
+"""Bodies above it (64 KiB) take milliseconds to decode: that is done in a thread, so that others need not wait."""
+MAX_VALUES = 100_000
+"""Values, arrays and objects in one body, at any depth. They are counted before anything is decoded: decoding holds the
+interpreter, in a thread as well, for up to half a microsecond a value."""
+COUNTED_AT_ONCE_BYTES = 262_144
+"""Other threads can run between two pieces of this size (256 KiB)."""
 
 INVALID_BODY = "Invalid request body"
 
@@ -42,6 +45,9 @@ _TYPE_FAULT = re.compile(r"Expected `(?P<wanted>[^`]*)`, got `(?P<given>[^`]*)`(
 _PATH = re.compile(r" - at `(?P<path>[^`]*)`")
 _INDEX = re.compile(r"\[(?:\d+|\.\.\.)\]")
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+# Possessive, so that a string without end is read once.
+_STRING_OR_BEGINNING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{,]', re.DOTALL)
+_QUOTATION_MARK = ord('"')
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _BLANKS = b" \t\r\n"
 _STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
@@ -50,11 +56,12 @@ _STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 def decode_body(body: bytes, decoder: msgspec.json.Decoder[T], max_depth: int) -> T:
     """The value of a JSON body.
 
-    Raises InvalidRequest if it is no JSON, nests deeper than `max_depth` arrays and objects, or has an object with
-    one member twice; InvalidParameter for a member of the wrong JSON type, with its dotted path, array indices and
-    map keys left out."""
+    Raises InvalidRequest if it is no JSON, nests deeper than `max_depth` arrays and objects, has more than MAX_VALUES
+    values, or an object with one member twice; InvalidParameter for a member of the wrong JSON type, with its dotted
+    path, array indices and map keys left out."""
     if not body.strip():
         raise InvalidRequest("Request body must not be empty")
+    _check_values(body)
     try:
         text = body.decode()
         value = decoder.decode(text)
@@ -133,15 +140,30 @@ def _member_path(path: str) -> str:
     return f"{index}.{members}" if index and members else index + members
 
 
+def _check_values(body: bytes) -> None:
+    """Raises InvalidRequest if the body, which need not be JSON, has more than MAX_VALUES values.
+
+    Each value begins with a bracket or behind a comma, except for the first in an array or object, which is counted by
+    the bracket before it."""
+    if len(body) <= MAX_VALUES:
+        return
+    pieces = (body[start : start + COUNTED_AT_ONCE_BYTES] for start in range(0, len(body), COUNTED_AT_ONCE_BYTES))
+    if sum(piece.count(b",") + piece.count(b"[") + piece.count(b"{") for piece in pieces) <= MAX_VALUES:
+        return
+    counted = 0
+    for token in _STRING_OR_BEGINNING.finditer(body):
+        counted += body[token.start()] != _QUOTATION_MARK
+        if counted > MAX_VALUES:
+            raise InvalidRequest(f"Request contains more than {MAX_VALUES} values, arrays and objects")
+
+
 def _check_nesting(body: bytes, max_depth: int) -> None:
-    """Raises InvalidRequest if this valid JSON has too many arrays and objects, or too many of them in each other."""
+    """Raises InvalidRequest if this valid JSON has too many arrays and objects in each other."""
     if body.count(b"{") + body.count(b"[") <= max_depth:
         return
     # Without an escape, every second quotation mark ends a string.
     outside = _STRING.sub(b"", body) if b"\\" in body else b"".join(body.split(b'"')[::2])
     brackets = outside.translate(None, _NOT_BRACKETS)
-    if len(brackets) > 2 * MAX_CONTAINERS:
-        raise InvalidRequest(f"Request contains more than {MAX_CONTAINERS} arrays and objects")
     if max(accumulate(map(_STEPS.__getitem__, brackets)), default=0) > max_depth:
         raise _too_deep(max_depth)
 

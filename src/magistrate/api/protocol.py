@@ -1,5 +1,5 @@
-"""What uvicorn leaves unbounded: how large the head of a request may be, and how long a client may take to send or to
-read.
+"""What uvicorn leaves unbounded or open: how large the head of a request may be, how long a client may take to send or
+to read, how many connections there may be, what is no valid HTTP, and how connections end.
 
 Without this, one client can fill memory with a header (or a trailer) that never ends, and any number can hold
 connections open in silence. Bodies that are read have limits of their own in app.py."""
@@ -13,27 +13,35 @@ from typing import Any, cast
 import httptools
 import uvicorn
 from uuid_utils import uuid7
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from magistrate.api.client_transport import ClientTransport
 from magistrate.api.render import rendered
-from magistrate.api.shortcut import Held, Shortcut
+from magistrate.api.throttled_warning import ThrottledWarning
 
 UNSENT_BYTES = 65_536
 """What may lie unsent behind an answer without anyone wondering (64 KiB): the kernel takes most answers at once."""
 
-MOST_PIECES = 100
-"""Of a body that is held: whoever sends more of them is not in a hurry."""
+GRACE_SECONDS = 1.0
+"""How long an idle connection stays open when the service is going down, so that the next request, which may be on its
+way, is answered and the answer says that the connection is closed. Clients that are busy send one in that time."""
+
+MOST_REFUSED = 64
+"""Connections beyond the limit that are answered 503 at the same time; others are closed without an answer."""
 
 AROUND_A_REQUEST_LINE = len("  HTTP/1.1\r\n")
 AROUND_A_HEADER = len(": \r\n")
 """What stands around the method and the target; around name and value."""
 
+NOT_HTTP = "Request is not valid HTTP"
+UNKNOWN_CODING = (HTTPStatus.NOT_IMPLEMENTED, "Transfer-Encoding must be chunked")
+
 _UPGRADE_HEADER = re.compile(rb"\r\nupgrade:[^\r\n]*", re.IGNORECASE)
 
 
 class BoundedConfig(uvicorn.Config):
-    """Makes every connection a BoundedProtocol with these limits, or a ShortcutProtocol: then the application must be
-    an Application. Picklable, as worker processes need it."""
+    """Makes every connection a BoundedProtocol with these limits, or what extends one. Picklable, as worker processes
+    need it."""
 
     def __init__(
         self,
@@ -41,19 +49,35 @@ class BoundedConfig(uvicorn.Config):
         max_head_bytes: int,
         head_timeout_ms: int,
         body_timeout_ms: int,
-        takes_shortcut: bool = False,
+        keep_alive_timeout_ms: int,
+        max_connections: int,
+        protocol: "type[BoundedProtocol]",
         **others: Any,
     ) -> None:
-        super().__init__(app, http=ShortcutProtocol if takes_shortcut else BoundedProtocol, **others)
+        super().__init__(app, http=protocol, **others)
         self.max_head_bytes = max_head_bytes
         self.head_timeout_ms = head_timeout_ms
         self.body_timeout_ms = body_timeout_ms
+        self.keep_alive_timeout_ms = keep_alive_timeout_ms
+        self.max_connections = max_connections
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """Refuses what is too large with 431, what is too slow with 408, and what is no HTTP with 400, then hangs up."""
+    """Refuses what is too large with 431, what is too slow with 408, what is no HTTP with 400, a transfer coding other
+    than chunked with 501, and connections beyond the limit with 503, then hangs up."""
 
     config: BoundedConfig
+    transport: ClientTransport  # type: ignore[assignment]  # it has what uvicorn uses of one
+    _is_refused = False
+    """Whether the client has been answered before its request was complete, or is going to be."""
+    _is_going_down = False
+    _announced: RequestResponseCycle | None = None
+    """What was made the last of its connection because the service is going down."""
+    _grace: TimerHandle | None = None
+    _hosts = 0
+    """Headers of that name in the head being read."""
+    _coding = b""
+    """Its transfer coding, in lower case; of several headers, all with commas between."""
     _in_head = True
     """Whether the next bytes belong to a request line or headers."""
     _head = b""
@@ -69,23 +93,37 @@ class BoundedProtocol(HttpToolsProtocol):
     _reading_deadline: TimerHandle | None = None
 
     def connection_made(self, transport: BaseTransport) -> None:
-        super().connection_made(cast(Transport, transport))
-        self._start_deadline()
+        linger_seconds = self.config.body_timeout_ms / 1000
+        client = ClientTransport(cast(Transport, transport), self.loop, linger_seconds, self._is_client_sending)
+        super().connection_made(cast(Transport, client))
+        self.timeout_keep_alive = self.config.keep_alive_timeout_ms / 1000  # type: ignore[assignment]  # may be a float
+        surplus = len(self.connections) - self.config.max_connections
+        if surplus > 0:
+            self._refuse_connection(surplus)
+        else:
+            self._start_deadline()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_deadline()
         self._stop_expecting()
+        self._stop_grace()
+        self._unset_keepalive_if_required()
+        self.transport.connection_lost()
         super().connection_lost(exc)
 
     def eof_received(self) -> bool:  # type: ignore[override]  # asyncio lets it answer whether to stay open
         """A client may close its side when it has sent its request, and still read the answer."""
-        if not self._is_answering() or not self._in_head:
+        if self.transport.is_lingering or not self._is_answering() or not self._in_head:
             return False
         self.cycle.keep_alive = False
         return True
 
     def data_received(self, data: bytes) -> None:
+        if self.transport.is_lingering:
+            self.transport.discard(data)
+            return
         self._unset_keepalive_if_required()
+        self._stop_grace()
         self._idle_bytes += len(data)
         self._is_inside_segment = False
         self._may_be_too_large = self._idle_bytes > self.config.max_head_bytes
@@ -95,44 +133,54 @@ class BoundedProtocol(HttpToolsProtocol):
             self._read_on_without_upgrade(self._head + data, len(self._head) + upgrade.args[0])
             return
         except httptools.HttpParserError as error:
-            if isinstance(error.__context__, _HeadTooLarge):
-                self._refuse_head()
-            else:
-                self.send_400_response("")
+            self._refuse(*self._reason_of(error))
             return
         if self.transport.is_closing():
             return
+        if self._is_going_down:
+            self._announce_last_answer()
         if self._in_head and self._idle_bytes:
             self._head += data
         if self._idle_bytes > self.config.max_head_bytes and not self._in_head and not self._is_answering():
             self.transport.close()  # a body that nobody reads; its request has had its answer
         elif self._idle_bytes > self.config.max_head_bytes:
-            self._refuse_head()
+            self._refuse(*self._head_too_large())
         elif self._in_head and self._idle_bytes and self._deadline is None:
             self._start_deadline()
 
     def on_message_begin(self) -> None:
         self._began_inside_segment = self._is_inside_segment
+        self._hosts = 0
+        self._coding = b""
         super().on_message_begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if self._in_head:  # trailers are of no use here
-            super().on_header(name, value)
+        if not self._in_head:
+            return  # trailers are of no use here
+        name = name.lower()
+        if name == b"host":
+            self._hosts += 1
+        elif name == b"transfer-encoding":
+            self._coding += b"," + value.lower() if self._coding else value.lower()
+        elif name == b"expect" and value.lower() == b"100-continue":
+            self.expect_100_continue = True
+        self.headers.append((name, value))
 
     def on_headers_complete(self) -> None:
         if self.parser.should_upgrade():
             return  # data_received goes on when the parser has stopped
         may_be_too_large = self._may_be_too_large or self._began_inside_segment
         if may_be_too_large and self._head_bytes() > self.config.max_head_bytes:
-            raise _HeadTooLarge  # so that the parser stops, whatever follows
+            raise _Refusal(*self._head_too_large())  # so that the parser stops, whatever follows
+        self._check_head()
         self._in_head = False
         self._head = b""
         self._idle_bytes = 0
         self._stop_deadline()
-        if self.parser.get_http_version() not in ("1.0", "1.1"):
-            self.send_400_response("")
-        else:
-            self._start()
+        preceding = self.cycle
+        self._start()
+        if self._announced is not None and self._announced is preceding and not preceding.response_started:
+            preceding.keep_alive = True  # it is not the last any more
 
     def on_body(self, body: bytes) -> None:
         if self._is_answering():
@@ -149,16 +197,81 @@ class BoundedProtocol(HttpToolsProtocol):
         super().on_response_complete()
         if not self._in_head:
             self._start_deadline()  # for the rest of a body that nobody reads
+        if self._is_going_down and not self._is_answering() and not self.transport.is_closing():
+            self._start_grace()
         unsent = self.transport.get_write_buffer_size()
         if unsent > UNSENT_BYTES:
             self._expect_reading(unsent)
 
     def send_400_response(self, msg: str) -> None:
-        self._refuse(HTTPStatus.BAD_REQUEST, "Request is not valid HTTP")
+        self._refuse(HTTPStatus.BAD_REQUEST, NOT_HTTP)
 
-    def _refuse_head(self) -> None:
+    def timeout_keep_alive_handler(self) -> None:
+        """Closes an idle connection, unless its next request has come while the loop was busy."""
+        if not self.transport.is_closing() and not self.transport.has_unread_bytes():
+            self.transport.close()
+
+    def shutdown(self) -> None:
+        """Begins to close the connection: between two requests, and said in the last answer."""
+        self._is_going_down = True
+        if self.transport.is_lingering:
+            self.transport.hurry()
+        elif self._is_answering():
+            self._announce_last_answer()
+        else:
+            self._start_grace()
+
+    def _announce_last_answer(self) -> None:
+        """Makes the newest request the last, unless its answer has begun or another one is there to be read."""
+        if self._is_answering() and not self.cycle.response_started and self.cycle.keep_alive:
+            if self.transport.has_unread_bytes():
+                return
+            self.cycle.keep_alive = False
+            self._announced = self.cycle
+
+    def _start_grace(self) -> None:
+        self._stop_grace()
+        self._grace = self.loop.call_later(GRACE_SECONDS, self._end_grace)
+
+    def _stop_grace(self) -> None:
+        if self._grace is not None:
+            self._grace.cancel()
+            self._grace = None
+
+    def _end_grace(self) -> None:
+        """Closes an idle connection. One with the beginning of a request has the time that a head may take."""
+        if self.transport.has_unread_bytes():
+            self._start_grace()
+        elif not self._is_answering() and not self._head:
+            self.transport.close()  # if that was done already, it does nothing
+
+    def _is_client_sending(self) -> bool:
+        return self._is_refused or self._is_going_down or not self._in_head
+
+    def _head_too_large(self) -> tuple[HTTPStatus, str]:
         limit = f"Request line and headers must not be larger than {self.config.max_head_bytes} bytes"
-        self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, limit)
+        return HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, limit
+
+    def _check_head(self) -> None:
+        """Raises _Refusal if a complete head is not valid HTTP, or asks for what is not supported."""
+        version = self.parser.get_http_version()
+        if version not in ("1.0", "1.1"):
+            raise _Refusal(HTTPStatus.BAD_REQUEST, NOT_HTTP)
+        if self._hosts != 1 and (self._hosts or version == "1.1"):
+            raise _Refusal(HTTPStatus.BAD_REQUEST, "Request must have exactly one Host header")
+        if self._coding:
+            if version == "1.0":
+                raise _Refusal(HTTPStatus.BAD_REQUEST, "Transfer-Encoding is not defined in HTTP/1.0")
+            if self._coding != b"chunked":
+                raise _Refusal(*UNKNOWN_CODING)
+
+    def _reason_of(self, error: httptools.HttpParserError) -> tuple[HTTPStatus, str]:
+        """The status and message for what the parser stopped at."""
+        if isinstance(error.__context__, _Refusal):
+            return error.__context__.status, error.__context__.message
+        if self._in_head and self._coding not in (b"", b"chunked") and self.parser.get_http_version() == "1.1":
+            return UNKNOWN_CODING  # the parser stops at some of them by itself
+        return HTTPStatus.BAD_REQUEST, NOT_HTTP
 
     def _head_bytes(self) -> int:
         """Of a head that is complete."""
@@ -206,7 +319,7 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._is_answering():
             self._start_deadline()  # the next request may wait as long as this one takes
         elif not self._in_head:
-            self.transport.close()
+            self.transport.abort()  # it has had its answer for long
         elif not self.transport.is_closing():
             limit = f"Request line and headers were not complete within {self.config.head_timeout_ms} milliseconds"
             self._refuse(HTTPStatus.REQUEST_TIMEOUT, limit)
@@ -231,98 +344,51 @@ class BoundedProtocol(HttpToolsProtocol):
             self._reading_deadline = None
 
     def _refuse(self, status: HTTPStatus, message: str) -> None:
-        """Hangs up, after an answer in the shape of every error (contract section 1.0) unless another has begun.
+        """Hangs up, after an answer in the shape of every error unless another has begun.
 
         What is wrong with the next request is not said in place of the answer to this one: that goes out, and no other.
         """
+        self._is_refused = True
         if self._is_answering() and self._in_head:
             self.cycle.keep_alive = False
             self.flow.pause_reading()
             return
-        begun = self._is_answering() and self.cycle.response_started
+        begun = not self._in_head and (not self._is_answering() or self.cycle.response_started)
         if self._is_answering():
             self.cycle.disconnected = True  # whatever the application answers now is not sent
+            self.cycle.message_event.set()
         if not begun:
-            body = rendered({"code": "invalid_request", "message": message})
-            head = (
-                f"HTTP/1.1 {status.value} {status.phrase}\r\ncontent-type: application/json\r\n"
-                f"content-length: {len(body)}\r\nwarrant-request-id: {uuid7()}\r\nconnection: close\r\n\r\n"
-            )
-            self.transport.write(head.encode("ascii") + body)
+            self.transport.write(_last_answer(status, "invalid_request", message))
+        self.transport.close()
+
+    def _refuse_connection(self, surplus: int) -> None:
+        """Answers a connection beyond the limit before it asks anything."""
+        _too_many_connections(limit=self.config.max_connections)
+        if surplus > MOST_REFUSED:
+            self.transport.abort()
+            return
+        self._is_refused = True
+        message = "the service has as many connections as it may"
+        self.transport.write(_last_answer(HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", message, "retry-after: 1\r\n"))
         self.transport.close()
 
 
-class _HeadTooLarge(Exception):
-    pass
+_too_many_connections = ThrottledWarning("too many connections")
 
 
-class ShortcutProtocol(BoundedProtocol):
-    """Answers by the shortcut of the application what can be. A request that may be is held until all of it has come,
-    or for as long as its head may take."""
+def _last_answer(status: HTTPStatus, code: str, message: str, more_headers: str = "") -> bytes:
+    body = rendered({"code": code, "message": message})
+    head = (
+        f"HTTP/1.1 {status.value} {status.phrase}\r\ncontent-type: application/json\r\n{more_headers}"
+        f"content-length: {len(body)}\r\nwarrant-request-id: {uuid7()}\r\nconnection: close\r\n\r\n"
+    )
+    return head.encode("ascii") + body
 
-    _held: Held | None = None
-    _pieces: tuple[bytes, ...] = ()
 
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        if self._held is not None and self._deadline is None:
-            self._start_deadline()
+class _Refusal(Exception):
+    """Stops the parser at a request that is answered with this status, whatever follows it."""
 
-    def on_body(self, body: bytes) -> None:
-        if self._held is None:
-            super().on_body(body)
-        else:
-            self._idle_bytes = 0
-            self._pieces += (body,)
-            if len(self._pieces) > MOST_PIECES:
-                self._release()
-
-    def on_message_complete(self) -> None:
-        if self._held is not None and not self.parser.should_upgrade():
-            body, default_headers = b"".join(self._pieces), self.server_state.default_headers
-            answer = self._shortcut.answer(self._held, body, default_headers)
-            if answer is not None:
-                self._held = None
-                self._expect_head()
-                self.transport.write(answer)
-                self.on_response_complete()
-                return
-            self._release()
-        super().on_message_complete()
-
-    def shutdown(self) -> None:
-        self._release()
-        super().shutdown()
-
-    @property
-    def _shortcut(self) -> Shortcut:
-        shortcut: Shortcut = self.app.shortcut  # see BoundedConfig
-        return shortcut
-
-    def _start(self) -> None:
-        is_plain = (
-            not self._is_answering()
-            and not self.flow.write_paused
-            and not self.expect_100_continue
-            and self.parser.should_keep_alive()
-            and self.parser.get_http_version() == "1.1"
-        )
-        held = self._shortcut.held(self.parser.get_method(), self.url, self.headers) if is_plain else None
-        if held is None:
-            super()._start()
-        else:
-            self._held, self._pieces = held, ()
-
-    def _is_late(self) -> None:
-        if self._held is not None:
-            self._release()
-        else:
-            super()._is_late()
-
-    def _release(self) -> None:
-        """Lets what is held take the ordinary way."""
-        if self._held is not None and not self.transport.is_closing():
-            self._held = None
-            self._stop_deadline()
-            super()._start()
-            super().on_body(b"".join(self._pieces))
+    def __init__(self, status: HTTPStatus, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message

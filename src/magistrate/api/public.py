@@ -1,7 +1,7 @@
 """What surrounds the API: health, readiness, metrics, and its description for machines and people."""
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 
 from magistrate.api import openapi, reference
@@ -20,6 +20,7 @@ class Page:
     content_type: str
     body: Callable[[Opened], Awaitable[bytes]]
     needs_key: bool = False
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 async def healthz(service: Opened) -> bytes:
@@ -65,6 +66,6 @@ PAGES: tuple[Page, ...] = (
     Page("/healthz", "200 while the process runs", JSON, healthz),
     Page("/readyz", "200 while the store can be reached and is migrated, else 503", JSON, readyz),
     Page("/openapi.json", "The OpenAPI 3.1 document", JSON, openapi_document),
-    Page("/docs", "The same for people", "text/html; charset=utf-8", docs),
+    Page("/docs", "The same for people", "text/html; charset=utf-8", docs, headers=reference.HEADERS),
     Page("/metrics", "Counters for Prometheus", CONTENT_TYPE, metrics, needs_key=True),
 )

@@ -2,6 +2,8 @@
 elsewhere."""
 
 import json
+from base64 import b64encode
+from hashlib import sha256
 from html import escape
 from typing import Any
 
@@ -18,6 +20,15 @@ nav a { display: block; text-decoration: none; color: inherit; } nav a:hover { t
   .method { color: #79c0ff; }
 }
 """
+
+_STYLE_HASH = b64encode(sha256(_STYLE.encode()).digest()).decode()
+HEADERS = {
+    "Content-Security-Policy": f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+"""A browser is to load nothing for the page, to run nothing in it, and to show it in no other."""
 
 
 def page(document: dict[str, Any]) -> str:

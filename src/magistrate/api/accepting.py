@@ -1,0 +1,193 @@
+"""Where a server gets its connections from: a listening socket of its own, or a supervisor that accepts them."""
+
+import asyncio
+import errno
+import socket
+import struct
+from asyncio.events import TimerHandle
+from collections.abc import Callable, Sized
+from contextlib import suppress
+from typing import NamedTuple, Protocol
+
+from magistrate.api.throttled_warning import ThrottledWarning
+
+Admit = Callable[[socket.socket], None]
+"""Takes a connection over; must not raise."""
+
+ACCEPTED_AT_ONCE = 64
+"""Connections accepted before the event loop does something else."""
+
+ACCEPT_AGAIN_SECONDS = 0.2
+"""How long to wait when no descriptor is free: each try before would fail, and the event loop would do nothing else."""
+
+REPORT_EVERY_SECONDS = 1.0
+
+LAST_CONNECTIONS_WITHIN_SECONDS = 5.0
+"""A supervisor closes the channel of a worker that leaves in milliseconds, unless it is gone or hangs."""
+
+_descriptors_exhausted = ThrottledWarning("connections cannot be accepted")
+_EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
+_REPORT = struct.Struct("!QQ?")
+
+
+class Report(NamedTuple):
+    """What a worker says about itself: how many connections it has received so far, how many are open, and whether it
+    is leaving, and wants no more."""
+
+    received: int
+    open: int
+    is_leaving: bool
+
+
+class ConnectionSource(Protocol):
+    def start(self, admit: Admit) -> None:
+        """Begins to accept, in the running event loop."""
+
+    async def finish(self) -> None:
+        """Ends it. Connections that clients have made already are admitted before."""
+
+
+class Acceptor:
+    """Accepts the connections of a listening socket, which it closes at the end."""
+
+    def __init__(self, listening: socket.socket) -> None:
+        self._listening = listening
+        self._is_accepting = False
+        self._again: TimerHandle | None = None
+
+    def start(self, admit: Admit) -> None:
+        self._admit = admit
+        self._loop = asyncio.get_running_loop()
+        self._listening.setblocking(False)
+        self.resume()
+
+    async def finish(self) -> None:
+        self.close()
+
+    def resume(self) -> None:
+        if not self._is_accepting:
+            self._is_accepting = True
+            self._loop.add_reader(self._listening.fileno(), self._accept)
+
+    def pause(self) -> None:
+        """Leaves connections in the queue of the kernel until `resume` is called."""
+        if self._is_accepting:
+            self._is_accepting = False
+            self._loop.remove_reader(self._listening.fileno())
+        if self._again is not None:
+            self._again.cancel()
+            self._again = None
+
+    def close(self) -> None:
+        """Accepts what is in the queue: the kernel would reset it."""
+        self.pause()
+        connection = self._next()
+        while connection is not None:
+            self._admit(connection)
+            connection = self._next()
+        self._listening.close()
+
+    def _accept(self) -> None:
+        for _ in range(ACCEPTED_AT_ONCE):
+            connection = self._next() if self._is_accepting else None
+            if connection is None:
+                return
+            self._admit(connection)
+
+    def _next(self) -> socket.socket | None:
+        """None if there is no connection, or if it cannot be accepted now."""
+        while True:
+            try:
+                return self._listening.accept()[0]
+            except BlockingIOError:
+                return None
+            except OSError as error:
+                if error.errno in _EXHAUSTED:
+                    self._wait_for_descriptors(error)
+                    return None
+                # Otherwise it was the connection that failed: the next one is another.
+
+    def _wait_for_descriptors(self, error: OSError) -> None:
+        _descriptors_exhausted(reason=error.strerror)
+        if self._is_accepting:
+            self.pause()
+            self._again = self._loop.call_later(ACCEPT_AGAIN_SECONDS, self.resume)
+
+
+class Channel:
+    """Receives the connections that the supervisor has accepted for this worker, and reports to it: after each
+    connection, and every second, so that it knows that the event loop runs."""
+
+    def __init__(self, channel: socket.socket, connections: Sized) -> None:
+        self._channel = channel
+        self._connections = connections
+        self._received = 0
+        self._is_leaving = False
+        self._ended = asyncio.Event()
+        self._reporting: TimerHandle | None = None
+
+    def start(self, admit: Admit) -> None:
+        self._admit = admit
+        self._loop = asyncio.get_running_loop()
+        self._channel.setblocking(False)
+        self._loop.add_reader(self._channel.fileno(), self._receive)
+        self._report_again()
+
+    async def finish(self) -> None:
+        self._is_leaving = True
+        self._report()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._ended.wait(), LAST_CONNECTIONS_WITHIN_SECONDS)
+        self._end()
+
+    def _receive(self) -> None:
+        before = self._received
+        for _ in range(ACCEPTED_AT_ONCE):
+            try:
+                message, descriptors, _, _ = socket.recv_fds(self._channel, 1, 1)
+            except BlockingIOError:
+                break
+            except OSError:
+                message, descriptors = b"", []
+            if not message:
+                self._end()
+                return
+            self._received += 1
+            if descriptors:
+                self._admit(socket.socket(fileno=descriptors[0]))
+            else:  # the kernel has closed the connection
+                _descriptors_exhausted(reason="the worker has as many open files as it may")
+        if self._received != before:
+            self._report()
+
+    def _report(self) -> None:
+        # Numbers count from the start, so that a report which finds no room does not matter: the next one says it all.
+        with suppress(OSError):
+            self._channel.send(_REPORT.pack(self._received, len(self._connections), self._is_leaving))
+
+    def _report_again(self) -> None:
+        self._report()
+        self._reporting = self._loop.call_later(REPORT_EVERY_SECONDS, self._report_again)
+
+    def _end(self) -> None:
+        if self._reporting is not None:
+            self._reporting.cancel()
+            self._reporting = None
+        if self._channel.fileno() >= 0:
+            self._loop.remove_reader(self._channel.fileno())
+            self._channel.close()
+        self._ended.set()
+
+
+def send_connection(channel: socket.socket, connection: socket.socket) -> None:
+    """Gives a connection to the Channel at the other end. Raises BlockingIOError if there is no room, and another
+    OSError if there is nobody."""
+    socket.send_fds(channel, [b"c"], [connection.fileno()])
+
+
+def read_reports(received: bytes) -> tuple[Report | None, bytes]:
+    """Returns the last complete report in what came through a channel, and what remains behind it."""
+    end = len(received) - len(received) % _REPORT.size
+    if not end:
+        return None, received
+    return Report(*_REPORT.unpack(received[end - _REPORT.size : end])), received[end:]

@@ -1,0 +1,140 @@
+"""Closes connections so that the client can still read its last answer.
+
+A socket that is closed while the client is sending answers what comes with a reset, and a reset makes the client's
+kernel throw away the answer that it has not read yet. So if a client may be sending when its connection is to be
+closed, only our side is closed at first; what comes is read and discarded, until the client closes its side or a limit
+is reached (a lingering close)."""
+
+from asyncio import AbstractEventLoop, Transport
+from asyncio.events import TimerHandle
+from collections.abc import Callable
+from enum import Enum, auto
+from fcntl import ioctl
+from struct import unpack
+from termios import FIONREAD
+
+LINGER_BYTES = 33_554_432
+"""What is discarded at most (32 MiB): four times the default limit of bodies. A client that sends more never reads."""
+
+LINGER_SILENCE_SECONDS = 2.0
+"""A client that sends nothing for so long has had the time to read its answer."""
+
+
+class State(Enum):
+    OPEN = auto()
+    LINGERING = auto()
+    CLOSED = auto()
+
+
+class ClientTransport:
+    """The transport of one connection, as far as the protocol and uvicorn use it.
+
+    `is_client_sending` says whether the client may be sending what nobody is going to read. Nothing is kept of what is
+    discarded.
+    """
+
+    __slots__ = (
+        "_bytes_left",
+        "_deadline",
+        "_ends_at",
+        "_is_client_sending",
+        "_left_at_last_look",
+        "_linger_seconds",
+        "_loop",
+        "_state",
+        "_transport",
+        "get_extra_info",
+        "get_write_buffer_size",
+        "pause_reading",
+        "resume_reading",
+        "write",
+    )
+
+    def __init__(
+        self,
+        transport: Transport,
+        loop: AbstractEventLoop,
+        linger_seconds: float,
+        is_client_sending: Callable[[], bool],
+    ) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._linger_seconds = linger_seconds
+        self._is_client_sending = is_client_sending
+        self._state = State.OPEN
+        self._bytes_left = self._left_at_last_look = LINGER_BYTES
+        self._ends_at = 0.0
+        self._deadline: TimerHandle | None = None
+        self.write = transport.write
+        self.get_extra_info = transport.get_extra_info
+        self.get_write_buffer_size = transport.get_write_buffer_size
+        self.pause_reading = transport.pause_reading
+        self.resume_reading = transport.resume_reading
+
+    def is_closing(self) -> bool:
+        return self._state is not State.OPEN or self._transport.is_closing()
+
+    @property
+    def is_lingering(self) -> bool:
+        return self._state is State.LINGERING
+
+    def has_unread_bytes(self) -> bool:
+        """Whether the kernel has received bytes that `data_received` has not been given yet."""
+        if self._transport.is_closing():
+            return False
+        waiting = ioctl(self._transport.get_extra_info("socket").fileno(), FIONREAD, bytes(4))
+        return bool(unpack("i", waiting)[0])
+
+    def close(self) -> None:
+        """Closes the connection when what was written is sent; reads on until then if the client may be sending."""
+        if self.is_closing():
+            return
+        if self._is_client_sending():
+            self._linger()
+        else:
+            self._state = State.CLOSED
+            self._transport.close()
+
+    def abort(self) -> None:
+        """Closes the connection at once."""
+        self._state = State.CLOSED
+        self._stop_deadline()
+        self._transport.abort()
+
+    def discard(self, data: bytes) -> None:
+        """Counts what came in while lingering; closes the connection when it is too much."""
+        self._bytes_left -= len(data)
+        if self._bytes_left < 0:
+            self.abort()
+
+    def hurry(self) -> None:
+        """Ends a lingering soon: the service is stopping."""
+        self._ends_at = min(self._ends_at, self._loop.time() + LINGER_SILENCE_SECONDS)
+
+    def connection_lost(self) -> None:
+        self._state = State.CLOSED
+        self._stop_deadline()
+
+    def _linger(self) -> None:
+        self._state = State.LINGERING
+        self._transport.write_eof()
+        self._transport.resume_reading()
+        self._ends_at = self._loop.time() + self._linger_seconds
+        self._look_again()
+
+    def _look_again(self) -> None:
+        self._left_at_last_look = self._bytes_left
+        remaining = self._ends_at - self._loop.time()
+        self._deadline = self._loop.call_later(min(remaining, LINGER_SILENCE_SECONDS), self._end_if_silent)
+
+    def _end_if_silent(self) -> None:
+        is_silent = self._bytes_left == self._left_at_last_look and not self.has_unread_bytes()
+        if is_silent or self._loop.time() >= self._ends_at:
+            self.abort()
+        else:
+            self._look_again()
+
+    def _stop_deadline(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None

@@ -1,0 +1,80 @@
+"""Connections whose requests are answered before the web framework sees them, where that is possible."""
+
+from magistrate.api.protocol import BoundedProtocol
+from magistrate.api.shortcut import Held, Shortcut
+
+MOST_PIECES = 100
+"""Of a body that is held: whoever sends more of them is not in a hurry."""
+
+
+class ShortcutProtocol(BoundedProtocol):
+    """Answers by the shortcut of the application what can be. A request that may be is held until all of it has come,
+    or for as long as its head may take."""
+
+    _held: Held | None = None
+    _pieces: tuple[bytes, ...] = ()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._held is not None and self._deadline is None:
+            self._start_deadline()
+
+    def on_body(self, body: bytes) -> None:
+        if self._held is None:
+            super().on_body(body)
+        else:
+            self._idle_bytes = 0
+            self._pieces += (body,)
+            if len(self._pieces) > MOST_PIECES:
+                self._release()
+
+    def on_message_complete(self) -> None:
+        if self._held is not None and not self.parser.should_upgrade():
+            body, default_headers = b"".join(self._pieces), self.server_state.default_headers
+            answer = self._shortcut.answer(self._held, body, default_headers)
+            if answer is not None:
+                self._held = None
+                self._expect_head()
+                self.transport.write(answer)
+                self.on_response_complete()
+                return
+            self._release()
+        super().on_message_complete()
+
+    def shutdown(self) -> None:
+        self._release()
+        super().shutdown()
+
+    @property
+    def _shortcut(self) -> Shortcut:
+        shortcut: Shortcut = self.app.shortcut  # the application must be an Application
+        return shortcut
+
+    def _start(self) -> None:
+        is_plain = (
+            not self._is_answering()
+            and not self._is_going_down
+            and not self.flow.write_paused
+            and not self.expect_100_continue
+            and self.parser.should_keep_alive()
+            and self.parser.get_http_version() == "1.1"
+        )
+        held = self._shortcut.held(self.parser.get_method(), self.url, self.headers) if is_plain else None
+        if held is None:
+            super()._start()
+        else:
+            self._held, self._pieces = held, ()
+
+    def _is_late(self) -> None:
+        if self._held is not None:
+            self._release()
+        else:
+            super()._is_late()
+
+    def _release(self) -> None:
+        """Lets what is held take the ordinary way."""
+        if self._held is not None and not self.transport.is_closing():
+            self._held = None
+            self._stop_deadline()
+            super()._start()
+            super().on_body(b"".join(self._pieces))
