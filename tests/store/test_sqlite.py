@@ -111,7 +111,8 @@ async def test_a_search_that_takes_too_long_is_stopped_and_holds_up_no_lookup(tm
     connection = apsw.Connection(f"{tmp_path}/m.db")
     connection.execute(
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000) "
-        f"INSERT INTO object SELECT 'd', i, hex(zeroblob(2500)), 0, 1, {2**63 - 1} FROM n"
+        "INSERT INTO object (object_type, object_id, meta, created_at, created_revision, deleted_revision) "
+        f"SELECT 'd', i, hex(zeroblob(2500)), 0, 1, {2**63 - 1} FROM n"
     )
     searching = asyncio.create_task(store.list_objects(Slice("objectId", 10), ObjectFilter(text="nowhere")))
     await asyncio.sleep(0.01)
