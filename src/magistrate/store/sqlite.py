@@ -12,18 +12,17 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import Any, Generic, NoReturn, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 import apsw
 
 from magistrate.engine.terms import Revision
-from magistrate.errors import MagistrateError, SchemaMismatch, StoreUnavailable
+from magistrate.errors import MagistrateError, StoreUnavailable
 from magistrate.store import migrate, sql
 from magistrate.store.contract import Identity
 from magistrate.store.database import Find, Observer, Rows, Script, Select, Step, observe_nothing
@@ -31,6 +30,7 @@ from magistrate.store.following import Mark, Staleness
 from magistrate.store.reading import Joining
 from magistrate.store.sql import Parameter
 from magistrate.store.sql_store import SqlStore
+from magistrate.store.sqlite_connection import open_connection, raise_translated, translate_errors
 
 T = TypeVar("T")
 
@@ -44,42 +44,11 @@ LOOKUP_TIMEOUT_MS = 250
 """A lookup waits in the event loop, and everyone with it. Only recovery after a crash, or a tool that locks the whole
 file, makes a reader wait at all."""
 
-STATEMENTS_KEPT = 512
-"""Prepared, for each connection: the most that APSW keeps. Those of a check are long, and take a millisecond."""
-
 KEYS_AT_ONCE = 512
 """Looked for by one statement. A statement has at most 32,766 values, a key up to seven; longer ones are no faster."""
 
 STEPS_BETWEEN_LOOKS_AT_THE_CLOCK = 10_000
 """Of SQLite's virtual machine: about a millisecond."""
-
-_UNAVAILABLE = (
-    apsw.BusyError,
-    apsw.CantOpenError,
-    apsw.ConnectionClosedError,
-    apsw.CorruptError,
-    apsw.FullError,
-    apsw.InterruptError,
-    apsw.IOError,
-    apsw.LockedError,
-    apsw.NotADBError,
-    apsw.PermissionsError,
-    apsw.ReadOnlyError,
-)
-
-
-def migrate_sqlite(path: str, timeout_ms: int) -> None:
-    """Makes the file if there is none and brings its schema up to date; several processes may try at once.
-
-    Raises StoreUnavailable, or SchemaMismatch if a newer version has been here.
-    """
-    try:
-        make = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
-        with closing(_opened(path, timeout_ms, flags=make)) as connection:
-            connection.execute("PRAGMA journal_mode = WAL")
-            _migrate(connection)
-    except apsw.Error as error:
-        raise StoreUnavailable(f"the SQLite database {path} cannot be migrated: {error}") from error
 
 
 async def open_sqlite(path: str, timeout_ms: int, observer: Observer = observe_nothing) -> SqlStore:
@@ -136,11 +105,11 @@ class SqliteDatabase:
         self._write_thread = threading.Thread(target=self._write_on, name="sqlite-writer", daemon=True)
         self._read_threads = ThreadPoolExecutor(LONG_READERS, thread_name_prefix="sqlite-reader")
         self._long_readers: queue.SimpleQueue[apsw.Connection] = queue.SimpleQueue()
-        with _translated():
-            self._writer = _opened(path, timeout_ms)
-            self._reader = _opened(path, min(timeout_ms, LOOKUP_TIMEOUT_MS), "PRAGMA query_only = ON")
+        with translate_errors():
+            self._writer = open_connection(path, timeout_ms)
+            self._reader = open_connection(path, min(timeout_ms, LOOKUP_TIMEOUT_MS), "PRAGMA query_only = ON")
             for _ in range(LONG_READERS):
-                self._long_readers.put(_opened(path, timeout_ms, "PRAGMA query_only = ON"))
+                self._long_readers.put(open_connection(path, timeout_ms, "PRAGMA query_only = ON"))
             self._file = os.stat(path)
         self._write_thread.start()
 
@@ -154,7 +123,7 @@ class SqliteDatabase:
         try:
             return self._reader.execute(sql, values).fetchall()
         except apsw.Error as error:
-            _raise_translated(error)
+            raise_translated(error)
 
     async def transact(self, script: Callable[[Revision], Script[T]], makes_revision: bool = True) -> T:
         if self._closed:
@@ -178,7 +147,7 @@ class SqliteDatabase:
                 [(revision, _)] = self._reader.execute(sql.READ_HEAD).fetchall()
                 self._seen_version, self._seen_revision = version, cast(int, revision)
         except apsw.Error as error:
-            _raise_translated(error)
+            raise_translated(error)
         return self._seen_revision
 
     async def schema_version(self) -> int:
@@ -216,7 +185,7 @@ class SqliteDatabase:
         connection = self._long_readers.get()
         try:
             connection.set_progress_handler(lambda: time.monotonic() > deadline, STEPS_BETWEEN_LOOKS_AT_THE_CLOCK)
-            with _translated():
+            with translate_errors():
                 return connection.execute(sql, values).fetchall()
         finally:
             self._long_readers.put(connection)
@@ -236,7 +205,7 @@ class SqliteDatabase:
 
     def _write_group(self, group: Sequence[_Write[Any]]) -> None:
         try:
-            with _translated():
+            with translate_errors():
                 group = self._begun(group)
                 outcomes = self._committed(group) if group else []
         except BaseException as error:  # whatever it is: the thread must go on, and nobody may wait for ever
@@ -299,7 +268,7 @@ class SqliteDatabase:
         costs."""
         self._writer.execute("SAVEPOINT one_write")
         try:
-            with _translated():
+            with translate_errors():
                 return self._answered(write), None
         except Exception as error:
             if not self._writer.in_transaction:  # SQLite ends it by itself when the disk is full
@@ -348,46 +317,3 @@ def _padded(keys: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """The keys, the last of them repeated until their number is a power of two: so there are few different
     statements."""
     return [*keys, *[keys[-1]] * ((1 << (len(keys) - 1).bit_length()) - len(keys))]
-
-
-def _opened(path: str, timeout_ms: int, *pragmas: str, flags: int = apsw.SQLITE_OPEN_READWRITE) -> apsw.Connection:
-    """A connection to a file that is there: one that was moved away must not be made again, empty."""
-    connection = apsw.Connection(path, flags=flags, statementcachesize=STATEMENTS_KEPT)
-    connection.set_busy_timeout(timeout_ms)
-    # Plans by the text alone: else this build of SQLite looks at bound values too, and prepares joins again each time.
-    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
-    # FULL: with NORMAL, a write-ahead log may lose acknowledged transactions when the machine loses power.
-    connection.execute("PRAGMA synchronous = FULL")
-    # KiB; and what savepoints may have to restore is kept in memory instead of a file.
-    for pragma in ("PRAGMA cache_size = -16384", "PRAGMA temp_store = MEMORY", *pragmas):
-        connection.execute(pragma)
-    return connection
-
-
-def _migrate(connection: apsw.Connection) -> None:
-    connection.execute("BEGIN IMMEDIATE")  # whatever fails from here on, closing the connection undoes
-    connection.execute(migrate.CREATE_TABLE)
-    [(applied,)] = connection.execute(migrate.READ_VERSION).fetchall()
-    for migration in migrate.pending("sqlite", cast(int, applied)):
-        connection.execute(migration.sql)
-        connection.execute(migrate.INSERT_MIGRATION, (migration.number, migration.name))
-    if not connection.execute(sql.READ_HEAD).fetchall():
-        connection.execute(sql.MAKE_HEAD, migrate.new_identity())
-    connection.execute("COMMIT")
-
-
-@contextmanager
-def _translated() -> Iterator[None]:
-    try:
-        yield
-    except apsw.Error as error:
-        _raise_translated(error)
-
-
-def _raise_translated(error: apsw.Error) -> NoReturn:
-    """Raises what the store's contract has for it; the error itself if it is a fault of ours."""
-    if isinstance(error, _UNAVAILABLE):
-        raise StoreUnavailable("the database cannot be used now") from error
-    if isinstance(error, apsw.SQLError) and str(error).startswith("no such table"):
-        raise SchemaMismatch("the database is not migrated") from error
-    raise error
