@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmarks.cores import SERVER_CORE, on_core
 from magistrate.config import PREFIX
 
-API_KEY = "benchmark-key"
+API_KEY = "the-key-of-benchmarks"
 AUTHORIZATION = f"ApiKey {API_KEY}"
 
 START_SECONDS = 30
