@@ -142,6 +142,13 @@ SETTINGS = (
         100,
         600_000,
     ),
+    Setting(
+        "request_timeout_ms",
+        30_000,
+        "how long a request may take before it is answered 503, without the time that its body takes to arrive",
+        100,
+        600_000,
+    ),
     Setting("store_timeout_ms", 10_000, "how long to wait for the database before answering 503", 100, 600_000),
     Setting("postgres_connections", 10, "how many PostgreSQL connections each worker may hold", 1, 1_000),
     Setting(
@@ -222,6 +229,7 @@ class Settings:
     head_timeout_ms: int
     body_timeout_ms: int
     stop_timeout_ms: int
+    request_timeout_ms: int
     store_timeout_ms: int
     postgres_connections: int
     retention_hours: int

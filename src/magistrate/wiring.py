@@ -202,7 +202,9 @@ async def open_service(settings: Settings) -> AsyncIterator[Service]:
     async with open_context(settings) as context:
         provider = _provider(settings)
         digests = [key_digest(key) for key in settings.api_keys] or await context.store.key_digests()
-        limits = Limits(settings.max_body_bytes, settings.max_json_depth, settings.body_timeout_ms)
+        limits = Limits(
+            settings.max_body_bytes, settings.max_json_depth, settings.body_timeout_ms, settings.request_timeout_ms
+        )
         forgetting = _forget_now_and_then(context, settings)
         METRICS.read = partial(_readings, context)
         works = [forgetting, _stop_with_parent(), asyncio.to_thread(_read_grammars), _write_metrics_now_and_then()]

@@ -1,8 +1,10 @@
 """Tokens of an outside provider: which are good, whom they are for, and where their keys come from."""
 
+import asyncio
 import base64
 import hashlib
 import hmac
+import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -372,6 +374,19 @@ async def test_what_was_fetched_is_used_for_a_day_at_the_most() -> None:
         now += 1
         with pytest.raises(ProviderUnavailable):
             await keys.fitting(head)
+
+
+@pytest.mark.anyio
+async def test_who_stops_waiting_for_the_keys_leaves_nobody_in_the_belief_that_they_are_known() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        keys = FetchedKeys(KeyUrl(f"http://127.0.0.1:{silent.getsockname()[1]}/keys"))
+        head = TokenHead("RS256", "rsa")
+        first, second = (asyncio.create_task(keys.fitting(head)) for _ in range(2))
+        await asyncio.sleep(0.05)
+        first.cancel()
+
+        with pytest.raises(ProviderUnavailable):
+            await second
 
 
 def test_a_provider_that_does_not_listen_harms_nobody_else(tmp_path: Path) -> None:

@@ -68,6 +68,47 @@ async def test_each_waiting_writer_is_refused_at_its_own_time(tmp_path: Path) ->
     await store.close()
 
 
+async def test_a_writer_that_stops_waiting_takes_no_other_along(tmp_path: Path) -> None:
+    store = await opened(tmp_path)
+    holder = apsw.Connection(f"{tmp_path}/m.db")
+    holder.execute("BEGIN IMMEDIATE")
+    first = asyncio.create_task(put(store, "first"))
+    await asyncio.sleep(0.05)  # the writer has it, and waits for the lock
+    group = [asyncio.create_task(put(store, f"id-{number}")) for number in range(6)]
+    await asyncio.sleep(0)
+    for task in (first, group[0], group[3]):
+        task.cancel()
+    await asyncio.wait([first, group[0], group[3]])
+    holder.execute("ROLLBACK")
+
+    outcomes = await asyncio.gather(*group, return_exceptions=True)
+
+    assert [place for place, outcome in enumerate(outcomes) if outcome is None] == [1, 2, 4, 5]
+    written = await store.list_objects(Slice("objectId", 10), ObjectFilter())
+    assert [row.id for row in written.value.rows] == ["id-1", "id-2", "id-4", "id-5"]
+    assert written.revision == 4
+    await store.close()
+
+
+async def test_nobody_holds_the_lock_for_writers_who_have_all_gone(tmp_path: Path) -> None:
+    store = await opened(tmp_path)
+    holder = apsw.Connection(f"{tmp_path}/m.db")
+    holder.execute("BEGIN IMMEDIATE")
+    only = asyncio.create_task(put(store, "only"))
+    await asyncio.sleep(0.05)
+    only.cancel()
+    await asyncio.wait([only])
+    holder.execute("ROLLBACK")
+
+    holder.set_busy_timeout(10_000)
+    holder.execute("BEGIN IMMEDIATE")
+    [(objects,)] = holder.execute("SELECT count(*) FROM object").fetchall()
+    holder.execute("ROLLBACK")
+
+    assert objects == 0
+    await store.close()
+
+
 @pytest.mark.parametrize("breaking", [KeyboardInterrupt, SystemExit, asyncio.CancelledError, MemoryError])
 async def test_whatever_breaks_a_write_off_the_next_one_is_written(
     tmp_path: Path, breaking: type[BaseException]

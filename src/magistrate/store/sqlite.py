@@ -68,13 +68,14 @@ Outcome = tuple[Any, Exception | None]
 """What a write answered, or what it raised."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class _Write(Generic[T]):
-    """A script that waits for its turn, until when it may, and where its caller waits."""
+    """A script that waits for its turn, until when it may, and where its caller waits, unless that is over."""
 
     script: Callable[[Revision], Script[T]]
     deadline: float
     result: Future[T]
+    is_abandoned: bool = False
 
 
 class SqliteDatabase:
@@ -130,7 +131,11 @@ class SqliteDatabase:
             raise StoreUnavailable("the store is closed")
         write: _Write[T] = _Write(script, self._deadline(), Future())
         self._writes.put(write)
-        return await asyncio.wrap_future(write.result)
+        try:
+            return await asyncio.wrap_future(write.result)
+        except asyncio.CancelledError:
+            write.is_abandoned = True  # and not made, unless it has begun; others in its group are
+            raise
 
     def mark(self) -> Mark:
         return 0.0, self._newest_revision()
@@ -234,14 +239,18 @@ class SqliteDatabase:
                 break
             except apsw.BusyError:
                 continue
+        group = self._in_time(group)
+        if not group and self._writer.in_transaction:
+            self._writer.execute("ROLLBACK")
         return group
 
     def _in_time(self, group: Sequence[_Write[Any]]) -> Sequence[_Write[Any]]:
+        """Those that somebody still waits for. Others are refused."""
         now = time.monotonic()
-        for write in group:
-            if write.deadline <= now:
-                write.result.set_exception(StoreUnavailable("the database had no time for this write"))
-        return [write for write in group if write.deadline > now]
+        late = [write for write in group if write.deadline <= now or write.is_abandoned]
+        for write in late:
+            write.result.set_exception(StoreUnavailable("the database had no time for this write; it was not made"))
+        return [write for write in group if write not in late]
 
     def _committed(self, group: Sequence[_Write[Any]]) -> list[Outcome]:
         """What each write answered or raised; all that answered are on disk. What is raised here fails all of
