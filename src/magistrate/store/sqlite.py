@@ -12,12 +12,13 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, NoReturn, TypeVar, cast
 
 import apsw
 
@@ -30,7 +31,8 @@ from magistrate.store.following import Mark, Staleness
 from magistrate.store.reading import Joining
 from magistrate.store.sql import Parameter
 from magistrate.store.sql_store import SqlStore
-from magistrate.store.sqlite_connection import open_connection, raise_translated, translate_errors
+from magistrate.store.sqlite_connection import DAMAGED, DAMAGED_FILE, open_connection, raise_translated
+from magistrate.store.sqlite_probe import probe_file
 
 T = TypeVar("T")
 
@@ -101,12 +103,14 @@ class SqliteDatabase:
         self._timeout_ms = timeout_ms
         self._path = path
         self._closed = False
+        self._damage: apsw.Error | None = None
+        self._probing: asyncio.Task[None] | None = None
         self._seen_version, self._seen_revision = -1, -1
         self._writes: queue.SimpleQueue[_Write[Any] | None] = queue.SimpleQueue()
         self._write_thread = threading.Thread(target=self._write_on, name="sqlite-writer", daemon=True)
         self._read_threads = ThreadPoolExecutor(LONG_READERS, thread_name_prefix="sqlite-reader")
         self._long_readers: queue.SimpleQueue[apsw.Connection] = queue.SimpleQueue()
-        with translate_errors():
+        with self._translated():
             self._writer = open_connection(path, timeout_ms)
             self._reader = open_connection(path, min(timeout_ms, LOOKUP_TIMEOUT_MS), "PRAGMA query_only = ON")
             for _ in range(LONG_READERS):
@@ -124,7 +128,7 @@ class SqliteDatabase:
         try:
             return self._reader.execute(sql, values).fetchall()
         except apsw.Error as error:
-            raise_translated(error)
+            self._raise_translated(error)
 
     async def transact(self, script: Callable[[Revision], Script[T]], makes_revision: bool = True) -> T:
         if self._closed:
@@ -152,11 +156,14 @@ class SqliteDatabase:
                 [(revision, _)] = self._reader.execute(sql.READ_HEAD).fetchall()
                 self._seen_version, self._seen_revision = version, cast(int, revision)
         except apsw.Error as error:
-            raise_translated(error)
+            self._raise_translated(error)
         return self._seen_revision
 
     async def schema_version(self) -> int:
         self._check_file()
+        if self._damage is not None:
+            raise StoreUnavailable(DAMAGED_FILE) from self._damage
+        await self._probe()
         [(version,)] = await self.read(migrate.READ_VERSION, ())
         return int(version)
 
@@ -171,6 +178,30 @@ class SqliteDatabase:
         self._reader.close()
         for _ in range(LONG_READERS):
             self._long_readers.get().close()
+
+    async def _probe(self) -> None:
+        """In a thread, and one at a time, however many ask: a file on a disk that hangs must not hold them up."""
+        if self._probing is None or self._probing.done():
+            self._probing = asyncio.create_task(asyncio.to_thread(self._probe_file))
+            self._probing.add_done_callback(lambda probing: probing.cancelled() or probing.exception())
+        await asyncio.shield(self._probing)
+
+    def _probe_file(self) -> None:
+        with self._translated():
+            probe_file(self._path)
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except apsw.Error as error:
+            self._raise_translated(error)
+
+    def _raise_translated(self, error: apsw.Error) -> NoReturn:
+        """Whatever statement has met with damage, the store is not ready from then on."""
+        if isinstance(error, DAMAGED):
+            self._damage = error
+        raise_translated(error)
 
     def _deadline(self) -> float:
         """When a statement that has to wait for a thread must be done, that waiting included."""
@@ -190,7 +221,8 @@ class SqliteDatabase:
         connection = self._long_readers.get()
         try:
             connection.set_progress_handler(lambda: time.monotonic() > deadline, STEPS_BETWEEN_LOOKS_AT_THE_CLOCK)
-            with translate_errors():
+            connection.set_busy_timeout(max(1, int((deadline - time.monotonic()) * 1000)))
+            with self._translated():
                 return connection.execute(sql, values).fetchall()
         finally:
             self._long_readers.put(connection)
@@ -210,7 +242,7 @@ class SqliteDatabase:
 
     def _write_group(self, group: Sequence[_Write[Any]]) -> None:
         try:
-            with translate_errors():
+            with self._translated():
                 group = self._begun(group)
                 outcomes = self._committed(group) if group else []
         except BaseException as error:  # whatever it is: the thread must go on, and nobody may wait for ever
@@ -277,7 +309,7 @@ class SqliteDatabase:
         costs."""
         self._writer.execute("SAVEPOINT one_write")
         try:
-            with translate_errors():
+            with self._translated():
                 return self._answered(write), None
         except Exception as error:
             if not self._writer.in_transaction:  # SQLite ends it by itself when the disk is full

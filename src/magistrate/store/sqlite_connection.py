@@ -1,7 +1,5 @@
 """Connections to a SQLite file: their settings, and what their errors mean for the store."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import NoReturn
 
 import apsw
@@ -11,6 +9,7 @@ from magistrate.errors import SchemaMismatch, StoreUnavailable
 STATEMENTS_KEPT = 512
 """Prepared, for each connection: the most that APSW keeps. Those of a check are long, and take a millisecond."""
 
+DAMAGED_FILE = "the database file is damaged; stop the service and restore it from a backup"
 DAMAGED = (apsw.CorruptError, apsw.NotADBError)
 """What SQLite raises when pages of the file do not hold what they must."""
 
@@ -41,18 +40,10 @@ def open_connection(path: str, timeout_ms: int, *pragmas: str) -> apsw.Connectio
     return connection
 
 
-@contextmanager
-def translate_errors() -> Iterator[None]:
-    try:
-        yield
-    except apsw.Error as error:
-        raise_translated(error)
-
-
 def raise_translated(error: apsw.Error) -> NoReturn:
     """Raises what the store's contract has for it; the error itself if it is a fault of ours."""
     if isinstance(error, DAMAGED):
-        raise StoreUnavailable("the database file is damaged; restore it from a backup") from error
+        raise StoreUnavailable(DAMAGED_FILE) from error
     if isinstance(error, _UNAVAILABLE):
         raise StoreUnavailable("the database cannot be used now") from error
     if isinstance(error, apsw.SQLError) and str(error).startswith("no such table"):
