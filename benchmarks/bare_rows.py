@@ -13,7 +13,7 @@ import psycopg
 from magistrate.config import SqliteUrl, read_database_url
 from magistrate.store import sql
 from magistrate.store.postgres import migrate_postgres
-from magistrate.store.sqlite import migrate_sqlite
+from magistrate.store.sqlite_file import migrate_sqlite
 
 ACTOR = "key-00000000"
 TIMEOUT_MS = 10_000
@@ -90,7 +90,7 @@ _MOVE_HEAD, _INSERT_REVISION, _INSERT_CHANGE, _INSERT_OBJECT = (
 class _Sqlite:
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
-        # As the store sets them (store/sqlite.py); the file is in WAL mode since it was migrated.
+        # As the store sets them (store/sqlite_connection.py); the file is in WAL mode since it was migrated.
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA cache_size = -16384")
 

@@ -13,7 +13,7 @@ from magistrate.config import SqliteUrl, read_database_url
 from magistrate.store import sql
 from magistrate.store.contract import ALIVE
 from magistrate.store.postgres import migrate_postgres
-from magistrate.store.sqlite import migrate_sqlite
+from magistrate.store.sqlite_file import migrate_sqlite
 
 REVISION = 1
 TIMEOUT_MS = 600_000

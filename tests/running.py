@@ -15,7 +15,7 @@ from magistrate.api.server import GracefulServer
 from magistrate.config import Settings, read_settings
 from tests.scenario_files import warrant_body
 
-KEY = "test-key"
+KEY = "the-key-of-all-tests"
 STARTED_WITHIN_SECONDS = 20.0
 
 

@@ -9,6 +9,7 @@ from magistrate.config import (
     PostgresUrl,
     Setting,
     SqliteUrl,
+    read_client_settings,
     read_database_url,
     read_settings,
 )
@@ -85,6 +86,23 @@ def test_keys_are_fetched_from_the_web_only(url: str) -> None:
         read_settings(PROVIDER | {"jwt_keys": url}, {})
 
 
+@pytest.mark.parametrize(("text", "named"), [("k" * 15, "the API key has 15"), (f"{'k' * 16},short", "2 of 2 has 5")])
+def test_keys_shorter_than_16_characters_are_refused(text: str, named: str) -> None:
+    with pytest.raises(InvalidSetting, match=f"{named} characters; it must have 16 or more") as caught:
+        read_settings({}, {"MAGISTRATE_API_KEY": text})
+
+    assert "kkk" not in caught.value.message
+    assert "short" not in caught.value.message
+
+
+def test_a_key_of_16_characters_is_taken() -> None:
+    assert read_settings({"api_key": "k" * 16}, {}).api_keys == ("k" * 16,)
+
+
+def test_what_a_client_shows_to_another_service_may_be_short() -> None:
+    assert read_client_settings({"api_key": "short"}, {}).api_key == "short"
+
+
 @pytest.mark.parametrize("text", ["a,,b", ",", "a b", "a\tb", "ä", "a,b,"])
 def test_keys_are_words_of_ascii(text: str) -> None:
     with pytest.raises(InvalidSetting, match="API key"):
@@ -135,12 +153,12 @@ def test_other_database_urls_are_refused_without_showing_a_secret(url: str) -> N
 
 
 def test_secrets_are_not_in_the_representation() -> None:
-    settings = read_settings({"api_key": "secret", "database_url": "postgresql://u:secret@h/d"}, {})
+    settings = read_settings({"api_key": "secret" * 3, "database_url": "postgresql://u:secret@h/d"}, {})
 
     assert "secret" not in repr(settings)
 
 
 def test_settings_can_be_sent_to_worker_processes() -> None:
-    settings = read_settings({"api_key": "a,b"}, {})
+    settings = read_settings({"api_key": "a" * 16 + "," + "b" * 16}, {})
 
     assert pickle.loads(pickle.dumps(settings)) == settings

@@ -14,6 +14,9 @@ from magistrate.errors import InvalidSetting
 
 PREFIX = "MAGISTRATE_"
 
+MIN_KEY_LENGTH = 16
+"""Characters of a key that callers may use. Shorter ones can be guessed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Setting:
@@ -59,7 +62,8 @@ SETTINGS = (
     Setting(
         "api_key",
         "",
-        "the keys that callers may use, separated by commas; without one the service makes a key at its first start",
+        "the keys that callers may use, of 16 characters or more, separated by commas; "
+        "without one the service makes a key at its first start",
     ),
     Setting("max_body_bytes", 8_388_608, "the largest request body read, in bytes (8 MiB)", 1_024, 1_073_741_824),
     Setting(
@@ -153,6 +157,13 @@ SETTINGS = (
         100,
         600_000,
     ),
+    Setting(
+        "request_timeout_ms",
+        30_000,
+        "how long a request may take before it is answered 503, without the time that its body takes to arrive",
+        100,
+        600_000,
+    ),
     Setting("store_timeout_ms", 10_000, "how long to wait for the database before answering 503", 100, 600_000),
     Setting("postgres_connections", 10, "how many PostgreSQL connections each worker may hold", 1, 1_000),
     Setting(
@@ -235,6 +246,7 @@ class Settings:
     max_connections: int
     body_timeout_ms: int
     stop_timeout_ms: int
+    request_timeout_ms: int
     store_timeout_ms: int
     postgres_connections: int
     retention_hours: int
@@ -271,7 +283,7 @@ def read_settings(flags: Mapping[str, str | None], environment: Mapping[str, str
     _refuse_half_a_provider(values)
     return Settings(
         database=read_database_url(database_url),
-        api_keys=_api_keys(api_key),
+        api_keys=_long_keys(api_key),
         **values,  # type: ignore[arg-type]  # each value was read by its row, which knows the type
     )
 
@@ -362,6 +374,18 @@ def _api_keys(text: str) -> tuple[str, ...]:
     for key in keys:
         if not key or not key.isascii() or not key.isprintable() or " " in key:
             raise InvalidSetting("an API key must be one word of printable ASCII characters")
+    return keys
+
+
+def _long_keys(text: str) -> tuple[str, ...]:
+    keys = _api_keys(text)
+    for place, key in enumerate(keys, 1):
+        if len(key) < MIN_KEY_LENGTH:
+            named = f"API key {place} of {len(keys)}" if len(keys) > 1 else "the API key"
+            raise InvalidSetting(
+                f"{named} has {len(key)} characters; it must have {MIN_KEY_LENGTH} or more; "
+                "`openssl rand -hex 32` makes one"
+            )
     return keys
 
 

@@ -15,14 +15,18 @@ MagistrateError
 ├── NotFound                  carries `kind` and `key`
 ├── BudgetSpent               a decision would take more work than is allowed; it is not known, and never "no"
 ├── RevisionUnavailable       carries `revision`: collected already, or not written yet
-├── StoreUnavailable          try again later; nothing of the request was kept unless it was acknowledged
-│   └── SchemaMismatch        the store is reachable but not at the schema this version needs
+├── StoreUnavailable          try again later; nothing of the request was kept
+│   ├── SchemaMismatch        the store is reachable but not at the schema this version needs
+│   └── OutcomeUnknown        a write was being committed when the store stopped answering
+├── DeadlineExceeded          a request took longer than it may; carries `limit_ms`
 ├── ProviderUnavailable       whether a bearer token is good cannot be told now; try again later
 ├── ServiceUnreachable        a client got no answer of a service; carries `url`
 │   ├── AnswerTooSlow         a service that is there did not answer a check in time
 │   └── AnswerTooLarge        a client gave an answer up; a smaller page may do
 └── RequestRefused            a client was refused; carries `status`, `code`, `parameter`, `request_id`
 """
+
+UNKNOWN_WRITE = "whether it was made is not known: look, or send it again, with the same Idempotency-Key if it had one"
 
 
 class MagistrateError(Exception):
@@ -139,6 +143,22 @@ class StoreUnavailable(MagistrateError):
 
 class SchemaMismatch(StoreUnavailable):
     """The store answers, but its schema is not the one this version of Magistrate was written for."""
+
+
+class OutcomeUnknown(StoreUnavailable):
+    """The store stopped answering while a write was being committed: it was made as a whole, or not at all."""
+
+    def __init__(self) -> None:
+        super().__init__(f"the database stopped answering while the write was being committed; {UNKNOWN_WRITE}")
+
+
+class DeadlineExceeded(MagistrateError):
+    """The request was not answered in time. `may_have_written`: it may have been made nevertheless."""
+
+    def __init__(self, limit_ms: int, may_have_written: bool) -> None:
+        consequence = f"; {UNKNOWN_WRITE}" if may_have_written else ""
+        super().__init__(f"the request was not answered within {limit_ms} milliseconds{consequence}")
+        self.limit_ms = limit_ms
 
 
 class ProviderUnavailable(MagistrateError):

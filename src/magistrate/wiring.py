@@ -98,7 +98,7 @@ def migrate_store(settings: Settings) -> None:
     """Raises StoreUnavailable, SchemaMismatch or InvalidSetting."""
     # The driver of the other store is not imported: it would cost memory and time in every process.
     if isinstance(settings.database, SqliteUrl):
-        from magistrate.store.sqlite import migrate_sqlite
+        from magistrate.store.sqlite_file import migrate_sqlite
 
         migrate_sqlite(settings.database.path, settings.store_timeout_ms)
     else:
@@ -198,7 +198,9 @@ async def open_service(settings: Settings) -> AsyncIterator[Service]:
     async with open_context(settings) as context:
         provider = _provider(settings)
         digests = [key_digest(key) for key in settings.api_keys] or await context.store.key_digests()
-        limits = Limits(settings.max_body_bytes, settings.max_json_depth, settings.body_timeout_ms)
+        limits = Limits(
+            settings.max_body_bytes, settings.max_json_depth, settings.body_timeout_ms, settings.request_timeout_ms
+        )
         forgetting = _forget_now_and_then(context, settings)
         METRICS.read = partial(_readings, context)
         works = [forgetting, _stop_with_parent(), asyncio.to_thread(query.read_grammar), _write_metrics_now_and_then()]
@@ -285,8 +287,26 @@ def server_config(settings: Settings, metrics_folder: Path | None = None) -> Bou
     )
 
 
-def serve(settings: Settings, example_name: str | None = None) -> int:
+def secure_files(settings: Settings, fix_permissions: bool) -> None:
+    """Warns of database files that others can read, or leaves them to their owner. Raises StoreUnavailable."""
+    if not isinstance(settings.database, SqliteUrl):
+        return
+    from magistrate.store.sqlite_file import find_exposed_files, restrict_files
+
+    if fix_permissions:
+        restrict_files(settings.database.path)
+    for exposed in find_exposed_files(settings.database.path):
+        log.warning(
+            "other users of this machine can use a database file, and the keys in it that sessions are signed with",
+            file=exposed.path,
+            mode=f"{exposed.mode:04o}",
+            remedy="start once with --fix-permissions; `magistrate sessions revoke` replaces the keys",
+        )
+
+
+def serve(settings: Settings, example_name: str | None = None, fix_permissions: bool = False) -> int:
     """Runs the service until SIGTERM or SIGINT; answers the exit code. The example must be one that there is.
+    With `fix_permissions`, database files that others can read are left to their owner first.
 
     Raises StoreUnavailable, SchemaMismatch or InvalidSetting before anything is served, and InvalidRequest if what the
     store holds does not go together with the example.
@@ -297,6 +317,8 @@ def serve(settings: Settings, example_name: str | None = None) -> int:
         read_key_file(settings.jwt_keys)  # workers would go on without
     listening = listen(settings)
     with listening:
+        _log_to_stderr()
+        secure_files(settings, fix_permissions)
         migrate_store(settings)
         key = asyncio.run(prepare_store(settings, example))
         url = _announce(settings, listening, key)

@@ -78,8 +78,9 @@ def test_many_at_once_with_one_key_write_once(client: Client) -> None:
 
 def test_two_callers_do_not_see_each_others_answers(database_url: str) -> None:
     headers = {"Idempotency-Key": "k"}
-    settings = settings_for(database_url, api_key="ann,bob")
-    with running_service(settings) as url, Client(url, "ann") as ann, Client(url, "bob") as bob:
+    keys = "key-of-ann-" * 2, "key-of-bob-" * 2
+    settings = settings_for(database_url, api_key=",".join(keys))
+    with running_service(settings) as url, Client(url, keys[0]) as ann, Client(url, keys[1]) as bob:
         first = ann.post("/v2/objects", json=BATCH, headers=headers)
         second = bob.post("/v2/objects", json=BATCH, headers=headers)
 

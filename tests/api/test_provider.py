@@ -1,8 +1,10 @@
 """Tokens of an outside provider: which are good, whom they are for, and where their keys come from."""
 
+import asyncio
 import base64
 import hashlib
 import hmac
+import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -103,7 +105,41 @@ def with_secret(secret: bytes, head: dict[str, Any], claims: dict[str, Any]) -> 
 
 
 CLAIMS = {"iss": ISSUER, "aud": AUDIENCE, "sub": "ann", "exp": seconds_from_now(86_400)}
-BAD = {
+
+
+def written(times: str) -> str:
+    """Signed by the provider, with these times as they stand: JSON libraries do not write all that can be read."""
+    others = {name: value for name, value in CLAIMS.items() if name != "exp"}
+    return jwt.PyJWS().encode(f"{msgspec.json.encode(others).decode()[:-1]},{times}}}".encode(), RSA, "RS256")
+
+
+SOON = seconds_from_now(600)
+NO_TIMES = {
+    "a text": f'"{SOON}"',
+    "true": "true",
+    "null": "null",
+    "a list": f"[{SOON}]",
+    "an object": "{}",
+    "negative": "-1",
+    "beyond all doubles": "1e400",
+    "minus infinity": "-Infinity",
+    "NaN": "NaN",
+    "beyond the year 9999": "253402300800",
+    "of a thousand digits": "1" + "0" * 999,
+    "of five thousand digits": "1" + "0" * 4_999,
+}
+BAD_TIMES = {
+    **{f"exp {name}": written(f'"exp":{text}') for name, text in NO_TIMES.items()},
+    **{
+        f"{claim} {name}": written(f'"exp":{SOON},"{claim}":{text}')
+        for name, text in NO_TIMES.items()
+        for claim in ("iat", "nbf")
+    },
+    "made next year": good(iat=seconds_from_now(365 * 86_400)),
+    "made in ten minutes": good(iat=seconds_from_now(600)),
+    "a payload nested too deep": written(f'"exp":{SOON},"x":{"[" * 5_000}{"]" * 5_000}'),
+}
+BAD = BAD_TIMES | {
     "another issuer": good(iss="https://other.example/"),
     "no issuer": good(iss=None),
     "another audience": good(aud="other"),
@@ -140,6 +176,15 @@ BAD = {
 @pytest.mark.parametrize("bearer", [pytest.param(bearer, id=name) for name, bearer in BAD.items()])
 def test_a_token_with_something_wrong_is_invalid(served: Served, bearer: str) -> None:
     assert refused(served, bearer) == (401, INVALID)
+
+
+@pytest.mark.parametrize("times", [f'"exp":{SOON}.5', '"exp":253402300799', f'"exp":{SOON},"iat":0,"nbf":1.5e9'])
+def test_times_may_be_any_numbers_of_four_digit_years(served: Served, times: str) -> None:
+    assert served.ask(written(times), "report:a#viewer").json() == ALLOWED
+
+
+def test_a_token_that_is_over_and_for_another_is_invalid(served: Served) -> None:
+    assert refused(served, good(exp=seconds_from_now(-15), aud="other")) == (401, INVALID)
 
 
 def test_a_tenant_that_is_null_is_none(served: Served) -> None:
@@ -329,6 +374,19 @@ async def test_what_was_fetched_is_used_for_a_day_at_the_most() -> None:
         now += 1
         with pytest.raises(ProviderUnavailable):
             await keys.fitting(head)
+
+
+@pytest.mark.anyio
+async def test_who_stops_waiting_for_the_keys_leaves_nobody_in_the_belief_that_they_are_known() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        keys = FetchedKeys(KeyUrl(f"http://127.0.0.1:{silent.getsockname()[1]}/keys"))
+        head = TokenHead("RS256", "rsa")
+        first, second = (asyncio.create_task(keys.fitting(head)) for _ in range(2))
+        await asyncio.sleep(0.05)
+        first.cancel()
+
+        with pytest.raises(ProviderUnavailable):
+            await second
 
 
 def test_a_provider_that_does_not_listen_harms_nobody_else(tmp_path: Path) -> None:

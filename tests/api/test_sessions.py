@@ -13,6 +13,7 @@ from magistrate.operations.consistency import write_token
 from magistrate.store.contract import Identity
 from tests.api.test_check import ALLOWED, DENIED
 from tests.conftest import STORES, new_database_url
+from tests.running import KEY
 from tests.scenario_files import warrant_body
 from tests.sessions import EXPIRED, INVALID, Served, decoded, encoded, seconds_from_now, serving, unsigned, unsubjected
 
@@ -391,7 +392,7 @@ def test_a_token_is_good_for_nothing_but_checks(served: Served, method: str, pat
         ("Bearer a.b.c d", FORMAT),
         ("Bearer  a.b.c", FORMAT),
         ("", FORMAT),
-        ("Bearer test-key", INVALID),
+        (f"Bearer {KEY}", INVALID),
     ],
 )
 def test_a_check_says_what_it_takes(served: Served, path: str, header: str, body: dict[str, str]) -> None:

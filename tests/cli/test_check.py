@@ -11,7 +11,7 @@ import pytest
 
 from magistrate.client import Client as ServiceClient
 from tests.cli.asking import Magistrate
-from tests.running import Client
+from tests.running import KEY, Client
 
 TYPES = {
     "team": {"member": {}},
@@ -205,7 +205,7 @@ def check_written_to(output: int, client: Client) -> tuple[int, bytes]:
     """The exit code, and what is told on stderr."""
     ran = subprocess.run(
         [sys.executable, "-m", "magistrate", "check", ANN, "--server", str(client.base_url)],
-        env=os.environ | {"MAGISTRATE_API_KEY": "test-key"},
+        env=os.environ | {"MAGISTRATE_API_KEY": KEY},
         stdout=output,
         stderr=subprocess.PIPE,
     )

@@ -10,6 +10,7 @@ import pytest
 
 from magistrate.cli.completion import TIMEOUT_MS
 from tests.cli.asking import Magistrate
+from tests.running import KEY
 
 
 def completed(magistrate: Magistrate, *words: str, **environment: str | None) -> list[str]:
@@ -104,7 +105,7 @@ def test_bash_runs_its_script(magistrate: Magistrate, tmp_path: Path) -> None:
         | {
             "PATH": f"{tmp_path}:{os.environ['PATH']}",
             "MAGISTRATE_SERVER": magistrate.url,
-            "MAGISTRATE_API_KEY": "test-key",
+            "MAGISTRATE_API_KEY": KEY,
         },
         capture_output=True,
         text=True,

@@ -99,7 +99,7 @@ def test_sigint_stops_it_as_well(tmp_path: Path) -> None:
         (["--database-url", "postgresql://u:s%zz@h/d"], {}, "libpq cannot read it"),
         (["--port", "9" * 5000], {}, "--port must be a whole number"),
         (["--host", "no such host"], {}, "cannot listen on"),
-        (["--database-url", "sqlite:////no/such/folder/m.db"], {}, "unable to open"),
+        (["--database-url", "sqlite:////no/such/folder/m.db"], {}, "No such file or directory"),
         (["--port", "70000"], {}, "--port must be from 0 to 65535"),
         (["--workers", "many"], {}, "--workers must be a whole number"),
         ([], {"prot": "8000"}, "MAGISTRATE_PROT is not a setting"),

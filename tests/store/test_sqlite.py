@@ -65,6 +65,47 @@ async def test_each_waiting_writer_is_refused_at_its_own_time(tmp_path: Path) ->
     await store.close()
 
 
+async def test_a_writer_that_stops_waiting_takes_no_other_along(tmp_path: Path) -> None:
+    store = await opened(tmp_path)
+    holder = apsw.Connection(f"{tmp_path}/m.db")
+    holder.execute("BEGIN IMMEDIATE")
+    first = asyncio.create_task(put(store, "first"))
+    await asyncio.sleep(0.05)  # the writer has it, and waits for the lock
+    group = [asyncio.create_task(put(store, f"id-{number}")) for number in range(6)]
+    await asyncio.sleep(0)
+    for task in (first, group[0], group[3]):
+        task.cancel()
+    await asyncio.wait([first, group[0], group[3]])
+    holder.execute("ROLLBACK")
+
+    outcomes = await asyncio.gather(*group, return_exceptions=True)
+
+    assert [place for place, outcome in enumerate(outcomes) if outcome is None] == [1, 2, 4, 5]
+    written = await store.list_objects(Slice("objectId", 10), ObjectFilter())
+    assert [row.id for row in written.value.rows] == ["id-1", "id-2", "id-4", "id-5"]
+    assert written.revision == 4
+    await store.close()
+
+
+async def test_nobody_holds_the_lock_for_writers_who_have_all_gone(tmp_path: Path) -> None:
+    store = await opened(tmp_path)
+    holder = apsw.Connection(f"{tmp_path}/m.db")
+    holder.execute("BEGIN IMMEDIATE")
+    only = asyncio.create_task(put(store, "only"))
+    await asyncio.sleep(0.05)
+    only.cancel()
+    await asyncio.wait([only])
+    holder.execute("ROLLBACK")
+
+    holder.set_busy_timeout(10_000)
+    holder.execute("BEGIN IMMEDIATE")
+    [(objects,)] = holder.execute("SELECT count(*) FROM object").fetchall()
+    holder.execute("ROLLBACK")
+
+    assert objects == 0
+    await store.close()
+
+
 @pytest.mark.parametrize("breaking", [KeyboardInterrupt, SystemExit, asyncio.CancelledError, MemoryError])
 async def test_whatever_breaks_a_write_off_the_next_one_is_written(
     tmp_path: Path, breaking: type[BaseException]
@@ -108,7 +149,8 @@ async def test_a_search_that_takes_too_long_is_stopped_and_holds_up_no_lookup(tm
     connection = apsw.Connection(f"{tmp_path}/m.db")
     connection.execute(
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000) "
-        f"INSERT INTO object SELECT 'd', i, hex(zeroblob(2500)), 0, 1, {2**63 - 1} FROM n"
+        "INSERT INTO object (object_type, object_id, meta, created_at, created_revision, deleted_revision) "
+        f"SELECT 'd', i, hex(zeroblob(2500)), 0, 1, {2**63 - 1} FROM n"
     )
     searching = asyncio.create_task(store.list_objects(Slice("objectId", 10), ObjectFilter(text="nowhere")))
     await asyncio.sleep(0.01)

@@ -25,6 +25,7 @@ from uuid_utils import uuid7
 from magistrate import errors
 from magistrate.api import public
 from magistrate.api.auth import KEYS_AND_TOKENS, USER, Holder, bearer_token
+from magistrate.api.deadline import Deadlines
 from magistrate.api.error_table import ERROR_TABLE, INTERNAL_ERROR, error_body
 from magistrate.api.freshness import TOKEN_HEADERS, read_freshness, token_of
 from magistrate.api.ledger import Ledger
@@ -62,6 +63,7 @@ class Running:
     worker that gave up instead would make the supervisor stop all the others."""
 
     def __init__(self, opened: Callable[[], AbstractAsyncContextManager[Service]]) -> None:
+        self.deadlines = Deadlines()
         self._opened = opened
         self._service: Service | None = None
         self._resources = AsyncExitStack()
@@ -204,17 +206,20 @@ def _responder(running: Running, route: Route) -> Responder:
 
     async def respond(req: falcon.asgi.Request, resp: falcon.asgi.Response, **path: str) -> None:
         service = running.service
-        actor, holder = await _caller(service, route, req.get_header("Authorization"))
-        parameters = read_parameters(req.scope[_QUERY]) if req.scope[_QUERY] else {}
         identity = service.context.store.identity
-        freshness = NO_DEMAND if route.writes else _freshness(req, identity)
-        body, raw = None, b""
-        if decoder is not None:
-            raw = await _read_body(req, service)
-            decoding = partial(decode_body, raw, decoder, service.limits.max_json_depth)
-            body = decoding() if len(raw) <= LARGE_BODY_BYTES else await asyncio.to_thread(decoding)
-        once = _once(req, raw) if route.takes_key else None
-        answer = await route.handler(Call(service.context, path, parameters, body, actor, freshness, once, holder))
+        with running.deadlines.begin(service.limits.request_timeout_ms, route.writes) as deadline:
+            actor, holder = await _caller(service, route, req.get_header("Authorization"))
+            parameters = read_parameters(req.scope[_QUERY]) if req.scope[_QUERY] else {}
+            freshness = NO_DEMAND if route.writes else _freshness(req, identity)
+            body, raw = None, b""
+            if decoder is not None:
+                deadline.pause()
+                raw = await _read_body(req, service)
+                deadline.resume()
+                decoding = partial(decode_body, raw, decoder, service.limits.max_json_depth)
+                body = decoding() if len(raw) <= LARGE_BODY_BYTES else await asyncio.to_thread(decoding)
+            once = _once(req, raw) if route.takes_key else None
+            answer = await route.handler(Call(service.context, path, parameters, body, actor, freshness, once, holder))
         token = token_of(identity, answer.revision)
         for header in TOKEN_HEADERS:
             resp.set_header(header, token)
@@ -289,9 +294,9 @@ async def _answer_error(
     resp.status = ERROR_TABLE[type(error)].status
     resp.data = rendered(error_body(error))
     resp.content_type = public.JSON
-    if isinstance(error, errors.StoreUnavailable | errors.ProviderUnavailable):
+    if isinstance(error, errors.StoreUnavailable | errors.ProviderUnavailable | errors.DeadlineExceeded):
         resp.set_header("Retry-After", RETRY_AFTER_SECONDS)
-    if isinstance(error, errors.StoreUnavailable):
+    if isinstance(error, errors.StoreUnavailable | errors.DeadlineExceeded):
         log.warning("unavailable", method=req.method, path=req.path, error=error.message, cause=repr(error.__cause__))
     if isinstance(error, errors.BodyTooLarge | errors.BodyTooSlow):
         # The rest of the body is still to come, and nobody wants to read it.

@@ -100,12 +100,17 @@ class Board:
         own = self._folder / self._name
         unfinished = own.with_suffix(".new")
         with suppress(OSError):
-            unfinished.write_bytes(msgspec.json.encode(told))
+            with open(unfinished, "wb", opener=_create_for_owner) as file:
+                file.write(msgspec.json.encode(told))
             unfinished.replace(own)
 
     def read(self) -> list[Told]:
         files = [file for file in self._folder.iterdir() if not file.suffix]
         return [self._decoder.decode(file.read_bytes()) for file in files]
+
+
+def _create_for_owner(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 METRICS = Metrics()

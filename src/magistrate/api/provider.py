@@ -12,6 +12,8 @@ from magistrate.operations.bearer_tokens import Expected, TokenHead, verified_cl
 
 LEEWAY_SECONDS = 10
 """So much its clock may differ from ours."""
+IAT_AHEAD_SECONDS = 300
+"""So much later than now a token may say that it was made: enough for clocks that nobody sets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ class Provider:
         return holder(_id(claims.get(self.user_claim)), None if tenant is None else _id(tenant), {})
 
     async def _claims(self, token: str, head: TokenHead) -> Mapping[str, Any]:
-        expected = Expected(self.issuer, self.audience, LEEWAY_SECONDS)
+        expected = Expected(self.issuer, self.audience, LEEWAY_SECONDS, IAT_AHEAD_SECONDS)
         for key in await self.keys.fitting(head):
             try:
                 return verified_claims(token, key.key, key.algorithm, expected)

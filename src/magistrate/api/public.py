@@ -1,5 +1,6 @@
 """What surrounds the API: health, readiness, metrics, and its description for machines and people."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -8,6 +9,9 @@ from magistrate.api import openapi, reference
 from magistrate.api.metrics import CONTENT_TYPE, exposition
 from magistrate.api.render import rendered
 from magistrate.api.service import Service
+from magistrate.errors import StoreUnavailable
+
+READY_WITHIN_SECONDS = 1.5
 
 Opened = Callable[[], Service]
 """Answers the service; raises StoreUnavailable while it is not open."""
@@ -29,8 +33,13 @@ async def healthz(service: Opened) -> bytes:
 
 
 async def readyz(service: Opened) -> bytes:
-    """Raises StoreUnavailable unless the store can be reached and is migrated."""
-    await service().context.store.check()
+    """Raises StoreUnavailable unless the store can be reached, is migrated, and answers soon: whoever routes requests
+    must not wait for this as long as a request may take."""
+    try:
+        async with asyncio.timeout(READY_WITHIN_SECONDS):
+            await service().context.store.check()
+    except TimeoutError:
+        raise StoreUnavailable(f"the store did not answer within {READY_WITHIN_SECONDS} seconds") from None
     return _READY
 
 

@@ -23,6 +23,7 @@ class Limits:
     max_body_bytes: int
     max_json_depth: int
     body_timeout_ms: int
+    request_timeout_ms: int
 
 
 @dataclass(frozen=True, slots=True)

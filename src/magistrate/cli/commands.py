@@ -32,7 +32,8 @@ def main() -> None: ...
 @main.command(short_help="Run the service until it is told to stop.")
 @with_settings(SETTINGS)
 @click.option("--example", type=click.Choice(EXAMPLES), help="load a worked example first, and say what to ask it")
-def serve(example: str | None, **flags: Any) -> None:
+@click.option("--fix-permissions", is_flag=True, help="leave SQLite files that others can read to their owner (0600)")
+def serve(example: str | None, fix_permissions: bool, **flags: Any) -> None:
     """Run the service until SIGTERM or SIGINT, which let requests in flight finish.
 
     Without any option it listens on http://127.0.0.1:8000 and keeps everything in magistrate.db in the working
@@ -41,7 +42,7 @@ def serve(example: str | None, **flags: Any) -> None:
     from magistrate import wiring  # the server takes a moment to import, which `--help` need not wait for
 
     try:
-        sys.exit(wiring.serve(read_settings(flags, os.environ), example))
+        sys.exit(wiring.serve(read_settings(flags, os.environ), example, fix_permissions))
     except MagistrateError as error:
         raise click.ClickException(error.message) from error
 

@@ -3,6 +3,7 @@
 Nothing in a token is believed before its signature is verified. With which key and algorithm that is done is up to
 whoever holds the key, never to the token: what a token says of itself only helps to find the key (RFC 8725)."""
 
+import time
 from base64 import urlsafe_b64decode
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -28,16 +29,27 @@ _HEAD = msgspec.json.Decoder(TokenHead)
 
 
 class Expected(NamedTuple):
-    """What the claims `iss`, `aud` (or one of several there) and `exp` are held against; by so much clocks may
-    differ."""
+    """What claims are compared with: `iss`, `aud` (or one of several there), and the times. Clocks may differ by
+    `leeway_seconds`; `iat` may be ahead by `iat_ahead_seconds`, for it says when a token was made, not when it is good,
+    and a clock that is behind must not refuse new ones."""
 
     issuer: str
     audience: str
     leeway_seconds: int = 0
+    iat_ahead_seconds: int = 86_400
 
 
-# `iat` says nothing about whether a token is good; a clock that is behind would refuse new ones for it.
-_OPTIONS: Options = {"require": ["exp", "iss", "aud"], "verify_iat": False, "verify_sub": False}
+LAST_TIME = 253_402_300_799
+"""The last second of the year 9999; a token with a later time was made by something that went wrong."""
+
+# The times are checked here: PyJWT takes texts and truth values for numbers.
+_OPTIONS: Options = {
+    "require": ["exp", "iss", "aud"],
+    "verify_exp": False,
+    "verify_iat": False,
+    "verify_nbf": False,
+    "verify_sub": False,
+}
 
 
 def read_head(token: str) -> TokenHead:
@@ -54,8 +66,7 @@ def read_head(token: str) -> TokenHead:
 def verified_claims(token: str, key: Any, algorithm: str, expected: Expected) -> Mapping[str, Any]:
     """The claims of a token that was signed with this key, by this algorithm.
 
-    Raises TokenExpired if all that is wrong with its signature and times is that the latter are over, InvalidToken for
-    anything else."""
+    Raises TokenExpired if all that is wrong with it is that its time is over, InvalidToken for anything else."""
     try:
         claims: Mapping[str, Any] = jwt.decode(
             token,
@@ -64,13 +75,28 @@ def verified_claims(token: str, key: Any, algorithm: str, expected: Expected) ->
             options=_OPTIONS,
             issuer=expected.issuer,
             audience=expected.audience,
-            leeway=expected.leeway_seconds,
         )
-    except jwt.ExpiredSignatureError:
-        raise TokenExpired from None
-    except jwt.PyJWTError:
+    except (jwt.PyJWTError, ValueError, TypeError, RecursionError):
         raise InvalidToken from None
+    _check_times(claims, expected, time.time())
     return claims
+
+
+def _check_times(claims: Mapping[str, Any], expected: Expected, now: float) -> None:
+    """Raises TokenExpired, or InvalidToken for one that is not good yet, or whose times are none."""
+    begun = {"nbf": expected.leeway_seconds, "iat": expected.iat_ahead_seconds}
+    times = {name: claims[name] for name in ("exp", *begun) if name in claims}
+    if not all(map(_is_time, times.values())):
+        raise InvalidToken
+    if any(times[name] > now + ahead for name, ahead in begun.items() if name in times):
+        raise InvalidToken
+    if times["exp"] <= now - expected.leeway_seconds:
+        raise TokenExpired
+
+
+def _is_time(claim: object) -> bool:
+    """Whether it is a number of seconds since 1970 of four-digit years. NaN is none: it compares with nothing."""
+    return isinstance(claim, int | float) and not isinstance(claim, bool) and 0 <= claim <= LAST_TIME
 
 
 def signed_token(claims: Mapping[str, Any], secret: str, algorithm: str, key_id: str) -> str:

@@ -5,14 +5,17 @@ write sees all that earlier writes committed. Nothing is kept in the session, so
 between."""
 
 import asyncio
+import os
 import random
 import re
+import socket
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from itertools import chain, count
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import psycopg
 from psycopg import errors
@@ -20,7 +23,7 @@ from psycopg.rows import TupleRow
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
 from magistrate.engine.terms import Revision
-from magistrate.errors import InvalidSetting, SchemaMismatch, StoreUnavailable
+from magistrate.errors import InvalidSetting, OutcomeUnknown, SchemaMismatch, StoreUnavailable
 from magistrate.store import migrate, sql
 from magistrate.store.contract import Identity
 from magistrate.store.database import Find, Observer, Rows, Script, Select, Step, observe_nothing
@@ -46,6 +49,17 @@ WRITERS = 2
 """Connections of one worker that may be in a write: one that holds the head, one that is waiting for it."""
 
 _NO_TURN: AbstractAsyncContextManager[None] = nullcontext()
+
+CLOSE_WITHIN_SECONDS = 1.0
+"""For statements that nobody waits for any more; their connections are cut already."""
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """A read or write that runs in a task of its own, and the connection that it uses just now."""
+
+    connection: Connection | None = None
+    is_abandoned: bool = False
 
 
 def migrate_postgres(conninfo: str, timeout_ms: int) -> None:
@@ -123,6 +137,8 @@ class PostgresDatabase:
         self._observer = observer
         self._timeout = timeout_ms / 1000
         self._writes = 0
+        self._drained_at = 0.0
+        self._abandoned: set[asyncio.Task[Any]] = set()
         # Writers take turns on the head anyway: those that wait must not hold the connections that readers need.
         self._writing = asyncio.Semaphore(max(1, min(WRITERS, connections - 1)))
         self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
@@ -190,6 +206,8 @@ class PostgresDatabase:
 
     async def close(self) -> None:
         await self._pool.close()
+        if self._abandoned:
+            await asyncio.wait(self._abandoned, timeout=CLOSE_WITHIN_SECONDS)
 
     async def _drive(self, connection: Connection, script: Script[T]) -> T:
         found: list[Rows] = []
@@ -228,18 +246,7 @@ class PostgresDatabase:
         turn: AbstractAsyncContextManager[None] = _NO_TURN,
     ) -> T:
         try:
-            async with asyncio.timeout(self._timeout), turn:
-                for attempt in range(1, ATTEMPTS):
-                    try:
-                        return await self._connected(once)
-                    except _CONFLICTS:
-                        await asyncio.sleep(random.uniform(0, 0.02) * attempt)
-                    except psycopg.OperationalError:
-                        if not may_repeat():
-                            raise
-                        with suppress(psycopg.OperationalError):
-                            await self._pool.check()  # after a restart of the server, every idle connection is dead
-                return await self._connected(once)
+            return await self._within_timeout(partial(self._attempts, once, may_repeat, turn))
         except (
             psycopg.OperationalError,
             errors.ReadOnlySqlTransaction,
@@ -247,17 +254,83 @@ class PostgresDatabase:
             PoolClosed,
             TimeoutError,
         ) as error:
+            if not may_repeat():
+                raise OutcomeUnknown from error
             raise StoreUnavailable("the database cannot be used now") from error
         except errors.UndefinedTable as error:
             raise SchemaMismatch("the database is not migrated") from error
 
-    async def _connected(self, once: Callable[[Connection], Awaitable[T]]) -> T:
+    async def _within_timeout(self, attempts: Callable[[_Attempt], Coroutine[Any, Any, T]]) -> T:
+        """Runs them in a task, to be able to leave them: psycopg, when it is cancelled, asks the server to cancel the
+        statement, and waits up to ten seconds for a server that does not answer. Raises TimeoutError."""
+        attempt = _Attempt()
+        task = asyncio.create_task(attempts(attempt))
+        try:
+            await asyncio.wait({task}, timeout=self._timeout)
+        finally:
+            if not task.done():
+                self._abandon(attempt, task)
+        if attempt.is_abandoned:
+            raise TimeoutError
+        return task.result()
+
+    def _abandon(self, attempt: _Attempt, task: asyncio.Task[Any]) -> None:
+        """Makes a task end soon that nobody waits for: what it has not sent to the server yet is never sent."""
+        attempt.is_abandoned = True
+        if attempt.connection is None:
+            task.cancel()
+        else:
+            _cut(attempt.connection)
+        self._abandoned.add(task)
+        task.add_done_callback(self._forget_abandoned)
+
+    def _forget_abandoned(self, task: asyncio.Task[Any]) -> None:
+        self._abandoned.discard(task)
+        if not task.cancelled():
+            task.exception()  # else asyncio would log that nobody asked for it
+
+    async def _attempts(
+        self,
+        once: Callable[[Connection], Awaitable[T]],
+        may_repeat: Callable[[], bool],
+        turn: AbstractAsyncContextManager[None],
+        attempt: _Attempt,
+    ) -> T:
+        async with turn:
+            for number in range(1, ATTEMPTS):
+                began_at = time.monotonic()
+                try:
+                    return await self._connected(once, attempt)
+                except _CONFLICTS:
+                    await asyncio.sleep(random.uniform(0, 0.02) * number)
+                except psycopg.OperationalError:
+                    if attempt.is_abandoned or not may_repeat():
+                        raise
+                    await self._replace_connections(began_at)
+            return await self._connected(once, attempt)
+
+    async def _replace_connections(self, used_at: float) -> None:
+        """After a restart of the server, every idle connection is dead. Those that were made since `used_at` are not.
+
+        Nothing here waits for the server: to ask each connection whether it lives could take for ever."""
+        if self._drained_at < used_at:
+            self._drained_at = time.monotonic()
+            await self._pool.drain()
+
+    async def _connected(self, once: Callable[[Connection], Awaitable[T]], attempt: _Attempt) -> T:
         # Not `pool.connection()`: it wraps each use in a transaction context, half as much time again for a look-up.
-        connection = await self._pool.getconn()
+        connection = attempt.connection = await self._pool.getconn()
         try:
             return await once(connection)
         finally:
             await self._pool.putconn(connection)
+            attempt.connection = None
+
+
+def _cut(connection: Connection) -> None:
+    """Ends the conversation with the server on this side: whoever waits for the connection hears that it is lost."""
+    with suppress(OSError, psycopg.OperationalError), socket.socket(fileno=os.dup(connection.pgconn.socket)) as ours:
+        ours.shutdown(socket.SHUT_RDWR)
 
 
 async def _configure(connection: Connection) -> None:

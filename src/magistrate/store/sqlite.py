@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -23,7 +23,7 @@ from typing import Any, Generic, NoReturn, TypeVar, cast
 import apsw
 
 from magistrate.engine.terms import Revision
-from magistrate.errors import MagistrateError, SchemaMismatch, StoreUnavailable
+from magistrate.errors import MagistrateError, StoreUnavailable
 from magistrate.store import migrate, sql
 from magistrate.store.contract import Identity
 from magistrate.store.database import Find, Observer, Rows, Script, Select, Step, observe_nothing
@@ -31,6 +31,8 @@ from magistrate.store.following import Mark, Staleness
 from magistrate.store.reading import Joining
 from magistrate.store.sql import Parameter
 from magistrate.store.sql_store import SqlStore
+from magistrate.store.sqlite_connection import DAMAGED, DAMAGED_FILE, open_connection, raise_translated
+from magistrate.store.sqlite_probe import probe_file
 
 T = TypeVar("T")
 
@@ -44,42 +46,11 @@ LOOKUP_TIMEOUT_MS = 250
 """A lookup waits in the event loop, and everyone with it. Only recovery after a crash, or a tool that locks the whole
 file, makes a reader wait at all."""
 
-STATEMENTS_KEPT = 512
-"""Prepared, for each connection: the most that APSW keeps. Those of a check are long, and take a millisecond."""
-
 KEYS_AT_ONCE = 512
 """Looked for by one statement. A statement has at most 32,766 values, a key up to seven; longer ones are no faster."""
 
 STEPS_BETWEEN_LOOKS_AT_THE_CLOCK = 10_000
 """Of SQLite's virtual machine: about a millisecond."""
-
-_UNAVAILABLE = (
-    apsw.BusyError,
-    apsw.CantOpenError,
-    apsw.ConnectionClosedError,
-    apsw.CorruptError,
-    apsw.FullError,
-    apsw.InterruptError,
-    apsw.IOError,
-    apsw.LockedError,
-    apsw.NotADBError,
-    apsw.PermissionsError,
-    apsw.ReadOnlyError,
-)
-
-
-def migrate_sqlite(path: str, timeout_ms: int) -> None:
-    """Makes the file if there is none and brings its schema up to date; several processes may try at once.
-
-    Raises StoreUnavailable, or SchemaMismatch if a newer version has been here.
-    """
-    try:
-        make = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
-        with closing(_opened(path, timeout_ms, flags=make)) as connection:
-            connection.execute("PRAGMA journal_mode = WAL")
-            _migrate(connection)
-    except apsw.Error as error:
-        raise StoreUnavailable(f"the SQLite database {path} cannot be migrated: {error}") from error
 
 
 async def open_sqlite(path: str, timeout_ms: int, observer: Observer = observe_nothing) -> SqlStore:
@@ -99,13 +70,14 @@ Outcome = tuple[Any, Exception | None]
 """What a write answered, or what it raised."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class _Write(Generic[T]):
-    """A script that waits for its turn, until when it may, and where its caller waits."""
+    """A script that waits for its turn, until when it may, and where its caller waits, unless that is over."""
 
     script: Callable[[Revision], Script[T]]
     deadline: float
     result: Future[T]
+    is_abandoned: bool = False
 
 
 class SqliteDatabase:
@@ -131,16 +103,18 @@ class SqliteDatabase:
         self._timeout_ms = timeout_ms
         self._path = path
         self._closed = False
+        self._damage: apsw.Error | None = None
+        self._probing: asyncio.Task[None] | None = None
         self._seen_version, self._seen_revision = -1, -1
         self._writes: queue.SimpleQueue[_Write[Any] | None] = queue.SimpleQueue()
         self._write_thread = threading.Thread(target=self._write_on, name="sqlite-writer", daemon=True)
         self._read_threads = ThreadPoolExecutor(LONG_READERS, thread_name_prefix="sqlite-reader")
         self._long_readers: queue.SimpleQueue[apsw.Connection] = queue.SimpleQueue()
-        with _translated():
-            self._writer = _opened(path, timeout_ms)
-            self._reader = _opened(path, min(timeout_ms, LOOKUP_TIMEOUT_MS), "PRAGMA query_only = ON")
+        with self._translated():
+            self._writer = open_connection(path, timeout_ms)
+            self._reader = open_connection(path, min(timeout_ms, LOOKUP_TIMEOUT_MS), "PRAGMA query_only = ON")
             for _ in range(LONG_READERS):
-                self._long_readers.put(_opened(path, timeout_ms, "PRAGMA query_only = ON"))
+                self._long_readers.put(open_connection(path, timeout_ms, "PRAGMA query_only = ON"))
             self._file = os.stat(path)
         self._write_thread.start()
 
@@ -154,14 +128,18 @@ class SqliteDatabase:
         try:
             return self._reader.execute(sql, values).fetchall()
         except apsw.Error as error:
-            _raise_translated(error)
+            self._raise_translated(error)
 
     async def transact(self, script: Callable[[Revision], Script[T]], makes_revision: bool = True) -> T:
         if self._closed:
             raise StoreUnavailable("the store is closed")
         write: _Write[T] = _Write(script, self._deadline(), Future())
         self._writes.put(write)
-        return await asyncio.wrap_future(write.result)
+        try:
+            return await asyncio.wrap_future(write.result)
+        except asyncio.CancelledError:
+            write.is_abandoned = True  # and not made, unless it has begun; others in its group are
+            raise
 
     def mark(self) -> Mark:
         return 0.0, self._newest_revision()
@@ -178,11 +156,14 @@ class SqliteDatabase:
                 [(revision, _)] = self._reader.execute(sql.READ_HEAD).fetchall()
                 self._seen_version, self._seen_revision = version, cast(int, revision)
         except apsw.Error as error:
-            _raise_translated(error)
+            self._raise_translated(error)
         return self._seen_revision
 
     async def schema_version(self) -> int:
         self._check_file()
+        if self._damage is not None:
+            raise StoreUnavailable(DAMAGED_FILE) from self._damage
+        await self._probe()
         [(version,)] = await self.read(migrate.READ_VERSION, ())
         return int(version)
 
@@ -197,6 +178,30 @@ class SqliteDatabase:
         self._reader.close()
         for _ in range(LONG_READERS):
             self._long_readers.get().close()
+
+    async def _probe(self) -> None:
+        """In a thread, and one at a time, however many ask: a file on a disk that hangs must not hold them up."""
+        if self._probing is None or self._probing.done():
+            self._probing = asyncio.create_task(asyncio.to_thread(self._probe_file))
+            self._probing.add_done_callback(lambda probing: probing.cancelled() or probing.exception())
+        await asyncio.shield(self._probing)
+
+    def _probe_file(self) -> None:
+        with self._translated():
+            probe_file(self._path)
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except apsw.Error as error:
+            self._raise_translated(error)
+
+    def _raise_translated(self, error: apsw.Error) -> NoReturn:
+        """Whatever statement has met with damage, the store is not ready from then on."""
+        if isinstance(error, DAMAGED):
+            self._damage = error
+        raise_translated(error)
 
     def _deadline(self) -> float:
         """When a statement that has to wait for a thread must be done, that waiting included."""
@@ -216,7 +221,8 @@ class SqliteDatabase:
         connection = self._long_readers.get()
         try:
             connection.set_progress_handler(lambda: time.monotonic() > deadline, STEPS_BETWEEN_LOOKS_AT_THE_CLOCK)
-            with _translated():
+            connection.set_busy_timeout(max(1, int((deadline - time.monotonic()) * 1000)))
+            with self._translated():
                 return connection.execute(sql, values).fetchall()
         finally:
             self._long_readers.put(connection)
@@ -236,7 +242,7 @@ class SqliteDatabase:
 
     def _write_group(self, group: Sequence[_Write[Any]]) -> None:
         try:
-            with _translated():
+            with self._translated():
                 group = self._begun(group)
                 outcomes = self._committed(group) if group else []
         except BaseException as error:  # whatever it is: the thread must go on, and nobody may wait for ever
@@ -265,14 +271,18 @@ class SqliteDatabase:
                 break
             except apsw.BusyError:
                 continue
+        group = self._in_time(group)
+        if not group and self._writer.in_transaction:
+            self._writer.execute("ROLLBACK")
         return group
 
     def _in_time(self, group: Sequence[_Write[Any]]) -> Sequence[_Write[Any]]:
+        """Those that somebody still waits for. Others are refused."""
         now = time.monotonic()
-        for write in group:
-            if write.deadline <= now:
-                write.result.set_exception(StoreUnavailable("the database had no time for this write"))
-        return [write for write in group if write.deadline > now]
+        late = [write for write in group if write.deadline <= now or write.is_abandoned]
+        for write in late:
+            write.result.set_exception(StoreUnavailable("the database had no time for this write; it was not made"))
+        return [write for write in group if write not in late]
 
     def _committed(self, group: Sequence[_Write[Any]]) -> list[Outcome]:
         """What each write answered or raised; all that answered are on disk. What is raised here fails all of
@@ -299,7 +309,7 @@ class SqliteDatabase:
         costs."""
         self._writer.execute("SAVEPOINT one_write")
         try:
-            with _translated():
+            with self._translated():
                 return self._answered(write), None
         except Exception as error:
             if not self._writer.in_transaction:  # SQLite ends it by itself when the disk is full
@@ -348,46 +358,3 @@ def _padded(keys: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """The keys, the last of them repeated until their number is a power of two: so there are few different
     statements."""
     return [*keys, *[keys[-1]] * ((1 << (len(keys) - 1).bit_length()) - len(keys))]
-
-
-def _opened(path: str, timeout_ms: int, *pragmas: str, flags: int = apsw.SQLITE_OPEN_READWRITE) -> apsw.Connection:
-    """A connection to a file that is there: one that was moved away must not be made again, empty."""
-    connection = apsw.Connection(path, flags=flags, statementcachesize=STATEMENTS_KEPT)
-    connection.set_busy_timeout(timeout_ms)
-    # Plans by the text alone: else this build of SQLite looks at bound values too, and prepares joins again each time.
-    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
-    # FULL: with NORMAL, a write-ahead log may lose acknowledged transactions when the machine loses power.
-    connection.execute("PRAGMA synchronous = FULL")
-    # KiB; and what savepoints may have to restore is kept in memory instead of a file.
-    for pragma in ("PRAGMA cache_size = -16384", "PRAGMA temp_store = MEMORY", *pragmas):
-        connection.execute(pragma)
-    return connection
-
-
-def _migrate(connection: apsw.Connection) -> None:
-    connection.execute("BEGIN IMMEDIATE")  # whatever fails from here on, closing the connection undoes
-    connection.execute(migrate.CREATE_TABLE)
-    [(applied,)] = connection.execute(migrate.READ_VERSION).fetchall()
-    for migration in migrate.pending("sqlite", cast(int, applied)):
-        connection.execute(migration.sql)
-        connection.execute(migrate.INSERT_MIGRATION, (migration.number, migration.name))
-    if not connection.execute(sql.READ_HEAD).fetchall():
-        connection.execute(sql.MAKE_HEAD, migrate.new_identity())
-    connection.execute("COMMIT")
-
-
-@contextmanager
-def _translated() -> Iterator[None]:
-    try:
-        yield
-    except apsw.Error as error:
-        _raise_translated(error)
-
-
-def _raise_translated(error: apsw.Error) -> NoReturn:
-    """Raises what the store's contract has for it; the error itself if it is a fault of ours."""
-    if isinstance(error, _UNAVAILABLE):
-        raise StoreUnavailable("the database cannot be used now") from error
-    if isinstance(error, apsw.SQLError) and str(error).startswith("no such table"):
-        raise SchemaMismatch("the database is not migrated") from error
-    raise error

@@ -1,0 +1,85 @@
+"""The files of a SQLite database: created for their owner alone, checked for that, and migrated.
+
+They hold the keys that session tokens are signed with: whoever can read them can make tokens."""
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from typing import cast
+
+import apsw
+
+from magistrate.errors import StoreUnavailable
+from magistrate.store import migrate, sql
+from magistrate.store.sqlite_connection import open_connection
+
+OWNER_ONLY = 0o600
+SUFFIXES = ("", "-wal", "-shm", "-journal")
+"""Of the database and the files that SQLite puts beside it, to which it gives the mode of the database."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExposedFile:
+    """('/data/magistrate.db', 0o644): a file that others than its owner can read or write."""
+
+    path: str
+    mode: int
+
+
+def migrate_sqlite(path: str, timeout_ms: int) -> None:
+    """Makes the file if there is none and brings its schema up to date; several processes may try at once.
+
+    Raises StoreUnavailable, or SchemaMismatch if a newer version has been here.
+    """
+    try:
+        _create_file(path)
+        with closing(open_connection(path, timeout_ms)) as connection:
+            connection.execute("PRAGMA journal_mode = WAL")
+            _migrate(connection)
+    except (apsw.Error, OSError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise StoreUnavailable(f"the SQLite database {path} cannot be migrated: {reason}") from error
+
+
+def find_exposed_files(path: str) -> list[ExposedFile]:
+    """Returns the files of the database that others than their owner can read or write; none if there is no file."""
+    return [ExposedFile(file, mode) for file, mode in _files_of(path) if mode & ~OWNER_ONLY]
+
+
+def restrict_files(path: str) -> None:
+    """Leaves the files of the database to their owner. Raises StoreUnavailable if one of them belongs to another."""
+    for exposed in find_exposed_files(path):
+        try:
+            os.chmod(exposed.path, OWNER_ONLY)
+        except OSError as error:
+            raise StoreUnavailable(f"the mode of {exposed.path} cannot be changed: {error.strerror}") from error
+
+
+def _create_file(path: str) -> None:
+    """Creates an empty file, which is an empty database, unless there is one: SQLite would make it readable to all.
+
+    A file that exists is not opened: closing it would release the locks that SQLite has on it in this process."""
+    with suppress(FileExistsError):
+        os.close(os.open(os.path.realpath(path), os.O_RDWR | os.O_CREAT | os.O_EXCL, OWNER_ONLY))
+
+
+def _files_of(path: str) -> Iterator[tuple[str, int]]:
+    """The files there are, and their modes."""
+    for suffix in SUFFIXES:
+        with suppress(OSError):
+            file = os.path.realpath(path) + suffix
+            yield file, stat.S_IMODE(os.stat(file).st_mode)
+
+
+def _migrate(connection: apsw.Connection) -> None:
+    connection.execute("BEGIN IMMEDIATE")  # whatever fails from here on, closing the connection undoes
+    connection.execute(migrate.CREATE_TABLE)
+    [(applied,)] = connection.execute(migrate.READ_VERSION).fetchall()
+    for migration in migrate.pending("sqlite", cast(int, applied)):
+        connection.execute(migration.sql)
+        connection.execute(migrate.INSERT_MIGRATION, (migration.number, migration.name))
+    if not connection.execute(sql.READ_HEAD).fetchall():
+        connection.execute(sql.MAKE_HEAD, migrate.new_identity())
+    connection.execute("COMMIT")

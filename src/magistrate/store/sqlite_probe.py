@@ -1,0 +1,46 @@
+"""Whether a SQLite file can still be read, found out cheaply: a few pages of every table and index, past all caches.
+
+It is not an integrity check, whose cost grows with the file. See docs/decisions/0049-what-readiness-reads-on-sqlite.md
+for what it finds and what not."""
+
+import random
+from collections.abc import Iterator
+from contextlib import closing
+
+import apsw
+
+from magistrate.store.sqlite_connection import open_connection
+
+TIMEOUT_MS = 250
+
+_TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+_INDEXES = "SELECT name, tbl_name FROM sqlite_schema WHERE type = 'index' AND rootpage > 0"
+_NEWEST_WARRANT = "SELECT coalesce(max(number), 0) FROM warrant"
+_WARRANT = """
+SELECT object_type, object_id, subject_type, subject_id FROM warrant WHERE number >= ? ORDER BY number LIMIT 1"""
+_ITS_NEIGHBOURS = (
+    "SELECT number FROM warrant INDEXED BY warrant_by_object WHERE object_type = ?1 AND object_id = ?2 LIMIT 1",
+    "SELECT number FROM warrant INDEXED BY warrant_by_subject WHERE subject_type = ?3 AND subject_id = ?4 LIMIT 1",
+    "SELECT meta FROM object WHERE object_type = ?1 AND object_id = ?2 LIMIT 1",
+)
+
+
+def probe_file(path: str) -> None:
+    """Reads the schema, the first row of each table, the first entry of each index, and whatever leads to a warrant
+    chosen at random. A new connection sees what is in the file now. Raises apsw.Error."""
+    with closing(open_connection(path, TIMEOUT_MS, "PRAGMA query_only = ON")) as connection:
+        for statement in _first_rows(connection):
+            connection.execute(statement).fetchall()
+        [(newest,)] = connection.execute(_NEWEST_WARRANT).fetchall()
+        number = random.randint(0, int(str(newest)))
+        for names in connection.execute(_WARRANT, (number,)).fetchall():
+            for statement in _ITS_NEIGHBOURS:
+                connection.execute(statement, names).fetchall()
+
+
+def _first_rows(connection: apsw.Connection) -> Iterator[str]:
+    for (table,) in connection.execute(_TABLES).fetchall():
+        yield f"SELECT * FROM {table} LIMIT 1"
+    for index, table in connection.execute(_INDEXES).fetchall():
+        columns = [name for _, _, name in connection.execute(f"PRAGMA index_info({index})").fetchall() if name]
+        yield f"SELECT {columns[0]} FROM {table} INDEXED BY {index} LIMIT 1"

@@ -1,0 +1,132 @@
+"""A PostgreSQL that is there and answers nothing, as when its machine is overloaded or its disk hangs.
+
+Nothing here measures time: what must not wait for the server is done before PATIENCE_SECONDS are over, and what waits
+for it is not, because psycopg waits so long for a server to cancel a statement."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import ExitStack
+
+import pytest
+
+from magistrate import wiring
+from magistrate.engine.terms import ObjectId, TypeName, object_ref
+from magistrate.errors import OutcomeUnknown, StoreUnavailable
+from magistrate.store.contract import NewObject, Once, Stamp, Store
+from tests.databases import PostgresServer
+from tests.running import settings_for
+
+pytestmark = pytest.mark.anyio
+
+PATIENCE_SECONDS = 4.0
+STORE_TIMEOUT_MS = 300
+
+
+async def put(store: Store, id: str, once: Once | None = None) -> None:
+    await store.put_objects([NewObject(TypeName("d"), ObjectId(id), None)], Stamp("ann", 1, once))
+
+
+async def get(store: Store) -> None:
+    await store.get_object(object_ref("d", "x"))
+
+
+async def patiently(awaited: Awaitable[object]) -> object:
+    """What it raised or answered. Fails if that takes as long as a server that is waited for."""
+    task = asyncio.ensure_future(awaited)
+    done, _ = await asyncio.wait({task}, timeout=PATIENCE_SECONDS)
+    assert done, "it waits for the server"
+    return task.exception() or task.result()
+
+
+@pytest.fixture
+def url(postgres: PostgresServer) -> str:
+    url = postgres.new_url()
+    wiring.migrate_store(settings_for(url))
+    return url
+
+
+@pytest.fixture
+async def store(url: str) -> AsyncIterator[Store]:
+    store = await wiring.open_store(settings_for(url, store_timeout_ms=STORE_TIMEOUT_MS, postgres_connections=3))
+    await put(store, "before")
+    yield store
+    await store.close()
+
+
+@pytest.mark.parametrize("ask", [get, lambda store: store.check(), lambda store: put(store, "x")])
+async def test_the_store_timeout_holds_and_what_was_not_committed_is_not_written(
+    postgres: PostgresServer, store: Store, ask: Callable[[Store], Awaitable[object]]
+) -> None:
+    with postgres.frozen():
+        outcomes = await asyncio.gather(*(patiently(ask(store)) for _ in range(8)))
+
+    assert {type(outcome) for outcome in outcomes} == {StoreUnavailable}
+    assert await head(store) == 1
+    await put(store, "afterwards")
+
+
+async def head(store: Store) -> int:
+    """As soon as the server has come to itself."""
+    for _ in range(50):
+        try:
+            return await store.check()
+        except StoreUnavailable:
+            await asyncio.sleep(0.1)
+    return await store.check()
+
+
+async def test_whoever_stops_waiting_is_let_go_at_once(postgres: PostgresServer, url: str) -> None:
+    store = await wiring.open_store(settings_for(url, store_timeout_ms=60_000))
+    await get(store)
+    with postgres.frozen():
+        tasks = [asyncio.create_task(work) for work in (get(store), put(store, "x"))]
+        await asyncio.sleep(0.1)  # they are at the server
+        for task in tasks:
+            task.cancel()
+        done, _ = await asyncio.wait(tasks, timeout=PATIENCE_SECONDS)
+
+    assert [task.cancelled() for task in done] == [True, True]
+    assert await head(store) == 0
+    await store.close()
+
+
+async def test_of_a_write_that_was_being_committed_the_outcome_is_said_to_be_unknown(
+    postgres: PostgresServer, url: str
+) -> None:
+    with ExitStack() as frozen:
+        begun: list[str] = []
+
+        def freeze_at_commit(sql: str) -> None:
+            if sql == "COMMIT" and not begun:
+                begun.append(sql)
+                postgres.freeze(frozen)
+
+        store = await wiring.open_store(settings_for(url, store_timeout_ms=STORE_TIMEOUT_MS), freeze_at_commit)
+        once = Once("key", "fingerprint")
+        outcome = await patiently(put(store, "x", once))
+        frozen.close()
+
+        assert isinstance(outcome, OutcomeUnknown)
+        assert "whether it was made is not known" in outcome.message
+        await head(store)
+        await put(store, "x", once)  # makes it if it was not made
+        assert (await store.get_object(object_ref("d", "x"))).value is not None
+        assert await head(store) == 1
+        await store.close()
+
+
+async def test_one_that_stops_waiting_takes_no_other_write_along(postgres: PostgresServer, url: str) -> None:
+    store = await wiring.open_store(settings_for(url, store_timeout_ms=20_000))
+    await get(store)
+    with postgres.frozen():
+        tasks = [asyncio.create_task(put(store, f"id-{number}")) for number in range(6)]
+        await asyncio.sleep(0.1)
+        tasks[0].cancel()
+        tasks[3].cancel()
+        await asyncio.wait([tasks[0], tasks[3]], timeout=PATIENCE_SECONDS)
+    outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+
+    assert [place for place, outcome in enumerate(outcomes) if outcome is None] == [1, 2, 4, 5]
+    for number in (1, 2, 4, 5):
+        assert (await store.get_object(object_ref("d", f"id-{number}"))).value is not None
+    await store.close()

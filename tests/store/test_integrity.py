@@ -1,0 +1,107 @@
+"""What SQLite's own tools say of a healthy file. Operators use the version that their system brings."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+import pytest
+
+from magistrate import wiring
+from magistrate.config import SqliteUrl, read_database_url
+from magistrate.engine.terms import ObjectId, RelationName, Subject, TypeName, object_ref
+from magistrate.store import migrate
+from magistrate.store.contract import (
+    ALIVE,
+    ImportBatch,
+    ImportProgress,
+    NewObject,
+    NewObjectType,
+    NewWarrant,
+    Once,
+    Stamp,
+)
+from magistrate.store.events import NewDecision
+from magistrate.store.session_keys import SessionKey
+from tests.databases import dump
+from tests.running import settings_for
+
+pytestmark = pytest.mark.anyio
+
+STAMP = Stamp("ann", 1)
+
+
+def path_of(url: str) -> str:
+    database = read_database_url(url)
+    assert isinstance(database, SqliteUrl)
+    return database.path
+
+
+async def fill(url: str) -> None:
+    """A row in every table, through the store."""
+    wiring.migrate_store(settings_for(url))
+    store = await wiring.open_store(settings_for(url))
+    types = [NewObjectType(TypeName("document"), '{"relations":{"viewer":{}}}')]
+    ann = Subject(TypeName("user"), ObjectId("ann"))
+    warrants = [NewWarrant(object_ref("document", "plan"), RelationName("viewer"), ann, "amount < 10")]
+    await store.put_object_types(types, lambda definitions: None, STAMP)
+    await store.put_objects([NewObject(TypeName("document"), ObjectId("plan"), '{"title":"Plan"}')], STAMP)
+    await store.put_objects([NewObject(TypeName("document"), ObjectId("plan"), None)], STAMP)
+    await store.put_warrants(warrants, lambda definitions: None, Stamp("ann", 2, Once("key", "0" * 64)))
+    progress = ImportProgress("/data/all.jsonl", 1, 1, "0" * 64)
+    await store.import_batch(ImportBatch(types), lambda definitions: None, STAMP, progress)
+    await store.keep_key_digest("0" * 64, 1)
+    await store.keep_session_key(SessionKey("0" * 16, "1" * 64, 1), 0, 0)
+    await store.keep_decisions([NewDecision(1, True, ("document", "plan", "viewer", "user", "ann", ""), "{}")], 10)
+    await store.close()
+
+
+async def test_the_integrity_check_of_the_standard_library_finds_nothing(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/m.db"
+    await fill(url)
+
+    with closing(sqlite3.connect(path_of(url))) as connection:
+        found = connection.execute("PRAGMA integrity_check").fetchall()
+
+    assert all(dump(url).values()), "a table is empty"
+    assert found == [("ok",)], sqlite3.sqlite_version
+
+
+def test_tables_without_rowid_declare_their_key_first_and_in_order(tmp_path: Path) -> None:
+    """The cause of it, whatever version the tests run on: SQLite 3.40 looks at the column of that number in the
+    row as it is stored, which begins with the key."""
+    wiring.migrate_store(settings_for(f"sqlite:///{tmp_path}/m.db"))
+    found = {}
+    with closing(apsw.Connection(f"{tmp_path}/m.db")) as connection:
+        for _, name, _, _, is_without_rowid, *_ in connection.execute("PRAGMA table_list").fetchall():
+            columns = connection.execute(f"PRAGMA table_info({name})").fetchall()
+            if is_without_rowid:
+                found[str(name)] = [int(str(column[5])) for column in columns]
+
+    assert {"object", "object_type", "change"} <= found.keys()
+    for name, places in found.items():
+        key_columns = max(places)
+        assert places[:key_columns] == list(range(1, key_columns + 1)), name
+
+
+def test_what_tables_held_is_there_after_they_were_declared_anew(tmp_path: Path) -> None:
+    path = f"{tmp_path}/m.db"
+    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+    with closing(apsw.Connection(path, flags=flags)) as connection:
+        connection.execute(migrate.CREATE_TABLE)
+        for migration in migrate.migrations("sqlite")[:6]:
+            connection.execute(migration.sql)
+            connection.execute(migrate.INSERT_MIGRATION, (migration.number, migration.name))
+        connection.execute(f"INSERT INTO head VALUES (1, '{'a' * 16}', '{'b' * 32}', 7, 1, 5, 0)")
+        connection.execute(f"INSERT INTO object VALUES ('d', 'b', '{{}}', 1, 2, 3), ('d', 'a', NULL, 1, 2, {ALIVE})")
+        connection.execute(f"INSERT INTO object_type VALUES ('d', '1', 1, 2, 3), ('d', '2', 1, 3, {ALIVE})")
+
+    wiring.migrate_store(settings_for(f"sqlite:///{path}"))
+
+    with closing(apsw.Connection(path)) as connection:
+        columns = "object_type, object_id, meta, created_at, created_revision, deleted_revision"
+        objects = connection.execute(f"SELECT {columns} FROM object ORDER BY object_id").fetchall()
+        columns = "type, definition, created_at, created_revision, deleted_revision"
+        types = connection.execute(f"SELECT {columns} FROM object_type ORDER BY definition").fetchall()
+    assert objects == [("d", "a", None, 1, 2, ALIVE), ("d", "b", "{}", 1, 2, 3)]
+    assert types == [("d", "1", 1, 2, 3), ("d", "2", 1, 3, ALIVE)]
