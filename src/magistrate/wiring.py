@@ -317,7 +317,7 @@ def serve(settings: Settings, example_name: str | None = None, fix_permissions: 
         read_key_file(settings.jwt_keys)  # workers would go on without
     listening = listen(settings)
     with listening:
-        _log_to_stderr()
+        log_to_stderr()
         secure_files(settings, fix_permissions)
         migrate_store(settings)
         key = asyncio.run(prepare_store(settings, example))
