@@ -132,7 +132,7 @@ def rows(warrants: Sequence[Warrant], reads: Sequence[AnyRead]) -> list[list[War
     ],
 )
 def test_others_get_a_turn_between_policies(turns_of: Turns, warrants: Callable[[int], list[Warrant]]) -> None:
-    """Cold, each of them ends a turn or nearly so; warm, about a hundred fit into one."""
+    """Cold, each of them ends a turn or nearly so; warm, about twenty fit into one."""
     given = warrants(300)
     cold, warm = Work(PLENTY), Work(PLENTY)
 
@@ -140,6 +140,6 @@ def test_others_get_a_turn_between_policies(turns_of: Turns, warrants: Callable[
     warm_turns = turns_of(given, {"a": False}, warm)
 
     assert cold_turns >= 150
-    assert warm_turns >= 3
+    assert warm_turns >= 10
     assert warm.spent >= 300 * 800 // POLICY_STEPS_FOR_A_NODE
     assert warm.spent <= (warm_turns + 1) * (WORK_IN_A_TURN + 100)
