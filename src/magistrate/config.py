@@ -167,6 +167,12 @@ SETTINGS = (
     Setting("store_timeout_ms", 10_000, "how long to wait for the database before answering 503", 100, 600_000),
     Setting("postgres_connections", 10, "how many PostgreSQL connections each worker may hold", 1, 1_000),
     Setting(
+        "secret_key_file",
+        "",
+        "a file whose first line, 32 random bytes in base64 or hex, encrypts the keys of sessions in the database; "
+        "further lines only decrypt",
+    ),
+    Setting(
         "retention_hours",
         168,
         "how long replaced and deleted rows stay readable at their revision (7 days)",
@@ -249,6 +255,7 @@ class Settings:
     request_timeout_ms: int
     store_timeout_ms: int
     postgres_connections: int
+    secret_key_file: str
     retention_hours: int
     decision_log: int
     event_retention_hours: int

@@ -17,6 +17,7 @@ MagistrateError
 ├── RevisionUnavailable       carries `revision`: collected already, or not written yet
 ├── StoreUnavailable          try again later; nothing of the request was kept
 │   ├── SchemaMismatch        the store is reachable but not at the schema this version needs
+│   ├── SigningKeysLocked     the keys of session tokens are encrypted, and not with a key that is known
 │   └── OutcomeUnknown        a write was being committed when the store stopped answering
 ├── DeadlineExceeded          a request took longer than it may; carries `limit_ms`
 ├── ProviderUnavailable       whether a bearer token is good cannot be told now; try again later
@@ -143,6 +144,18 @@ class StoreUnavailable(MagistrateError):
 
 class SchemaMismatch(StoreUnavailable):
     """The store answers, but its schema is not the one this version of Magistrate was written for."""
+
+
+class SigningKeysLocked(StoreUnavailable):
+    """The keys that session tokens are signed with are encrypted in the store, and cannot be decrypted."""
+
+    def __init__(self, has_keys: bool) -> None:
+        found = "with another secret key than those of the file" if has_keys else "and no secret key was given"
+        what_to_do = "add the line with that key to the file" if has_keys else "give its file with --secret-key-file"
+        super().__init__(
+            f"the keys of sessions in the database are encrypted {found}; {what_to_do}, "
+            "or end all sessions with `magistrate sessions revoke`"
+        )
 
 
 class OutcomeUnknown(StoreUnavailable):

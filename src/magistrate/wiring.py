@@ -55,6 +55,7 @@ from magistrate.operations.retention import forget_ended, forget_events
 from magistrate.operations.session_keys import SessionKeys
 from magistrate.store.contract import Store
 from magistrate.store.database import Observer, observe_nothing
+from magistrate.store.sealing import UNSEALED, read_sealing
 
 KEY_PREFIX = "magistrate_"
 FORGET_EVERY_SECONDS = 600.0
@@ -108,15 +109,16 @@ def migrate_store(settings: Settings) -> None:
 
 
 async def open_store(settings: Settings, observer: Observer = observe_nothing) -> Store:
-    """The store, migrated before. Raises StoreUnavailable or SchemaMismatch."""
+    """The store, migrated before. Raises StoreUnavailable or SchemaMismatch, InvalidSetting."""
+    sealing = read_sealing(settings.secret_key_file) if settings.secret_key_file else UNSEALED
     if isinstance(settings.database, SqliteUrl):
         from magistrate.store.sqlite import open_sqlite
 
-        return await open_sqlite(settings.database.path, settings.store_timeout_ms, observer)
+        return await open_sqlite(settings.database.path, settings.store_timeout_ms, observer, sealing)
     from magistrate.store.postgres import open_postgres
 
     return await open_postgres(
-        settings.database.conninfo, settings.postgres_connections, settings.store_timeout_ms, observer
+        settings.database.conninfo, settings.postgres_connections, settings.store_timeout_ms, observer, sealing
     )
 
 
@@ -132,13 +134,15 @@ async def open_context(settings: Settings) -> AsyncIterator[Context]:
 
 def open_import_context(settings: Settings) -> AbstractAsyncContextManager[Context]:
     """A chunk of an import may take longer than a request may, and wait for longer ones of others."""
+    settings = replace(settings, secret_key_file="")  # imports have nothing to do with sessions
     return open_context(replace(settings, store_timeout_ms=max(settings.store_timeout_ms, IMPORT_TIMEOUT_MS)))
 
 
 async def prepare_store(settings: Settings, example: Example | None = None) -> str | None:
-    """Seeds a new store, loads the example and, if no key is configured and none was made before, makes one and
-    answers it: nobody else ever sees it again."""
+    """Encrypts the keys of sessions if they are to be, seeds a new store, loads the example and, if no API key is
+    configured and none was made before, makes one and answers it: nobody else ever sees it again."""
     async with open_context(settings) as context:
+        await context.store.seal_session_keys()
         await seed_object_types(context)
         if example is not None:
             await load_example(context, example)
@@ -170,7 +174,8 @@ def revoke_sessions(settings: Settings) -> int:
     """Ends all sessions; answers how many keys had signed them. Raises StoreUnavailable or SchemaMismatch."""
 
     async def revoked() -> int:
-        async with open_context(settings) as context:
+        # Without the secret key: this is what is left to do when that is lost.
+        async with open_context(replace(settings, secret_key_file="")) as context:
             return await context.store.forget_session_keys()
 
     return asyncio.run(revoked())
@@ -287,23 +292,6 @@ def server_config(settings: Settings, metrics_folder: Path | None = None) -> Bou
     )
 
 
-def secure_files(settings: Settings, fix_permissions: bool) -> None:
-    """Warns of database files that others can read, or leaves them to their owner. Raises StoreUnavailable."""
-    if not isinstance(settings.database, SqliteUrl):
-        return
-    from magistrate.store.sqlite_file import find_exposed_files, restrict_files
-
-    if fix_permissions:
-        restrict_files(settings.database.path)
-    for exposed in find_exposed_files(settings.database.path):
-        log.warning(
-            "other users of this machine can use a database file, and the keys in it that sessions are signed with",
-            file=exposed.path,
-            mode=f"{exposed.mode:04o}",
-            remedy="start once with --fix-permissions; `magistrate sessions revoke` replaces the keys",
-        )
-
-
 def serve(settings: Settings, example_name: str | None = None, fix_permissions: bool = False) -> int:
     """Runs the service until SIGTERM or SIGINT; answers the exit code. The example must be one that there is.
     With `fix_permissions`, database files that others can read are left to their owner first.
@@ -318,7 +306,10 @@ def serve(settings: Settings, example_name: str | None = None, fix_permissions: 
     listening = listen(settings)
     with listening:
         log_to_stderr()
-        secure_files(settings, fix_permissions)
+        if isinstance(settings.database, SqliteUrl):
+            from magistrate.store.sqlite_file import secure_files
+
+            secure_files(settings.database.path, fix_permissions)
         migrate_store(settings)
         key = asyncio.run(prepare_store(settings, example))
         url = _announce(settings, listening, key)

@@ -35,6 +35,7 @@ ERROR_TABLE: Mapping[type[errors.MagistrateError], ErrorRow] = {
     errors.BudgetSpent: ErrorRow(503, "budget_spent", {}),
     errors.StoreUnavailable: ErrorRow(503, "unavailable", {}),
     errors.SchemaMismatch: ErrorRow(503, "unavailable", {}),
+    errors.SigningKeysLocked: ErrorRow(503, "unavailable", {}),
     errors.OutcomeUnknown: ErrorRow(503, "unavailable", {}),
     errors.DeadlineExceeded: ErrorRow(503, "unavailable", {}),
     errors.ProviderUnavailable: ErrorRow(503, "unavailable", {}),

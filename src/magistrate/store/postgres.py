@@ -29,6 +29,7 @@ from magistrate.store.contract import Identity
 from magistrate.store.database import Find, Observer, Rows, Script, Select, Step, observe_nothing
 from magistrate.store.following import AGING_MS, STALE_MS, Mark, Staleness
 from magistrate.store.reading import Joining
+from magistrate.store.sealing import UNSEALED, Sealing
 from magistrate.store.sql import Parameter
 from magistrate.store.sql_store import SqlStore
 
@@ -98,7 +99,11 @@ def check_conninfo(conninfo: str) -> None:
 
 
 async def open_postgres(
-    conninfo: str, connections: int, timeout_ms: int, observer: Observer = observe_nothing
+    conninfo: str,
+    connections: int,
+    timeout_ms: int,
+    observer: Observer = observe_nothing,
+    sealing: Sealing = UNSEALED,
 ) -> SqlStore:
     """A store on a migrated database. Raises StoreUnavailable, or SchemaMismatch if the database is not migrated."""
     database = PostgresDatabase(conninfo, connections, timeout_ms, observer)
@@ -108,7 +113,7 @@ async def open_postgres(
     except BaseException:
         await database.close()
         raise
-    return SqlStore(database, Identity(*row), len(migrate.migrations("postgres")))
+    return SqlStore(database, Identity(*row), len(migrate.migrations("postgres")), sealing)
 
 
 class PostgresDatabase:

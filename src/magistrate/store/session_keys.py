@@ -27,13 +27,21 @@ class KeptKeys:
 class SessionKeyStore(Protocol):
     """Keys are no part of what is versioned: writing them makes no revision, and no row in the change log."""
 
-    async def session_keys(self) -> KeptKeys: ...
+    async def session_keys(self) -> KeptKeys:
+        """Raises SigningKeysLocked if one of them is encrypted and the store was opened without the key for it."""
+        ...
 
     async def keep_session_key(self, new: SessionKey, unless_after: int, forget_by: int) -> KeptKeys:
         """Keeps the key unless there is one that was created after `unless_after`, and then forgets those created at
         or before `forget_by`. Answers what is kept then. Of several callers at a time, one has its key kept."""
         ...
 
+    async def seal_session_keys(self) -> int:
+        """Encrypts those that are kept in another way than new ones are: plain, or with another key. Answers how many.
+
+        Raises SigningKeysLocked if one of them cannot be decrypted."""
+        ...
+
     async def forget_session_keys(self) -> int:
-        """Forgets all of them; answers how many there were."""
+        """Forgets all of them, encrypted or not; answers how many there were."""
         ...

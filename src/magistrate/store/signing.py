@@ -1,34 +1,65 @@
-"""Writes of the keys that session tokens are signed with, as scripts."""
+"""Reads and writes of the keys that session tokens are signed with, as scripts."""
 
 from collections.abc import Callable
 
 from magistrate.engine.terms import Revision
 from magistrate.store import sql
-from magistrate.store.database import Execute, Rows, Script, Select
+from magistrate.store.database import Execute, Row, Rows, Script, Select
+from magistrate.store.sealing import Sealing
 from magistrate.store.session_keys import KeptKeys, SessionKey
 
 
-def keep_session_key(new: SessionKey, unless_after: int, forget_by: int) -> Callable[[Revision], Script[KeptKeys]]:
+def keep_session_key(
+    new: SessionKey, unless_after: int, forget_by: int, sealing: Sealing
+) -> Callable[[Revision], Script[KeptKeys]]:
     def script(head: Revision) -> Script[KeptKeys]:
         [rows] = yield Select(sql.LIST_SESSION_KEYS, [()])
-        kept = kept_keys(rows)
+        kept = kept_keys(rows, sealing)
         if any(key.created_at > unless_after for key in kept.keys):
             return kept
         yield Execute(sql.DROP_SESSION_KEYS, [(forget_by,)])
-        yield Execute(sql.KEEP_SESSION_KEY, [(new.id, new.secret, new.created_at)])
+        sealed = sealing.seal(new.secret, _binding(new.id, new.created_at))
+        yield Execute(sql.KEEP_SESSION_KEY, [(new.id, sealed, new.created_at)])
         [rows] = yield Select(sql.LIST_SESSION_KEYS, [()])
-        return kept_keys(rows)
+        return kept_keys(rows, sealing)
+
+    return script
+
+
+def seal_session_keys(sealing: Sealing) -> Callable[[Revision], Script[int]]:
+    def script(head: Revision) -> Script[int]:
+        [rows] = yield Select(sql.LIST_SESSION_KEYS, [()])
+        changed = []
+        for _, id, kept, created_at in _keys_in(rows):
+            binding = _binding(id, created_at)
+            secret = sealing.unseal(kept, binding)
+            if not sealing.is_current(kept, binding):
+                changed.append((sealing.seal(secret, binding), id))
+        yield Execute(sql.REPLACE_SESSION_SECRET, changed)
+        return len(changed)
 
     return script
 
 
 def forget_session_keys(head: Revision) -> Script[int]:
     [rows] = yield Select(sql.LIST_SESSION_KEYS, [()])
-    kept = kept_keys(rows).keys
-    yield Execute(sql.DROP_SESSION_KEYS, [(max(key.created_at for key in kept),)] if kept else [])
-    return len(kept)
+    times = [created_at for *_, created_at in _keys_in(rows)]
+    yield Execute(sql.DROP_SESSION_KEYS, [(max(times),)] if times else [])
+    return len(times)
 
 
-def kept_keys(rows: Rows) -> KeptKeys:
-    """Of the rows of LIST_SESSION_KEYS."""
-    return KeptKeys(Revision(rows[0][0]), tuple(SessionKey(*row[1:]) for row in rows if row[1] is not None))
+def kept_keys(rows: Rows, sealing: Sealing) -> KeptKeys:
+    """Of the rows of LIST_SESSION_KEYS. Raises SigningKeysLocked."""
+    keys = (
+        SessionKey(id, sealing.unseal(kept, _binding(id, created_at)), created_at)
+        for _, id, kept, created_at in _keys_in(rows)
+    )
+    return KeptKeys(Revision(rows[0][0]), tuple(keys))
+
+
+def _keys_in(rows: Rows) -> list[Row]:
+    return [row for row in rows if row[1] is not None]
+
+
+def _binding(id: str, created_at: int) -> str:
+    return f"{id} {created_at}"

@@ -54,6 +54,7 @@ LIST_SESSION_KEYS = """
 SELECT h.revision, k.id, k.secret, k.created_at FROM head h
 LEFT JOIN session_key k ON true ORDER BY k.created_at DESC, k.id"""
 DROP_SESSION_KEYS = "DELETE FROM session_key WHERE created_at <= ?"
+REPLACE_SESSION_SECRET = "UPDATE session_key SET secret = ? WHERE id = ?"
 KEEP_SESSION_KEY = "INSERT INTO session_key (id, secret, created_at) VALUES (?, ?, ?)"
 
 GET_OBJECT = f"""

@@ -48,6 +48,7 @@ from magistrate.store.database import Database, Execute, Row, Rows, Script, Sele
 from magistrate.store.events import Event, EventFilter, NewDecision
 from magistrate.store.following import Mark, Staleness, Touches
 from magistrate.store.reading import objects_statement, portions, read_statement
+from magistrate.store.sealing import UNSEALED, Sealing
 from magistrate.store.session_keys import KeptKeys, SessionKey
 
 T = TypeVar("T")
@@ -62,10 +63,13 @@ class SqlStore:
     """See store/contract.py for every promise. `schema_version` is the number of the newest migration of this
     version."""
 
-    def __init__(self, database: Database, identity: Identity, schema_version: int) -> None:
+    def __init__(
+        self, database: Database, identity: Identity, schema_version: int, sealing: Sealing = UNSEALED
+    ) -> None:
         self.database = database
         self._identity = identity
         self.schema_version = schema_version
+        self._sealing = sealing
 
     @property
     def identity(self) -> Identity:
@@ -249,11 +253,14 @@ class SqlStore:
         return await self.database.transact(script, makes_revision=False)
 
     async def session_keys(self) -> KeptKeys:
-        return signing.kept_keys(await self.database.read(sql.LIST_SESSION_KEYS, ()))
+        return signing.kept_keys(await self.database.read(sql.LIST_SESSION_KEYS, ()), self._sealing)
 
     async def keep_session_key(self, new: SessionKey, unless_after: int, forget_by: int) -> KeptKeys:
-        script = signing.keep_session_key(new, unless_after, forget_by)
+        script = signing.keep_session_key(new, unless_after, forget_by, self._sealing)
         return await self.database.transact(script, makes_revision=False)
+
+    async def seal_session_keys(self) -> int:
+        return await self.database.transact(signing.seal_session_keys(self._sealing), makes_revision=False)
 
     async def forget_session_keys(self) -> int:
         return await self.database.transact(signing.forget_session_keys, makes_revision=False)

@@ -29,6 +29,7 @@ from magistrate.store.contract import Identity
 from magistrate.store.database import Find, Observer, Rows, Script, Select, Step, observe_nothing
 from magistrate.store.following import Mark, Staleness
 from magistrate.store.reading import Joining
+from magistrate.store.sealing import UNSEALED, Sealing
 from magistrate.store.sql import Parameter
 from magistrate.store.sql_store import SqlStore
 from magistrate.store.sqlite_connection import DAMAGED, DAMAGED_FILE, open_connection, raise_translated
@@ -53,7 +54,9 @@ STEPS_BETWEEN_LOOKS_AT_THE_CLOCK = 10_000
 """Of SQLite's virtual machine: about a millisecond."""
 
 
-async def open_sqlite(path: str, timeout_ms: int, observer: Observer = observe_nothing) -> SqlStore:
+async def open_sqlite(
+    path: str, timeout_ms: int, observer: Observer = observe_nothing, sealing: Sealing = UNSEALED
+) -> SqlStore:
     """A store on a migrated file. Raises StoreUnavailable, or SchemaMismatch if the file is not migrated."""
     if not os.path.exists(path):
         raise StoreUnavailable(f"there is no SQLite database {path}")
@@ -63,7 +66,7 @@ async def open_sqlite(path: str, timeout_ms: int, observer: Observer = observe_n
     except MagistrateError:
         await database.close()
         raise
-    return SqlStore(database, Identity(*row), len(migrate.migrations("sqlite")))
+    return SqlStore(database, Identity(*row), len(migrate.migrations("sqlite")), sealing)
 
 
 Outcome = tuple[Any, Exception | None]
@@ -111,7 +114,8 @@ class SqliteDatabase:
         self._read_threads = ThreadPoolExecutor(LONG_READERS, thread_name_prefix="sqlite-reader")
         self._long_readers: queue.SimpleQueue[apsw.Connection] = queue.SimpleQueue()
         with self._translated():
-            self._writer = open_connection(path, timeout_ms)
+            # What is deleted is overwritten with zeros: a key that was kept plain must not stay in a page.
+            self._writer = open_connection(path, timeout_ms, "PRAGMA secure_delete = FAST")
             self._reader = open_connection(path, min(timeout_ms, LOOKUP_TIMEOUT_MS), "PRAGMA query_only = ON")
             for _ in range(LONG_READERS):
                 self._long_readers.put(open_connection(path, timeout_ms, "PRAGMA query_only = ON"))

@@ -10,10 +10,13 @@ from dataclasses import dataclass
 from typing import cast
 
 import apsw
+import structlog
 
 from magistrate.errors import StoreUnavailable
 from magistrate.store import migrate, sql
 from magistrate.store.sqlite_connection import open_connection
+
+log = structlog.get_logger()
 
 OWNER_ONLY = 0o600
 SUFFIXES = ("", "-wal", "-shm", "-journal")
@@ -48,8 +51,20 @@ def find_exposed_files(path: str) -> list[ExposedFile]:
     return [ExposedFile(file, mode) for file, mode in _files_of(path) if mode & ~OWNER_ONLY]
 
 
-def restrict_files(path: str) -> None:
-    """Leaves the files of the database to their owner. Raises StoreUnavailable if one of them belongs to another."""
+def secure_files(path: str, fix_permissions: bool) -> None:
+    """Warns of database files that others can use, or leaves them to their owner. Raises StoreUnavailable."""
+    if fix_permissions:
+        return _restrict_files(path)
+    for exposed in find_exposed_files(path):
+        log.warning(
+            "other users of this machine can use a database file, and the keys in it that sessions are signed with",
+            file=exposed.path,
+            mode=f"{exposed.mode:04o}",
+            remedy="start once with --fix-permissions; `magistrate sessions revoke` replaces the keys",
+        )
+
+
+def _restrict_files(path: str) -> None:
     for exposed in find_exposed_files(path):
         try:
             os.chmod(exposed.path, OWNER_ONLY)

@@ -2,9 +2,9 @@
 
 from magistrate.engine.policy.policy import Policy, compile_policy
 
-MOST_CHARACTERS = 2_000_000
+MOST_CHARACTERS = 500_000
 """Of the policies that are kept. One takes up to two hundred times its length in memory if somebody makes it as large
-as can be: half a gigabyte at worst. Usual ones take a kilobyte or two."""
+as can be: a hundred megabytes at worst. Usual ones take a kilobyte or two."""
 
 
 class PolicyCache:

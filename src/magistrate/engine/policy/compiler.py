@@ -6,6 +6,8 @@ Each takes what it is made of: nodes for expressions, tokens for what is written
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+import msgspec
+
 from magistrate.engine.policy import access
 from magistrate.engine.policy.access import Step
 from magistrate.engine.policy.functions import called
@@ -34,6 +36,15 @@ class Closure(NamedTuple):
     body: Node
 
 
+class Variable(msgspec.Struct, frozen=True, gc=False):
+    """Evaluates to a member of the context. Why this is no function: see Constant."""
+
+    name: str
+
+    def __call__(self, run: Run) -> Any:
+        return run.context.get(self.name)
+
+
 def variable(name: Token) -> Node:
     """Missing ones are nil. `warrant` hides what the context calls so; `now` is hidden by it."""
     text, offset = name.text, name.offset
@@ -41,7 +52,7 @@ def variable(name: Token) -> Node:
         return Node(lambda run: _members(run.warrant), MAP, offset, weight=4)  # it is made anew each time
     if text == "now":
         return Node(_now, ANY, offset)
-    return Node(lambda run: run.context.get(text), ANY, offset)
+    return Node(Variable(text), ANY, offset)
 
 
 def constant(token: Token) -> Node:

@@ -46,8 +46,18 @@ class Node(msgspec.Struct):
 _KINDS_OF_ONE: dict[type, Kinds] = {kind: frozenset({kind}) for kind in ANY}
 
 
+class Constant(msgspec.Struct, frozen=True, gc=False):
+    """Evaluates to `value`. No function, because a long policy may have thousands: the garbage collector looks at every
+    function and what it encloses, each time, and at none of these."""
+
+    value: Any
+
+    def __call__(self, run: Run) -> Any:
+        return self.value
+
+
 def literal_node(value: Any, offset: int) -> Node:
-    return Node(lambda run: value, _KINDS_OF_ONE[type(value)], offset, value)
+    return Node(Constant(value), _KINDS_OF_ONE[type(value)], offset, value)
 
 
 def composed(evaluate: Evaluate, kinds: Kinds, offset: int, *parts: Node) -> Node:

@@ -94,11 +94,11 @@ def _is_pattern(sign: Sign, right: Node) -> bool:
 
 def _loop(first: Node, applies: list[Apply], others: list[Node]) -> Evaluate:
     start = first.evaluate
-    links = [(apply, part.evaluate) for apply, part in zip(applies, others, strict=True)]
+    operands = [part.evaluate for part in others]  # not in pairs with what is applied: see Constant
 
     def evaluate(run: Run) -> Any:
         value = start(run)
-        for apply, operand in links:
+        for apply, operand in zip(applies, operands, strict=True):
             value = apply(run, value, operand(run))
         return value
 
