@@ -105,16 +105,21 @@ class LiveGraph:
         graph = self._graph
         if graph is None or not self._is_fresh(graph, freshness):
             return None
-        walking = _Walking(graph, asked, _work_for(asked))
-        walking.begin_round()
+        walk = Walk(graph, asked.now, _work_for(asked), shares=len(asked.questions) > 1)
+        decided: list[Decision] = []
         try:
-            decided = walking.outcome() if walking.go_on() else None
-        except (GivenUp, BudgetSpent):
-            return None
-        if decided is None:
+            for question in asked.questions:
+                decision = walk.decide(question)
+                if decision is None or walk.work.turn_is_over:
+                    return None
+                decided.append(decision)
+                if asked.is_last(decision.is_authorized):
+                    break
+        except (GivenUp, TurnIsOver, BudgetSpent):
             return None
         self.counts.hits += 1
-        self._read_ahead(graph, walking.missing)
+        if walk.missing.groups:
+            self._read_ahead(graph, walk.missing)
         return Snapshot(graph.revision, decided)
 
     async def decided(self, asked: Asked, freshness: Freshness) -> Decided | None:

@@ -21,10 +21,22 @@ GROUPS_FOR_A_NODE = 8
 
 class Closure:
     """`names`: the groups found so far, each as `state_name` has it. `missing`: the members whose groups have to be
-    read before it can go on. `is_open` until all is found that can be: `is_usable` is false if that may not be all.
-    `changes`: it is worked out from the memberships as they are after so many changes."""
+    read before it can go on. `is_open` until all is found that can be, `is_complete` when that is all there is; it is
+    not `is_usable` if that may not be all. `changes`: it is worked out from the memberships as they are after so many
+    changes."""
 
-    __slots__ = ("_found", "_waiting", "changes", "is_open", "is_usable", "missing", "names", "subject_id", "weight")
+    __slots__ = (
+        "_found",
+        "_waiting",
+        "changes",
+        "is_complete",
+        "is_open",
+        "is_usable",
+        "missing",
+        "names",
+        "subject_id",
+        "weight",
+    )
 
     def __init__(self, subject_id: ObjectId, members: Sequence[Member], changes: int) -> None:
         self.subject_id = subject_id
@@ -35,6 +47,7 @@ class Closure:
         self._waiting = list(members)
         self.is_open = True
         self.is_usable = True
+        self.is_complete = False
         self.weight = 1
 
     @property
@@ -68,6 +81,7 @@ class Closure:
                 work.spend(1 + len(groups) // GROUPS_FOR_A_NODE)
         if not self._waiting and not self.missing:
             self.is_open = False
+            self.is_complete = self.is_usable
             self.names = together(list(self._found))
             self._found = set()
 

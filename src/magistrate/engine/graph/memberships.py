@@ -70,6 +70,8 @@ class Memberships:
         Raises BudgetSpent.
         """
         closure = self._closures.lately.get(id) or self._closures.find(id)
+        if closure is not None and closure.changes == self._changes and not closure.is_open:
+            return closure
         if closure is None or not self._is_current(closure):
             members = [(self._subjects, id), *([(self._subjects, ObjectId(WILDCARD))] if self._to_all else [])]
             closure = Closure(id, members, self._changes)

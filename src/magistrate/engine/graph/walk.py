@@ -167,10 +167,10 @@ class Walk:
             number, id = state
             view = views[number]
             if view.is_closed and state is not start:
-                is_member = self._is_member((state_name(state),))
-                if is_member:
+                closure = self._closure or self._grow_closure()
+                if state_name(state) in closure.names:
                     return self._remember_path(seen, state, steps)
-                if is_member is False:
+                if closure.is_complete:
                     continue
             entry = view.entries.lately.get(id)
             if entry is None or entry.direct is None:
@@ -182,10 +182,11 @@ class Walk:
                 return self._remember_path(seen, state, steps)
             leading = entry.onward
             if entry.closed:
-                is_member = self._is_member(entry.closed)
-                if is_member:
-                    return self._remember_path(seen, state, steps)
-                if is_member is None:
+                closure = self._closure or self._grow_closure()
+                for group in entry.closed:
+                    if group in closure.names:
+                        return self._remember_path(seen, state, steps)
+                if not closure.is_complete:
                     leading += tuple(map(named_state, entry.closed))
             if entry.conditioned:
                 more, is_sure = self._follow_policies(entry)
@@ -210,7 +211,12 @@ class Walk:
             if value == TRUE:
                 return self._remember_path(seen, state, 0)
             is_known = is_known and value is not None
-        return self._remember(seen, is_known, is_certain)
+        if is_known and not is_certain:
+            raise GivenUp
+        value = FALSE if is_known else None
+        if self._shares:
+            self._remember(seen, value)
+        return value
 
     def _remember_path(self, seen: Mapping[State, State], state: State, steps: int) -> Truth:
         """The subject has what this one gives, and so what all give by which it was come upon."""
@@ -222,35 +228,20 @@ class Walk:
                 state = origin
         return TRUE
 
-    def _remember(self, seen: Iterable[State], is_known: bool, is_certain: bool) -> Truth | None:
-        """None of these leads to the subject, or to anything but these, to what is missing, and to what is not certain.
-        Raises GivenUp if only the last may do."""
-        if is_known and not is_certain:
-            raise GivenUp
-        value = FALSE if is_known else None
-        if self._shares:
-            for state in seen:
-                self._values.setdefault(state, value)
-        return value
-
-    def _is_member(self, groups: Iterable[str]) -> bool | None:
-        """Whether the subject is in any of these groups; None if its closure does not tell. Raises TurnIsOver,
-        BudgetSpent."""
-        closure = self._closure or self._grow_closure()
-        names = closure.names
-        for group in groups:
-            if group in names:
-                return True
-        return False if closure.is_usable and not closure.is_open else None
+    def _remember(self, seen: Iterable[State], value: Truth | None) -> None:
+        """None of these leads to the subject, or to anything but these and what is missing."""
+        for state in seen:
+            self._values.setdefault(state, value)
 
     def _grow_closure(self) -> Closure:
         """Raises TurnIsOver if it could go on, BudgetSpent."""
         of_type = self._question.subject.type
         closure = self._graph.memberships(of_type).closure(self._subject_id, self.work)
-        if closure.is_interrupted:
-            raise TurnIsOver
-        missing = islice(closure.missing, MOST_MEMBERS)
-        self.missing.groups.update({(of_type, kind.number, id): None for kind, id in missing})
+        if closure.is_open:
+            if closure.is_interrupted:
+                raise TurnIsOver
+            missing = islice(closure.missing, MOST_MEMBERS)
+            self.missing.groups.update({(of_type, kind.number, id): None for kind, id in missing})
         self._closure = closure
         if self._found is not None:
             self._found.closure = closure
