@@ -23,7 +23,7 @@ from magistrate.engine.terms import Revision
 from magistrate.errors import InvalidSetting, SchemaMismatch, StoreUnavailable
 from magistrate.store import migrate, sql
 from magistrate.store.contract import Identity
-from magistrate.store.database import Find, Observer, Rows, Script, Select, Step, observe_nothing
+from magistrate.store.database import Compute, Find, Observer, Rows, Script, Select, Step, observe_nothing
 from magistrate.store.following import AGING_MS, STALE_MS, Mark, Staleness
 from magistrate.store.reading import Joining
 from magistrate.store.sql import Parameter
@@ -204,6 +204,9 @@ class PostgresDatabase:
 
     async def _perform(self, connection: Connection, step: Step) -> list[Rows]:
         """Statements that return nothing are only queued: they travel with the next one that is waited for."""
+        if isinstance(step, Compute):
+            await asyncio.to_thread(step.run)
+            return []
         if isinstance(step, Find):
             # One statement for each key, in one round trip: a plan for many could read the table, and would be kept.
             return [list(chain.from_iterable(await self._perform(connection, Select(step.one, step.keys))))]
