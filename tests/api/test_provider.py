@@ -178,7 +178,11 @@ def test_a_token_with_something_wrong_is_invalid(served: Served, bearer: str) ->
     assert refused(served, bearer) == (401, INVALID)
 
 
-@pytest.mark.parametrize("times", [f'"exp":{SOON}.5', '"exp":253402300799', f'"exp":{SOON},"iat":0,"nbf":1.5e9'])
+@pytest.mark.parametrize(
+    "times",
+    [f'"exp":{SOON}.5', '"exp":253402300799', f'"exp":{SOON},"iat":0,"nbf":1.5e9'],
+    ids=["a fraction", "the last", "others"],
+)
 def test_times_may_be_any_numbers_of_four_digit_years(served: Served, times: str) -> None:
     assert served.ask(written(times), "report:a#viewer").json() == ALLOWED
 

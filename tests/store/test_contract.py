@@ -1,7 +1,8 @@
 """The one conformance suite: every sentence of magistrate/store/contract.py, on every store."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -427,6 +428,19 @@ async def test_updating_or_deleting_an_unknown_type_is_not_found_and_writes_noth
     unchanged = (await store.get_object_type(TypeName("a"))).value
     assert unchanged is not None
     assert unchanged.definition == '{"relations":{}}'
+
+
+async def test_a_write_of_types_holds_up_nobody_while_it_is_judged(store: Store) -> None:
+    others_went_on = threading.Event()
+    waited: list[bool] = []
+
+    def judge(definitions: Mapping[TypeName, str]) -> None:
+        waited.append(others_went_on.wait(timeout=10))
+
+    asyncio.get_running_loop().call_later(0.01, others_went_on.set)
+    await store.put_object_types([new_type("a")], judge, stamp())
+
+    assert waited == [True]
 
 
 async def test_the_judge_sees_the_model_after_the_write_and_can_undo_it(store: Store) -> None:

@@ -1,5 +1,9 @@
 """Bodies and handlers of /v2/object-types (contract sections 1.3, 2 and 3)."""
 
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
 import msgspec
 
 from magistrate.api.lists import list_answer
@@ -14,7 +18,11 @@ from magistrate.operations import object_types
 from magistrate.operations.definitions import read_definition
 from magistrate.operations.object_types import OBJECT_TYPE_LIST
 from magistrate.operations.paging import read_search, read_wanted
+from magistrate.operations.turns import aside
 from magistrate.store.contract import ObjectTypeFilter, StoredObjectType
+
+B = TypeVar("B")
+T = TypeVar("T")
 
 
 class ObjectTypeBody(msgspec.Struct, frozen=True):
@@ -35,12 +43,13 @@ class ObjectTypeAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaul
 
 
 async def create(call: Call[ObjectTypeBody]) -> Answer:
-    created = await object_types.create_object_types(call.context, [_read(call.body)], call.stamp())
+    new = await _aside(call.body, _read)
+    created = await object_types.create_object_types(call.context, [new], call.stamp())
     return Answer(_shown(created.value[0]), created.revision)
 
 
 async def update_batch(call: Call[list[ObjectTypeBody]]) -> Answer:
-    types = read_batch(call.body, _read)
+    types = await _aside(call.body, lambda bodies: read_batch(bodies, _read))
     updated = await object_types.update_object_types(call.context, types, call.stamp())
     return Answer([_shown(row) for row in updated.value], updated.revision)
 
@@ -51,7 +60,8 @@ async def get(call: Call[None]) -> Answer:
 
 
 async def update(call: Call[ObjectTypeBody]) -> Answer:
-    new = read_object_type(_named(call.path["type"]), call.body.source, call.body.relations)
+    name = _named(call.path["type"])
+    new = await _aside(call.body, lambda body: read_object_type(name, body.source, body.relations))
     updated = await object_types.update_object_types(call.context, [new], call.stamp())
     return Answer(_shown(updated.value[0]), updated.revision)
 
@@ -66,6 +76,10 @@ async def list_page(call: Call[None]) -> Answer:
     wanted = read_wanted(OBJECT_TYPE_LIST, call.parameters, call.context.store.identity)
     found = await object_types.list_object_types(call.context, wanted, ObjectTypeFilter(text), call.freshness)
     return Answer(list_answer(found.value, _shown), found.revision)
+
+
+async def _aside(body: B, read: Callable[[B], T]) -> T:
+    return await aside(partial(read, body), len(msgspec.json.encode(body)))
 
 
 def _read(body: ObjectTypeBody) -> ObjectType:

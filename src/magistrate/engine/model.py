@@ -43,6 +43,11 @@ class ObjectType:
     relations: Mapping[RelationName, Rule]
     source: SourceForm | None = None
 
+    @property
+    def size(self) -> int:
+        """How many relations and rules are written in it."""
+        return sum(1 + rule.size for rule in self.relations.values())
+
     def relation_forms(self) -> dict[str, RuleForm]:
         """The relations as JSON, in written order."""
         return {name: rule_form(rule) for name, rule in self.relations.items()}

@@ -7,15 +7,14 @@ fixpoint."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from magistrate.engine.model import ObjectType
 from magistrate.engine.rules import dependencies
 from magistrate.engine.terms import RelationName, TypeName
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     type: TypeName
     relation: RelationName
 
@@ -23,8 +22,7 @@ class Node:
         return f"{self.type}#{self.relation}"
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(NamedTuple):
     """`source` looks at `target`, below a noneOf if `negated`."""
 
     source: Node

@@ -8,7 +8,7 @@ from magistrate.engine.model import ObjectType
 from magistrate.engine.terms import TypeName
 from magistrate.errors import InvalidParameter, InvalidRequest
 from magistrate.operations.context import Context
-from magistrate.operations.definitions import defined_type
+from magistrate.operations.definitions import read_definition
 from magistrate.operations.object_types import judge_types, loop_fault, loop_of_types, new_object_types
 from magistrate.operations.turns import give_way
 from magistrate.operations.warrants import judge_warrants, warrant_fault
@@ -110,7 +110,7 @@ class Chunk:
         all of them that are left."""
         definitions = self._sift_types(definitions, refuse)
         known = {name: definitions[name] for name in self._types_of_warrants() if name in definitions}
-        defined = {name: defined_type(name, definition) for name, definition in known.items()}
+        defined = {name: read_definition(definition).relations for name, definition in known.items()}
         for number, warrant in [*self.warrants.items()]:
             error = warrant_fault(warrant, defined)
             if error is not None:

@@ -1,16 +1,14 @@
 """The model of a store, compiled, as long as no object type changes."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from magistrate.engine.model import ObjectType
 from magistrate.engine.plans import Model
 from magistrate.engine.terms import Revision, TypeName
 from magistrate.operations.definitions import defined_type
-from magistrate.operations.turns import give_way
+from magistrate.operations.turns import aside
 from magistrate.store.contract import Store, StoredModel
-
-BYTES_IN_A_TURN = 16_384
-"""Of definitions: some milliseconds."""
 
 
 class Models:
@@ -20,8 +18,7 @@ class Models:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._known: Model | None = None
-        self._types: dict[TypeName, tuple[str, ObjectType]] = {}
-        """Those that were read last, each with the text it was read from."""
+        self._definitions: Mapping[TypeName, str] = {}
 
     async def known(self) -> Model:
         """One that was the newest at some time."""
@@ -33,30 +30,26 @@ class Models:
         Raises RevisionUnavailable, StoreUnavailable.
         """
         if model_revision > revision:
-            return await self._read((await self._store.read_model(revision)).value)
+            return await self._compiled((await self._store.read_model(revision)).value)
         if self._known is not None and self._known.revision == model_revision:
             return self._known
         read = await self._store.read_model(revision)
         return await self._keep(replace(read.value, written_at=model_revision))
 
-    async def _keep(self, stored: StoredModel) -> Model:
-        model = await self._read(stored)
+    async def _keep(self, read: StoredModel) -> Model:
+        model = await self._compiled(read)
         if self._known is None or self._known.revision < model.revision:
-            self._known = model
-        return model
+            self._known, self._definitions = model, read.definitions
+        return self._known if self._known.revision == model.revision else model
 
-    async def _read(self, stored: StoredModel) -> Model:
-        """Reads the object types that are not as they were the last time, and leaves others a turn between them."""
-        types: dict[TypeName, tuple[str, ObjectType]] = {}
-        bytes_read = 0
-        for name, definition in stored.definitions.items():
-            known = self._types.get(name)
-            if known is None or known[0] != definition:
-                known = (definition, defined_type(name, definition))
-                bytes_read += len(definition)
-            types[name] = known
-            if bytes_read > BYTES_IN_A_TURN:
-                bytes_read = 0
-                await give_way()
-        self._types = types
-        return Model({name: known[1] for name, known in types.items()}, stored.written_at, stored.forms)
+    async def _compiled(self, read: StoredModel) -> Model:
+        """Reads only the definitions that differ from those of the model that is held."""
+        types = dict(self._known.types) if self._known is not None else {}
+        before, now = self._definitions, read.definitions
+        changed = {name: definition for name, definition in now.items() if before.get(name) != definition}
+
+        def read_changed() -> Mapping[TypeName, ObjectType]:
+            return {name: defined_type(name, definition) for name, definition in changed.items()}
+
+        types |= await aside(read_changed, sum(map(len, changed.values())))
+        return Model({name: types[name] for name in now}, read.written_at, read.forms)

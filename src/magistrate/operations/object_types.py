@@ -13,9 +13,13 @@ from magistrate.operations.context import Context
 from magistrate.operations.definitions import defined_type, written_definition
 from magistrate.operations.older_cursors import OlderCursor
 from magistrate.operations.paging import ListKind, Page, Sort, Values, Wanted, read_page
+from magistrate.operations.turns import aside
 from magistrate.store.contract import Judge, NewObjectType, ObjectTypeFilter, Snapshot, Stamp, StoredObjectType
 
 Loop = tuple[Edge, ...]
+
+BYTES_OF_A_RULE = 40
+"""In JSON, with the name of its relation."""
 
 _BY_NAME: Sort[StoredObjectType] = Sort("typeId", lambda row: (row.name,))
 
@@ -43,14 +47,14 @@ async def create_object_types(
 
     Raises InvalidParameter for a definition above the limit, or if a relation of the model would then depend on its
     own negation."""
-    return await ctx.store.put_object_types(new_object_types(ctx, types), judge_types(types), stamp)
+    return await ctx.store.put_object_types(await _new_types(ctx, types), judge_types(types), stamp)
 
 
 async def update_object_types(
     ctx: Context, types: Sequence[ObjectType], stamp: Stamp
 ) -> Snapshot[tuple[StoredObjectType, ...]]:
     """Like `create_object_types`, and raises NotFound for the first that does not exist."""
-    return await ctx.store.put_object_types(new_object_types(ctx, types), judge_types(types), stamp, must_exist=True)
+    return await ctx.store.put_object_types(await _new_types(ctx, types), judge_types(types), stamp, must_exist=True)
 
 
 async def get_object_type(ctx: Context, name: TypeName, freshness: Freshness) -> Snapshot[StoredObjectType]:
@@ -102,6 +106,11 @@ def loop_of_types(definitions: Mapping[TypeName, str], changed: Iterable[TypeNam
 
 def loop_fault(loop: Loop) -> InvalidParameter:
     return InvalidParameter("relations", f"a relation depends on its own negation: {written_loop(loop)}")
+
+
+async def _new_types(ctx: Context, types: Sequence[ObjectType]) -> Sequence[NewObjectType]:
+    size = sum(object_type.size for object_type in types) * BYTES_OF_A_RULE
+    return await aside(partial(new_object_types, ctx, types), size)
 
 
 def new_object_types(ctx: Context, types: Sequence[ObjectType]) -> list[NewObjectType]:

@@ -1,10 +1,16 @@
 """Who of several tasks goes on, in the event loop or at the store."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import TypeVar
 
 from magistrate.errors import StoreUnavailable
+
+T = TypeVar("T")
+
+SMALL_BYTES = 16_384
+"""Of definitions: so many take one or two milliseconds to be read (16 KiB)."""
 
 
 class Turns:
@@ -34,3 +40,9 @@ class Turns:
 async def give_way() -> None:
     """Whoever else has work gets a turn."""
     await asyncio.sleep(0)
+
+
+async def aside(work: Callable[[], T], size: int) -> T:
+    """What some work comes to that waits for nothing, and takes about as long as reading so many bytes of definitions:
+    if that is long, it is done in a thread, so that others get a turn meanwhile."""
+    return work() if size <= SMALL_BYTES else await asyncio.to_thread(work)

@@ -1,15 +1,14 @@
 """Creating, deleting and listing warrants (contract section 4)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from functools import partial
 
-from magistrate.engine.model import ObjectType
 from magistrate.engine.terms import WILDCARD, Revision, TypeName, object_id_or_wildcard, relation_name, type_name
 from magistrate.engine.warrants import Warrant
 from magistrate.errors import InvalidParameter
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.definitions import defined_type
+from magistrate.operations.definitions import read_definition
 from magistrate.operations.paging import ListKind, Page, Sort, Wanted, read_page
 from magistrate.store.contract import Judge, NewWarrant, Snapshot, Stamp, WarrantFilter
 
@@ -75,7 +74,7 @@ async def list_warrants(
 
 def judge_warrants(new: Sequence[NewWarrant], element: Callable[[int], str]) -> Judge:
     def judge(definitions: Mapping[TypeName, str]) -> None:
-        defined = {name: defined_type(name, definition) for name, definition in definitions.items()}
+        defined = {name: read_definition(definition).relations for name, definition in definitions.items()}
         for place, warrant in enumerate(new):
             fault = warrant_fault(warrant, defined)
             if fault is not None:
@@ -84,11 +83,11 @@ def judge_warrants(new: Sequence[NewWarrant], element: Callable[[int], str]) -> 
     return judge
 
 
-def warrant_fault(warrant: NewWarrant, defined: Mapping[TypeName, ObjectType]) -> InvalidParameter | None:
-    """Why the warrant cannot stand with these object types."""
-    object_type = defined.get(warrant.object.type)
-    if object_type is None:
+def warrant_fault(warrant: NewWarrant, defined: Mapping[TypeName, Container[str]]) -> InvalidParameter | None:
+    """Why the warrant cannot stand with the object types that have these relations."""
+    relations = defined.get(warrant.object.type)
+    if relations is None:
         return InvalidParameter("objectType", "the object type does not exist.")
-    if warrant.relation not in object_type.relations:
+    if warrant.relation not in relations:
         return InvalidParameter("relation", "the relation does not exist on the specified object type.")
     return None

@@ -46,7 +46,15 @@ class Find:
     keys: Sequence[tuple[str, ...]]
 
 
-Step = Select | Find | Execute
+@dataclass(frozen=True, slots=True)
+class Compute:
+    """Something that runs no statement and may take long: a database sees to it that it holds up nobody but the writes
+    that have to wait anyway. The script is sent an empty list. What it raises ends the script."""
+
+    run: Callable[[], None]
+
+
+Step = Select | Find | Execute | Compute
 Script = Generator[Step, list[Rows], T]
 
 Observer = Callable[[str], None]

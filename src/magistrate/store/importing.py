@@ -5,6 +5,7 @@ was inserted is read back by an index, a range of it for all rows together. That
 for each of them."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from magistrate.engine.terms import Revision
 from magistrate.store import sql
@@ -18,7 +19,7 @@ from magistrate.store.contract import (
     Snapshot,
     Stamp,
 )
-from magistrate.store.database import Execute, Row, Script, Select
+from magistrate.store.database import Compute, Execute, Row, Script, Select
 from magistrate.store.object_types import OBJECT_TYPES
 from magistrate.store.objects import OBJECTS
 from magistrate.store.versioned import Effect, Key, Outcome, put, write
@@ -48,7 +49,7 @@ def import_batch(
 
 def _put_types(types: Sequence[NewObjectType], judge: Judge, stamp: Stamp, revision: Revision) -> Script[list[Effect]]:
     [defined] = yield Select(sql.LIST_DEFINITIONS, [()])
-    judge(dict(defined) | {new.name: new.definition for new in types})
+    yield Compute(partial(judge, dict(defined) | {new.name: new.definition for new in types}))
     wanted: dict[Key, str | None] = {(new.name,): new.definition for new in types}
     _, effects = yield from put(OBJECT_TYPES, wanted, stamp, revision)
     yield Execute(sql.MOVE_MODEL, [(revision,)] if effects else [])

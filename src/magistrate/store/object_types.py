@@ -1,12 +1,13 @@
 """Writes of object types, as scripts."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from magistrate.engine.terms import Revision, TypeName
 from magistrate.errors import NotFound
 from magistrate.store import sql
 from magistrate.store.contract import Judge, NewObjectType, Snapshot, Stamp, StoredObjectType
-from magistrate.store.database import Execute, Row, Script, Select
+from magistrate.store.database import Compute, Execute, Row, Script, Select
 from magistrate.store.versioned import Key, Outcome, Versioned, end, put, write
 
 
@@ -37,7 +38,7 @@ def put_object_types(
         unknown = next((new.name for new in types if new.name not in model), None)
         if must_exist and unknown is not None:
             raise OBJECT_TYPES.missing((unknown,))
-        judge(model | {new.name: new.definition for new in types})
+        yield Compute(partial(judge, model | {new.name: new.definition for new in types}))
         wanted: dict[Key, str | None] = {(new.name,): new.definition for new in types}
         stored, effects = yield from put(OBJECT_TYPES, wanted, stamp, revision)
         yield Execute(sql.MOVE_MODEL, [(revision,)])

@@ -26,7 +26,7 @@ from magistrate.engine.terms import Revision
 from magistrate.errors import MagistrateError, StoreUnavailable
 from magistrate.store import migrate, sql
 from magistrate.store.contract import Identity
-from magistrate.store.database import Find, Observer, Rows, Script, Select, Step, observe_nothing
+from magistrate.store.database import Compute, Find, Observer, Rows, Script, Select, Step, observe_nothing
 from magistrate.store.following import Mark, Staleness
 from magistrate.store.reading import Joining
 from magistrate.store.sealing import UNSEALED, Sealing
@@ -345,6 +345,9 @@ class SqliteDatabase:
         return rows
 
     def _perform(self, step: Step) -> list[Rows]:
+        if isinstance(step, Compute):
+            step.run()
+            return []
         self.statements += len(step.values) if not isinstance(step, Find) else 1
         if isinstance(step, Find):
             self._observer(step.any_of)

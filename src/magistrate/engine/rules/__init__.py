@@ -4,7 +4,6 @@ A new operator is one file beside these and one row in COMBINATIONS (or a branch
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from magistrate.engine.nesting import fold
 from magistrate.engine.rules.all_of import AllOf
@@ -46,7 +45,7 @@ def dependencies(rule: Rule) -> Iterator[Dependency]:
         one, negated = waiting.pop()
         own = one.dependency()
         if own is not None:
-            yield replace(own, negated=True) if negated else own
+            yield Dependency(own.type, own.relation, negated)
         waiting += [(inner, negated or one.negates) for inner in reversed(one.rules)]
 
 
