@@ -107,9 +107,12 @@ def dump(url: str) -> Dump:
 
 
 @contextmanager
-def postgres_server(folder: Path) -> Iterator[PostgresServer]:
-    server = PostgresServer(folder)
-    try:
-        yield server
-    finally:
-        server.close()
+def postgres_server() -> Iterator[PostgresServer]:
+    """A server in a folder apart from those of pytest, which each of its runs closes to other users when it begins: the
+    server is one, where the tests run as root."""
+    with tempfile.TemporaryDirectory(prefix="magistrate-postgres-", ignore_cleanup_errors=True) as folder:
+        server = PostgresServer(Path(folder) / "server")
+        try:
+            yield server
+        finally:
+            server.close()
