@@ -18,10 +18,11 @@ _INDEXES = "SELECT name, tbl_name FROM sqlite_schema WHERE type = 'index' AND ro
 _NEWEST_WARRANT = "SELECT coalesce(max(number), 0) FROM warrant"
 _WARRANT = """
 SELECT object_type, object_id, subject_type, subject_id FROM warrant WHERE number >= ? ORDER BY number LIMIT 1"""
+_NAMES = ("object_type", "object_id", "subject_type", "subject_id")
 _ITS_NEIGHBOURS = (
-    "SELECT number FROM warrant INDEXED BY warrant_by_object WHERE object_type = ?1 AND object_id = ?2 LIMIT 1",
-    "SELECT number FROM warrant INDEXED BY warrant_by_subject WHERE subject_type = ?3 AND subject_id = ?4 LIMIT 1",
-    "SELECT meta FROM object WHERE object_type = ?1 AND object_id = ?2 LIMIT 1",
+    "SELECT number FROM warrant INDEXED BY warrant_by_object WHERE object_type = :object_type AND object_id = :object_id LIMIT 1",
+    "SELECT number FROM warrant INDEXED BY warrant_by_subject WHERE subject_type = :subject_type AND subject_id = :subject_id LIMIT 1",
+    "SELECT meta FROM object WHERE object_type = :object_type AND object_id = :object_id LIMIT 1",
 )
 
 
@@ -35,7 +36,7 @@ def probe_file(path: str) -> None:
         number = random.randint(0, int(str(newest)))
         for names in connection.execute(_WARRANT, (number,)).fetchall():
             for statement in _ITS_NEIGHBOURS:
-                connection.execute(statement, names).fetchall()
+                connection.execute(statement, dict(zip(_NAMES, names, strict=True))).fetchall()
 
 
 def _first_rows(connection: apsw.Connection) -> Iterator[str]:
