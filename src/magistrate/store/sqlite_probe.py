@@ -19,10 +19,12 @@ _NEWEST_WARRANT = "SELECT coalesce(max(number), 0) FROM warrant"
 _WARRANT = """
 SELECT object_type, object_id, subject_type, subject_id FROM warrant WHERE number >= ? ORDER BY number LIMIT 1"""
 _NAMES = ("object_type", "object_id", "subject_type", "subject_id")
+_ON_OBJECT = "WHERE object_type = :object_type AND object_id = :object_id LIMIT 1"
+_ON_SUBJECT = "WHERE subject_type = :subject_type AND subject_id = :subject_id LIMIT 1"
 _ITS_NEIGHBOURS = (
-    "SELECT number FROM warrant INDEXED BY warrant_by_object WHERE object_type = :object_type AND object_id = :object_id LIMIT 1",
-    "SELECT number FROM warrant INDEXED BY warrant_by_subject WHERE subject_type = :subject_type AND subject_id = :subject_id LIMIT 1",
-    "SELECT meta FROM object WHERE object_type = :object_type AND object_id = :object_id LIMIT 1",
+    f"SELECT number FROM warrant INDEXED BY warrant_by_object {_ON_OBJECT}",
+    f"SELECT number FROM warrant INDEXED BY warrant_by_subject {_ON_SUBJECT}",
+    f"SELECT meta FROM object {_ON_OBJECT}",
 )
 
 
