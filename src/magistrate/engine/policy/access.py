@@ -22,7 +22,7 @@ from magistrate.engine.policy.kinds import (
     TIME,
     Kinds,
 )
-from magistrate.engine.policy.node import Node, Refusal, composed, require
+from magistrate.engine.policy.node import Evaluate, Node, Refusal, composed, require
 from magistrate.engine.policy.run import Fault, Run
 from magistrate.engine.policy.values import Duration, as_whole, calendar
 
@@ -43,23 +43,45 @@ class Step(msgspec.Struct, frozen=True):
     parts: tuple[Node, ...] = ()
 
 
+class Access(msgspec.Struct, frozen=True, gc=False):
+    """Evaluates to what the steps come to, one from another. Why this and others are no functions: see Constant."""
+
+    base: Evaluate
+    takes: list[Take]
+    are_optional: list[bool]
+
+    def __call__(self, run: Run) -> Any:
+        value = self.base(run)
+        for take, is_optional in zip(self.takes, self.are_optional, strict=True):
+            if is_optional and value is None:
+                return None
+            value = take(run, value)
+        return value
+
+
+class TakeMember(msgspec.Struct, frozen=True, gc=False):
+    name: str
+
+    def __call__(self, run: Run, value: Any) -> Any:
+        if type(value) is not dict:
+            raise Fault("only a map has members")
+        return value.get(self.name)
+
+
+class TakeElement(msgspec.Struct, frozen=True, gc=False):
+    index: Evaluate
+
+    def __call__(self, run: Run, value: Any) -> Any:
+        return element_of(run, value, self.index(run))
+
+
 def accessed(base: Node, steps: list[Step]) -> Node:
     kinds, can_end = base.kinds, False
     for step in steps:
         can_end = can_end or step.is_optional
         require(kinds, step.accepts | NIL if step.is_optional else step.accepts, step.name, step.offset)
         kinds = step.result
-    start = base.evaluate
-    takes = [(step.is_optional, step.take) for step in steps]
-
-    def evaluate(run: Run) -> Any:
-        value = start(run)
-        for is_optional, take in takes:
-            if is_optional and value is None:
-                return None
-            value = take(run, value)
-        return value
-
+    evaluate = Access(base.evaluate, [step.take for step in steps], [step.is_optional for step in steps])
     parts = [part for step in steps for part in step.parts]
     node = composed(evaluate, kinds | NIL if can_end else kinds, steps[0].offset, base, *parts)
     node.weight += len(steps) - 1  # a step is a part, too
@@ -68,13 +90,7 @@ def accessed(base: Node, steps: list[Step]) -> Node:
 
 def member(name: str, offset: int, is_optional: bool = False) -> Step:
     """`.name`; a member that is missing is nil."""
-
-    def take(run: Run, value: Any) -> Any:
-        if type(value) is not dict:
-            raise Fault("only a map has members")
-        return value.get(name)
-
-    return Step(f'".{name}"', take, MAP, ANY, offset, is_optional)
+    return Step(f'".{name}"', TakeMember(name), MAP, ANY, offset, is_optional)
 
 
 def element(index: Node, offset: int) -> Step:
@@ -86,8 +102,7 @@ def element(index: Node, offset: int) -> Step:
         accepts |= MAP
     if not accepts:
         require(index.kinds, NUMBER | STRING, '"[]"', offset)
-    at = index.evaluate
-    return Step('"[]"', lambda run, value: element_of(run, value, at(run)), accepts, ANY, offset, parts=(index,))
+    return Step('"[]"', TakeElement(index.evaluate), accepts, ANY, offset, parts=(index,))
 
 
 def element_of(run: Run, value: Any, index: Any) -> Any:

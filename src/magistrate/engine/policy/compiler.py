@@ -65,7 +65,7 @@ def literal(token: Token) -> Node:
 
 def item(sign: Token) -> Node:
     """`#`: the element that a closure looks at."""
-    return Node(lambda run: run.item, ANY, sign.offset, free_item=sign.offset)
+    return Node(_item, ANY, sign.offset, free_item=sign.offset)
 
 
 def item_member(dot: Token, name: Token) -> Node:
@@ -150,6 +150,10 @@ def _over_elements(name: str, arguments: list[Any], offset: int) -> Node:
     if isinstance(source, Closure):
         raise Refusal(f"{name} needs a list before its closure", source.body.offset)
     return over_elements(name, source, body.body if isinstance(body, Closure) else body, offset)
+
+
+def _item(run: Run) -> Any:
+    return run.item
 
 
 def _now(run: Run) -> Any:

@@ -105,13 +105,51 @@ def _loop(first: Node, applies: list[Apply], others: list[Node]) -> Evaluate:
     return evaluate
 
 
+class Pair(msgspec.Struct, frozen=True, gc=False):
+    """Evaluates to what is made of both operands. Why this and others are no functions: see Constant."""
+
+    apply: Apply
+    first: Evaluate
+    second: Evaluate
+
+    def __call__(self, run: Run) -> Any:
+        return self.apply(run, self.first(run), self.second(run))
+
+
+class PairWithLiteral(msgspec.Struct, frozen=True, gc=False):
+    apply: Apply
+    first: Evaluate
+    literal: Any
+
+    def __call__(self, run: Run) -> Any:
+        return self.apply(run, self.first(run), self.literal)
+
+
+class IsSame(msgspec.Struct, frozen=True, gc=False):
+    first: Evaluate
+    literal: bool | None
+
+    def __call__(self, run: Run) -> bool:
+        return self.first(run) is self.literal
+
+
+class IsText(msgspec.Struct, frozen=True, gc=False):
+    """A text is equal to no other kind of value."""
+
+    first: Evaluate
+    literal: str
+
+    def __call__(self, run: Run) -> bool:
+        return bool(self.first(run) == self.literal)
+
+
 def _pair(left: Node, sign: Sign, apply: Apply, right: Node) -> Evaluate:
     """Most of what policies do is to compare something with a literal, so that has short cuts."""
     first, second, literal = left.evaluate, right.evaluate, right.literal
     if literal is NOT_LITERAL:
-        return lambda run: apply(run, first(run), second(run))
+        return Pair(apply, first, second)
     if sign.name == "==" and (literal is None or type(literal) is bool):
-        return lambda run: first(run) is literal
+        return IsSame(first, literal)
     if sign.name == "==" and type(literal) in STRING:
-        return lambda run: first(run) == literal  # a text is equal to no other kind of value
-    return lambda run: apply(run, first(run), literal)
+        return IsText(first, literal)
+    return PairWithLiteral(apply, first, literal)

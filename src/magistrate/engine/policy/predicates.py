@@ -7,6 +7,8 @@ body. What is decided early ends early.
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import msgspec
+
 from magistrate.engine.policy.kinds import ANY, ARRAY, BOOL, INT, LIST, NIL, Kinds
 from magistrate.engine.policy.node import Evaluate, Node, composed, require
 from magistrate.engine.policy.run import Fault, Run
@@ -38,11 +40,12 @@ def over_elements(name: str, source: Node, body: Node, offset: int) -> Node:
     """`name(source, {body})`. Within the body, `#` is the element; an outer one comes back after it."""
     require(source.kinds, LIST, name, source.offset)
     if name == "map":
-        result, evaluate = ARRAY, _mapping(source.evaluate, body.evaluate, body.weight + 1)
+        evaluate: Evaluate = MapElements(source.evaluate, body.evaluate, body.weight + 1)
+        result = ARRAY
     else:
         require(body.kinds, BOOL, f"the closure of {name}", body.offset)
         result, decide = PREDICATES[name]
-        evaluate = _deciding(decide, source.evaluate, body.evaluate, body.weight + 1)
+        evaluate = DecideElements(decide, source.evaluate, body.evaluate, body.weight + 1)
     node = composed(evaluate, result, offset, source, body)
     node.free_item = source.free_item
     return node
@@ -55,8 +58,23 @@ def _elements(run: Run, source: Evaluate) -> list[Any] | range:
     raise Fault("a closure needs a list")
 
 
-def _deciding(decide: Callable[[Verdicts], Any], source: Evaluate, body: Evaluate, turn: int) -> Evaluate:
-    def verdicts(run: Run, elements: list[Any] | range) -> Verdicts:
+class DecideElements(msgspec.Struct, frozen=True, gc=False):
+    """Evaluates to what is decided from the verdicts. `turn`: the steps of one element. Why this is no function: see
+    Constant."""
+
+    decide: Callable[[Verdicts], Any]
+    source: Evaluate
+    body: Evaluate
+    turn: int
+
+    def __call__(self, run: Run) -> Any:
+        elements, outer = _elements(run, self.source), run.item
+        decided = self.decide(self._verdicts(run, elements))
+        run.item = outer
+        return decided
+
+    def _verdicts(self, run: Run, elements: list[Any] | range) -> Verdicts:
+        body, turn = self.body, self.turn
         for element in elements:
             run.pay(turn)
             run.item = element
@@ -65,24 +83,20 @@ def _deciding(decide: Callable[[Verdicts], Any], source: Evaluate, body: Evaluat
                 raise Fault("the closure must give a bool")
             yield element, holds
 
-    def evaluate(run: Run) -> Any:
-        elements, outer = _elements(run, source), run.item
-        decided = decide(verdicts(run, elements))
-        run.item = outer
-        return decided
 
-    return evaluate
+class MapElements(msgspec.Struct, frozen=True, gc=False):
+    """Evaluates to a list of what the body gives for each element."""
 
+    source: Evaluate
+    body: Evaluate
+    turn: int
 
-def _mapping(source: Evaluate, body: Evaluate, turn: int) -> Evaluate:
-    def evaluate(run: Run) -> list[Any]:
+    def __call__(self, run: Run) -> list[Any]:
         mapped: list[Any] = []
-        elements, outer = _elements(run, source), run.item
+        elements, outer = _elements(run, self.source), run.item
         for element in elements:
-            run.pay(turn)
+            run.pay(self.turn)
             run.item = element
-            mapped.append(body(run))
+            mapped.append(self.body(run))
         run.item = outer
         return mapped
-
-    return evaluate
