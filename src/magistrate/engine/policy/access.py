@@ -3,7 +3,10 @@
 `a.b[0].c` is a base and steps from it, taken in a loop. `a?.b` is nil if a is, and then so is all that follows.
 """
 
+from __future__ import annotations  # evaluated ones are kept with every function: see Evaluate
+
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -43,54 +46,56 @@ class Step(msgspec.Struct, frozen=True):
     parts: tuple[Node, ...] = ()
 
 
-class Access(msgspec.Struct, frozen=True, gc=False):
-    """Evaluates to what the steps come to, one from another. Why this and others are no functions: see Constant."""
-
-    base: Evaluate
-    takes: list[Take]
-    are_optional: list[bool]
-
-    def __call__(self, run: Run) -> Any:
-        value = self.base(run)
-        for take, is_optional in zip(self.takes, self.are_optional, strict=True):
-            if is_optional and value is None:
-                return None
-            value = take(run, value)
-        return value
-
-
-class TakeMember(msgspec.Struct, frozen=True, gc=False):
-    name: str
-
-    def __call__(self, run: Run, value: Any) -> Any:
-        if type(value) is not dict:
-            raise Fault("only a map has members")
-        return value.get(self.name)
-
-
-class TakeElement(msgspec.Struct, frozen=True, gc=False):
-    index: Evaluate
-
-    def __call__(self, run: Run, value: Any) -> Any:
-        return element_of(run, value, self.index(run))
-
-
 def accessed(base: Node, steps: list[Step]) -> Node:
     kinds, can_end = base.kinds, False
     for step in steps:
         can_end = can_end or step.is_optional
         require(kinds, step.accepts | NIL if step.is_optional else step.accepts, step.name, step.offset)
         kinds = step.result
-    evaluate = Access(base.evaluate, [step.take for step in steps], [step.is_optional for step in steps])
+    evaluate = _walk(base.evaluate, steps)
     parts = [part for step in steps for part in step.parts]
     node = composed(evaluate, kinds | NIL if can_end else kinds, steps[0].offset, base, *parts)
     node.weight += len(steps) - 1  # a step is a part, too
     return node
 
 
+def _walk(start: Evaluate, steps: list[Step]) -> Evaluate:
+    """From one to the next; most have only one."""
+    take = steps[0].take
+    if len(steps) == 1 and not steps[0].is_optional:
+
+        def evaluate_one(run: Run, take: Take = take, start: Evaluate = start) -> Any:
+            return take(run, start(run))
+
+        return evaluate_one
+    takes = [(step.is_optional, step.take) for step in steps]
+
+    def evaluate(run: Run, start: Evaluate = start, takes: list[tuple[bool, Take]] = takes) -> Any:
+        value = start(run)
+        for is_optional, take in takes:
+            if is_optional and value is None:
+                return None
+            value = take(run, value)
+        return value
+
+    return evaluate
+
+
 def member(name: str, offset: int, is_optional: bool = False) -> Step:
     """`.name`; a member that is missing is nil."""
-    return Step(f'".{name}"', TakeMember(name), MAP, ANY, offset, is_optional)
+    return Step(f'".{name}"', _take_member(name), MAP, ANY, offset, is_optional)
+
+
+@lru_cache(maxsize=1_024)
+def _take_member(name: str) -> Take:
+    """Shared: policies have few names, and each of them often."""
+
+    def take(run: Run, value: Any, name: str = name) -> Any:
+        if type(value) is not dict:
+            raise Fault("only a map has members")
+        return value.get(name)
+
+    return take
 
 
 def element(index: Node, offset: int) -> Step:
@@ -102,7 +107,12 @@ def element(index: Node, offset: int) -> Step:
         accepts |= MAP
     if not accepts:
         require(index.kinds, NUMBER | STRING, '"[]"', offset)
-    return Step('"[]"', TakeElement(index.evaluate), accepts, ANY, offset, parts=(index,))
+    at = index.evaluate
+
+    def take(run: Run, value: Any, at: Evaluate = at) -> Any:
+        return element_of(run, value, at(run))
+
+    return Step('"[]"', take, accepts, ANY, offset, parts=(index,))
 
 
 def element_of(run: Run, value: Any, index: Any) -> Any:

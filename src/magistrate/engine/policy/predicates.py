@@ -4,10 +4,10 @@ The closure is evaluated for one element after another, with the element as `#`;
 body. What is decided early ends early.
 """
 
+from __future__ import annotations  # evaluated ones are kept with every function: see Evaluate
+
 from collections.abc import Callable, Iterator
 from typing import Any
-
-import msgspec
 
 from magistrate.engine.policy.kinds import ANY, ARRAY, BOOL, INT, LIST, NIL, Kinds
 from magistrate.engine.policy.node import Evaluate, Node, composed, require
@@ -40,12 +40,12 @@ def over_elements(name: str, source: Node, body: Node, offset: int) -> Node:
     """`name(source, {body})`. Within the body, `#` is the element; an outer one comes back after it."""
     require(source.kinds, LIST, name, source.offset)
     if name == "map":
-        evaluate: Evaluate = MapElements(source.evaluate, body.evaluate, body.weight + 1)
+        evaluate = _mapping(source.evaluate, body.evaluate, body.weight + 1)
         result = ARRAY
     else:
         require(body.kinds, BOOL, f"the closure of {name}", body.offset)
         result, decide = PREDICATES[name]
-        evaluate = DecideElements(decide, source.evaluate, body.evaluate, body.weight + 1)
+        evaluate = _deciding(decide, source.evaluate, body.evaluate, body.weight + 1)
     node = composed(evaluate, result, offset, source, body)
     node.free_item = source.free_item
     return node
@@ -58,45 +58,41 @@ def _elements(run: Run, source: Evaluate) -> list[Any] | range:
     raise Fault("a closure needs a list")
 
 
-class DecideElements(msgspec.Struct, frozen=True, gc=False):
-    """Evaluates to what is decided from the verdicts. `turn`: the steps of one element. Why this is no function: see
-    Constant."""
+def _verdicts(run: Run, elements: list[Any] | range, body: Evaluate, turn: int) -> Verdicts:
+    for element in elements:
+        run.pay(turn)
+        run.item = element
+        holds = body(run)
+        if type(holds) is not bool:
+            raise Fault("the closure must give a bool")
+        yield element, holds
 
-    decide: Callable[[Verdicts], Any]
-    source: Evaluate
-    body: Evaluate
-    turn: int
 
-    def __call__(self, run: Run) -> Any:
-        elements, outer = _elements(run, self.source), run.item
-        decided = self.decide(self._verdicts(run, elements))
+def _deciding(decide: Callable[[Verdicts], Any], source: Evaluate, body: Evaluate, turn: int) -> Evaluate:
+    def evaluate(
+        run: Run,
+        decide: Callable[[Verdicts], Any] = decide,
+        source: Evaluate = source,
+        body: Evaluate = body,
+        turn: int = turn,
+    ) -> Any:
+        elements, outer = _elements(run, source), run.item
+        decided = decide(_verdicts(run, elements, body, turn))
         run.item = outer
         return decided
 
-    def _verdicts(self, run: Run, elements: list[Any] | range) -> Verdicts:
-        body, turn = self.body, self.turn
+    return evaluate
+
+
+def _mapping(source: Evaluate, body: Evaluate, turn: int) -> Evaluate:
+    def evaluate(run: Run, source: Evaluate = source, body: Evaluate = body, turn: int = turn) -> list[Any]:
+        mapped: list[Any] = []
+        elements, outer = _elements(run, source), run.item
         for element in elements:
             run.pay(turn)
             run.item = element
-            holds = body(run)
-            if type(holds) is not bool:
-                raise Fault("the closure must give a bool")
-            yield element, holds
-
-
-class MapElements(msgspec.Struct, frozen=True, gc=False):
-    """Evaluates to a list of what the body gives for each element."""
-
-    source: Evaluate
-    body: Evaluate
-    turn: int
-
-    def __call__(self, run: Run) -> list[Any]:
-        mapped: list[Any] = []
-        elements, outer = _elements(run, self.source), run.item
-        for element in elements:
-            run.pay(self.turn)
-            run.item = element
-            mapped.append(self.body(run))
+            mapped.append(body(run))
         run.item = outer
         return mapped
+
+    return evaluate
