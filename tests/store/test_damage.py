@@ -107,9 +107,12 @@ async def test_much_damage_to_warrants_is_found_by_and_by(tmp_path: Path, tree: 
     for page in leaves[len(leaves) // 2 :]:
         overwrite(path, page, 1)
 
-    with pytest.raises(StoreUnavailable, match=DAMAGE):
+    async def check_often() -> None:
         for _ in range(100):  # each has about an even chance
             await store.check()
+
+    with pytest.raises(StoreUnavailable, match=DAMAGE):
+        await check_often()
     await store.close()
 
 
