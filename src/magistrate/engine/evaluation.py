@@ -11,7 +11,7 @@ node, and what waits only for itself is settled in loops.py.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -171,7 +171,7 @@ class _Walk:
         """Attaches its children to a node, if all that it says itself is known; else the node waits for it."""
         plan = node.plan
         if isinstance(plan, Gate):
-            if not self._is_prepared((plan.type, part) for part in plan.parts if isinstance(part, str)):
+            if not self._model.prepare_following(plan, self._work):
                 self._fresh.append(node)
                 return
             for part in plan.parts:
@@ -185,16 +185,19 @@ class _Walk:
             self._waiting.append(node)
             return
         known_links = [rows or [] for rows in links]
-        if not (self._is_prepared(_leading_to(plan, groups)) and self._evaluated([given, groups, *known_links])):
+        if not (self._is_prepared(plan, groups) and self._evaluated([given, groups, *known_links])):
             self._fresh.append(node)
         elif not self._holds_directly(node, plan, given):
             node.floor = node.floor if plan.is_defined else max(node.floor, MISSING)
             self._follow(node, plan, groups, known_links)
             self._settle(node)
 
-    def _is_prepared(self, names: Iterable[tuple[TypeName, RelationName]]) -> bool:
-        """Whether the plans of all these are compiled; if not, the turn is over before they are."""
-        return all(self._model.prepare(of_type, relation, self._work) for of_type, relation in names)
+    def _is_prepared(self, plan: Plan, groups: Sequence[Warrant]) -> bool:
+        """Whether all plans are compiled that this one leads to; if not, the turn is over before they are."""
+        if not self._model.prepare_following(plan, self._work):
+            return False
+        names = {(warrant.subject_type, warrant.subject_relation) for warrant in groups} if groups else ()
+        return all(self._model.prepare(of_type, RelationName(relation), self._work) for of_type, relation in names)
 
     def _evaluated(self, rows: Sequence[Sequence[Warrant]]) -> bool:
         """Whether the policies of all these are evaluated; if not, the turn is over before they are."""
@@ -274,14 +277,6 @@ class _Walk:
         if plan not in self._shapes:
             self._shapes[plan] = self._model.shape(plan.type, plan.relations, self._subject)
         return self._shapes[plan]
-
-
-def _leading_to(plan: Plan, groups: Iterable[Warrant]) -> Iterator[tuple[TypeName, RelationName]]:
-    """The names of all plans that come after this one."""
-    names = {(warrant.subject_type, warrant.subject_relation) for warrant in groups}
-    yield from ((of_type, RelationName(relation)) for of_type, relation in names)
-    yield from ((link.of_type, link.relation) for link in plan.links)
-    yield from ((plan.type, part) for part in plan.parts if isinstance(part, str))
 
 
 def _open_nodes(roots: Sequence[Node]) -> list[Node]:
