@@ -18,18 +18,34 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef
 
 ANOTHER = "calls a method of the same name of an object of another class, which calls nothing back"
 
+LATER = "is called by the event loop, at another time"
+
 BOUNDED: dict[str, str] = {
+    "magistrate.api.accepting.Acceptor._accept": LATER,
+    "magistrate.api.accepting.Acceptor.close": ANOTHER,
+    "magistrate.api.accepting.Channel.": LATER,
     "magistrate.api.bearer.Bearers.": ANOTHER,
+    "magistrate.api.client_transport.ClientTransport._end_if_silent": LATER,
+    "magistrate.api.client_transport.ClientTransport.": ANOTHER,
+    "magistrate.api.deadline.Deadlines._look": LATER,
+    "magistrate.api.deadline.Deadlines.add": ANOTHER,
+    "magistrate.api.metrics.Board.write": ANOTHER,
     "magistrate.api.openapi._batch": "walks the schemas of our own types, made when the service starts",
-    "magistrate.api.protocol.BoundedProtocol.": "is called by the event loop, at another time",
+    "magistrate.api.protocol.BoundedProtocol.": LATER,
+    "magistrate.api.server.GracefulServer.": ANOTHER,
     "magistrate.api.service.Call.": ANOTHER,
+    "magistrate.api.supervisor.Supervisor._fill_up": LATER,
+    "magistrate.api.supervisor.Supervisor.run": ANOTHER,
+    "magistrate.api.worker.Worker.kill": ANOTHER,
     "magistrate.engine.evaluation.Evaluation.": ANOTHER,
     "magistrate.engine.graph.fetching.": ANOTHER,
     "magistrate.engine.graph.graph.Graph.clear": ANOTHER,
-    "magistrate.engine.graph.graph.View.": ANOTHER,
+    "magistrate.engine.graph.kinds.Kind.find": ANOTHER,
+    "magistrate.engine.graph.memberships.Memberships.drop": ANOTHER,
     "magistrate.engine.graph.walk.Walk.": "MOST_NESTING combinations in each other; for more the walk gives up",
     "magistrate.engine.plans.Model.without_rules": "calls that of an object type",
-    "magistrate.engine.policy.compiler.Compiler.": "is called by Lark; makes a node by a function of the same name",
+    "magistrate.engine.policy.compiler.key": "names the key of a member, and a parameter of that name",
+    "magistrate.engine.policy.parser._Parser.take_then": ANOTHER,
     "magistrate.operations.importing.": ANOTHER,
     "magistrate.store.postgres.PostgresDatabase._perform": "calls itself once, for a step of another kind",
     "magistrate.store.postgres.PostgresDatabase.": ANOTHER,
