@@ -63,6 +63,9 @@ IMPORT_TIMEOUT_MS = 600_000
 LOOK_AT_PARENT_EVERY_SECONDS = 1.0
 WRITE_METRICS_EVERY_SECONDS = 1.0
 LISTEN_BACKLOG = 2_048
+GARBAGE_THRESHOLDS = (2_000, 10, 100)
+"""See `gc.set_threshold`. A collection of everything is in one piece; while a large check is decided it took a tenth of
+a second, again and again. What large checks leave is taken apart instead (engine/evaluation.py)."""
 MOST_CHOSEN_WORKERS = 4
 """More than these are to be asked for."""
 SHOWN_TRIES = 3
@@ -159,7 +162,7 @@ def import_file(
 
     Raises InvalidRequest, StoreUnavailable, SchemaMismatch or InvalidSetting."""
     migrate_store(settings)
-    gc.set_threshold(2_000, 10, 10_000)
+    gc.set_threshold(*GARBAGE_THRESHOLDS)
     gc.freeze()  # see create_application
     given = LineFile(file, source, chunk_lines, settings.max_body_bytes)
 
@@ -266,7 +269,7 @@ def create_application(settings: Settings, metrics_folder: Path | None = None) -
     log_to_stderr()
     METRICS.board = None if metrics_folder is None else Board(metrics_folder)
     gc.collect()
-    gc.set_threshold(2_000, 10, 10_000)
+    gc.set_threshold(*GARBAGE_THRESHOLDS)
     gc.freeze()  # what is imported stays: looking through it for garbage took 25 ms, in the middle of long queries
     access_log = AccessLog(sys.stderr.fileno()) if settings.access_log else None
     return Application(partial(open_service, settings), Ledger(access_log))

@@ -90,6 +90,7 @@ class _Checks:
         self.model = evaluation.model
         self.work = evaluation.work
         self.take = evaluation.take
+        self.release = evaluation.release
 
     def advance(self) -> Sequence[AnyRead] | None:
         self.work.begin_turn()

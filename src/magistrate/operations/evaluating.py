@@ -1,6 +1,7 @@
 """Drives what the engine works out through the reads it asks for, all at one revision."""
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol, TypeVar
 
 from magistrate.engine.plans import Model
@@ -38,6 +39,10 @@ class Run(Protocol[T_co]):
         """None as long as it is not known."""
         ...
 
+    def release(self) -> Iterator[int]:
+        """Frees what it holds, in steps; nothing is asked of it afterwards."""
+        ...
+
 
 async def evaluated(ctx: Context, begin: Callable[[Model], Run[T]], freshness: Freshness) -> Snapshot[T]:
     """What a run comes to at the newest revision: begun with a model that was the newest at some time, which is found
@@ -47,24 +52,52 @@ async def evaluated(ctx: Context, begin: Callable[[Model], Run[T]], freshness: F
     """
     # Of a read with more rows than may be looked at, one row more is enough to tell.
     run = begin(await ctx.models.known())
-    while (reads := run.advance()) is None:
-        await give_way()
-    reading = await ctx.store.read_warrants(reads, None, run.work.left + 1)
-    revision = reading.revision
-    freshness.demand(reading.newest)
-    model = await ctx.models.at(revision, reading.model_revision)
-    if model is run.model:
-        run.take(reading.rows)
-    else:
-        run = begin(model)
-    return Snapshot(revision, await completed(ctx, run, revision))
+    try:
+        while (reads := run.advance()) is None:
+            await give_way()
+        reading = await ctx.store.read_warrants(reads, None, run.work.left + 1)
+        revision = reading.revision
+        freshness.demand(reading.newest)
+        model = await ctx.models.at(revision, reading.model_revision)
+        if model is run.model:
+            run.take(reading.rows)
+        else:
+            run = begin(model)
+        return Snapshot(revision, await _complete(ctx, run, revision))
+    finally:
+        _release(run)
 
 
 async def completed(ctx: Context, run: Run[T], at: Revision) -> T:
     """What a run with the model of this revision comes to. Raises what the run raises."""
+    try:
+        return await _complete(ctx, run, at)
+    finally:
+        _release(run)
+
+
+async def _complete(ctx: Context, run: Run[T], at: Revision) -> T:
     while (outcome := run.outcome()) is None:
         reads = run.advance()
         if reads:
             run.take((await ctx.store.read_warrants(reads, at, run.work.left + 1)).rows)
         await give_way()
     return outcome
+
+
+_releasing: set[asyncio.Task[None]] = set()
+"""The event loop itself holds tasks weakly."""
+
+
+def _release(run: Run[T]) -> None:
+    """Frees what a run holds; if it is much, little by little after the answer."""
+    steps = run.release()
+    if next(steps, None) is not None:
+        task = asyncio.create_task(_release_on(steps))
+        _releasing.add(task)
+        task.add_done_callback(_releasing.discard)
+
+
+async def _release_on(steps: Iterator[int]) -> None:
+    for _ in steps:
+        await give_way()

@@ -1,6 +1,7 @@
 """Every candidate checked by itself: what is left where sets cannot be worked out (see Findings)."""
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from magistrate.engine.evaluation import Evaluation, Question
@@ -31,8 +32,9 @@ def check_candidates(
     model: Model, candidates: Sequence[Candidates], report: Callable[[Node], Warrant | None], now: int, work: Work
 ) -> Steps[Findings]:
     """One Listed for each. `report`: the warrant to be reported, given the node that holds."""
-    nodes, read_clock = yield from _decided(Evaluation(model, now, work), candidates)
-    explicit, _ = yield from _decided(Evaluation(model.without_rules(), now, work), candidates)
+    evaluation, by_warrants_alone = Evaluation(model, now, work), Evaluation(model.without_rules(), now, work)
+    nodes, read_clock = yield from _decided(evaluation, candidates)
+    explicit, _ = yield from _decided(by_warrants_alone, candidates)
     listed = []
     for one, found, by_warrants in zip(candidates, nodes, explicit, strict=True):
         holding = {id: node for id, node in found.items() if node.value == TRUE}
@@ -42,6 +44,8 @@ def check_candidates(
         if values.pop(NOBODY, FALSE) >= values.get(WILDCARD, FALSE):
             values.pop(WILDCARD, None)
         listed.append(Listed(one.type, one.relation, Spread(named=values), Reports(reports.get, len(reports))))
+    for _ in chain(evaluation.release(), by_warrants_alone.release()):
+        yield None
     return Findings(listed, read_clock)
 
 

@@ -1,6 +1,6 @@
 """What is worked out step by step, as a generator: it yields when it needs rows, and when its turn is over."""
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Generic, TypeVar
 
 from magistrate.engine.plans import Model
@@ -71,3 +71,8 @@ class Search(Generic[T]):
 
     def outcome(self) -> T | None:
         return self._outcome
+
+    def release(self) -> Iterator[int]:
+        """Ends the steps, if they are not at their end. What they left is not taken apart."""
+        self._steps.close()
+        yield from ()
