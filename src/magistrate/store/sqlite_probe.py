@@ -1,6 +1,6 @@
 """Whether a SQLite file can still be read, found out cheaply: a few pages of every table and index, past all caches.
 
-It is not an integrity check, whose cost grows with the file. See docs/decisions/0049-what-readiness-reads-on-sqlite.md
+It is not an integrity check, whose cost grows with the file. See docs/decisions/0032-readiness-probes-the-sqlite-file.md
 for what it finds and what not."""
 
 import random
