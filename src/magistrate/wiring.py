@@ -159,6 +159,7 @@ def import_file(
 
     Raises InvalidRequest, StoreUnavailable, SchemaMismatch or InvalidSetting."""
     migrate_store(settings)
+    gc.set_threshold(2_000, 10, 10_000)
     gc.freeze()  # see create_application
     given = LineFile(file, source, chunk_lines, settings.max_body_bytes)
 
@@ -265,6 +266,7 @@ def create_application(settings: Settings, metrics_folder: Path | None = None) -
     log_to_stderr()
     METRICS.board = None if metrics_folder is None else Board(metrics_folder)
     gc.collect()
+    gc.set_threshold(2_000, 10, 10_000)
     gc.freeze()  # what is imported stays: looking through it for garbage took 25 ms, in the middle of long queries
     access_log = AccessLog(sys.stderr.fileno()) if settings.access_log else None
     return Application(partial(open_service, settings), Ledger(access_log))

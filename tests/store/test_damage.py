@@ -10,9 +10,9 @@ import apsw
 import pytest
 
 from magistrate import wiring
-from magistrate.engine.terms import ObjectId, TypeName, object_ref
+from magistrate.engine.terms import ObjectId, RelationName, Subject, TypeName, object_ref
 from magistrate.errors import StoreUnavailable
-from magistrate.store.contract import NewObject, Stamp, Store
+from magistrate.store.contract import NewObject, NewWarrant, ObjectFilter, Slice, Stamp, Store
 from magistrate.store.sqlite_connection import DAMAGED
 from magistrate.store.sqlite_probe import probe_file
 from tests.running import Client, running_service, settings_for
@@ -31,6 +31,10 @@ async def opened(path: str, objects: int = 0) -> Store:
     for first in range(0, objects, 100):
         new = [NewObject(TypeName("d"), ObjectId(f"{number:06}"), None) for number in range(first, first + 100)]
         await filling.put_objects(new, Stamp("ann", 1))
+        warrants = [
+            NewWarrant(object_ref("d", one.id), RelationName("r"), Subject(TypeName("user"), one.id)) for one in new
+        ]
+        await filling.put_warrants(warrants, lambda definitions: None, Stamp("ann", 1))
     await filling.close()
     return await wiring.open_store(given)
 
@@ -94,18 +98,41 @@ async def test_damage_to_the_root_of_any_table_or_index_is_found(tmp_path: Path)
     assert missed == []
 
 
+@pytest.mark.parametrize("tree", ["warrant", "warrant_by_object", "warrant_by_subject"])
+async def test_much_damage_to_warrants_is_found_by_and_by(tmp_path: Path, tree: str) -> None:
+    path = f"{tmp_path}/m.db"
+    store = await opened(path, objects=2_000)
+    await store.check()
+    leaves = leaves_of(path, tree)
+    for page in leaves[len(leaves) // 2 :]:
+        overwrite(path, page, 1)
+
+    async def check_often() -> None:
+        for _ in range(100):  # each has about an even chance
+            await store.check()
+
+    with pytest.raises(StoreUnavailable, match=DAMAGE):
+        await check_often()
+    await store.close()
+
+
+def leaves_of(path: str, tree: str) -> list[int]:
+    """The pages of a table or index that hold its rows, in their order."""
+    with closing(apsw.Connection(path)) as connection:
+        statement = "SELECT pageno FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY path"
+        found = [int(str(page)) for (page,) in connection.execute(statement, (tree,)).fetchall()]
+    assert len(found) > 4
+    return found
+
+
 async def test_damage_that_any_statement_meets_with_is_remembered(tmp_path: Path) -> None:
     path = f"{tmp_path}/m.db"
     store = await opened(path, objects=2_000)
-    with closing(apsw.Connection(path)) as connection:
-        [(page,)] = connection.execute(
-            "SELECT max(pageno) FROM dbstat WHERE name = 'object' AND pagetype = 'leaf'"
-        ).fetchall() or [(0,)]
-    overwrite(path, int(str(page)), 1)
-    await store.check()  # the probe does not read that page: all of them would be too many
+    overwrite(path, leaves_of(path, "object_by_creation")[-1], 1)
+    await store.check()  # no probe reads that page: all of them would be too many
 
     with pytest.raises(StoreUnavailable, match=DAMAGE):
-        await store.get_object(object_ref("d", "001999"))
+        await store.list_objects(Slice("createdAt", 10, descending=True), ObjectFilter())
 
     for _ in range(2):
         with pytest.raises(StoreUnavailable, match=DAMAGE):

@@ -200,7 +200,7 @@ class _Walk:
         """Attaches its children to a node, if all that it says itself is known; else the node waits for it."""
         plan = node.plan
         if isinstance(plan, Gate):
-            yield from self._prepare((plan.type, part) for part in plan.parts if isinstance(part, str))
+            yield from self._prepare(plan, ())
             for part in plan.parts:
                 self._attach(node, self._part(part, plan.type, node.id), TRUE, None)
             self._settle(node)
@@ -212,16 +212,19 @@ class _Walk:
             self._waiting.append(node)
             return
         known_links = [rows or [] for rows in links]
-        yield from self._prepare(_leading_to(plan, groups))
+        yield from self._prepare(plan, groups)
         yield from self._evaluate_policies(chain(given, groups, *known_links))
         if not self._holds_directly(node, plan, given):
             node.floor = node.floor if plan.is_defined else max(node.floor, MISSING)
             yield from self._follow(node, plan, groups, known_links)
 
-    def _prepare(self, names: Iterable[tuple[TypeName, RelationName]]) -> Iterator[int]:
-        """Has the plans of all these compiled."""
+    def _prepare(self, plan: Plan | Gate, groups: Sequence[Warrant]) -> Iterator[int]:
+        """Has all plans compiled that this one leads to."""
+        while not self._model.prepare_following(plan, self._work):
+            yield 0
+        names = {(warrant.subject_type, warrant.subject_relation) for warrant in groups} if groups else ()
         for of_type, relation in names:
-            while not self._model.prepare(of_type, relation, self._work):
+            while not self._model.prepare(of_type, RelationName(relation), self._work):
                 yield 0
 
     def _evaluate_policies(self, warrants: Iterable[Warrant]) -> Iterator[int]:
@@ -310,14 +313,6 @@ class _Walk:
         if plan not in self._shapes:
             self._shapes[plan] = self._model.shape(plan.type, plan.relations, self._subject)
         return self._shapes[plan]
-
-
-def _leading_to(plan: Plan, groups: Iterable[Warrant]) -> Iterator[tuple[TypeName, RelationName]]:
-    """The names of all plans that come after this one."""
-    names = {(warrant.subject_type, warrant.subject_relation) for warrant in groups}
-    yield from ((of_type, RelationName(relation)) for of_type, relation in names)
-    yield from ((link.of_type, link.relation) for link in plan.links)
-    yield from ((plan.type, part) for part in plan.parts if isinstance(part, str))
 
 
 def _open_nodes(roots: Sequence[Node]) -> Generator[int, None, list[Node]]:

@@ -101,6 +101,8 @@ class Model:
         self._strange_plans: dict[tuple[str, str], Plan] = {}
         self._compiling: dict[tuple[str, str], Compiling[Plan]] = {}
         """Begun, and not done when the turn of who needed them was over. Only relations that are known."""
+        self._followed: set[Plan | Gate] = set()
+        """What is compiled with all that it leads to, but for groups."""
         self._included: dict[tuple[str, str], Set[str]] = {}
         self._without_rules: Model | None = None
 
@@ -132,6 +134,18 @@ class Model:
                 if work.turn_is_over:
                     return False
         del self._compiling[key]
+        return True
+
+    def prepare_following(self, plan: Plan | Gate, work: Work) -> bool:
+        """The same for all plans that this one leads to without a group. Raises BudgetSpent."""
+        if plan in self._followed:
+            return True
+        named = [(plan.type, part) for part in plan.parts if isinstance(part, str)]
+        named += [(link.of_type, link.relation) for link in plan.links] if isinstance(plan, Plan) else []
+        if not all(self.prepare(of_type, relation, work) for of_type, relation in named):
+            return False
+        if plan.parts or named:  # what leads nowhere may be of a relation that nobody has defined
+            self._followed.add(plan)
         return True
 
     def knows(self, of_type: TypeName, relation: RelationName) -> bool:

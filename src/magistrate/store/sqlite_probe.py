@@ -17,15 +17,12 @@ _TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE
 _INDEXES = "SELECT name, tbl_name FROM sqlite_schema WHERE type = 'index' AND rootpage > 0"
 _NEWEST_WARRANT = "SELECT coalesce(max(number), 0) FROM warrant"
 _WARRANT = """
-SELECT object_type, object_id, subject_type, subject_id FROM warrant WHERE number >= ? ORDER BY number LIMIT 1"""
-_NAMES = ("object_type", "object_id", "subject_type", "subject_id")
-_ON_OBJECT = "WHERE object_type = :object_type AND object_id = :object_id LIMIT 1"
-_ON_SUBJECT = "WHERE subject_type = :subject_type AND subject_id = :subject_id LIMIT 1"
-_ITS_NEIGHBOURS = (
-    f"SELECT number FROM warrant INDEXED BY warrant_by_object {_ON_OBJECT}",
-    f"SELECT number FROM warrant INDEXED BY warrant_by_subject {_ON_SUBJECT}",
-    f"SELECT meta FROM object {_ON_OBJECT}",
+SELECT object_id, object_type, subject_id, subject_type FROM warrant WHERE number >= ? ORDER BY number LIMIT 1"""
+_BY_OBJECT = "SELECT policy FROM warrant INDEXED BY warrant_by_object WHERE object_id = ? AND object_type = ? LIMIT 1"
+_BY_SUBJECT = (
+    "SELECT policy FROM warrant INDEXED BY warrant_by_subject WHERE subject_id = ? AND subject_type = ? LIMIT 1"
 )
+_OBJECT = "SELECT meta FROM object WHERE object_id = ? AND object_type = ? LIMIT 1"
 
 
 def probe_file(path: str) -> None:
@@ -36,9 +33,10 @@ def probe_file(path: str) -> None:
             connection.execute(statement).fetchall()
         [(newest,)] = connection.execute(_NEWEST_WARRANT).fetchall()
         number = random.randint(0, int(str(newest)))
-        for names in connection.execute(_WARRANT, (number,)).fetchall():
-            for statement in _ITS_NEIGHBOURS:
-                connection.execute(statement, dict(zip(_NAMES, names, strict=True))).fetchall()
+        for *obj, subject_id, subject_type in connection.execute(_WARRANT, (number,)).fetchall():
+            subject = (subject_id, subject_type)
+            for statement, names in ((_BY_OBJECT, obj), (_OBJECT, obj), (_BY_SUBJECT, subject), (_OBJECT, subject)):
+                connection.execute(statement, names).fetchall()
 
 
 def _first_rows(connection: apsw.Connection) -> Iterator[str]:

@@ -3,7 +3,10 @@
 `a.b[0].c` is a base and steps from it, taken in a loop. `a?.b` is nil if a is, and then so is all that follows.
 """
 
+from __future__ import annotations  # evaluated ones are kept with every function: see Evaluate
+
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -22,7 +25,7 @@ from magistrate.engine.policy.kinds import (
     TIME,
     Kinds,
 )
-from magistrate.engine.policy.node import Node, Refusal, composed, require
+from magistrate.engine.policy.node import Evaluate, Node, Refusal, composed, require
 from magistrate.engine.policy.run import Fault, Run
 from magistrate.engine.policy.values import Duration, as_whole, calendar
 
@@ -49,10 +52,25 @@ def accessed(base: Node, steps: list[Step]) -> Node:
         can_end = can_end or step.is_optional
         require(kinds, step.accepts | NIL if step.is_optional else step.accepts, step.name, step.offset)
         kinds = step.result
-    start = base.evaluate
+    evaluate = _walk(base.evaluate, steps)
+    parts = [part for step in steps for part in step.parts]
+    node = composed(evaluate, kinds | NIL if can_end else kinds, steps[0].offset, base, *parts)
+    node.weight += len(steps) - 1  # a step is a part, too
+    return node
+
+
+def _walk(start: Evaluate, steps: list[Step]) -> Evaluate:
+    """From one to the next; most have only one."""
+    take = steps[0].take
+    if len(steps) == 1 and not steps[0].is_optional:
+
+        def evaluate_one(run: Run, take: Take = take, start: Evaluate = start) -> Any:
+            return take(run, start(run))
+
+        return evaluate_one
     takes = [(step.is_optional, step.take) for step in steps]
 
-    def evaluate(run: Run) -> Any:
+    def evaluate(run: Run, start: Evaluate = start, takes: list[tuple[bool, Take]] = takes) -> Any:
         value = start(run)
         for is_optional, take in takes:
             if is_optional and value is None:
@@ -60,21 +78,24 @@ def accessed(base: Node, steps: list[Step]) -> Node:
             value = take(run, value)
         return value
 
-    parts = [part for step in steps for part in step.parts]
-    node = composed(evaluate, kinds | NIL if can_end else kinds, steps[0].offset, base, *parts)
-    node.weight += len(steps) - 1  # a step is a part, too
-    return node
+    return evaluate
 
 
 def member(name: str, offset: int, is_optional: bool = False) -> Step:
     """`.name`; a member that is missing is nil."""
+    return Step(f'".{name}"', _take_member(name), MAP, ANY, offset, is_optional)
 
-    def take(run: Run, value: Any) -> Any:
+
+@lru_cache(maxsize=1_024)
+def _take_member(name: str) -> Take:
+    """Shared: policies have few names, and each of them often."""
+
+    def take(run: Run, value: Any, name: str = name) -> Any:
         if type(value) is not dict:
             raise Fault("only a map has members")
         return value.get(name)
 
-    return Step(f'".{name}"', take, MAP, ANY, offset, is_optional)
+    return take
 
 
 def element(index: Node, offset: int) -> Step:
@@ -87,7 +108,11 @@ def element(index: Node, offset: int) -> Step:
     if not accepts:
         require(index.kinds, NUMBER | STRING, '"[]"', offset)
     at = index.evaluate
-    return Step('"[]"', lambda run, value: element_of(run, value, at(run)), accepts, ANY, offset, parts=(index,))
+
+    def take(run: Run, value: Any, at: Evaluate = at) -> Any:
+        return element_of(run, value, at(run))
+
+    return Step('"[]"', take, accepts, ANY, offset, parts=(index,))
 
 
 def element_of(run: Run, value: Any, index: Any) -> Any:

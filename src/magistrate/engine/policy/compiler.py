@@ -3,17 +3,18 @@
 Each takes what it is made of: nodes for expressions, tokens for what is written.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from __future__ import annotations  # evaluated ones are kept with every function: see Evaluate
 
-import msgspec
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from magistrate.engine.policy import access
 from magistrate.engine.policy.access import Step
 from magistrate.engine.policy.functions import called
 from magistrate.engine.policy.kinds import ANY, ARRAY, MAP, STRING
 from magistrate.engine.policy.literals import read_decimal, read_integer, read_string
-from magistrate.engine.policy.node import NOT_LITERAL, Node, Refusal, composed, literal_node, require
+from magistrate.engine.policy.node import NOT_LITERAL, Evaluate, Node, Refusal, composed, literal_node, require
 from magistrate.engine.policy.predicates import TAKE_CLOSURES, over_elements
 from magistrate.engine.policy.run import Fault, Run
 from magistrate.engine.policy.tokenizer import Token
@@ -36,15 +37,6 @@ class Closure(NamedTuple):
     body: Node
 
 
-class Variable(msgspec.Struct, frozen=True, gc=False):
-    """Evaluates to a member of the context. Why this is no function: see Constant."""
-
-    name: str
-
-    def __call__(self, run: Run) -> Any:
-        return run.context.get(self.name)
-
-
 def variable(name: Token) -> Node:
     """Missing ones are nil. `warrant` hides what the context calls so; `now` is hidden by it."""
     text, offset = name.text, name.offset
@@ -52,7 +44,7 @@ def variable(name: Token) -> Node:
         return Node(lambda run: _members(run.warrant), MAP, offset, weight=4)  # it is made anew each time
     if text == "now":
         return Node(_now, ANY, offset)
-    return Node(Variable(text), ANY, offset)
+    return Node(_find(text), ANY, offset)
 
 
 def constant(token: Token) -> Node:
@@ -65,7 +57,7 @@ def literal(token: Token) -> Node:
 
 def item(sign: Token) -> Node:
     """`#`: the element that a closure looks at."""
-    return Node(lambda run: run.item, ANY, sign.offset, free_item=sign.offset)
+    return Node(_item, ANY, sign.offset, free_item=sign.offset)
 
 
 def item_member(dot: Token, name: Token) -> Node:
@@ -150,6 +142,20 @@ def _over_elements(name: str, arguments: list[Any], offset: int) -> Node:
     if isinstance(source, Closure):
         raise Refusal(f"{name} needs a list before its closure", source.body.offset)
     return over_elements(name, source, body.body if isinstance(body, Closure) else body, offset)
+
+
+def _item(run: Run) -> Any:
+    return run.item
+
+
+@lru_cache(maxsize=1_024)
+def _find(name: str) -> Evaluate:
+    """Shared: policies have few names, and each of them often."""
+
+    def evaluate(run: Run, name: str = name) -> Any:
+        return run.context.get(name)
+
+    return evaluate
 
 
 def _now(run: Run) -> Any:

@@ -1,5 +1,7 @@
 """The built-in functions, a row each. Those that take closures are in predicates.py."""
 
+from __future__ import annotations  # evaluated ones are kept with every function: see Evaluate
+
 import math
 import re
 from collections.abc import Callable

@@ -3,6 +3,8 @@
 Operands are taken from left to right and must be bools where a bool is asked for: nothing else counts as true or false.
 """
 
+from __future__ import annotations  # evaluated ones are kept with every function: see Evaluate
+
 from magistrate.engine.policy.kinds import BOOL, NIL
 from magistrate.engine.policy.node import Node, composed, require
 from magistrate.engine.policy.run import Fault, Run

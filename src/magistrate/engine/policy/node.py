@@ -9,6 +9,9 @@ from magistrate.engine.policy.kinds import ANY, Kinds, written
 from magistrate.engine.policy.run import Run
 
 Evaluate = Callable[[Run], Any]
+"""A function. What it needs are the defaults of its parameters rather than variables it encloses: a long policy has
+thousands of these, and each enclosed variable is one more object that the garbage collector has to look at."""
+
 Apply = Callable[[Run, Any, Any], Any]
 """Two values to one."""
 
@@ -47,8 +50,7 @@ _KINDS_OF_ONE: dict[type, Kinds] = {kind: frozenset({kind}) for kind in ANY}
 
 
 class Constant(msgspec.Struct, frozen=True, gc=False):
-    """Evaluates to `value`. No function, because a long policy may have thousands: the garbage collector looks at every
-    function and what it encloses, each time, and at none of these."""
+    """Evaluates to `value`. No function: see Evaluate. What is compared with a literal does not even call this."""
 
     value: Any
 

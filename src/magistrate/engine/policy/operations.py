@@ -4,6 +4,8 @@ Operators of one strength are applied from left to right in a loop, however many
 something else makes evaluation deeper.
 """
 
+from __future__ import annotations  # evaluated ones are kept with every function: see Evaluate
+
 from typing import Any
 
 import msgspec
@@ -94,7 +96,9 @@ def _is_pattern(sign: Sign, right: Node) -> bool:
 
 def _loop(first: Node, applies: list[Apply], others: list[Node]) -> Evaluate:
     start = first.evaluate
-    operands = [part.evaluate for part in others]  # not in pairs with what is applied: see Constant
+    operands = [
+        part.evaluate for part in others
+    ]  # not in pairs with what is applied, for the sake of the garbage collector
 
     def evaluate(run: Run) -> Any:
         value = start(run)
@@ -107,11 +111,41 @@ def _loop(first: Node, applies: list[Apply], others: list[Node]) -> Evaluate:
 
 def _pair(left: Node, sign: Sign, apply: Apply, right: Node) -> Evaluate:
     """Most of what policies do is to compare something with a literal, so that has short cuts."""
-    first, second, literal = left.evaluate, right.evaluate, right.literal
+    literal = right.literal
     if literal is NOT_LITERAL:
-        return lambda run: apply(run, first(run), second(run))
+        return _of_two(apply, left.evaluate, right.evaluate)
     if sign.name == "==" and (literal is None or type(literal) is bool):
-        return lambda run: first(run) is literal
+        return _is_same(left.evaluate, literal)
     if sign.name == "==" and type(literal) in STRING:
-        return lambda run: first(run) == literal  # a text is equal to no other kind of value
-    return lambda run: apply(run, first(run), literal)
+        return _is_text(left.evaluate, literal)
+    return _of_literal(apply, left.evaluate, literal)
+
+
+def _of_two(apply: Apply, first: Evaluate, second: Evaluate) -> Evaluate:
+    def evaluate(run: Run, apply: Apply = apply, first: Evaluate = first, second: Evaluate = second) -> Any:
+        return apply(run, first(run), second(run))
+
+    return evaluate
+
+
+def _of_literal(apply: Apply, first: Evaluate, literal: Any) -> Evaluate:
+    def evaluate(run: Run, apply: Apply = apply, first: Evaluate = first, literal: Any = literal) -> Any:
+        return apply(run, first(run), literal)
+
+    return evaluate
+
+
+def _is_same(first: Evaluate, literal: bool | None) -> Evaluate:
+    def evaluate(run: Run, first: Evaluate = first, literal: bool | None = literal) -> bool:
+        return first(run) is literal
+
+    return evaluate
+
+
+def _is_text(first: Evaluate, literal: str) -> Evaluate:
+    """A text is equal to no other kind of value."""
+
+    def evaluate(run: Run, first: Evaluate = first, literal: str = literal) -> Any:
+        return first(run) == literal
+
+    return evaluate

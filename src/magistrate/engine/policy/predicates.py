@@ -4,6 +4,8 @@ The closure is evaluated for one element after another, with the element as `#`;
 body. What is decided early ends early.
 """
 
+from __future__ import annotations  # evaluated ones are kept with every function: see Evaluate
+
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -38,7 +40,8 @@ def over_elements(name: str, source: Node, body: Node, offset: int) -> Node:
     """`name(source, {body})`. Within the body, `#` is the element; an outer one comes back after it."""
     require(source.kinds, LIST, name, source.offset)
     if name == "map":
-        result, evaluate = ARRAY, _mapping(source.evaluate, body.evaluate, body.weight + 1)
+        evaluate = _mapping(source.evaluate, body.evaluate, body.weight + 1)
+        result = ARRAY
     else:
         require(body.kinds, BOOL, f"the closure of {name}", body.offset)
         result, decide = PREDICATES[name]
@@ -55,19 +58,26 @@ def _elements(run: Run, source: Evaluate) -> list[Any] | range:
     raise Fault("a closure needs a list")
 
 
-def _deciding(decide: Callable[[Verdicts], Any], source: Evaluate, body: Evaluate, turn: int) -> Evaluate:
-    def verdicts(run: Run, elements: list[Any] | range) -> Verdicts:
-        for element in elements:
-            run.pay(turn)
-            run.item = element
-            holds = body(run)
-            if type(holds) is not bool:
-                raise Fault("the closure must give a bool")
-            yield element, holds
+def _verdicts(run: Run, elements: list[Any] | range, body: Evaluate, turn: int) -> Verdicts:
+    for element in elements:
+        run.pay(turn)
+        run.item = element
+        holds = body(run)
+        if type(holds) is not bool:
+            raise Fault("the closure must give a bool")
+        yield element, holds
 
-    def evaluate(run: Run) -> Any:
+
+def _deciding(decide: Callable[[Verdicts], Any], source: Evaluate, body: Evaluate, turn: int) -> Evaluate:
+    def evaluate(
+        run: Run,
+        decide: Callable[[Verdicts], Any] = decide,
+        source: Evaluate = source,
+        body: Evaluate = body,
+        turn: int = turn,
+    ) -> Any:
         elements, outer = _elements(run, source), run.item
-        decided = decide(verdicts(run, elements))
+        decided = decide(_verdicts(run, elements, body, turn))
         run.item = outer
         return decided
 
@@ -75,7 +85,7 @@ def _deciding(decide: Callable[[Verdicts], Any], source: Evaluate, body: Evaluat
 
 
 def _mapping(source: Evaluate, body: Evaluate, turn: int) -> Evaluate:
-    def evaluate(run: Run) -> list[Any]:
+    def evaluate(run: Run, source: Evaluate = source, body: Evaluate = body, turn: int = turn) -> list[Any]:
         mapped: list[Any] = []
         elements, outer = _elements(run, source), run.item
         for element in elements:

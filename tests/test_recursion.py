@@ -1,0 +1,202 @@
+"""Nothing walks by recursion over what callers write.
+
+What calls itself, directly or by way of others, takes a piece of the stack for each thing in each other that it walks;
+with what callers write that ends in a RecursionError. So whatever does so is named below, with the reason why it is
+never deep."""
+
+import ast
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from magistrate.engine.query.components import components
+
+SRC = Path(__file__).parents[1] / "src" / "magistrate"
+Definition = ast.FunctionDef | ast.AsyncFunctionDef
+
+ANOTHER = "calls a method of the same name of an object of another class, which calls nothing back"
+
+LATER = "is called by the event loop, at another time"
+
+BOUNDED: dict[str, str] = {
+    "magistrate.api.accepting.Acceptor._accept": LATER,
+    "magistrate.api.accepting.Acceptor.close": ANOTHER,
+    "magistrate.api.accepting.Channel.": LATER,
+    "magistrate.api.bearer.Bearers.": ANOTHER,
+    "magistrate.api.client_transport.ClientTransport._end_if_silent": LATER,
+    "magistrate.api.client_transport.ClientTransport.": ANOTHER,
+    "magistrate.api.deadline.Deadlines._look": LATER,
+    "magistrate.api.deadline.Deadlines.add": ANOTHER,
+    "magistrate.api.metrics.Board.write": ANOTHER,
+    "magistrate.api.openapi._batch": "walks the schemas of our own types, made when the service starts",
+    "magistrate.api.protocol.BoundedProtocol.": LATER,
+    "magistrate.api.server.GracefulServer.": ANOTHER,
+    "magistrate.api.service.Call.": ANOTHER,
+    "magistrate.api.supervisor.Supervisor._fill_up": LATER,
+    "magistrate.api.supervisor.Supervisor.run": ANOTHER,
+    "magistrate.api.worker.Worker.kill": ANOTHER,
+    "magistrate.engine.evaluation.Evaluation.": ANOTHER,
+    "magistrate.engine.graph.fetching.": ANOTHER,
+    "magistrate.engine.graph.graph.Graph.clear": ANOTHER,
+    "magistrate.engine.graph.kinds.Kind.find": ANOTHER,
+    "magistrate.engine.graph.memberships.Memberships.drop": ANOTHER,
+    "magistrate.engine.graph.walk.Walk.": "MOST_NESTING combinations in each other; for more the walk gives up",
+    "magistrate.engine.plans.Model.without_rules": "calls that of an object type",
+    "magistrate.engine.policy.compiler.key": "names the key of a member, and a parameter of that name",
+    "magistrate.engine.policy.parser._Parser.take_then": ANOTHER,
+    "magistrate.operations.importing.": ANOTHER,
+    "magistrate.store.postgres.PostgresDatabase._perform": "calls itself once, for a step of another kind",
+    "magistrate.store.postgres.PostgresDatabase.": ANOTHER,
+    "magistrate.store.sql_store.SqlStore.": ANOTHER,
+}
+"""By what the name of the first function of a circle, in alphabetical order, begins with."""
+
+
+class Function(NamedTuple):
+    """`scope` has the names of the functions and classes around it, `owner` is the class it is a method of."""
+
+    module: str
+    scope: tuple[str, ...]
+    name: str
+    owner: str | None
+
+    def __str__(self) -> str:
+        return ".".join((self.module, *self.scope, self.name))
+
+
+class Sources:
+    """All functions of some modules, and who calls whom as far as names tell. What is called on something else than
+    `self` may be any method of that name; of those only two that call each other count, and one that calls its like."""
+
+    def __init__(self, texts: dict[str, str]) -> None:
+        self.bodies: dict[Function, Definition] = {}
+        self._imported: dict[str, dict[str, tuple[str, str]]] = {}
+        for module, text in texts.items():
+            tree = ast.parse(text)
+            self._imported[module] = dict(_imports(tree))
+            self.bodies.update(_functions(module, tree, (), None))
+        self._methods: dict[str, list[Function]] = {}
+        for function in self.bodies:
+            if function.owner is not None:
+                self._methods.setdefault(function.name, []).append(function)
+        self._named = {(one.module, *one.scope, one.name): one for one in self.bodies}
+
+    def called(self, function: Function) -> set[Function]:
+        found: set[Function] = set()
+        called = {id(node.func) for node in ast.walk(self.bodies[function]) if isinstance(node, ast.Call)}
+        for node in ast.walk(self.bodies[function]):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                found.update(self._by_name(function, node.id))
+            elif isinstance(node, ast.Attribute) and not _is_super(node.value):
+                found.update(self._by_attribute(function, node, id(node) in called))
+        return found
+
+    def _by_name(self, function: Function, name: str) -> Iterator[Function]:
+        around = (*function.scope, function.name)
+        for length in range(len(around), -1, -1):
+            one = self._named.get((function.module, *around[:length], name))
+            if one is not None and one.owner is None:
+                yield one
+                return
+        origin = self._imported[function.module].get(name)
+        while origin is not None:
+            if origin in self._named:
+                yield self._named[origin]
+            origin = self._imported.get(origin[0], {}).get(origin[1])
+
+    def _by_attribute(self, function: Function, node: ast.Attribute, is_called: bool) -> Iterator[Function]:
+        of_self = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+        for method in self._methods.get(node.attr, ()):
+            is_own = method.module == function.module and method.owner == function.owner
+            if is_own if of_self else is_called and function.name in (method.name, *_called_on(self.bodies[method])):
+                yield method
+
+
+def _called_on(body: Definition) -> Iterator[str]:
+    """The names of all methods that are called on something else than `self`."""
+    for node in ast.walk(body):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            on = node.func.value
+            if not (isinstance(on, ast.Name) and on.id in ("self", "cls")):
+                yield node.func.attr
+
+
+def _is_super(value: ast.expr) -> bool:
+    return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "super"
+
+
+def _imports(tree: ast.Module) -> Iterator[tuple[str, tuple[str, str]]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module is not None:
+            for alias in node.names:
+                yield alias.asname or alias.name, (node.module, alias.name)
+
+
+def _functions(
+    module: str, node: ast.AST, scope: tuple[str, ...], owner: str | None
+) -> Iterator[tuple[Function, Definition]]:
+    waiting: list[tuple[ast.AST, tuple[str, ...], str | None]] = [(node, scope, owner)]
+    while waiting:
+        outer, scope, owner = waiting.pop()
+        for inner in ast.iter_child_nodes(outer):
+            if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield Function(module, scope, inner.name, owner), inner
+                waiting.append((inner, (*scope, inner.name), owner))
+            elif isinstance(inner, ast.ClassDef):
+                waiting.append((inner, (*scope, inner.name), inner.name))
+            else:
+                waiting.append((inner, scope, owner))
+
+
+def circles(sources: Sources) -> Iterator[list[str]]:
+    called = {function: sources.called(function) for function in sources.bodies}
+    for circle in components(called, called.__getitem__):
+        if len(circle) > 1 or circle[0] in called[circle[0]]:
+            yield sorted(map(str, circle))
+
+
+def texts_of(paths: Iterable[Path]) -> dict[str, str]:
+    return {
+        ".".join(("magistrate", *path.relative_to(SRC).with_suffix("").parts)).removesuffix(
+            ".__init__"
+        ): path.read_text()
+        for path in paths
+    }
+
+
+def test_whatever_calls_itself_has_a_reason_not_to_be_deep() -> None:
+    found = [*circles(Sources(texts_of(sorted(SRC.rglob("*.py")))))]
+
+    assert [circle for circle in found if not circle[0].startswith(tuple(BOUNDED))] == []
+    assert [name for name in BOUNDED if not any(circle[0].startswith(name) for circle in found)] == []
+
+
+RECURSIONS = {
+    "itself": "def told(rule):\n    return [told(part) for part in rule]",
+    "by its name": "def told(rule):\n    return [*map(told, rule)]",
+    "one after another": "def one(rule):\n    return other(rule)\ndef other(rule):\n    return one(rule[0])",
+    "a method": "class Rule:\n  def told(self):\n    return self.parts()\n  def parts(self):\n    return self.told()",
+    "its like": "class Rule:\n    def told(self):\n        return [part.told() for part in self.parts]",
+    "a function in it": "def told(rule):\n    def inner(part):\n        return inner(part[0])\n    return inner(rule)",
+    "two classes": "class A:\n    def a(self, x):\n        x.b(x)\nclass B:\n    def b(self, x):\n        x.a(x)",
+}
+
+
+@pytest.mark.parametrize("text", RECURSIONS.values(), ids=RECURSIONS)
+def test_recursion_is_recognized(text: str) -> None:
+    assert [*circles(Sources({"m": text}))]
+
+
+def test_recursion_is_recognized_across_modules() -> None:
+    one = "from n import other\ndef one(rule):\n    return other(rule)"
+    other = "from m import one\ndef other(rule):\n    return one(rule)"
+
+    assert [*circles(Sources({"m": one, "n": other}))] == [["m.one", "n.other"]]
+
+
+def test_a_loop_is_no_recursion() -> None:
+    text = "def told(rule):\n    waiting = [rule]\n    while waiting:\n        waiting += waiting.pop()"
+
+    assert [*circles(Sources({"m": text}))] == []
