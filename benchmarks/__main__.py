@@ -10,6 +10,7 @@ import apsw
 from benchmarks.batches import measure_batches
 from benchmarks.checks import measure_checks
 from benchmarks.cores import LOAD_CORE, SERVER_CORE
+from benchmarks.document import write_document
 from benchmarks.fairness import command as fairness
 from benchmarks.imports import measure_imports
 from benchmarks.lists import measure_lists
@@ -34,6 +35,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="./run bench", description="See docs/performance.md.")
     parser.add_argument("--only", choices=TOPICS, help="one topic instead of all")
     parser.add_argument("--seconds", type=int, default=4, metavar="N", help="how long each measurement takes at most")
+    parser.add_argument("--write-docs", action="store_true", help="write tables into docs/performance/TOPIC.md as well")
     commands = parser.add_subparsers(dest="command")
     mixed.add_options(commands.add_parser("mixed", help="whole servers under mixed load", description=mixed.__doc__))
     fairness.add_options(
@@ -53,7 +55,10 @@ def main() -> None:
         fairness.run(chosen)
         return
     for topic in [chosen.only] if chosen.only else TOPICS:
-        print(TOPICS[topic](chosen.seconds), flush=True)
+        text = TOPICS[topic](chosen.seconds)
+        print(text, flush=True)
+        if chosen.write_docs:
+            write_document(topic, f"./run bench --only {topic} --write-docs", text)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ BATCH_SIZE = 100
 CONNECTIONS = 4
 WARM_UP_SECONDS = 30
 
-OWED_OF_BARE = 0.50
+TARGET_OF_BARE = 0.50
 """On SQLite, over one connection, of the objects a second of bare inserts."""
 
 WriteBatches = Callable[[range, int], float]
@@ -37,7 +37,7 @@ class Case:
     database_url: str
     write: WriteBatches
     bare: "Case | None" = None
-    owed: float | None = None
+    target: float | None = None
     per_second: list[float] = field(default_factory=list)
 
     def share(self) -> float:
@@ -59,7 +59,7 @@ def measure_batches(seconds: int) -> str:
             for case in cases:
                 numbers = range(round_number * BATCHES, (round_number + 1) * BATCHES)
                 case.per_second.append(case.write(numbers, seconds))
-    header = ("", "objects/s", "of bare inserts", "owed")
+    header = ("", "objects/s", "of bare inserts", "target")
     return markdown_table(f"Batches of {BATCH_SIZE} new objects", header, [_row(case) for case in cases])
 
 
@@ -80,11 +80,11 @@ def _cases(stack: ExitStack, store: str, new_database: NewDatabase) -> list[Case
     writer = stack.enter_context(bare_writer(urls[0]))
     one, few = (stack.enter_context(serving(url)) for url in urls[1:])
     bare = Case(f"bare executemany, {store}", urls[0], _through(writer))
-    owed = OWED_OF_BARE if store == "SQLite" else None
+    target = TARGET_OF_BARE if store == "SQLite" else None
     return [
         bare,
-        Case(f"POST over one connection, {store}", urls[1], _over(one, 1), bare, owed),
-        Case(f"POST over {CONNECTIONS} connections, {store}", urls[2], _over(few, CONNECTIONS), bare, owed),
+        Case(f"POST over one connection, {store}", urls[1], _over(one, 1), bare, target),
+        Case(f"POST over {CONNECTIONS} connections, {store}", urls[2], _over(few, CONNECTIONS), bare, target),
     ]
 
 
@@ -130,5 +130,5 @@ def _row(case: Case) -> tuple[str, ...]:
         case.name,
         f"{statistics.median(case.per_second):,.0f}",
         f"{case.share():.0%}",
-        f"≥ {case.owed:.0%}" if case.owed else "",
+        f"≥ {case.target:.0%}" if case.target else "",
     )

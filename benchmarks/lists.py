@@ -48,13 +48,13 @@ REQUESTS = 20
 MOST_SECONDS = 60
 """For what is sent only once."""
 
-OWED_ROWS = SIZE // 100
-"""About so many has the list of objects whose first page owes something."""
+TARGET_ROWS = SIZE // 100
+"""About the length of the list of objects whose first page has a target."""
 MOST_ROWS = SIZE // 10
 
-OWED_SQLITE_MS = 60
-OWED_CHECKS_A_ROW = 10
-OWED_OF_PAGE_1 = 1.5
+TARGET_SQLITE_MS = 60
+TARGET_CHECKS_A_ROW = 10
+TARGET_OF_PAGE_1 = 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ def measure_lists(seconds: int) -> str:
         cases = [case for one in loaded for case in _cases(one)]
         with on_core(SERVER_CORE):
             uvloop.run(_ask_in_process(loaded, cases, seconds))  # the loop the service has
-        over_http = [_http_row(case, seconds) for case in cases if case.is_of_objects and case.about == OWED_ROWS]
+        over_http = [_http_row(case, seconds) for case in cases if case.is_of_objects and case.about == TARGET_ROWS]
         memory = [_memory_row(case) for case in cases if case.about == MOST_ROWS]
         loading = [_loading_row(one) for one in loaded]
     return "\n".join(
@@ -264,14 +264,14 @@ _PAGES_HEADER = (
     "rows",
     "statements",
     "page 1 ms",
-    "owed",
+    "target",
     "checks a row",
-    "owed",
+    "target",
     "later page",
     "kept, ms",
     "anew, ms",
     "of page 1",
-    "owed",
+    "target",
 )
 _HTTP_HEADER = ("", "rows", "found anew p50 ms", "kept p50 ms")
 _MEMORY_HEADER = ("", "rows", "MB before", "MB more at most", "bytes a row")
@@ -284,15 +284,15 @@ def _pages_table(title: str, cases: Sequence[Case]) -> str:
 
 def _first_page_cells(case: Case) -> tuple[str, ...]:
     shown = min(PAGE_SIZE, case.row_count)
-    is_owed = case.is_of_objects and case.about == OWED_ROWS
+    has_target = case.is_of_objects and case.about == TARGET_ROWS
     return (
         case.loaded.name,
         f"{case.row_count:,}",
         str(case.statements),
         f"{statistics.median(one.first for one in case.times):.1f}",
-        f"≤ {OWED_SQLITE_MS}" if is_owed and case.loaded.store == "SQLite" else "",
+        f"≤ {TARGET_SQLITE_MS}" if has_target and case.loaded.store == "SQLite" else "",
         f"{statistics.median(one.first / shown / one.check for one in case.times):.1f}",
-        f"≤ {OWED_CHECKS_A_ROW}" if is_owed else "",
+        f"≤ {TARGET_CHECKS_A_ROW}" if has_target else "",
     )
 
 
@@ -306,7 +306,7 @@ def _later_page_cells(case: Case) -> tuple[str, ...]:
         f"{statistics.median(kept for _, kept, _ in later):.1f}",
         f"{statistics.median(anew for _, _, anew in later):.1f}",
         f"{statistics.median(anew / first for first, _, anew in later):.2f}",
-        f"≤ {OWED_OF_PAGE_1}",
+        f"≤ {TARGET_OF_PAGE_1}",
     )
 
 

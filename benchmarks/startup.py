@@ -19,8 +19,8 @@ STARTS = 5
 IDLE_SECONDS = 1.0
 """Left alone for so long before its memory is looked at."""
 
-OWED_READY_SECONDS = 1.0
-OWED_RESIDENT_MB = 100
+TARGET_READY_SECONDS = 1.0
+TARGET_RESIDENT_MB = 100
 
 
 def measure_startup(seconds: int) -> str:
@@ -31,10 +31,10 @@ def measure_startup(seconds: int) -> str:
         _start(url)  # the first one compiles modules and reads the file from disk
         starts = [_start(url) for _ in range(STARTS)]
     ready, resident = ([start[column] for start in starts] for column in (0, 1))
-    header = ("", "median", "largest", "owed")
+    header = ("", "median", "largest", "target")
     rows = [
-        ("seconds to /readyz", f"{statistics.median(ready):.2f}", f"{max(ready):.2f}", f"< {OWED_READY_SECONDS:.2f}"),
-        ("MB resident, idle", f"{statistics.median(resident):.1f}", f"{max(resident):.1f}", f"≤ {OWED_RESIDENT_MB}"),
+        ("seconds to /readyz", f"{statistics.median(ready):.2f}", f"{max(ready):.2f}", f"< {TARGET_READY_SECONDS:.2f}"),
+        ("MB resident, idle", f"{statistics.median(resident):.1f}", f"{max(resident):.1f}", f"≤ {TARGET_RESIDENT_MB}"),
     ]
     return markdown_table(f"Start on a SQLite file of {OBJECTS:,} objects", header, rows)
 

@@ -1,5 +1,7 @@
 """The parts of docs/ that are read off the code: `./run docs` writes them, test_docs.py demands them."""
 
+import importlib
+import inspect
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -48,7 +50,31 @@ def errors_table() -> str:
     return "\n".join(["| status | `code` | further members |", "|---|---|---|", *lines])
 
 
+PACKAGES = (
+    "api",
+    "operations",
+    "engine",
+    "engine.rules",
+    "engine.graph",
+    "engine.query",
+    "engine.policy",
+    "store",
+    "cli",
+)
+"""In the order in which a request meets them."""
+
+
+def packages() -> str:
+    """Returns one heading and the docstring of each package."""
+    sections = []
+    for name in PACKAGES:
+        text = inspect.getdoc(importlib.import_module(f"magistrate.{name}"))
+        sections.append(f"### `{name.replace('.', '/')}/`\n\n{text}")
+    return "\n\n".join(sections)
+
+
 BLOCKS: dict[str, dict[str, Callable[[], str]]] = {
+    "docs/architecture.md": {"packages": packages},
     "docs/configuration.md": {"settings": settings_table},
     "docs/api.md": {"routes": routes_table, "errors": errors_table},
     "docs/v1.md": {"routes": v1_routes_table},

@@ -26,7 +26,7 @@ def test_our_own_server_is_loaded_measured_and_probed(capsys: pytest.CaptureFixt
     run("--stores", "SQLite", "--probe-pairs", "8", "--plots", str(tmp_path))
 
     printed = capsys.readouterr().out
-    for title in ("as fast as it goes", "at a constant rate", "Stale answers", "Owed and measured"):
+    for title in ("as fast as it goes", "at a constant rate", "Stale answers", "Targets and results"):
         assert title in printed
     assert printed.count("| 0 of ") == 11
     assert "| stale answers, SQLite | 0 | 0 in 8 pairs |  |" in printed

@@ -1,4 +1,4 @@
-"""What `./run bench mixed` makes of its figures: tables, what is owed, plots, the place in the documents."""
+"""What `./run bench mixed` makes of its figures: tables, targets, plots, documents."""
 
 from collections import Counter
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.datasets import DATASETS
+from benchmarks.document import write_document
 from benchmarks.mixed.asks import Verdict
 from benchmarks.mixed.latency import latency_of
 from benchmarks.mixed.measure import Case, Figures, Measured
@@ -13,10 +14,11 @@ from benchmarks.mixed.memory import Memory, held_in
 from benchmarks.mixed.mixes import BATCHES, CHECK, LIST, WRITE
 from benchmarks.mixed.plots import draw
 from benchmarks.mixed.probe import OTHER_TOKEN, Staleness
-from benchmarks.mixed.report import Results, markdown, replaced, shown
+from benchmarks.mixed.report import Results, markdown
 from benchmarks.mixed.systems import System
 from benchmarks.mixed.warrant_api import WarrantApi
 from benchmarks.mixed.workers import Throughput, WorkersCase, speedup, speedup_without_limit
+from benchmarks.table import markdown_table
 
 MIXES = (CHECK, *BATCHES, LIST, WRITE)
 
@@ -31,8 +33,8 @@ def case(store: str, size: int, share: float, dataset: str = "drive", wrong: int
     return Case(system, figures(10_000), share, mixes)
 
 
-def owed_rows(results: Results) -> list[str]:
-    return markdown(results).partition("### Owed and measured")[2].strip().splitlines()[2:]
+def target_rows(results: Results) -> list[str]:
+    return markdown(results).partition("### Targets and results")[2].strip().splitlines()[2:]
 
 
 def test_each_mix_has_a_row_as_fast_as_it_goes_and_one_at_the_constant_rate() -> None:
@@ -51,7 +53,7 @@ def test_each_mix_has_a_row_as_fast_as_it_goes_and_one_at_the_constant_rate() ->
 def test_the_share_of_the_constant_answer_is_owed_by_the_largest_drive(share: float, said: str) -> None:
     results = Results([case("SQLite", 10_000, 0.1), case("SQLite", 1_000_000, share), case("PostgreSQL", 10_000, 0.1)])
 
-    assert owed_rows(results)[0] == (
+    assert target_rows(results)[0] == (
         f"| warm check, drive, 1,000,000, SQLite, of the constant answer | ≥ 45%, aim 65% {said}"
     )
 
@@ -59,7 +61,7 @@ def test_the_share_of_the_constant_answer_is_owed_by_the_largest_drive(share: fl
 def test_growth_is_from_the_smallest_size_of_the_same_store_and_data_set() -> None:
     results = Results([case("PostgreSQL", 1_000_000, 0.2), case("PostgreSQL", 10_000, 0.3), case("other", 1_000, 0.9)])
 
-    growth = [row for row in owed_rows(results) if "instead of" in row]
+    growth = [row for row in target_rows(results) if "instead of" in row]
     assert growth == [
         "| warm check, drive, 1,000,000, PostgreSQL instead of 10,000 | ≤ 1.3 times | 1.50 times | missed |"
     ]
@@ -70,7 +72,7 @@ def test_the_tail_at_half_the_load_is_owed(slowest: float, said: str) -> None:
     system = System("SQLite", "http://localhost", WarrantApi(), DATASETS["drive"](1_000, 1))
     measured = Measured(system, CHECK, figures(2), figures(1, slowest=slowest))
 
-    rows = owed_rows(Results([Case(system, figures(4), 0.5, [measured])]))
+    rows = target_rows(Results([Case(system, figures(4), 0.5, [measured])]))
 
     assert rows[-1] == f"| p99 of a check in p50, drive, 1,000, SQLite, at half the load | ≤ 5 {said}"
 
@@ -95,7 +97,7 @@ def test_two_workers_are_compared_round_by_round() -> None:
 
     assert speedup([one, two]) == pytest.approx(1.6)
     assert speedup_without_limit([one, two]) == pytest.approx(240 / 1.5 / 150 * 2)
-    [row] = owed_rows(Results(workers={"SQLite": [one, two]}))
+    [row] = target_rows(Results(workers={"SQLite": [one, two]}))
     assert row.startswith("| two workers, SQLite, instead of one | ≥ 1.7 times | 1.60 times | missed, but ")
     assert (
         "the workers got 1.50 cores, the load 0.40, other programs 0.30; by their processor time it would be 2.13 times"
@@ -109,7 +111,7 @@ def test_two_busy_workers_that_are_too_slow_are_a_miss() -> None:
         WorkersCase(2, [Throughput(120, 1.98, 0.99, 0.1, 0.3)]),
     ]
 
-    assert owed_rows(Results(workers={"SQLite": cases}))[0].endswith("| 1.20 times | missed |")
+    assert target_rows(Results(workers={"SQLite": cases}))[0].endswith("| 1.20 times | missed |")
 
 
 def test_an_uneven_share_of_the_work_is_named() -> None:
@@ -118,7 +120,7 @@ def test_an_uneven_share_of_the_work_is_named() -> None:
         WorkersCase(2, [Throughput(100, 1.0, 0.9, 0.1, 0.3)]),
     ]
 
-    [row] = owed_rows(Results(workers={"SQLite": cases}))
+    [row] = target_rows(Results(workers={"SQLite": cases}))
 
     assert "missed, but one worker did 90% of the work" in row
     assert row.endswith("it would be 2.00 times |")
@@ -127,7 +129,7 @@ def test_an_uneven_share_of_the_work_is_named() -> None:
 def test_memory_is_told_by_the_warrant_where_their_number_is_known() -> None:
     results = Results(memory={"known": Memory(40_000_000, 100_000), "unknown": Memory(5_000_000, None)})
 
-    assert owed_rows(results) == [
+    assert target_rows(results) == [
         "| memory for each of 100,000 warrants kept, known | ≤ 400 bytes | 400 bytes |  |",
         "| memory, unknown | ≤ 400 bytes a warrant kept | 5 MB | number unknown |",
     ]
@@ -145,7 +147,7 @@ def test_stale_and_wrong_answers_are_counted_together() -> None:
 
     assert results.wrong() == len(MIXES) + 2
     assert "| PostgreSQL | 10 | 0 | 2 | 0 | 0 | 4.0 | 200.0 | 250 |" in markdown(results)
-    assert owed_rows(results)[-2:] == [
+    assert target_rows(results)[-2:] == [
         "| stale answers, PostgreSQL | 0 | 2 in 10 pairs | missed |",
         "| visible to another node without a token, PostgreSQL, p99 | ≤ 100 ms | 200 ms | missed |",
     ]
@@ -155,19 +157,27 @@ def test_without_figures_there_are_no_tables() -> None:
     assert markdown(Results()) == ""
 
 
-def test_only_what_stands_between_the_marks_is_replaced() -> None:
-    document = "before\n<!-- mixed load -->\nold\n\\1\n<!-- end of mixed load -->\nafter\n"
+def test_a_document_has_a_title_its_origin_tables_and_plots(tmp_path: Path) -> None:
+    table = markdown_table("Mixed load", ("", "requests/s"), [("check", "5,000")])
+    plots = [tmp_path / "mixed-latency.png"]
 
-    once = replaced(document, "\n### new \\1\n")
+    path = write_document("ten-million", "./run bench mixed", table, plots, tmp_path)
 
-    assert once == "before\n<!-- mixed load -->\n### new \\1\n<!-- end of mixed load -->\nafter\n"
-    assert replaced(once, "### new \\1") == once
+    assert path == tmp_path / "ten-million.md"
+    title, origin, measured_on, heading, rows, image = path.read_text().strip().split("\n\n")
+    assert (title, heading) == ("# Ten million", "## Mixed load")
+    assert origin.startswith("`./run bench mixed` writes this file.")
+    assert measured_on.startswith("CPython ")
+    assert rows.splitlines()[-1] == "| check | 5,000 |"
+    assert image == "![mixed latency](mixed-latency.png)"
 
 
-@pytest.mark.parametrize("document", ["no marks", "<!-- mixed load -->\n<!-- end of mixed load -->\n" * 2])
-def test_a_document_without_its_marks_is_not_touched(document: str) -> None:
-    with pytest.raises(ValueError, match="once"):
-        replaced(document, "text")
+def test_writing_a_document_again_replaces_it(tmp_path: Path) -> None:
+    for text in ("### Before\n", "### After\n"):
+        path = write_document("mixed", "./run bench mixed", text, folder=tmp_path)
+
+    assert "## After" in path.read_text()
+    assert "Before" not in path.read_text()
 
 
 def test_plots_are_small_files(tmp_path: Path) -> None:
@@ -175,15 +185,9 @@ def test_plots_are_small_files(tmp_path: Path) -> None:
     stores, sizes = ("SQLite", "PostgreSQL"), (10_000, 1_000_000, 10_000_000)
     cases = [case(store, size, 0.5, name) for store in stores for size in sizes for name in DATASETS]
 
-    paths = draw(tmp_path / "plots", cases, "drive")
+    paths = draw(tmp_path / "plots", cases, "drive", "mixed")
 
-    assert len(paths) == 2
+    assert [path.name for path in paths] == ["mixed-latency.png", "mixed-throughput.png"]
     for path in paths:
         assert path.read_bytes().startswith(b"\x89PNG")
         assert path.stat().st_size < 60_000
-
-
-def test_plots_are_shown_by_their_place_beside_the_document() -> None:
-    paths = [Path("/docs/performance/mixed-latency.png")]
-
-    assert shown(paths, Path("/docs")) == ["![mixed latency](performance/mixed-latency.png)"]

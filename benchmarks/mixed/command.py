@@ -1,32 +1,26 @@
 """`./run bench mixed`: its options, and what is done in which order."""
 
 import argparse
-import platform
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-import apsw
-
-from benchmarks.cores import ALL_CORES
 from benchmarks.databases import STORES, NewDatabase
 from benchmarks.datasets import DATASETS
 from benchmarks.datasets.dataset import Dataset
+from benchmarks.document import FOLDER, write_document
 from benchmarks.mixed.asks import WrongAnswer
 from benchmarks.mixed.measure import Effort, measure_case
 from benchmarks.mixed.memory import measure_memory
 from benchmarks.mixed.mixes import mixes_of
 from benchmarks.mixed.plots import IS_POSSIBLE, draw
 from benchmarks.mixed.probe import ProbeEffort, probe_staleness
-from benchmarks.mixed.report import CHECKED_DATASET, Results, markdown, shown, write_between_marks
+from benchmarks.mixed.report import CHECKED_DATASET, Results, markdown
 from benchmarks.mixed.systems import Remote, nodes, own_system
 from benchmarks.mixed.warrant_api import WarrantApi
 from benchmarks.mixed.workers import measure_workers
 from benchmarks.server import API_KEY
-
-DOCUMENT = Path(__file__).parents[2] / "docs" / "performance.md"
-PLOTS = DOCUMENT.parent / "performance"
 
 SEED = 1
 SIZES = [10_000, 1_000_000]
@@ -49,7 +43,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--memory-questions", type=int, default=100_000, metavar="N", help="asked to see what memory warrants take")
     add("--without-workers", action="store_true", help="do not measure what a second worker brings")
     add("--plots", type=Path, metavar="FOLDER", help="draws into this folder")
-    add("--write-docs", action="store_true", help="writes tables into docs/performance.md, plots beside it")
+    add(
+        "--write-docs",
+        nargs="?",
+        const="mixed",
+        metavar="NAME",
+        help="writes tables into docs/performance/NAME.md, plots beside it (default NAME: mixed)",
+    )
     _add_remote_options(parser)
 
 
@@ -147,17 +147,13 @@ def _report(results: Results, options: argparse.Namespace) -> None:
     print(text, flush=True)
     if results.wrong():
         raise WrongAnswer(f"{results.wrong()} answers were wrong or stale: see the tables")
-    folder = PLOTS if options.write_docs else options.plots
-    plots = draw(folder, results.cases, CHECKED_DATASET) if folder and results.cases and IS_POSSIBLE else []
+    folder = FOLDER if options.write_docs else options.plots
+    name = options.write_docs or "mixed"
+    plots = draw(folder, results.cases, CHECKED_DATASET, name) if folder and results.cases and IS_POSSIBLE else []
     if folder and not IS_POSSIBLE:
         _say("no plots: matplotlib is not installed")
     if options.write_docs:
-        write_between_marks(DOCUMENT, "\n\n".join([_environment(), text, *shown(plots, DOCUMENT.parent)]))
-
-
-def _environment() -> str:
-    cpython, sqlite = platform.python_version(), apsw.sqlite_lib_version()
-    return f"CPython {cpython}, SQLite {sqlite}, on a machine with {len(ALL_CORES)} cores."
+        write_document(name, f"./run bench mixed --write-docs{'' if name == 'mixed' else ' ' + name}", text, plots)
 
 
 def _say(text: str) -> None:

@@ -14,7 +14,7 @@ from benchmarks.mixed.mixes import CHECK
 
 IS_POSSIBLE = importlib.util.find_spec("matplotlib") is not None
 
-LATENCY, THROUGHPUT = "mixed-latency.png", "mixed-throughput.png"
+LATENCY, THROUGHPUT = "latency.png", "throughput.png"
 
 _INCHES = (7.0, 4.5)
 _DOTS_PER_INCH = 80
@@ -23,11 +23,11 @@ _COLOURS = 64
 _TICKS = {0.5: "50 %", 0.9: "90 %", 0.95: "95 %", 0.99: "99 %", 0.999: "99.9 %"}
 
 
-def draw(folder: Path, cases: Sequence[Case], dataset: str) -> list[Path]:
-    """Two files in the folder: the latencies of the largest size of this data set at the constant rate, and checks a
-    second of all."""
+def draw(folder: Path, cases: Sequence[Case], dataset: str, name: str) -> list[Path]:
+    """Draws two files into the folder, whose names begin with `name`: the latencies of the largest size of this data
+    set at the constant rate, and checks per second of all."""
     folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / LATENCY, folder / THROUGHPUT]
+    paths = [folder / f"{name}-{LATENCY}", folder / f"{name}-{THROUGHPUT}"]
     _draw_latency(paths[0], _largest(cases, dataset))
     _draw_throughput(paths[1], cases)
     return paths

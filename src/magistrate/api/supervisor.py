@@ -1,4 +1,4 @@
-"""Several worker processes behind one socket. See docs/decisions/0043-the-supervisor-accepts-connections.md."""
+"""Several worker processes behind one socket. See docs/decisions/0029-the-supervisor-accepts-connections.md."""
 
 import asyncio
 import signal

@@ -1,7 +1,7 @@
 """The encryption of the keys that session tokens are signed with, as they are kept in the store.
 
 AES-256-GCM with a random nonce for each; a key is bound to its id and time, so that rows cannot be exchanged. See
-docs/decisions/0047-signing-keys-can-be-encrypted.md."""
+docs/decisions/0031-signing-keys-can-be-encrypted.md."""
 
 import binascii
 import os

@@ -1,7 +1,7 @@
 """Whether a SQLite file can still be read, found out cheaply: a few pages of every table and index, past all caches.
 
-It is not an integrity check, whose cost grows with the file. See docs/decisions/0049-what-readiness-reads-on-sqlite.md
-for what it finds and what not."""
+It is not an integrity check, whose cost grows with the file. For what it finds and what it does not, see
+docs/decisions/0033-readiness-probes-the-sqlite-file.md."""
 
 import random
 from collections.abc import Iterator

@@ -1,8 +1,11 @@
-"""Checks decided in memory: the warrants that earlier ones needed, and a walk over them.
+"""Decides checks from cached warrants: the graph cache.
 
-A Graph keeps them, a Walk decides from them or says what is Missing, a Fetch names the reads for that and keeps what
-they find. All three know one revision at a time; who drives them (operations/graph.py) sees to it that it is the one
-that is wanted. What a walk cannot tell, an Evaluation can.
+`graph.py` holds the cache: it belongs to one model and one revision at a time, and evicts exactly what a change
+affects. `views.py` defines what is cached per plan and subject type, and `entries.py` what is cached of one object.
+`kinds.py` knows which groups the members of one kind are in directly, `closures.py` computes the membership closure of
+one subject in steps, and `memberships.py` keeps the closures and drops those that a change concerns. `kept.py` bounds
+memory, `reaching.py` finds which plans can lead to a subject type. `walk.py` decides a check, or reports what is
+missing; `fetching.py` names the reads for that and caches their rows. What a walk cannot decide, an Evaluation does.
 """
 
 from magistrate.engine.graph.fetching import Fetch

@@ -1,6 +1,6 @@
-"""The rule operators, and how a rule is read from its JSON form.
+"""Defines the rule operators, one file each, and parses a rule from its JSON form.
 
-A new operator is one file beside these and one row in COMBINATIONS (or a branch in `_rule` if it is no keyword).
+A new operator is one file beside these and one row in COMBINATIONS (or a branch in `_rule` if it is not a keyword).
 """
 
 from collections.abc import Iterator, Sequence
