@@ -1,4 +1,4 @@
-"""The policy language: conditions that warrants carry, read, checked and evaluated (contract section 4.4).
+"""The policy language: conditions that warrants carry, read, checked and evaluated (docs/compatibility.md#policies).
 
 A new operator is a row in operators.py, one in tokenizer.py and one in parser.py; a new function is a row in
 functions.py.

@@ -1,4 +1,5 @@
-"""Queries: on which objects a subject has a relation, which subjects have one on an object (contract section 6)."""
+"""Queries: on which objects a subject has a relation, which subjects have one on an object
+(docs/compatibility.md#query)."""
 
 from magistrate.engine.query.language import (
     MAX_QUERY_LENGTH,
