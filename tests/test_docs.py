@@ -100,6 +100,59 @@ def test_links_between_documents_lead_somewhere(document: Path) -> None:
         assert target.startswith("http") or (document.parent / target).exists(), target
 
 
+SOURCES = sorted(
+    path
+    for folder in ("src", "tests", "benchmarks", "docs", "examples")
+    for path in [*ROOT.glob(f"{folder}/**/*.py"), *ROOT.glob(f"{folder}/**/*.yaml"), *ROOT.glob(f"{folder}/**/*.md")]
+)
+
+
+def anchors_of(document: Path) -> set[str]:
+    """Returns the anchors of all headings outside of code blocks, as the usual renderers of Markdown name them."""
+    text = re.sub(r"```.*?```", "", document.read_text(), flags=re.DOTALL)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_lead_to_headings_that_exist(document: Path) -> None:
+    links = re.findall(r"\]\(([^)#:]*)#([^)]+)\)", document.read_text())
+
+    for target, anchor in links:
+        assert anchor in anchors_of(document.parent / target if target else document), f"{target}#{anchor}"
+
+
+def unresolved_citations(text: str) -> list[str]:
+    """Returns what a text cites of docs/ and does not exist: pages, headings and decision records."""
+    pages = re.findall(r"docs/([\w/-]+\.md)(?:#([\w-]+))?", text)
+    records = re.findall(r"decisions/(\d{4}[\w-]*)", text)
+    missing = [f"{page}#{anchor}" for page, anchor in pages if not is_page(page, anchor)]
+    return missing + [record for record in records if not any(ROOT.glob(f"docs/decisions/{record}*.md"))]
+
+
+def is_page(page: str, anchor: str) -> bool:
+    document = ROOT / "docs" / page
+    return document.exists() and (not anchor or anchor in anchors_of(document))
+
+
+def test_citations_of_documents_and_decisions_resolve() -> None:
+    unresolved = {path.relative_to(ROOT): unresolved_citations(path.read_text()) for path in SOURCES}
+
+    assert {path: citations for path, citations in unresolved.items() if citations} == {}
+
+
+@pytest.mark.parametrize("cited", ["compatibility.md#no-such-heading", "no-such-page.md", f"decisions/{9999}-none.md"])
+def test_a_citation_of_something_missing_is_found(cited: str) -> None:
+    assert unresolved_citations(f"docs/{cited}")
+
+
+def test_code_cites_no_contract_that_the_repository_does_not_contain() -> None:
+    cited = re.compile(r"\bcontract('s)?[\s(#]+(sections?\b|\d)|\(decisions? \d", re.IGNORECASE)
+    code = [path for path in SOURCES if path.suffix != ".md" and path != Path(__file__)]
+
+    assert [path for path in code if cited.search(path.read_text())] == []
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_files_that_documents_name_exist(document: Path) -> None:
     named = re.findall(

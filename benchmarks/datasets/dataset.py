@@ -18,7 +18,7 @@ ALLOWED_SHARE = 0.7
 """Of the questions."""
 
 RuleJson: TypeAlias = "dict[str, str | list[RuleJson]]"
-"""A relation rule as contract section 3 writes it."""
+"""A relation rule in JSON (docs/compatibility.md#rules)."""
 
 WarrantRow = tuple[str, str, str, str, str, str, str]
 """Object type, object id, relation, subject type, subject id, subject relation, policy; the last two may be empty."""

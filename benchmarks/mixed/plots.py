@@ -1,4 +1,5 @@
-"""Plots, where matplotlib is installed (decision 18): latency of every mix, throughput by size."""
+"""Plots, where matplotlib is installed (docs/decisions/0018-plots-by-matplotlib.md): latency of every mix, throughput
+by size."""
 
 import importlib.util
 import io

@@ -1,4 +1,4 @@
-"""Keys (contract section 8)."""
+"""Keys (docs/compatibility.md#sessions)."""
 
 import hashlib
 from pathlib import Path

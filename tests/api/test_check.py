@@ -1,4 +1,4 @@
-"""/v2/check and its other name (contract section 5): the request, the answer, operators, debug."""
+"""/v2/check and its other name (docs/compatibility.md#check): the request, the answer, operators, debug."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Errors: their bodies, their order, and what every answer carries (contract section 1.0)."""
+"""Errors: their bodies, their order, and what every answer carries (docs/compatibility.md#errors)."""
 
 from pathlib import Path
 

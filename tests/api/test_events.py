@@ -1,4 +1,4 @@
-"""Lists of events (contract section 9.2)."""
+"""Lists of events (docs/compatibility.md#events)."""
 
 import binascii
 import re

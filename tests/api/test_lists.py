@@ -1,4 +1,4 @@
-"""Lists: parameters, pages and cursors (contract section 2)."""
+"""Lists: parameters, pages and cursors (docs/compatibility.md#lists-and-cursors)."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""/v2/object-types (contract sections 1.3 and 3)."""
+"""/v2/object-types (docs/compatibility.md#object-types and docs/compatibility.md#rules)."""
 
 import json
 from typing import Any

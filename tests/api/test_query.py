@@ -1,4 +1,4 @@
-"""/v2/query over HTTP (contract section 6), and snapshots of the other lists."""
+"""/v2/query over HTTP (docs/compatibility.md#query), and snapshots of the other lists."""
 
 import json
 from typing import Any

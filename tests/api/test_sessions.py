@@ -1,4 +1,4 @@
-"""Sessions, and checks with their tokens (contract sections 5.4, 8 and 9.1)."""
+"""Sessions, and checks with their tokens (docs/compatibility.md#sessions)."""
 
 import time
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Consistency tokens over HTTP (contract section 7; section 0, decisions 1 and 13)."""
+"""Consistency tokens over HTTP (docs/compatibility.md#tokens)."""
 
 from pathlib import Path
 

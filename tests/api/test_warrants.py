@@ -1,4 +1,4 @@
-"""/v2/warrants (contract sections 4 and 10)."""
+"""/v2/warrants (docs/compatibility.md#warrants and docs/compatibility.md#batches)."""
 
 import hashlib
 from typing import Any

@@ -1,5 +1,5 @@
-"""Client libraries that no registry offers, by the requests they send (contract 11.3 and 11.4): warrant-node 6,
-warrant-go 6 and warrant-js."""
+"""Client libraries that no registry offers, by the requests they send (docs/clients.md#other-libraries): warrant-node
+6, warrant-go 6 and warrant-js."""
 
 import json
 from typing import Any

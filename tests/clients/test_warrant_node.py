@@ -1,4 +1,5 @@
-"""The libraries for Node and for browsers, as installed from npm, against the service (contract 11.2, 11.4)."""
+"""The libraries for Node and for browsers, as installed from npm, against the service (docs/compatibility.md#v1 and
+docs/clients.md#other-libraries)."""
 
 import json
 import shutil

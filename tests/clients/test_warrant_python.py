@@ -1,4 +1,4 @@
-"""warrant-python, as installed from its registry, against the service (contract 11.1)."""
+"""warrant-python, as installed from its registry, against the service (docs/clients.md#warrant-python)."""
 
 from collections.abc import Iterator
 

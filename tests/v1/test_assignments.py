@@ -1,4 +1,4 @@
-"""Assignments of v1: resources given to others by `member` warrants (contract section 11.2)."""
+"""Assignments of v1: resources given to others by `member` warrants (docs/compatibility.md#v1)."""
 
 from typing import Any
 

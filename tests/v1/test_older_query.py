@@ -1,4 +1,4 @@
-"""The query of the first clients (contract section 11.2): `select`, `for` and `where` on /v1/query."""
+"""The query of the first clients (docs/compatibility.md#v1): `select`, `for` and `where` on /v1/query."""
 
 from typing import Any
 

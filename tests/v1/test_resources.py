@@ -1,4 +1,5 @@
-"""The six resources of v1 (contract sections 1.5, 2.2 and 2.5), which are views over objects."""
+"""The six resources of v1 (docs/compatibility.md#v1 and docs/compatibility.md#lists-and-cursors), which are views over
+objects."""
 
 from typing import Any
 

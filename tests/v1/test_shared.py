@@ -1,4 +1,5 @@
-"""What v1 shares with v2: object types, objects, warrants and queries (contract sections 1.2, 2.4, 2.5 and 6.3)."""
+"""What v1 shares with v2: object types, objects, warrants and queries (docs/compatibility.md#v1,
+docs/compatibility.md#lists-and-cursors and docs/compatibility.md#query)."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
 """The ASGI application: the table of routes becomes a Falcon app, and every request goes through `_responder`.
 
-The order of answers is part of the contract (section 0, decision 16): an unknown path or method is 404 before
+The order of answers is fixed (docs/compatibility.md#routing): an unknown path or method is 404 before
 anything else, then comes the key, then the size and form of the request."""
 
 import asyncio

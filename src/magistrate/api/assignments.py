@@ -1,4 +1,4 @@
-"""Handlers of the assignments of v1: a resource is given to another one by a warrant (contract section 11.2)."""
+"""Handlers of the assignments of v1: a resource is given to another one by a warrant (docs/compatibility.md#v1)."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,5 +1,5 @@
-"""Who may call: `Authorization: ApiKey <key>`, on some routes also `Authorization: Bearer <token>` (contract section
-8)."""
+"""Who may call: `Authorization: ApiKey <key>`, on some routes also `Authorization: Bearer <token>`
+(docs/compatibility.md#sessions)."""
 
 import hashlib
 import hmac

@@ -1,4 +1,4 @@
-"""Bodies and handler of /v2/check, which /v2/authorize is another name of (contract section 5)."""
+"""Bodies and handler of /v2/check, which /v2/authorize is another name of (docs/compatibility.md#check)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any

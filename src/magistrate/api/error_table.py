@@ -1,4 +1,4 @@
-"""Which status and code each error has, and which of its attributes its body shows (contract section 1.0)."""
+"""Which status and code each error has, and which of its attributes its body shows (docs/compatibility.md#errors)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

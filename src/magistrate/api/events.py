@@ -1,4 +1,4 @@
-"""Handlers of the lists of events, of v2 and of v1 (contract section 9.2)."""
+"""Handlers of the lists of events, of v2 and of v1 (docs/compatibility.md#events)."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The headers that say how fresh an answer must be, and how fresh it is (contract section 7)."""
+"""The headers that say how fresh an answer must be, and how fresh it is (docs/compatibility.md#tokens)."""
 
 from collections.abc import Mapping
 from functools import lru_cache

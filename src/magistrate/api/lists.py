@@ -1,4 +1,4 @@
-"""The form of a page, for every list (contract section 2.4)."""
+"""The form of a page, for every list (docs/compatibility.md#lists-and-cursors)."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, Generic, TypeVar, cast

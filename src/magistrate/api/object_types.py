@@ -1,4 +1,5 @@
-"""Bodies and handlers of /v2/object-types (contract sections 1.3, 2 and 3)."""
+"""Bodies and handlers of /v2/object-types (docs/compatibility.md#object-types, docs/compatibility.md#lists-and-cursors
+and docs/compatibility.md#rules)."""
 
 from collections.abc import Callable
 from functools import partial

@@ -1,4 +1,5 @@
-"""Bodies and handlers of /v2/objects (contract sections 1.4, 2 and 10)."""
+"""Bodies and handlers of /v2/objects (docs/compatibility.md#objects, docs/compatibility.md#lists-and-cursors and
+docs/compatibility.md#batches)."""
 
 from typing import Annotated, Any
 

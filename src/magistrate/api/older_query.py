@@ -1,5 +1,5 @@
-"""The query of the first clients, `GET /v1/query?select=…&for=…&where=…` (contract section 11.2): which warrants there
-are, or follow from those there are, under conditions on their object, relation, subject and context."""
+"""The query of the first clients, `GET /v1/query?select=…&for=…&where=…` (docs/compatibility.md#v1): which warrants
+there are, or follow from those there are, under conditions on their object, relation, subject and context."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -31,7 +31,7 @@ REQUIRED: dict[type[msgspec.Struct], list[str]] = {
     **{view.ref_body: [resource.id_member] for resource, view in VIEWS.items() if resource.is_numerous},
     SessionBody: ["type", "userId"],
 }
-"""Members that are optional to the decoder, so that their absence is reported in the contract's words."""
+"""Members that are optional to the decoder, so that their absence is reported in the words that clients expect."""
 
 _REF = "#/components/schemas/{name}"
 

@@ -1,8 +1,8 @@
 """From bytes to checked values: JSON bodies, query parameters, and the words for what is wrong with them.
 
 msgspec decodes and checks the JSON types in one pass; only when it refuses are its messages read, to answer with
-those of contract section 1.0. It does not see members given twice, or nesting that is deep but legal: `decode_body`
-looks for these."""
+those of docs/compatibility.md#errors. It does not see members given twice, or nesting that is deep but legal:
+`decode_body` looks for these."""
 
 import json
 import re
@@ -19,7 +19,7 @@ T = TypeVar("T")
 B = TypeVar("B")
 
 MAX_BATCH = 100
-"""Elements of an array body (contract section 0, decision 7)."""
+"""Elements of an array body (docs/compatibility.md#batches)."""
 LARGE_BODY_BYTES = 65_536
 """Bodies above it (64 KiB) take milliseconds to decode: that is done in a thread, so that others need not wait."""
 MAX_VALUES = 100_000

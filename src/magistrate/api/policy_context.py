@@ -1,4 +1,4 @@
-"""The variables of policies as requests give them (contract section 4.4)."""
+"""The variables of policies as requests give them (docs/compatibility.md#policies)."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""The handlers of /v2/query and /v1/query (contract section 6)."""
+"""The handlers of /v2/query and /v1/query (docs/compatibility.md#query)."""
 
 from typing import Annotated, cast
 

@@ -1,4 +1,4 @@
-"""Bodies and handlers of the six resources of v1, made from the table of views (contract section 1.5)."""
+"""Bodies and handlers of the six resources of v1, made from the table of views (docs/compatibility.md#v1)."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any

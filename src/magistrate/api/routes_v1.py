@@ -1,4 +1,4 @@
-"""The routes of v1 (contract sections 1.2, 1.5 and 11.2): those of v2 that it has too, and others over the same objects
+"""The routes of v1 (docs/compatibility.md#v1): those of v2 that it has too, and others over the same objects
 and warrants. Lists are bare arrays."""
 
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Bodies and handler of /v2/sessions and /v1/sessions (contract section 9.1)."""
+"""Bodies and handler of /v2/sessions and /v1/sessions (docs/compatibility.md#sessions)."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any

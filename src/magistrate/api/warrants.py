@@ -1,4 +1,4 @@
-"""Bodies and handlers of /v2/warrants (contract section 4)."""
+"""Bodies and handlers of /v2/warrants (docs/compatibility.md#warrants)."""
 
 from collections.abc import Callable, Mapping
 from functools import partial

@@ -16,13 +16,15 @@ DENIED = 1
 """The exit code when the answer is no."""
 
 
-@click.command(short_help="Ask whether subjects have relations on objects.")
+@click.command(short_help="Check whether subjects have relations on objects.")
 @click.argument("claims", metavar="CLAIM...", nargs=-1, required=True, shell_complete=complete_objects)
-@click.option("--any", "any_of", is_flag=True, help="of several: is at least one allowed?")
-@click.option("--all", "all_of", is_flag=True, help="of several: are all allowed?")
-@click.option("--batch", is_flag=True, help="of several: an answer to each; exit code 0 if all are allowed")
+@click.option("--any", "any_of", is_flag=True, help="succeed if at least one of several checks is allowed")
+@click.option("--all", "all_of", is_flag=True, help="succeed if all of several checks are allowed")
+@click.option("--batch", is_flag=True, help="print a result for each check; exit code 0 if all are allowed")
 @context_option
-@click.option("--explain", is_flag=True, help="show the warrants it rests on, from the subject to the object")
+@click.option(
+    "--explain", is_flag=True, help="show the warrants that the result rests on, from the subject to the object"
+)
 @asks_service
 def check(
     client: "Client",
@@ -34,11 +36,11 @@ def check(
     context: tuple[str, ...],
     explain: bool,
 ) -> None:
-    """Ask whether a subject has a relation on an object, as in
+    """Check whether a subject has a relation on an object, as in
 
     magistrate check document:plan#viewer@user:ann
 
-    The exit code is 0 if it is allowed, 1 if it is denied, 2 if there is no answer."""
+    The exit code is 0 if the check is allowed, 1 if it is denied, 2 if there is no result."""
     op = _operator(len(claims), {"anyOf": any_of, "allOf": all_of, "batch": batch})
     answer = client.check([read_claim(claim) for claim in claims], op, read_context(context), explain)
     answers = answer if op == "batch" else [answer]

@@ -29,16 +29,18 @@ EXAMPLES = ("code-hosting", "document-sharing", "multi-tenant-rbac")
 def main() -> None: ...
 
 
-@main.command(short_help="Run the service until it is told to stop.")
+@main.command(short_help="Run the service.")
 @with_settings(SETTINGS)
-@click.option("--example", type=click.Choice(EXAMPLES), help="load a worked example first, and say what to ask it")
-@click.option("--fix-permissions", is_flag=True, help="leave SQLite files that others can read to their owner (0600)")
+@click.option("--example", type=click.Choice(EXAMPLES), help="load a worked example first, and print checks to try")
+@click.option(
+    "--fix-permissions", is_flag=True, help="make SQLite files that others can read private to their owner (0600)"
+)
 def serve(example: str | None, fix_permissions: bool, **flags: Any) -> None:
-    """Run the service until SIGTERM or SIGINT, which let requests in flight finish.
+    """Run the service until SIGTERM or SIGINT; requests in flight are finished first.
 
-    Without any option it listens on http://127.0.0.1:8000 and keeps everything in magistrate.db in the working
-    directory, a SQLite file that is made if there is none. At the first start without a configured key it makes one
-    and prints it once."""
+    By default it listens on http://127.0.0.1:8000 and stores everything in magistrate.db in the working directory, a
+    SQLite file that is created if it does not exist. If no API key is configured, the first start creates one and
+    prints it once."""
     from magistrate import wiring  # the server takes a moment to import, which `--help` need not wait for
 
     try:

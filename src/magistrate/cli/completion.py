@@ -36,12 +36,12 @@ def _type_names(ctx: click.Context) -> list[str]:
         return []
 
 
-@click.command(short_help="Print the script that makes a shell complete commands.")
+@click.command(short_help="Print a shell completion script.")
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
-    """Print a script that completes commands, options and the names of object types. To use it now and in every new
-    shell, put the line of yours into its start file:
+    """Print a script that completes commands, options and the names of object types. To load it in every
+    new shell, add the line for your shell to its startup file:
 
     \b
     bash  ~/.bashrc                    eval "$(magistrate completion bash)"

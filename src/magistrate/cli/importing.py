@@ -27,7 +27,7 @@ MAX_SAMPLE_SIZE = 100_000
 Told = Callable[["Reached"], None]
 
 
-@click.command("import", short_help="Load object types, objects and warrants from lines of JSON, or a Warrant server.")
+@click.command("import", short_help="Load object types, objects and warrants from JSON Lines or a Warrant server.")
 @click.argument("path", metavar="[FILE]", type=click.Path(allow_dash=True), required=False)
 @with_settings([setting for setting in SETTINGS if setting.name == "database_url"])
 @click.option(
@@ -37,31 +37,32 @@ Told = Callable[["Reached"], None]
     type=click.IntRange(1, MAX_CHUNK_LINES),
     default=CHUNK_LINES,
     show_default=True,
-    help="how many lines are written together, all of them or none",
+    help="the number of lines that are written together, all or none",
 )
-@click.option("--from-warrant", "origin_url", metavar="URL", help="import what the Warrant server at this URL has")
+@click.option(
+    "--from-warrant", "origin_url", metavar="URL", help="import everything from the Warrant server at this URL"
+)
 @with_settings(MOVING_SETTINGS)
-@click.option("--skip-refused", is_flag=True, help="with --from-warrant: leave out rows that are not taken")
-@click.option("--verify-only", is_flag=True, help="with --from-warrant: write nothing, but compare")
+@click.option("--skip-refused", is_flag=True, help="with --from-warrant: leave out rows that are refused")
+@click.option("--verify-only", is_flag=True, help="with --from-warrant: compare only, write nothing")
 @click.option(
     "--sample",
     "sample",
     metavar="N",
     type=click.IntRange(0, MAX_SAMPLE_SIZE),
-    help=f"with --from-warrant: how many checks to ask of both servers  [default: {SAMPLE_SIZE}]",
+    help=f"with --from-warrant: the number of checks to make on both servers  [default: {SAMPLE_SIZE}]",
 )
 def import_command(path: str | None, database_url: str | None, chunk_lines: int, **moving: Any) -> None:
     """Load FILE (- for standard input) into the database: each line is an object type, an object or a warrant, in the
-    JSON of the HTTP API. Services may run on the database meanwhile.
+    JSON of the HTTP API. Services may use the database at the same time.
 
-    What is stored already stays as it is; an object or object type that is stored otherwise is replaced. A line that is
-    wrong ends the import; its chunk is not written, those before it are. The same command again goes on behind the last
-    chunk that was written.
+    Rows that are stored already stay as they are; an object or object type that differs is replaced. An invalid line
+    ends the import: its chunk is not written, the chunks before it are. Run the same command again to resume after
+    the last chunk that was written.
 
-    With --from-warrant everything that a running Warrant server lists is loaded instead, and then compared: rows are
-    counted on both sides, and checks asked of both. Rows that are refused here are told, all of them, and end the
-    import at their chunk unless they are to be left out. It ends with 2 unless everything is here and answered
-    alike."""
+    With --from-warrant, load everything that a running Warrant server lists, and then compare: count the rows on both
+    sides, and make the same checks on both. All rows that are refused are reported, and end the import at their chunk
+    unless --skip-refused leaves them out. The exit code is 2 unless everything was copied and all checks agree."""
     if (path is None) == (moving["origin_url"] is None):
         raise click.UsageError("give either a FILE or --from-warrant URL")
     with failures_told():

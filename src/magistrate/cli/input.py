@@ -58,7 +58,7 @@ context_option = click.option(
     "--context",
     metavar="KEY=TEXT",
     multiple=True,
-    help="what policies read: key=text, key:=JSON, or a JSON object; can be repeated",
+    help="variables for policies: key=text, key:=JSON, or a JSON object; can be repeated",
 )
 """What it gives is for `read_context`."""
 

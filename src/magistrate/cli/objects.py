@@ -21,18 +21,18 @@ COLUMNS: Columns = {
 }
 
 
-@click.group(short_help="Keep what warrants are about.")
+@click.group(short_help="Manage objects.")
 def objects() -> None:
-    """Keep what warrants are about. A warrant creates the objects it names; here they get meta, or are deleted with
-    all their warrants."""
+    """Manage objects and their meta. Creating a warrant also creates the objects it names; deleting an object deletes
+    all its warrants."""
 
 
 @objects.command(short_help="Create an object.")
 @click.argument("named", metavar="TYPE[:ID]", shell_complete=complete_objects)
-@click.option("--meta", metavar="JSON", help='what to keep with it, as in {"title": "Plan"}')
+@click.option("--meta", metavar="JSON", help='the meta of the object, as in {"title": "Plan"}')
 @asks_service
 def create(client: "Client", as_json: bool, named: str, meta: str | None) -> None:
-    """Create an object; without an id the service makes one. The meta of one that exists is replaced."""
+    """Create an object. Without an id, the service generates one. If the object exists, its meta is replaced."""
     of_type, _, id = named.partition(":")
     content = read_json_object(meta, "--meta") if meta is not None else None
     with elements_named([named]):
@@ -53,18 +53,18 @@ def get(client: "Client", as_json: bool, named: str) -> None:
 
 @objects.command(short_help="Replace the meta of an object.")
 @_named
-@click.option("--meta", metavar="JSON", required=True, help="what replaces the meta; {} clears it")
+@click.option("--meta", metavar="JSON", required=True, help="the new meta; {} clears it")
 @asks_service
 def update(client: "Client", as_json: bool, named: str, meta: str) -> None:
-    """Replace the meta of an object as a whole."""
+    """Replace all of the meta of an object."""
     _show(client.update_object(read_ref(named), read_json_object(meta, "--meta")), as_json)
 
 
-@objects.command(short_help="Delete objects, and all warrants that name them.")
+@objects.command(short_help="Delete objects and all warrants that name them.")
 @click.argument("named", metavar="TYPE:ID...", nargs=-1, required=True, shell_complete=complete_objects)
 @asks_service
 def delete(client: "Client", as_json: bool, named: tuple[str, ...]) -> None:
-    """Delete objects, all or none, and with them all warrants that name them."""
+    """Delete objects, all or none, and all warrants that name them."""
     refs = [read_ref(text) for text in named]
     with elements_named(named):
         client.delete_objects(refs)
@@ -75,8 +75,8 @@ def delete(client: "Client", as_json: bool, named: tuple[str, ...]) -> None:
 
 
 @objects.command("list", short_help="List objects by id.")
-@click.option("--type", "of_type", metavar="TYPE", help="only of this type", shell_complete=complete_types)
-@click.option("-q", "--query", metavar="TEXT", help="only those whose id or meta contains this")
+@click.option("--type", "of_type", metavar="TYPE", help="only objects of this type", shell_complete=complete_types)
+@click.option("-q", "--query", metavar="TEXT", help="only objects whose id or meta contains this text")
 @limit_option
 @asks_service
 def list_objects(client: "Client", as_json: bool, of_type: str | None, query: str | None, limit: int) -> None:

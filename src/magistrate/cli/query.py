@@ -26,21 +26,21 @@ COLUMNS: Columns = {
 }
 
 
-@click.command(short_help="Find objects of a subject, or subjects of an object.")
+@click.command(short_help="List the objects of a subject, or the subjects of an object.")
 @click.argument("q", metavar="Q")
 @context_option
 @click.option(
     "--limit",
     type=click.IntRange(min=1),
-    help=f"how many to show at most, {SHOWN} unless given; with --all, how many to ask for at a time",
+    help=f"the maximum number of rows, {SHOWN} by default; with --all, the number of rows per request",
 )
-@click.option("--all", "shows_all", is_flag=True, help="show all; as many pages as that takes are asked for")
+@click.option("--all", "shows_all", is_flag=True, help="show all rows, however many requests it takes")
 @click.option(
     "--sort-by",
     type=click.Choice(["id", "createdAt"]),
-    help="by what is found, or by when the warrants that are shown were created; id unless given",
+    help="sort by what is listed, or by when the shown warrants were created; id by default",
 )
-@click.option("--order", type=click.Choice(["ASC", "DESC"], case_sensitive=False), help="asc unless given")
+@click.option("--order", type=click.Choice(["ASC", "DESC"], case_sensitive=False), help="asc by default")
 @asks_service
 def query(
     client: "Client",
@@ -52,7 +52,7 @@ def query(
     sort_by: str | None,
     order: str | None,
 ) -> None:
-    """Find the objects that a subject has relations on, or the subjects that have relations on an object, as in
+    """List the objects that a subject has relations on, or the subjects that have relations on an object, as in
 
     magistrate query 'select document where user:ann is viewer'
 
@@ -63,7 +63,7 @@ def query(
     select [explicit] TYPES where TYPE:ID is RELATIONS
     select [explicit] RELATIONS of type TYPES for TYPE:ID
 
-    TYPES and RELATIONS are names with commas between them, or * for all."""
+    TYPES and RELATIONS are names separated by commas, or * for all."""
     asked = {"q": q, "sortBy": sort_by, "sortOrder": order, "context": json.dumps(read_context(context))}
     parameters = {name: text for name, text in asked.items() if text is not None}
     with _interruption_told():

@@ -73,7 +73,7 @@ def asks_service(command: Command) -> Command:
             command(client, as_json, **given)
 
     return with_settings(CLIENT_SETTINGS)(
-        click.option("--json", "as_json", is_flag=True, help="print what the service answered, as JSON")(called)
+        click.option("--json", "as_json", is_flag=True, help="print the answer of the service as JSON")(called)
     )
 
 
@@ -82,7 +82,7 @@ limit_option = click.option(
     type=click.IntRange(min=1),
     default=100,
     show_default=True,
-    help="how many to show at most; as many pages as that takes are asked for",
+    help="the maximum number of rows, however many requests it takes",
 )
 
 

@@ -10,14 +10,14 @@ from magistrate.config import SETTINGS, read_settings
 
 @click.group(short_help="End the sessions of users.")
 def sessions() -> None:
-    """Sessions are made over HTTP, and end by themselves."""
+    """End the sessions of users. Sessions are created over HTTP and expire by themselves."""
 
 
 @sessions.command(short_help="End all sessions now.")
 @with_settings([setting for setting in SETTINGS if setting.name == "database_url"])
 def revoke(database_url: str | None) -> None:
-    """End all sessions on the database now, as after a leak: the keys that signed them are forgotten. Services that run
-    on it refuse their tokens within ten seconds, and make new ones with a new key."""
+    """End all sessions in the database now, for example after a leak, by deleting the keys that signed them. Running
+    services refuse the old tokens within ten seconds, and sign new ones with a new key."""
     with failures_told():
         settings = read_settings({"database_url": database_url}, os.environ)
         from magistrate import wiring  # the server takes a moment to import, which `--help` need not wait for

@@ -24,19 +24,19 @@ COLUMNS: Columns = {
 }
 
 
-@click.group(short_help="Define the relations that objects have.")
+@click.group(short_help="Manage object types.")
 def types() -> None:
-    """Define the relations that objects of a type have, and who inherits them."""
+    """Manage object types: the relations of their objects, and the rules by which they are inherited."""
 
 
 @types.command(short_help="Create or change object types from a file.")
 @click.argument("file", type=click.File(encoding="utf-8"))
 @asks_service
 def apply(client: "Client", as_json: bool, file: IO[str]) -> None:
-    """Create or change object types as FILE says (- reads stdin): one as JSON, an array of them, or relations by
-    type. Types that the file does not name stay.
+    """Create or change object types from FILE (- for standard input): one object type in JSON, an array of them, or
+    relations by type. Types that the file does not name stay as they are.
 
-    New ones are created one by one; then those that differ are changed in one request, all or none."""
+    New types are created one by one; then all types that differ are changed in one request, all or none."""
     wanted = read_definitions(file.read())
     done: dict[str, list[Definition]] = {"created": [], "changed": [], "unchanged": []}
     for word, definition in _applied(client, wanted):
@@ -76,11 +76,11 @@ def list_types(client: "Client", as_json: bool, limit: int) -> None:
     print_list(client.object_types(page_size(limit)), limit, as_json, COLUMNS)
 
 
-@types.command(short_help="Show who has the relations of an object type.")
+@types.command(short_help="Show the relations and rules of an object type.")
 @click.argument("name", shell_complete=complete_types)
 @asks_service
 def show(client: "Client", as_json: bool, name: str) -> None:
-    """Show who has the relations of an object type."""
+    """Show the relations and rules of an object type."""
     found = client.get_object_type(read_type(name))
     if as_json:
         print_json(found)

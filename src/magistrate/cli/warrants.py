@@ -23,22 +23,22 @@ FILTERS = {
 """Options of `list`, and the query parameter each stands for."""
 
 
-@click.group(short_help="Say who has which relation on what.")
+@click.group(short_help="Manage warrants.")
 def warrants() -> None:
-    """Say who has which relation on what: document:plan#viewer@user:ann, or for all members of a team
+    """Manage warrants, such as document:plan#viewer@user:ann, for all members of a team
     document:plan#viewer@team:eng#member, or with a policy 'document:plan#viewer@user:ann[amount < 10]'."""
 
 
 _named = click.argument("named", metavar="WARRANT...", nargs=-1, required=True, shell_complete=complete_objects)
-_policy = click.option("--policy", metavar="TEXT", help="the condition of all of them, instead of one in brackets")
+_policy = click.option("--policy", metavar="TEXT", help="a policy for all of them, instead of one in brackets")
 
 
-@warrants.command(short_help="Create warrants; all or none.")
+@warrants.command(short_help="Create warrants, all or none.")
 @_named
 @_policy
 @asks_service
 def create(client: "Client", as_json: bool, named: tuple[str, ...], policy: str | None) -> None:
-    """Create warrants, all or none. One that exists already stays as it is."""
+    """Create warrants, all or none. A warrant that exists already stays as it is."""
     forms = [read_warrant(text, policy) for text in named]
     with elements_named(named):
         created = client.create_warrants(forms)
@@ -48,12 +48,12 @@ def create(client: "Client", as_json: bool, named: tuple[str, ...], policy: str 
         print_done("created", map(written_warrant, created))
 
 
-@warrants.command(short_help="Delete warrants; all or none.")
+@warrants.command(short_help="Delete warrants, all or none.")
 @_named
 @_policy
 @asks_service
 def delete(client: "Client", as_json: bool, named: tuple[str, ...], policy: str | None) -> None:
-    """Delete warrants, all or none. A policy must be given as it was created."""
+    """Delete warrants, all or none. Write each policy exactly as it was created."""
     forms = [read_warrant(text, policy) for text in named]
     with elements_named(named):
         client.delete_warrants(forms)
@@ -76,7 +76,7 @@ def _filters(command: Command) -> Command:
 @limit_option
 @asks_service
 def list_warrants(client: "Client", as_json: bool, limit: int, **filters: str | None) -> None:
-    """List warrants in the order of creation: those that match all filters. An id also finds those with *."""
+    """List the warrants that match all filters, in the order of creation. An id also finds warrants with *."""
     given = {parameter: text for parameter, text in filters.items() if text is not None}
     columns = {"WARRANT": written_warrant, "CREATED": lambda warrant: warrant["createdAt"]}
     print_list(client.warrants(given, page_size(limit)), limit, as_json, columns)

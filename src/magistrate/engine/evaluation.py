@@ -1,4 +1,4 @@
-"""Deciding checks (contract section 5.3): which reads are missing, then what follows from them.
+"""Deciding checks (docs/compatibility.md#check): which reads are missing, then what follows from them.
 
 An evaluation is driven from outside: `advance` goes as far as it can and answers the reads it misses, all of a level
 at once; `take` is given their rows; and so on until the nodes that are asked for have a value. So a check costs as

@@ -1,4 +1,4 @@
-"""Object types and the model they make together (contract sections 1.3 and 3).
+"""Object types and the model they make together (docs/compatibility.md#object-types and docs/compatibility.md#rules).
 
 A relation holds for a subject if a matching warrant exists or its rule holds; a rule never takes away what a warrant
 gives. The model of a store is the set of all its object types at one revision.

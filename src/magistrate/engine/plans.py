@@ -43,7 +43,7 @@ class Link:
     shape: Shape | None
 
     def follows(self, warrant: Warrant | WarrantForm) -> bool:
-        """Whether a warrant leads on. One to a group does as if it named the object (contract section 3)."""
+        """Whether a warrant leads on. One to a group does as if it named the object (docs/compatibility.md#rules)."""
         return warrant.relation == self.with_relation and warrant.subject_type == self.of_type
 
 

@@ -1,5 +1,5 @@
-"""The six object types a fresh store holds (contract section 1.3). Clients compare this list, the order of rules
-included."""
+"""The six object types a fresh store holds (docs/compatibility.md#object-types). Clients compare this list, the order
+of rules included."""
 
 from magistrate.engine.model import ObjectType, read_object_type
 from magistrate.engine.rules.rule import RuleForm

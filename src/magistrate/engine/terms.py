@@ -1,8 +1,8 @@
 """The words of the field as types: names and references that have been checked once and can be trusted after.
 
 Each constructor takes the text and the name of the parameter it came in, and raises MissingParameter when the text is
-absent or empty, InvalidParameter when it is too long or has a character that is not allowed (contract section 0,
-decisions 3 and 4; section 1.0 for the wording).
+absent or empty, InvalidParameter when it is too long or has a character that is not allowed
+(docs/compatibility.md#ids-and-names and docs/compatibility.md#errors).
 """
 
 import re

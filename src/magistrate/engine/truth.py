@@ -1,9 +1,9 @@
 """The values of a decision, in their order: FALSE < UNKNOWN < MISSING < TRUE.
 
 UNKNOWN is what a policy with a run-time error is worth, and what rests on its own negation: a grant that does not
-count, and no proof of absence either (contract section 0, decisions 11 and 15). MISSING is likewise no answer, because
-an object type that matters is not defined. With this order *or* is the greatest and *and* the least of the values
-(Kleene's strong logic, with two ways of not knowing)."""
+count, and no proof of absence either (docs/compatibility.md#object-types and docs/compatibility.md#policies). MISSING
+is likewise no answer, because an object type that matters is not defined. With this order *or* is the greatest and
+*and* the least of the values (Kleene's strong logic, with two ways of not knowing)."""
 
 from typing import NewType
 

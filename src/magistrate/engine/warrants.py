@@ -1,4 +1,4 @@
-"""Warrants: what was granted, as facts (contract section 4)."""
+"""Warrants: what was granted, as facts (docs/compatibility.md#warrants)."""
 
 import hashlib
 from collections.abc import Callable
@@ -65,7 +65,7 @@ class Warrant(msgspec.Struct, frozen=True):
 
 
 creation_order: Callable[[Warrant], tuple[int, int]] = attrgetter("created_at", "number")
-"""To sort by (contract section 4.5). An import writes warrants that were created long before those with lower
+"""To sort by (docs/compatibility.md#warrants). An import writes warrants that were created long before those with lower
 numbers."""
 
 

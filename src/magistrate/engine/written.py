@@ -1,4 +1,4 @@
-"""Warrants in written form, `document:plan#viewer@team:eng#member[amount < 10]` (contract section 4.1).
+"""Warrants in written form, `document:plan#viewer@team:eng#member[amount < 10]` (docs/compatibility.md#warrants).
 
 The form is unambiguous: no name and no id can hold the sign that ends it. Whether they can stand is not looked at here.
 """

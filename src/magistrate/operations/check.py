@@ -1,4 +1,4 @@
-"""Answering checks (contract section 5)."""
+"""Answering checks (docs/compatibility.md#check)."""
 
 from collections.abc import Sequence
 

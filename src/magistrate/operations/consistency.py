@@ -1,4 +1,4 @@
-"""Tokens: what a write answers so that a later read can ask for data at least as fresh (contract section 7).
+"""Tokens: what a write answers so that a later read can ask for data at least as fresh (docs/compatibility.md#tokens).
 
 A token is 28 URL-safe characters: base64 of a version byte (1), the 8 bytes of the store id, the revision in 8 bytes,
 and the CRC-32 of all these, big-endian throughout. The checksum is no secret; it tells our tokens from other texts,

@@ -1,4 +1,4 @@
-"""Listing events: what was written, and how checks were decided (contract section 9.2).
+"""Listing events: what was written, and how checks were decided (docs/compatibility.md#events).
 
 The id of an event is its place: 36 characters, URL-safe base64 of its time, its source, its revision or number and its
 position, in 8, 1, 8 and 6 bytes, big-endian, and of the CRC-32 of these and the store id. So a page can begin behind an

@@ -1,4 +1,5 @@
-"""Creating, reading, updating, deleting and listing object types (contract sections 1.3 and 3)."""
+"""Creating, reading, updating, deleting and listing object types (docs/compatibility.md#object-types and
+docs/compatibility.md#rules)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -84,8 +85,8 @@ async def seed_object_types(ctx: Context) -> None:
 
 
 def judge_types(changed: Sequence[ObjectType]) -> Judge:
-    """Raises InvalidParameter, with the loop, if a relation depends on its own negation (contract section 0, decision
-    11)."""
+    """Raises InvalidParameter, with the loop, if a relation depends on its own negation
+    (docs/compatibility.md#object-types)."""
 
     def judge(definitions: Mapping[TypeName, str]) -> None:
         loop = loop_of_types(definitions, [object_type.name for object_type in changed])

@@ -1,4 +1,5 @@
-"""Creating, reading, updating, deleting and listing objects (contract sections 1.4, 2 and 10)."""
+"""Creating, reading, updating, deleting and listing objects (docs/compatibility.md#objects,
+docs/compatibility.md#lists-and-cursors and docs/compatibility.md#batches)."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial

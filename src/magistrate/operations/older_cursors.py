@@ -1,5 +1,5 @@
-"""The cursors of v1 (contract section 2.5): a row by its id and, where the list is sorted by something else, its value
-there. No value stands for null, an empty one for the empty text."""
+"""The cursors of v1 (docs/compatibility.md#lists-and-cursors): a row by its id and, where the list is sorted by
+something else, its value there. No value stands for null, an empty one for the empty text."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,5 @@
-"""Pages of any sorted list (contract section 2): which part a request asks for, and the cursors that lead on from it.
+"""Pages of any sorted list (docs/compatibility.md#lists-and-cursors): which part a request asks for, and the cursors
+that lead on from it.
 
 A list says how it can be sorted (`ListKind`); whoever holds the rows cuts out the wanted `Slice` and answers a
 `Portion` (both in store/contract.py); `read_page` makes the page. Nothing here knows what the rows are.

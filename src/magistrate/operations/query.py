@@ -1,4 +1,4 @@
-"""Answering queries (contract section 6): every page of a listing at the revision of its first page."""
+"""Answering queries (docs/compatibility.md#query): every page of a listing at the revision of its first page."""
 
 import hashlib
 from collections import defaultdict

@@ -1,5 +1,5 @@
 """The resources of v1: users, tenants, roles, permissions, features and pricing tiers are objects of six types, seen in
-another form (contract section 1.5). RESOURCES describes them; ASSIGNMENTS says which can be assigned to which."""
+another form (docs/compatibility.md#v1). RESOURCES describes them; ASSIGNMENTS says which can be assigned to which."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -74,7 +74,7 @@ ASSIGNMENTS: Sequence[tuple[Resource, Sequence[Resource]]] = (
     (PRICING_TIERS, (FEATURES,)),
     (TENANTS, (FEATURES, PRICING_TIERS)),
 )
-"""Who can be given what: the holder is then a member of it (contract section 11.2)."""
+"""Who can be given what: the holder is then a member of it (docs/compatibility.md#v1)."""
 
 
 def assigned_list(resource: Resource) -> ListKind[Row]:

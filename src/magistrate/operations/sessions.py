@@ -1,4 +1,4 @@
-"""Sessions: tokens that let a user's own device ask what that user may do (contract section 9.1)."""
+"""Sessions: tokens that let a user's own device ask what that user may do (docs/compatibility.md#sessions)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

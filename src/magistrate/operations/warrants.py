@@ -1,4 +1,4 @@
-"""Creating, deleting and listing warrants (contract section 4)."""
+"""Creating, deleting and listing warrants (docs/compatibility.md#warrants)."""
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from functools import partial
@@ -47,7 +47,7 @@ async def delete_warrants(ctx: Context, named: Sequence[NewWarrant], stamp: Stam
 
 
 def read_filter(parameters: Mapping[str, str]) -> WarrantFilter:
-    """What the parameters of a list let through (contract section 4.6). An id lets `*` through with it."""
+    """What the parameters of a list let through (docs/compatibility.md#warrants). An id lets `*` through with it."""
     equal: dict[str, str] = {}
     among: dict[str, tuple[str, ...]] = {}
     for parameter, (column, allowed) in FILTERS.items():

@@ -1,4 +1,4 @@
-"""Policies as they are known to be in use: they must go on meaning what they mean (contract section 4.4)."""
+"""Policies as they are known to be in use: they must go on meaning what they mean (docs/compatibility.md#policies)."""
 
 from typing import Any
 

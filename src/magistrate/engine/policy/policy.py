@@ -1,4 +1,4 @@
-"""Policies: conditions in text form that a warrant may carry (contract section 4.4).
+"""Policies: conditions in text form that a warrant may carry (docs/compatibility.md#policies).
 
 Read once into functions that call each other, evaluated as often as asked. See docs/policies.md for the language.
 """

@@ -1,4 +1,4 @@
-"""The language of queries (contract section 6.1), and what is said of a text that is not in it.
+"""The language of queries (docs/compatibility.md#query), and what is said of a text that is not in it.
 
 A query selects objects or subjects; `of type` tells which. See docs/query-language.md.
 """

@@ -19,7 +19,8 @@ CELLS_FOR_A_NODE = 50
 CELLS_AT_ONCE = 50_000
 
 EXPLICIT = Truth(TRUE + 1)
-"""TRUE, and by warrants of the relation itself, without any rule (contract section 6.2). Only lists tell it apart."""
+"""TRUE, and by warrants of the relation itself, without any rule (docs/compatibility.md#query). Only lists tell it
+apart."""
 
 
 class Valued(Protocol):

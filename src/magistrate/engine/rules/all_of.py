@@ -18,5 +18,6 @@ class AllOf(Combination):
 
     @staticmethod
     def witness(lengths: Sequence[int]) -> int | None:
-        """The first that rests on warrants at all: the contract asks for the path of one rule (section 5.2)."""
+        """The first that rests on warrants at all: clients expect the path of one rule
+        (docs/compatibility.md#check)."""
         return next((place for place, length in enumerate(lengths) if length), None)

@@ -1,4 +1,4 @@
-"""What every rule operator offers, and the JSON form all of them are written in (contract section 3)."""
+"""What every rule operator offers, and the JSON form all of them are written in (docs/compatibility.md#rules)."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """`{"inheritIf": R, "ofType": T, "withRelation": L}`: the subject has R on an object of type T that holds L here.
 
-The link L is read from stored warrants only, never from relations that L itself inherits (contract section 3), so a
-rule of this kind depends on R alone.
+The link L is read from stored warrants only, never from relations that L itself inherits (docs/compatibility.md#rules),
+so a rule of this kind depends on R alone.
 """
 
 from collections.abc import Sequence
