@@ -38,6 +38,6 @@ def test_reasons_and_defaults_that_the_page_shows_are_those_of_the_command() -> 
         assert reason in DOCUMENT
     for difference in (comparing.MISSING_HERE, comparing.MISSING_THERE, comparing.DEFINED_OTHERWISE):
         assert difference in DOCUMENT
-    assert f"(`--sample`, {SAMPLE_SIZE} unless you say more)" in DOCUMENT
+    assert f"(`--sample`, {SAMPLE_SIZE} by default)" in DOCUMENT
     assert SAMPLE_SIZE < MAX_SAMPLE_SIZE
     assert read_settings({}, {}).port == int(re.findall(r"listen on port (\d+)", DOCUMENT)[0])
