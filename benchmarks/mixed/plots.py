@@ -1,5 +1,6 @@
-"""Plots, where matplotlib is installed (docs/decisions/0018-plots-by-matplotlib.md): latency of every mix, throughput
-by size."""
+"""Draws plots, where matplotlib is installed: the latency of every mix, and throughput by size.
+
+See docs/decisions/0018-matplotlib-draws-the-plots.md."""
 
 import importlib.util
 import io
