@@ -35,7 +35,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="./run bench", description="See docs/performance.md.")
     parser.add_argument("--only", choices=TOPICS, help="one topic instead of all")
     parser.add_argument("--seconds", type=int, default=4, metavar="N", help="how long each measurement takes at most")
-    parser.add_argument("--write-docs", action="store_true", help="write tables into docs/performance/TOPIC.md as well")
+    parser.add_argument(
+        "--write-docs", action="store_true", help="write tables into a file of each topic in docs/performance as well"
+    )
     commands = parser.add_subparsers(dest="command")
     mixed.add_options(commands.add_parser("mixed", help="whole servers under mixed load", description=mixed.__doc__))
     fairness.add_options(

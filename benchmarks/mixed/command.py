@@ -48,7 +48,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const="mixed",
         metavar="NAME",
-        help="writes tables into docs/performance/NAME.md, plots beside it (default NAME: mixed)",
+        help="writes tables into NAME.md in docs/performance, plots beside it (default NAME: mixed)",
     )
     _add_remote_options(parser)
 
