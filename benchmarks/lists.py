@@ -35,7 +35,7 @@ from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.listings import Listings
 from magistrate.operations.paging import MAX_LIMIT, Page, read_wanted
-from magistrate.operations.query import QUERY_LIST, Asked, FoundRow, list_page
+from magistrate.operations.query import QUERY_LIST, FoundRow, QueryRequest, list_page
 
 SIZE = 1_000_000
 SEED = 1
@@ -90,7 +90,7 @@ class Case:
     loaded: Loaded
     text: str
     about: int
-    asked: Asked
+    asked: QueryRequest
     row_count: int = 0
     later: int = 1
     cursor: str | None = None
@@ -150,7 +150,8 @@ def _loaded(store: str, new_database: NewDatabase, name: str) -> Loaded:
 
 def _cases(loaded: Loaded) -> list[Case]:
     return [
-        Case(loaded, query.text, query.about, Asked(read_query(query.text), {})) for query in loaded.dataset.queries()
+        Case(loaded, query.text, query.about, QueryRequest(read_query(query.text), {}))
+        for query in loaded.dataset.queries()
     ]
 
 

@@ -57,7 +57,7 @@ def _microseconds_of(make_ledger: Callable[[], Ledger]) -> float:
     async def measured() -> float:
         ledger = make_ledger()
         took = timeit.repeat(
-            lambda: ledger.answered("POST", CHECK.path, CHECK.path, 200, REQUEST_ID, 0.0), number=CALLS, repeat=5
+            lambda: ledger.record_answer("POST", CHECK.path, CHECK.path, 200, REQUEST_ID, 0.0), number=CALLS, repeat=5
         )
         ledger.stopping()
         return min(took) / CALLS * 1_000_000

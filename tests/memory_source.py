@@ -7,15 +7,15 @@ import msgspec
 
 from magistrate.engine.evaluation import Evaluation, Question
 from magistrate.engine.model import read_object_type
-from magistrate.engine.nodes import Node
+from magistrate.engine.nodes import CheckNode
 from magistrate.engine.plans import Model
-from magistrate.engine.query.finding import check_each, find, found_types
+from magistrate.engine.query.finding import check_each, find, find_row_types
 from magistrate.engine.query.language import Query
 from magistrate.engine.query.listed import Findings, Row
 from magistrate.engine.query.search import Search
 from magistrate.engine.rules.rule import RuleForm
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, Revision, Subject, TypeName
-from magistrate.engine.warrant_source import AnyRead, ReverseShape, Shape
+from magistrate.engine.warrant_reader import AnyRead, WarrantsByObject, WarrantsBySubject
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
 
@@ -35,7 +35,7 @@ def model_of(types: dict[str, Relations], warrants: Sequence[Warrant] = ()) -> M
 
 def rows_of(warrants: Sequence[Warrant], read: AnyRead) -> list[Warrant]:
     shape = read.shape
-    if isinstance(shape, ReverseShape):
+    if isinstance(shape, WarrantsBySubject):
         names = (shape.type, shape.subject_type, shape.subject_relation)
         return [
             warrant
@@ -51,7 +51,7 @@ def rows_of(warrants: Sequence[Warrant], read: AnyRead) -> list[Warrant]:
     ]
 
 
-def _has_shape(warrant: Warrant, shape: Shape) -> bool:
+def _has_shape(warrant: Warrant, shape: WarrantsByObject) -> bool:
     if warrant.object_type != shape.type or warrant.relation not in shape.relations:
         return False
     wanted = shape.subjects
@@ -66,11 +66,11 @@ def _has_shape(warrant: Warrant, shape: Shape) -> bool:
 
 def evaluated(
     model: Model, warrants: Sequence[Warrant], questions: Sequence[Question], now: int = 0, budget: int = PLENTY
-) -> tuple[list[Node], int]:
+) -> tuple[list[CheckNode], int]:
     """The decided nodes of the questions, and how many batches were read for them."""
     work = Work(budget)
     evaluation = Evaluation(model, now, work)
-    nodes: list[Node] = []
+    nodes: list[CheckNode] = []
     levels = 0
     while len(nodes) < len(questions):
         work.begin_turn()
@@ -104,11 +104,11 @@ def found(
 ) -> Found:
     findings, levels = _searched(find(model, query, context, now, Work(PLENTY)), warrants)
     if findings.listed is None:
-        candidates = _existing(objects, found_types(model, query))
+        candidates = _existing(objects, find_row_types(model, query))
         checked, more = _searched(check_each(model, query, candidates, context, now, Work(PLENTY)), warrants)
-        return Found(_rows(checked, candidates), levels + more, len(found_types(model, query)), is_worked_out=False)
-    existing = _existing(objects, findings.needed_types)
-    return Found(_rows(findings, existing), levels, len(findings.needed_types), is_worked_out=True)
+        return Found(_rows(checked, candidates), levels + more, len(find_row_types(model, query)), is_worked_out=False)
+    existing = _existing(objects, findings.types_to_read)
+    return Found(_rows(findings, existing), levels, len(findings.types_to_read), is_worked_out=True)
 
 
 def _existing(objects: Sequence[ObjectRef], types: Set[TypeName | None]) -> dict[TypeName, list[ObjectId]]:

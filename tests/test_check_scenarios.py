@@ -15,7 +15,7 @@ from magistrate import wiring
 from magistrate.cli.commands import main
 from magistrate.engine import evaluation
 from magistrate.engine.decision import Decision
-from magistrate.engine.nodes import Node
+from magistrate.engine.nodes import CheckNode
 from magistrate.engine.terms import ObjectRef, object_ref, type_name
 from magistrate.engine.truth import MISSING, TRUE
 from magistrate.errors import NotFound
@@ -41,7 +41,7 @@ def asked(question: Question) -> evaluation.Question:
     return evaluation.Question(ObjectRef(object_type, object_id), relation, subject, question.context)
 
 
-def answer_of(node: Node) -> bool | str:
+def answer_of(node: CheckNode) -> bool | str:
     return "missing" if node.value == MISSING else node.value == TRUE
 
 
@@ -57,7 +57,7 @@ def test_a_scenario_through_the_engine(scenario: Scenario) -> None:
         if question.missing is not None:
             assert node.missing_type() == question.missing
         if question.path is not None:
-            assert [warrant.written() for warrant in node.path()] == list(question.path)
+            assert [warrant.render() for warrant in node.path()] == list(question.path)
 
 
 @pytest.fixture(scope="module", params=STORES)
@@ -129,7 +129,7 @@ async def test_a_scenario_over_a_store_reads_once_for_each_level(
         if question.implicit is not None:
             assert decision.is_implicit == question.implicit, question.ask
         if question.path is not None:
-            assert [warrant.written() for warrant in decision.path] == list(question.path)
+            assert [warrant.render() for warrant in decision.path] == list(question.path)
 
 
 @pytest.mark.anyio

@@ -50,7 +50,7 @@ from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.object_types import create_object_types
 from magistrate.operations.paging import Wanted
-from magistrate.operations.query import Asked, list_page
+from magistrate.operations.query import QueryRequest, list_page
 from magistrate.store.contract import Slice
 from magistrate.wiring import context_of, import_file
 from tests import oracle
@@ -162,7 +162,7 @@ async def loaded(dataset: Dataset, url: str) -> AsyncIterator[Context]:
 
 async def rows_of(context: Context, text: str) -> set[Ref]:
     wanted = Wanted(Slice("id", SMALLEST_QUERIED_SIZE))
-    page = await list_page(context, Asked(read_query(text), {}), wanted, NO_DEMAND)
+    page = await list_page(context, QueryRequest(read_query(text), {}), wanted, NO_DEMAND)
     return {(found.row.type, found.row.id) for found in page.value.rows}
 
 

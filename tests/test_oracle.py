@@ -366,7 +366,7 @@ def test_what_a_warrant_ever_named_exists_until_it_is_deleted(tmp_path: Path) ->
 def test_a_written_warrant_is_taken_apart_at_its_first_bracket() -> None:
     written = 'a:x:y|z@w.v#can_Do-1@b:*#in[team in ["a", "b"] && t["k"] == "#@]"]'
 
-    assert stored_warrant(written, 7, 5).written() == written
+    assert stored_warrant(written, 7, 5).render() == written
     assert warrant_body(written) == {
         "objectType": "a",
         "objectId": "x:y|z@w.v",

@@ -18,7 +18,7 @@ from magistrate.errors import NotFound
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.paging import Wanted
-from magistrate.operations.query import Asked, list_page
+from magistrate.operations.query import QueryRequest, list_page
 from magistrate.store.contract import Slice
 from tests import oracle
 from tests.memory_source import Found, found, model_of
@@ -38,7 +38,7 @@ EVERY_SCENARIO = [pytest.param(scenario, id=scenario.name) for scenario in query
 def written_forms(row: Row) -> list[str]:
     """The row as scenarios write it, with each warrant that it may have."""
     found = f"{row.type}:{row.id}#{row.relation} {'I' if row.is_implicit else 'E'}"
-    return [f"{found} {warrant.written() if warrant else '-'}" for warrant in row.acceptable]
+    return [f"{found} {warrant.render() if warrant else '-'}" for warrant in row.acceptable]
 
 
 def rows_of(model: dict[str, dict[str, Any]], warrants: list[str], objects: str, q: str) -> list[Row]:
@@ -144,7 +144,7 @@ def test_any_warrant_the_walk_can_reach_may_be_reported_once_it_came_back_to_whe
 ) -> None:
     [row] = rows_of(FOLDERS, warrants, "user:ann", VIEWERS)
 
-    assert [warrant and warrant.written() for warrant in row.acceptable] == expected
+    assert [warrant and warrant.render() for warrant in row.acceptable] == expected
     assert row.warrant == row.acceptable[0]
 
 
@@ -222,7 +222,7 @@ def through_the_engine(scenario: Scenario, query: Query) -> Found:
 
 def shown_row(row: listed.Row) -> str:
     kind = "I" if row.is_implicit else "E"
-    return f"{row.type}:{row.id}#{row.relation} {kind} {row.warrant.written() if row.warrant else '-'}"
+    return f"{row.type}:{row.id}#{row.relation} {kind} {row.warrant.render() if row.warrant else '-'}"
 
 
 @pytest.mark.anyio
@@ -234,7 +234,7 @@ async def test_queries_over_a_store_read_once_for_each_level(
     await begin(ctx, database, scenario)
 
     for query in scenario.queries:
-        asked = Asked(read_query(query.q), query.context)
+        asked = QueryRequest(read_query(query.q), query.context)
         database.reads = 0
         if query.missing is not None:
             with pytest.raises(NotFound, match=query.missing):

@@ -9,7 +9,6 @@ from typing import TypeVar
 
 from magistrate.api.lines import read_line
 from magistrate.config import PostgresUrl, Settings
-from magistrate.old_server import OldServer
 from magistrate.operations.chunk import ReadLine
 from magistrate.operations.chunk import Refused as Refused
 from magistrate.operations.comparing import Comparison as Comparison
@@ -17,8 +16,9 @@ from magistrate.operations.comparing import compare
 from magistrate.operations.context import Context
 from magistrate.operations.importing import LeaveOut, import_lines
 from magistrate.operations.importing import Reached as Reached
-from magistrate.operations.old_lists import Kind as Kind
-from magistrate.operations.old_lists import OldLists
+from magistrate.operations.source_lists import Kind as Kind
+from magistrate.operations.source_lists import SourceLists
+from magistrate.warrant_server import HttpWarrantServer
 from magistrate.wiring import migrate_store, open_import_context
 
 T = TypeVar("T")
@@ -55,8 +55,8 @@ def import_server(
     Raises InvalidRequest, ServiceUnreachable, RequestRefused, StoreUnavailable, SchemaMismatch or InvalidSetting."""
     migrate_store(settings)
 
-    async def work(context: Context, server: OldServer) -> Reached:
-        lists = OldLists(server, chunk_lines)
+    async def work(context: Context, server: HttpWarrantServer) -> Reached:
+        lists = SourceLists(server, chunk_lines)
         leave_out = LeaveOut(lambda line: refused(lists.kind, line), skips_refused)
         read_row = lists.reader(_line_reader(context, settings))
         return await import_lines(context, lists, read_row, told, leave_out)
@@ -69,7 +69,7 @@ def compare_with_server(
 ) -> Comparison:
     """What operations/comparing.py finds out. Raises like `import_server`, and writes nothing."""
 
-    async def work(context: Context, server: OldServer) -> Comparison:
+    async def work(context: Context, server: HttpWarrantServer) -> Comparison:
         return await compare(context, server, _line_reader(context, settings), sample_size, told)
 
     _reach_database(settings)
@@ -84,9 +84,9 @@ def _reach_database(settings: Settings) -> None:
         reach_postgres(settings.database.conninfo, settings.store_timeout_ms)
 
 
-async def _run(settings: Settings, origin: Origin, work: Callable[[Context, OldServer], Awaitable[T]]) -> T:
+async def _run(settings: Settings, origin: Origin, work: Callable[[Context, HttpWarrantServer], Awaitable[T]]) -> T:
     gc.freeze()  # see create_application
-    async with OldServer(origin.url, origin.key) as server, open_import_context(settings) as context:
+    async with HttpWarrantServer(origin.url, origin.key) as server, open_import_context(settings) as context:
         return await work(context, server)
 
 

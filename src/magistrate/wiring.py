@@ -26,6 +26,7 @@ from magistrate.api.access_log import AccessLog
 from magistrate.api.app import Application
 from magistrate.api.auth import KeyRing, key_digest
 from magistrate.api.bearer import Bearers
+from magistrate.api.fast_path_protocol import FastPathProtocol
 from magistrate.api.fetched_keys import FetchedKeys, KeyFile, KeyOrigin
 from magistrate.api.ledger import Ledger
 from magistrate.api.lines import read_line
@@ -35,12 +36,11 @@ from magistrate.api.provider import Provider
 from magistrate.api.provider_keys import read_key_file
 from magistrate.api.server import GracefulServer, limit_connections, run_worker
 from magistrate.api.service import Limits, Service
-from magistrate.api.shortcut_protocol import ShortcutProtocol
 from magistrate.api.supervisor import Bounds, Supervisor
 from magistrate.config import Settings, SqliteUrl, read_client_settings
 from magistrate.engine import query
 from magistrate.errors import InvalidSetting
-from magistrate.operations.background import attempted, running_beside
+from magistrate.operations.background import attempt_work, running_beside
 from magistrate.operations.context import Context
 from magistrate.operations.decision_log import DecisionLog
 from magistrate.operations.examples import Example, load_example, read_example
@@ -166,23 +166,23 @@ def import_file(
     gc.freeze()  # see create_application
     given = LineFile(file, source, chunk_lines, settings.max_body_bytes)
 
-    async def imported() -> Reached:
+    async def run_import() -> Reached:
         async with open_import_context(settings) as context:
             await seed_object_types(context)
             return await import_lines(context, given, partial(read_line, context, settings.max_json_depth), told)
 
-    return asyncio.run(imported())
+    return asyncio.run(run_import())
 
 
 def revoke_sessions(settings: Settings) -> int:
     """Ends all sessions; answers how many keys had signed them. Raises StoreUnavailable or SchemaMismatch."""
 
-    async def revoked() -> int:
+    async def revoke_all() -> int:
         # Without the secret key: this is what is left to do when that is lost.
         async with open_context(replace(settings, secret_key_file="")) as context:
             return await context.store.forget_session_keys()
 
-    return asyncio.run(revoked())
+    return asyncio.run(revoke_all())
 
 
 def _provider(settings: Settings) -> Provider | None:
@@ -224,7 +224,7 @@ async def _forget_now_and_then(context: Context, settings: Settings) -> None:
     while True:
         # Spread over time: every worker does this, on the same store.
         await asyncio.sleep(random.uniform(0.5, 1.5) * FORGET_EVERY_SECONDS)
-        await attempted(_forget(context, settings), "what is over could not be forgotten")
+        await attempt_work(_forget(context, settings), "what is over could not be forgotten")
 
 
 async def _forget(context: Context, settings: Settings) -> None:
@@ -234,7 +234,7 @@ async def _forget(context: Context, settings: Settings) -> None:
 
 async def _write_metrics_now_and_then() -> None:
     while METRICS.board is not None:
-        METRICS.board.write(METRICS.told())
+        METRICS.board.write(METRICS.collect_values())
         await asyncio.sleep(WRITE_METRICS_EVERY_SECONDS)
 
 
@@ -285,7 +285,7 @@ def server_config(settings: Settings, metrics_folder: Path | None = None) -> Bou
         body_timeout_ms=settings.body_timeout_ms,
         keep_alive_timeout_ms=settings.keep_alive_timeout_ms,
         max_connections=limit_connections(settings.max_connections),
-        protocol=ShortcutProtocol if settings.shortcut == 1 else BoundedProtocol,
+        protocol=FastPathProtocol if settings.shortcut == 1 else BoundedProtocol,
         loop="uvloop",
         ws="none",
         workers=settings.workers,
@@ -305,7 +305,7 @@ def serve(settings: Settings, example_name: str | None = None, fix_permissions: 
     store holds does not go together with the example.
     """
     example = read_example(example_name) if example_name is not None else None
-    settings = replace(settings, workers=settings.workers or _chosen_workers())
+    settings = replace(settings, workers=settings.workers or _choose_workers())
     if settings.jwt_keys and not settings.jwt_keys_have_url:
         read_key_file(settings.jwt_keys)  # workers would go on without
     listening = listen(settings)
@@ -325,7 +325,7 @@ def serve(settings: Settings, example_name: str | None = None, fix_permissions: 
         return _serve_together(settings, listening)
 
 
-def _chosen_workers() -> int:
+def _choose_workers() -> int:
     """Each keeps a graph of its own, so that more processes are more memory as well."""
     # Not every system can say which cores a process may use.
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

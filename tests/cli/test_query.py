@@ -288,7 +288,7 @@ def test_what_is_told_on_the_way_is_wiped_before_a_fault_is(
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
 
     with pytest.raises(RuntimeError):
-        list(output.counted(pages()))
+        list(output.count_rows(pages()))
 
     assert capsys.readouterr() == ("", "\rrows so far: 20\r" + " " * 16 + "\r")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from magistrate.cli.definitions import told_relations
+from magistrate.cli.definitions import describe_relations
 from tests.cli.asking import Magistrate
 
 FOLDER: dict[str, Any] = {"parent": {}, "viewer": {"inheritIf": "viewer", "ofType": "folder", "withRelation": "parent"}}
@@ -200,7 +200,7 @@ NOT_BLOCKED = {"inheritIf": "noneOf", "rules": [BLOCKED]}
     ],
 )
 def test_rules_in_words(rule: dict[str, Any], lines: list[str]) -> None:
-    assert [line for _, line in told_relations({"viewer": rule})] == lines
+    assert [line for _, line in describe_relations({"viewer": rule})] == lines
 
 
 def test_a_file_that_is_not_utf_8_is_told(clean: Magistrate, tmp_path: Path) -> None:

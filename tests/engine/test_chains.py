@@ -6,8 +6,8 @@ from typing import Protocol, TypeVar
 import pytest
 
 from magistrate.engine.evaluation import Evaluation, Question
-from magistrate.engine.nodes import Node
-from magistrate.engine.plans import Gate, Model
+from magistrate.engine.nodes import CheckNode
+from magistrate.engine.plans import Model, Operation
 from magistrate.engine.query.finding import find
 from magistrate.engine.query.language import read_query
 from magistrate.engine.query.listed import Findings
@@ -67,7 +67,7 @@ def question(relation: str, user: str) -> Question:
     return Question(ObjectRef(TypeName("doc"), ObjectId("d")), RelationName(relation), subject)
 
 
-def decided(model: Model, asked: Question, warrants: list[Warrant], run: Run = plainly) -> Node:
+def decided(model: Model, asked: Question, warrants: list[Warrant], run: Run = plainly) -> CheckNode:
     work = Work(PLENTY)
     evaluation = Evaluation(model, 0, work)
     node = None
@@ -146,7 +146,7 @@ def test_compiling_is_charged_and_grows_like_the_chain(chain: Chain) -> None:
     for length in (200, 400):
         model, work = model_with(chain, length), Work(PLENTY)
         calls[length] = count_calls(lambda: compile_all(model, length, work))[1]  # noqa: B023 - called at once
-        spent[length] = work.spent
+        spent[length] = work.cost
 
     assert calls[400] < 2.2 * calls[200]
     assert spent[400] < 2.2 * spent[200]
@@ -172,7 +172,7 @@ def test_compiling_goes_on_where_it_was_left() -> None:
 
     [gate] = model.plan(TypeName("doc"), RelationName("all")).parts
     assert turns > 2
-    assert isinstance(gate, Gate)
+    assert isinstance(gate, Operation)
     assert len(gate.parts) == 20_000
 
 

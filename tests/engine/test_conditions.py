@@ -4,14 +4,14 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from magistrate.engine.conditions import POLICY_STEPS_FOR_A_NODE, Conditions
+from magistrate.engine.conditions import POLICY_STEPS_FOR_A_NODE, PolicyEvaluator
 from magistrate.engine.evaluation import Evaluation, Question
 from magistrate.engine.policy import read_policy
 from magistrate.engine.query import read_query
 from magistrate.engine.query.finding import find
 from magistrate.engine.terms import ObjectId, RelationName, Subject, TypeName, object_ref
 from magistrate.engine.truth import UNKNOWN
-from magistrate.engine.warrant_source import AnyRead
+from magistrate.engine.warrant_reader import AnyRead
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import WORK_IN_A_TURN, Work
 from magistrate.errors import BudgetSpent
@@ -48,28 +48,28 @@ def test_what_a_policy_runs_through_is_charged(policy: str) -> None:
     compiled = read_policy(policy)
     steps = compiled.outcome({"a": True}, warrant, 0).steps
 
-    Conditions({"a": True}, 0, work).value(warrant)
+    PolicyEvaluator({"a": True}, 0, work).value(warrant)
 
-    assert work.spent == 1 + (compiled.weight + steps) // POLICY_STEPS_FOR_A_NODE
+    assert work.cost == 1 + (compiled.weight + steps) // POLICY_STEPS_FOR_A_NODE
 
 
 def test_many_short_policies_are_charged_one_by_one() -> None:
     work = Work(PLENTY)
-    conditions = Conditions({"a": 1}, 0, work)
+    conditions = PolicyEvaluator({"a": 1}, 0, work)
     for number in range(100):
         read_policy("a == 1")
         conditions.value(conditioned(f"document:d{number}#viewer@user:ann", "a == 1", number))
 
-    assert work.spent >= 100
+    assert work.cost >= 100
 
 
 def test_reading_a_policy_is_charged_by_its_length_and_ends_the_turn_if_it_is_long() -> None:
     work = Work(PLENTY)
     text = "unread == 1" + " " * (4_096 - 11)
 
-    Conditions({}, 0, work).value(conditioned("document:plan#viewer@user:ann", text, 1))
+    PolicyEvaluator({}, 0, work).value(conditioned("document:plan#viewer@user:ann", text, 1))
 
-    assert 1_000 < work.spent < 1_100
+    assert 1_000 < work.cost < 1_100
     assert work.turn_is_over
 
 
@@ -82,11 +82,11 @@ def test_policies_that_are_too_much_work_end_the_check() -> None:
 
 def test_a_policy_that_cannot_be_read_any_more_is_unknown_and_read_once() -> None:
     work = Work(PLENTY)
-    conditions = Conditions({}, 0, work)
+    conditions = PolicyEvaluator({}, 0, work)
     values = [conditions.value(conditioned("document:plan#viewer@user:ann", "unreadable = 1", n)) for n in range(5)]
 
     assert values == [UNKNOWN] * 5
-    assert work.spent < 10
+    assert work.cost < 10
 
 
 Turns = Callable[[Sequence[Warrant], dict[str, object], Work], int]
@@ -143,5 +143,5 @@ def test_others_get_a_turn_between_policies(turns_of: Turns, warrants: Callable[
 
     assert cold_turns >= 150
     assert warm_turns >= 10
-    assert warm.spent >= 300 * 800 // POLICY_STEPS_FOR_A_NODE
-    assert warm.spent <= (warm_turns + 1) * (WORK_IN_A_TURN + 100)
+    assert warm.cost >= 300 * 800 // POLICY_STEPS_FOR_A_NODE
+    assert warm.cost <= (warm_turns + 1) * (WORK_IN_A_TURN + 100)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from magistrate.engine.evaluation import Evaluation
-from magistrate.engine.nodes import Edge, Node
+from magistrate.engine.nodes import CheckEdge, CheckNode
 from magistrate.engine.work import Work
 from tests.engine.test_graph_growth import TYPES, Shape, chain, clique
 from tests.memory_source import PLENTY, model_of, rows_of
@@ -23,7 +23,7 @@ def no_collection() -> Iterator[None]:
 
 
 def count_nodes() -> int:
-    return sum(isinstance(one, Node | Edge) for one in gc.get_objects())
+    return sum(isinstance(one, CheckNode | CheckEdge) for one in gc.get_objects())
 
 
 @pytest.mark.usefixtures("no_collection")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from magistrate.engine.model import ObjectType, read_object_type
 from magistrate.engine.rules import dependencies
 from magistrate.engine.rules.rule import RuleForm
-from magistrate.engine.stratification import Edge, find_negation_loop, written_loop
+from magistrate.engine.stratification import RelationEdge, find_negation_loop, render_loop
 from magistrate.engine.terms import TypeName
 
 TYPES = ("a", "b", "c")
@@ -52,7 +52,7 @@ def reaches(steps: Steps, start: tuple[str, str], end: tuple[str, str]) -> bool:
     return end in seen
 
 
-def is_loop(loop: tuple[Edge, ...], steps: Steps) -> bool:
+def is_loop(loop: tuple[RelationEdge, ...], steps: Steps) -> bool:
     joined = all(one.target == following.source for one, following in itertools.pairwise((*loop, loop[0])))
     real = all(
         ((edge.target.type, edge.target.relation), edge.negated) in steps[edge.source.type, edge.source.relation]
@@ -74,7 +74,7 @@ def test_a_loop_is_found_exactly_when_there_is_one(written: dict[str, dict[str, 
     assert (loop is not None) == expected
     if loop is not None:
         assert is_loop(loop, steps)
-        assert written_loop(loop).count("not ") >= 1
+        assert render_loop(loop).count("not ") >= 1
 
 
 @given(models, st.sampled_from(TYPES))

@@ -146,10 +146,10 @@ async def test_only_definitions_that_changed_are_read_again(counted: tuple[Conte
     ctx, _ = counted
     await define(ctx, DRIVE)
     await allowed(ctx, "folder:0#viewer@user:ann")
-    before = (await ctx.models.known()).types
+    before = (await ctx.models.get_known()).types
     await define(ctx, {"folder": {"viewer": {}}})
     await allowed(ctx, "folder:0#viewer@user:ann")
-    after = (await ctx.models.known()).types
+    after = (await ctx.models.get_known()).types
 
     assert [name for name in after if after[name] is not before.get(name)] == ["folder"]
 
@@ -163,7 +163,7 @@ async def test_a_chain_of_ten_thousand_groups_answers(counted: tuple[Context, Co
     [denied] = (await check(ctx, "team:0#member@user:bob")).value
 
     assert reached.is_authorized
-    assert [warrant.written() for warrant in reached.path] == chain(10_000)[::-1]
+    assert [warrant.render() for warrant in reached.path] == chain(10_000)[::-1]
     assert not denied.is_authorized
 
 

@@ -7,11 +7,11 @@ import pytest
 from magistrate import wiring
 from magistrate.api.lines import read_line
 from magistrate.errors import RequestRefused
-from magistrate.old_server import OldServer
 from magistrate.operations.comparing import compare
 from magistrate.operations.importing import import_lines
-from magistrate.operations.old_lists import OldLists
+from magistrate.operations.source_lists import SourceLists
 from magistrate.store.contract import Store
+from magistrate.warrant_server import HttpWarrantServer
 from tests.reference_server import KEY, Reference, fault, reference_server
 from tests.running import settings_for
 from tests.stub_server import Answered, Sent
@@ -34,8 +34,8 @@ async def test_a_server_that_goes_away_or_is_busy_ends_the_comparison(
 
     reference.fails = goes_away
     with reference_server(reference) as stub:
-        async with OldServer(stub.url, KEY, breaks_seconds=[0.01]) as server:
-            lists, read = OldLists(server, 100), partial(read_line, context, 20)
+        async with HttpWarrantServer(stub.url, KEY, breaks_seconds=[0.01]) as server:
+            lists, read = SourceLists(server, 100), partial(read_line, context, 20)
             await import_lines(context, lists, lists.reader(read), lambda reached: None)
             with pytest.raises(RequestRefused, match="gone") as raised:
                 await compare(context, server, read, 20, lambda rows: None)

@@ -12,7 +12,7 @@ from magistrate.engine.decision import DENIED, EXPLICIT
 from magistrate.engine.evaluation import Question
 from magistrate.errors import NotFound, StoreUnavailable
 from magistrate.operations import decision_log
-from magistrate.operations.check import authorized_is_last, check, check_now, denied_is_last, none_is_last
+from magistrate.operations.check import check, check_now, none_is_last, stop_at_authorized, stop_at_denied
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.decision_log import MOST_CONTEXT_CHARACTERS, MOST_WAITING, MOST_WAITING_BYTES, DecisionLog
@@ -57,8 +57,8 @@ async def ctx(store: Store, database_url: str) -> Context:
     ("is_last", "expected"),
     [
         (none_is_last, ["denied bob", "allowed ann", "denied bob"]),
-        (authorized_is_last, ["denied bob", "allowed ann"]),
-        (denied_is_last, ["denied bob"]),
+        (stop_at_authorized, ["denied bob", "allowed ann"]),
+        (stop_at_denied, ["denied bob"]),
     ],
 )
 async def test_each_question_that_was_decided_is_logged_whichever_way(

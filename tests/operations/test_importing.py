@@ -20,7 +20,7 @@ from magistrate.operations.context import Context
 from magistrate.operations.importing import Reached, import_lines
 from magistrate.operations.line_file import LineFile
 from magistrate.operations.paging import read_wanted
-from magistrate.operations.query import QUERY_LIST, Asked, list_page
+from magistrate.operations.query import QUERY_LIST, QueryRequest, list_page
 from magistrate.store.contract import Imported, ObjectFilter, Slice, Store, WarrantFilter
 from tests.change_log import list_changes
 from tests.databases import dump
@@ -61,7 +61,7 @@ async def imported(
 
 async def warrants(context: Context) -> list[str]:
     found = await context.store.list_warrants(Slice("createdAt", 100), WarrantFilter())
-    return [row.written() for row in found.value.rows]
+    return [row.render() for row in found.value.rows]
 
 
 async def objects(context: Context) -> list[tuple[str, str | None]]:
@@ -132,11 +132,11 @@ async def test_of_several_warrants_the_oldest_is_reported_though_it_was_written_
     ann = Subject(TypeName("user"), ObjectId("ann"))
     question = Question(object_ref("document", "plan"), RelationName("viewer"), ann)
     [decision] = (await check(context, [question], none_is_last, NO_DEMAND, with_path=True)).value
-    assert decision.path[-1].written() == oldest
+    assert decision.path[-1].render() == oldest
     for text in ("select document where user:ann is viewer", "select viewer of type user for document:plan"):
         wanted = read_wanted(QUERY_LIST, {}, context.store.identity)
-        page = (await list_page(context, Asked(read_query(text), {}), wanted, NO_DEMAND)).value
-        assert [found.row.warrant.written() for found in page.rows if found.row.warrant] == [oldest]
+        page = (await list_page(context, QueryRequest(read_query(text), {}), wanted, NO_DEMAND)).value
+        assert [found.row.warrant.render() for found in page.rows if found.row.warrant] == [oldest]
 
 
 async def test_a_chunk_is_one_revision_of_the_actor_import(context: Context) -> None:

@@ -23,9 +23,9 @@ def ctx(store: Store, database_url: str) -> Context:
 async def test_a_list_that_shows_no_cursors_makes_none_of_what_may_be_very_long(ctx: Context) -> None:
     new = [NewObject(USERS.type, ObjectId(f"u{n}"), f'{{"email":"{n}{"x" * 5_000}"}}') for n in range(3)]
     await ctx.store.put_objects(new, ctx.stamp("ann"))
-    wanted = read_wanted(USERS.listed, {"limit": "1", "sortBy": "email", "afterId": "u0"}, ctx.store.identity)
+    wanted = read_wanted(USERS.list_kind, {"limit": "1", "sortBy": "email", "afterId": "u0"}, ctx.store.identity)
 
-    page = (await list_objects(ctx, wanted, ObjectFilter(USERS.type), NO_DEMAND, USERS.listed)).value
+    page = (await list_objects(ctx, wanted, ObjectFilter(USERS.type), NO_DEMAND, USERS.list_kind)).value
 
     assert [row.id for row in page.rows] == ["u0"]  # behind a row without an email
     assert (page.prev_cursor, page.next_cursor) == (None, None)

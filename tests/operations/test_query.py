@@ -15,18 +15,18 @@ from magistrate import wiring
 from magistrate.engine.plans import Model
 from magistrate.engine.query import read_query
 from magistrate.engine.query.listed import Listed, Reports
-from magistrate.engine.query.spread import Spread
+from magistrate.engine.query.result_set import ResultSet
 from magistrate.engine.query.stages import Road
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, TypeName
 from magistrate.engine.work import Work
 from magistrate.errors import BudgetSpent, InvalidParameter
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.listings import LEAST_ENTRIES, Listing, ListingKey, Listings
+from magistrate.operations.listings import LEAST_ENTRIES, ListingKey, Listings, SnapshotListing
 from magistrate.operations.object_types import create_object_types
 from magistrate.operations.objects import delete_objects
 from magistrate.operations.paging import Page, Wanted, read_wanted
-from magistrate.operations.query import QUERY_LIST, Asked, FoundRow, list_page
+from magistrate.operations.query import QUERY_LIST, FoundRow, QueryRequest, list_page
 from magistrate.operations.warrants import create_warrants, delete_warrants
 from magistrate.store.contract import Slice, Snapshot
 from tests.memory_source import model_of
@@ -81,7 +81,7 @@ def somewhere_else(ctx: Context) -> Context:
 
 async def page_of(ctx: Context, q: str, **parameters: str) -> Snapshot[Page[FoundRow]]:
     wanted = read_wanted(QUERY_LIST, parameters, ctx.store.identity)
-    return await list_page(ctx, Asked(read_query(q), {}), wanted, NO_DEMAND)
+    return await list_page(ctx, QueryRequest(read_query(q), {}), wanted, NO_DEMAND)
 
 
 def ids(page: Page[FoundRow]) -> list[str]:
@@ -238,7 +238,7 @@ async def test_a_query_that_needs_too_much_work_is_refused_as_such(ctx: Context)
 
 async def test_a_token_from_the_future_is_refused_and_later_pages_are_of_their_listing(ctx: Context) -> None:
     await fill(ctx, 9)
-    asked = Asked(read_query(SEES), {})
+    asked = QueryRequest(read_query(SEES), {})
     first = (await list_page(ctx, asked, Wanted(Slice("id", 2), None, True), NO_DEMAND)).value
     after = await grant(ctx, "document:d44#parent@folder:f")
     wanted = read_wanted(QUERY_LIST, {"nextCursor": first.next_cursor or ""}, ctx.store.identity)
@@ -282,13 +282,15 @@ async def test_what_is_kept_holds_on_to_nothing_but_rows(ctx: Context) -> None:
             held[id(one)] = one
             waiting += gc.get_referents(one)
 
-    assert sum(isinstance(one, Listing) for one in held.values()) == 2
+    assert sum(isinstance(one, SnapshotListing) for one in held.values()) == 2
     assert not [one for one in held.values() if isinstance(one, Model | Road | Work)]
 
 
-def listing(entries: int) -> Listing:
+def listing(entries: int) -> SnapshotListing:
     names = (TypeName("document"), RelationName("viewer"))
-    return Listing([], {names: Listed(*names, Spread(), Reports(lambda id: None, entries - LEAST_ENTRIES, steps=0))})
+    return SnapshotListing(
+        [], {names: Listed(*names, ResultSet(), Reports(lambda id: None, entries - LEAST_ENTRIES, steps=0))}
+    )
 
 
 def key(revision: int) -> ListingKey:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from magistrate.engine.evaluation import Question
-from magistrate.engine.nodes import Node
+from magistrate.engine.nodes import CheckNode
 from magistrate.engine.policy import read_policy
 from magistrate.engine.stratification import find_negation_loop
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
@@ -91,7 +91,7 @@ def oracle_value(drawn: Types, stored: Sequence[Warrant], asked: Question) -> in
     return int(oracle.check(drawn, stored, object.type, object.id, asked.relation, asked.subject, holds))
 
 
-def values(nodes: Sequence[Node]) -> list[int | None]:
+def values(nodes: Sequence[CheckNode]) -> list[int | None]:
     return [node.value for node in nodes]
 
 

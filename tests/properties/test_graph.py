@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from magistrate.engine.decision import Decision
 from magistrate.engine.evaluation import Question
-from magistrate.engine.graph import Fetch, GivenUp, Graph, Touch, Walk
+from magistrate.engine.graph import Fetch, GivenUp, Graph, Walk, WarrantChange
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
 from magistrate.engine.truth import MISSING, TRUE
-from magistrate.engine.warrant_source import AnyRead
+from magistrate.engine.warrant_reader import AnyRead
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
 from tests.memory_source import PLENTY, evaluated, model_of, rows_of
@@ -26,8 +26,8 @@ def question(draw: st.DrawFn) -> Question:
     return Question(object, RelationName(draw(st.sampled_from(RELATIONS))), subject, {"x": 1})
 
 
-def touch_of(warrant: Warrant) -> Touch:
-    return Touch(
+def touch_of(warrant: Warrant) -> WarrantChange:
+    return WarrantChange(
         warrant.object_type,
         warrant.object_id,
         warrant.relation,
@@ -184,7 +184,7 @@ def test_what_changes_while_it_is_read_is_not_kept(
     is_read_already = fetch.reads()
     if is_told:
         graph.apply(touched, Revision(2))
-        fetch.touch(touched)
+        fetch.note_changes(touched)
     else:
         graph.clear(Revision(2))
         fetch.is_in_vain = True

@@ -113,7 +113,7 @@ def context(store: SqlStore, url: str, given: dict[str, int]) -> Context:
 
 
 async def decide(ctx: Context, database: CountingDatabase, questions: Sequence[Question]) -> tuple[list[bool], Effort]:
-    await ctx.models.known()  # that is not what is compared
+    await ctx.models.get_known()  # that is not what is compared
     with measured_effort(database) as effort:
         found = await check_all(ctx, questions, NO_DEMAND)
     return [decision.is_authorized for decision in found.value], effort

@@ -86,7 +86,7 @@ async def test_what_is_imported_reads_like_what_is_written_otherwise(store: Stor
     model = await store.read_model()
     listed = await store.list_warrants(Slice("createdAt", 10), WarrantFilter())
     objects = await store.list_objects(Slice("objectType", 10), ObjectFilter())
-    assert [row.written() for row in listed.value.rows] == warrants
+    assert [row.render() for row in listed.value.rows] == warrants
     assert [f"{row.type}:{row.id}" for row in objects.value.rows] == ["document:plan", "team:eng", "user:ann"]
     assert (model.value.written_at, dict(model.value.definitions)) == (1, {"document": VIEWER})
     assert model.value.forms == {

@@ -12,7 +12,13 @@ import pytest
 from magistrate import wiring
 from magistrate.config import PostgresUrl, SqliteUrl, read_database_url
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
-from magistrate.engine.warrant_source import AnyRead, Read, ReverseRead, ReverseShape, Shape
+from magistrate.engine.warrant_reader import (
+    AnyRead,
+    ReverseWarrantRead,
+    WarrantRead,
+    WarrantsByObject,
+    WarrantsBySubject,
+)
 from magistrate.store import sql
 from magistrate.store.contract import ALIVE, Slice
 from magistrate.store.event_listing import events_statement
@@ -42,7 +48,7 @@ Spoken = Callable[[sql.Dialect], sql.Clause]
 
 
 def listed(wanted: Slice, equal: dict[str, str], at: int | None = None) -> Spoken:
-    return lambda dialect: sql.list_statement(sql.OBJECTS, wanted, sql.Conditions(equal), at, dialect)
+    return lambda dialect: sql.list_statement(sql.OBJECTS, wanted, sql.ListFilter(equal), at, dialect)
 
 
 def looked_up(statement: str, *values: str | int) -> Spoken:
@@ -50,8 +56,8 @@ def looked_up(statement: str, *values: str | int) -> Spoken:
 
 
 ANN = Subject(TypeName("user"), ObjectId("id-5"))
-GROUPS = Shape(TypeName("type-3"), (RelationName("editor"), RelationName("viewer")), None)
-TO_USERS = ReverseShape(TypeName("type-3"), GROUPS.relations, TypeName("user"), "member")
+GROUPS = WarrantsByObject(TypeName("type-3"), (RelationName("editor"), RelationName("viewer")), None)
+TO_USERS = WarrantsBySubject(TypeName("type-3"), GROUPS.relations, TypeName("user"), "member")
 IDS = tuple(ObjectId(f"id-{number}") for number in range(50))
 
 
@@ -69,7 +75,7 @@ def objects_found(*refs: ObjectRef) -> Spoken:
 
 
 def names_listed(equal: dict[str, str]) -> Spoken:
-    wanted, only = Slice("objectType", 1_000, boundary=("type-3", "id-5")), sql.Conditions(equal)
+    wanted, only = Slice("objectType", 1_000, boundary=("type-3", "id-5")), sql.ListFilter(equal)
     return lambda dialect: sql.list_statement(sql.OBJECT_NAMES, wanted, only, 5, dialect)
 
 
@@ -122,7 +128,7 @@ LOOKUPS = [
 ]
 
 
-def warrants_listed(only: sql.Conditions) -> Spoken:
+def warrants_listed(only: sql.ListFilter) -> Spoken:
     boundary = (ROWS // 2, ROWS // 2)
     return lambda dialect: sql.list_statement(
         sql.WARRANTS, Slice("createdAt", 25, boundary=boundary), only, None, dialect
@@ -131,22 +137,22 @@ def warrants_listed(only: sql.Conditions) -> Spoken:
 
 KEY = ("type-3", "id-10", "viewer", "user", "id-3", "", "")
 SORTED_LISTS = [
-    pytest.param(warrants_listed(sql.Conditions({}, {"object_id": ("id-3", "*")})), id="list-warrants-of-object"),
-    pytest.param(warrants_listed(sql.Conditions({}, {"subject_id": ("id-3", "*")})), id="list-warrants-of-subject"),
+    pytest.param(warrants_listed(sql.ListFilter({}, {"object_id": ("id-3", "*")})), id="list-warrants-of-object"),
+    pytest.param(warrants_listed(sql.ListFilter({}, {"subject_id": ("id-3", "*")})), id="list-warrants-of-subject"),
 ]
 """Whose few rows are found first, and then sorted."""
 PLACES = "(?, ?, ?, ?, ?, ?, ?)"
 READS: dict[str, AnyRead] = {
-    "subject": Read(replace(GROUPS, subjects=ANN), IDS),
-    "groups": Read(GROUPS, IDS),
-    "links": Read(replace(GROUPS, subjects=TypeName("user")), IDS),
-    "one-object": Read(GROUPS, IDS[:1]),
-    "subject-everywhere": Read(replace(GROUPS, subjects=ANN), None),
-    "groups-everywhere": Read(GROUPS, None),
-    "links-everywhere": Read(replace(GROUPS, subjects=TypeName("user")), None),
-    "reverse": ReverseRead(TO_USERS, IDS),
-    "reverse-one-subject": ReverseRead(TO_USERS, IDS[:1]),
-    "reverse-everywhere": ReverseRead(TO_USERS, None),
+    "subject": WarrantRead(replace(GROUPS, subjects=ANN), IDS),
+    "groups": WarrantRead(GROUPS, IDS),
+    "links": WarrantRead(replace(GROUPS, subjects=TypeName("user")), IDS),
+    "one-object": WarrantRead(GROUPS, IDS[:1]),
+    "subject-everywhere": WarrantRead(replace(GROUPS, subjects=ANN), None),
+    "groups-everywhere": WarrantRead(GROUPS, None),
+    "links-everywhere": WarrantRead(replace(GROUPS, subjects=TypeName("user")), None),
+    "reverse": ReverseWarrantRead(TO_USERS, IDS),
+    "reverse-one-subject": ReverseWarrantRead(TO_USERS, IDS[:1]),
+    "reverse-everywhere": ReverseWarrantRead(TO_USERS, None),
 }
 OF_WARRANTS = [
     *[
@@ -155,7 +161,8 @@ OF_WARRANTS = [
         for name, read in READS.items()
     ],
     pytest.param(
-        read_together(None, Read(GROUPS, IDS), Read(replace(GROUPS, subjects=ANN), IDS)), id="read-two-shapes"
+        read_together(None, WarrantRead(GROUPS, IDS), WarrantRead(replace(GROUPS, subjects=ANN), IDS)),
+        id="read-two-shapes",
     ),
     pytest.param(read_together(None), id="read-nothing"),
     pytest.param(looked_up(sql.FIND_WARRANT, *KEY), id="find-warrant"),
@@ -169,8 +176,8 @@ OF_WARRANTS = [
     pytest.param(looked_up(sql.ENDED_WARRANTS, 5, 100), id="ended-warrants"),
     pytest.param(looked_up(sql.WARRANTS_OF_OBJECT, "id-100", "type-3", 100), id="of-object"),
     pytest.param(looked_up(sql.WARRANTS_OF_SUBJECT, "id-100", "user", 100), id="of-subject"),
-    pytest.param(warrants_listed(sql.Conditions()), id="list-warrants"),
-    pytest.param(warrants_listed(sql.Conditions({"object_type": "type-3"})), id="list-warrants-of-type"),
+    pytest.param(warrants_listed(sql.ListFilter()), id="list-warrants"),
+    pytest.param(warrants_listed(sql.ListFilter({"object_type": "type-3"})), id="list-warrants-of-type"),
     *SORTED_LISTS,
 ]
 

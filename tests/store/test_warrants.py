@@ -7,9 +7,15 @@ import pytest
 
 from benchmarks.counting import counting_store
 from magistrate import wiring
-from magistrate.engine.graph import Touch
+from magistrate.engine.graph import WarrantChange
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName, object_ref
-from magistrate.engine.warrant_source import AnyRead, Read, ReverseRead, ReverseShape, Shape
+from magistrate.engine.warrant_reader import (
+    AnyRead,
+    ReverseWarrantRead,
+    WarrantRead,
+    WarrantsByObject,
+    WarrantsBySubject,
+)
 from magistrate.engine.warrants import Warrant, policy_digest
 from magistrate.errors import InvalidParameter, NotFound, RevisionUnavailable, StoreUnavailable
 from magistrate.store.contract import (
@@ -65,7 +71,7 @@ async def listed(
 ) -> list[str]:
     revision = None if at is None else Revision(at)
     found = await store.list_warrants(wanted, only or WarrantFilter(), revision)
-    return [warrant.written() for warrant in found.value.rows]
+    return [warrant.render() for warrant in found.value.rows]
 
 
 async def objects(store: Store) -> list[str]:
@@ -254,7 +260,7 @@ async def test_warrants_are_listed_in_order_of_creation_forwards_and_back(store:
     rows = (await store.list_warrants(EVERYTHING, WarrantFilter())).value.rows
     middle = (rows[2].created_at, rows[2].number)
 
-    assert [row.written() for row in rows] == written
+    assert [row.render() for row in rows] == written
     assert await listed(store, Slice("createdAt", 2, boundary=middle)) == written[3:]
     assert await listed(store, Slice("createdAt", 9, boundary=middle, backwards=True)) == written[:2]
     assert await listed(store, Slice("createdAt", 9, descending=True)) == written[::-1]
@@ -303,37 +309,40 @@ async def test_a_list_of_warrants_is_filtered_by_columns(
     assert await listed(store, only=only, at=at) == [ROWS[place] for place in expected]
 
 
-def shape(relations: str, subjects: str | None) -> Shape:
+def shape(relations: str, subjects: str | None) -> WarrantsByObject:
     """`subjects`: `user:ann` or `team:eng#member` for that subject, `user` for a type, None for any group."""
     names = tuple(RelationName(name) for name in relations.split())
     if subjects is None or ":" not in subjects:
-        return Shape(TypeName("document"), names, None if subjects is None else TypeName(subjects))
-    return Shape(TypeName("document"), names, claim(f"document:x#x@{subjects}").subject)
+        return WarrantsByObject(TypeName("document"), names, None if subjects is None else TypeName(subjects))
+    return WarrantsByObject(TypeName("document"), names, claim(f"document:x#x@{subjects}").subject)
 
 
-def reverse(relations: str, subjects: str) -> ReverseShape:
+def reverse(relations: str, subjects: str) -> WarrantsBySubject:
     """`subjects`: `user`, or `team#member` for groups."""
     of_type, _, relation = subjects.partition("#")
     names = tuple(RelationName(name) for name in relations.split())
-    return ReverseShape(TypeName("document"), names, TypeName(of_type), relation)
+    return WarrantsBySubject(TypeName("document"), names, TypeName(of_type), relation)
 
 
 READS: list[AnyRead] = [
-    Read(shape("viewer", "user:ann"), (ObjectId("a"), ObjectId("b"), WILDCARD)),
-    Read(shape("viewer editor", "user:ann"), (ObjectId("a"), ObjectId("nowhere"))),
-    Read(shape("viewer", "user:bob"), None),
-    Read(shape("viewer", "team:eng#member"), (ObjectId("b"),)),
-    Read(shape("viewer editor", None), (ObjectId("a"), ObjectId("b"), WILDCARD)),
-    Read(shape("viewer", None), None),
-    Read(shape("viewer editor", "team"), (ObjectId("b"),)),
-    Read(shape("viewer", "user"), (ObjectId("b"), WILDCARD)),
-    Read(shape("viewer", "user"), None),
-    ReverseRead(reverse("viewer", "user"), (ObjectId("ann"), ObjectId("nobody"), WILDCARD)),
-    ReverseRead(reverse("viewer editor", "user"), (ObjectId("ann"),)),
-    ReverseRead(reverse("viewer editor", "team#member"), tuple(map(ObjectId, ("eng", "ops", "x", "*")))),
-    ReverseRead(reverse("viewer", "team#member"), None),
-    ReverseRead(reverse("viewer", "user"), None),
-    Read(Shape(TypeName("folder"), (RelationName("viewer"),), Subject(TypeName("user"), WILDCARD)), (ObjectId("a"),)),
+    WarrantRead(shape("viewer", "user:ann"), (ObjectId("a"), ObjectId("b"), WILDCARD)),
+    WarrantRead(shape("viewer editor", "user:ann"), (ObjectId("a"), ObjectId("nowhere"))),
+    WarrantRead(shape("viewer", "user:bob"), None),
+    WarrantRead(shape("viewer", "team:eng#member"), (ObjectId("b"),)),
+    WarrantRead(shape("viewer editor", None), (ObjectId("a"), ObjectId("b"), WILDCARD)),
+    WarrantRead(shape("viewer", None), None),
+    WarrantRead(shape("viewer editor", "team"), (ObjectId("b"),)),
+    WarrantRead(shape("viewer", "user"), (ObjectId("b"), WILDCARD)),
+    WarrantRead(shape("viewer", "user"), None),
+    ReverseWarrantRead(reverse("viewer", "user"), (ObjectId("ann"), ObjectId("nobody"), WILDCARD)),
+    ReverseWarrantRead(reverse("viewer editor", "user"), (ObjectId("ann"),)),
+    ReverseWarrantRead(reverse("viewer editor", "team#member"), tuple(map(ObjectId, ("eng", "ops", "x", "*")))),
+    ReverseWarrantRead(reverse("viewer", "team#member"), None),
+    ReverseWarrantRead(reverse("viewer", "user"), None),
+    WarrantRead(
+        WarrantsByObject(TypeName("folder"), (RelationName("viewer"),), Subject(TypeName("user"), WILDCARD)),
+        (ObjectId("a"),),
+    ),
 ]
 
 
@@ -411,7 +420,7 @@ async def test_the_names_of_objects_are_listed_in_portions_as_they_were(store: S
 
 async def test_no_more_rows_are_read_than_asked_for(store: Store) -> None:
     await put(store, *[f"document:a#viewer@team:{number}#member" for number in range(11)])
-    read = Read(shape("viewer", None), (ObjectId("a"),))
+    read = WarrantRead(shape("viewer", None), (ObjectId("a"),))
 
     found = [len((await store.read_warrants([read], None, most)).rows[0]) for most in (10, 11, 12)]
 
@@ -424,7 +433,7 @@ async def test_a_read_of_many_objects_is_one_statement_however_many_rows_it_has(
     await put(store, *[f"document:{id}#viewer@team:{team}#member" for id in ids for team in ("eng", "ops", "hr")])
     database.reads = 0
 
-    reading = await store.read_warrants([Read(shape("viewer", None), ids)], None, 10 * MANY_IDS)
+    reading = await store.read_warrants([WarrantRead(shape("viewer", None), ids)], None, 10 * MANY_IDS)
 
     assert (len(reading.rows[0]), database.reads) == (3 * len(ids), 1)
     assert len(reading.rows[0]) > FEW_ROWS
@@ -496,8 +505,8 @@ async def test_touches_are_the_warrants_that_came_or_went(store: Store) -> None:
     await put(store, "document:plan#viewer@user:ann[a == 1]", "team:eng#member@team:ops#member")
     await store.put_objects([NewObject(TypeName("document"), ObjectId("plan"), '{"x":1}')], stamp())
     await delete(store, "document:plan#viewer@user:ann[a == 1]")
-    plan = Touch("document", "plan", "viewer", "user", "ann", "")
-    eng = Touch("team", "eng", "member", "team", "ops", "member")
+    plan = WarrantChange("document", "plan", "viewer", "user", "ann", "")
+    eng = WarrantChange("team", "eng", "member", "team", "ops", "member")
 
     everything = await store.list_touches(Revision(0), 10)
     since_the_object = await store.list_touches(Revision(2), 10)

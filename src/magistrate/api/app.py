@@ -27,14 +27,14 @@ from magistrate.api import public
 from magistrate.api.auth import KEYS_AND_TOKENS, USER, Holder, bearer_token
 from magistrate.api.deadline import Deadlines
 from magistrate.api.error_table import ERROR_TABLE, INTERNAL_ERROR, error_body
+from magistrate.api.fast_path import FastPath
 from magistrate.api.freshness import TOKEN_HEADERS, read_freshness, token_of
 from magistrate.api.ledger import Ledger
 from magistrate.api.parse import LARGE_BODY_BYTES, decode_body, read_parameters
-from magistrate.api.render import rendered
+from magistrate.api.render import render_json
 from magistrate.api.route import Route
 from magistrate.api.routes import ROUTES
 from magistrate.api.service import Call, Service
-from magistrate.api.shortcut import Shortcut
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.store.contract import Identity, Once
 
@@ -122,7 +122,7 @@ class Application:
     ) -> None:
         self._running = Running(opened)
         self._ledger = ledger or Ledger()
-        self.shortcut = Shortcut(lambda: self._running.service, ROUTES, self._ledger)
+        self.shortcut = FastPath(lambda: self._running.service, ROUTES, self._ledger)
         self._app: App = falcon.asgi.App(middleware=[self._running])
         # Not every answer has one. Falcon reads None so, but does not say so in its types.
         self._app.resp_options.default_media_type = None  # type: ignore[assignment]
@@ -148,7 +148,7 @@ class Application:
 async def _answer_cancelled(send: Send) -> None:
     """The server cancels what is still running when it must stop; after an answer has begun, nothing more can be
     said."""
-    body = rendered(error_body(errors.StoreUnavailable("the service is stopping")))
+    body = render_json(error_body(errors.StoreUnavailable("the service is stopping")))
     headers = {
         "content-type": "application/json",
         "content-length": str(len(body)),
@@ -173,7 +173,7 @@ def _responders(running: Running, routes: Sequence[Route]) -> list[tuple[str, st
 def _public_responders(running: Running) -> list[tuple[str, str, Responder]]:
     """The few that are not part of the API proper: their answers are made in public.py."""
 
-    def responder(page: public.Page) -> Responder:
+    def responder(page: public.PublicPage) -> Responder:
         async def respond(req: falcon.asgi.Request, resp: falcon.asgi.Response) -> None:
             if page.needs_key:
                 running.service.keys.actor(req.get_header("Authorization"))
@@ -223,7 +223,7 @@ def _responder(running: Running, route: Route) -> Responder:
         token = token_of(identity, answer.revision)
         for header in TOKEN_HEADERS:
             resp.set_header(header, token)
-        resp.data = b"" if answer.value is None else rendered(answer.value)
+        resp.data = b"" if answer.value is None else render_json(answer.value)
         if route.is_typed:
             resp.content_type = public.JSON
         _finish(req, resp)
@@ -285,14 +285,16 @@ def _finish(req: falcon.asgi.Request, resp: falcon.asgi.Response) -> None:
     request_id = str(uuid7())
     resp.set_header("Warrant-Request-Id", request_id)
     ledger: Ledger = req.scope[_LEDGER]
-    ledger.answered(req.method, req.uri_template or "", req.path, resp.status_code, request_id, req.scope[_STARTED])
+    ledger.record_answer(
+        req.method, req.uri_template or "", req.path, resp.status_code, request_id, req.scope[_STARTED]
+    )
 
 
 async def _answer_error(
     req: falcon.asgi.Request, resp: falcon.asgi.Response, error: errors.MagistrateError, path: dict[str, Any]
 ) -> None:
     resp.status = ERROR_TABLE[type(error)].status
-    resp.data = rendered(error_body(error))
+    resp.data = render_json(error_body(error))
     resp.content_type = public.JSON
     if isinstance(error, errors.StoreUnavailable | errors.ProviderUnavailable | errors.DeadlineExceeded):
         resp.set_header("Retry-After", RETRY_AFTER_SECONDS)
@@ -323,7 +325,7 @@ async def _answer_fault(
     req: falcon.asgi.Request, resp: falcon.asgi.Response, error: Exception, path: dict[str, Any]
 ) -> None:
     resp.status = 500
-    resp.data = rendered(INTERNAL_ERROR)
+    resp.data = render_json(INTERNAL_ERROR)
     resp.content_type = public.JSON
     _finish(req, resp)
     log.error("fault", method=req.method, path=req.path, exc_info=error)

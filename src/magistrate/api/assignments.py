@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from magistrate.api.lists import ListAnswer
-from magistrate.api.resources import View
+from magistrate.api.resources import ResourceView
 from magistrate.api.service import Answer, Call
 from magistrate.engine.query import Query
 from magistrate.engine.terms import Subject
@@ -12,56 +12,56 @@ from magistrate.errors import NotFound
 from magistrate.operations import objects, query, warrants
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.paging import read_wanted
-from magistrate.operations.query import Asked
-from magistrate.operations.resources import MEMBER, assigned_to, users_of
+from magistrate.operations.query import QueryRequest
+from magistrate.operations.resources import MEMBER, query_assigned, users_of
 from magistrate.store.contract import NewWarrant, StoredObject
 
 
 class Assignment:
     """Of one resource to another: of permissions to roles."""
 
-    def __init__(self, given: View, holder: View) -> None:
+    def __init__(self, given: ResourceView, holder: ResourceView) -> None:
         self._given = given
         self._holder = holder
 
     async def create(self, call: Call[Any]) -> Answer:
         created = await warrants.create_warrants(call.context, [self._warrant(call)], call.stamp(), lambda place: "")
-        given = self._given.named(call)
+        given = self._given.read_ref(call)
         try:
             row = (await objects.get_object(call.context, given, NO_DEMAND)).value
         except NotFound:  # deleted since, which changes nothing about what was done
             row = StoredObject(given.type, given.id, None, created.value[0].created_at)
-        return Answer(self._given.shown(row), created.revision)
+        return Answer(self._given.render_row(row), created.revision)
 
     async def delete(self, call: Call[Any]) -> Answer:
         return Answer(None, await warrants.delete_warrants(call.context, [self._warrant(call)], call.stamp()))
 
     async def list_page(self, call: Call[Any]) -> Answer:
-        return await _found(call, assigned_to(self._holder.named(call), self._given.resource), self._given)
+        return await _run_query(call, query_assigned(self._holder.read_ref(call), self._given.resource), self._given)
 
     def _warrant(self, call: Call[Any]) -> NewWarrant:
-        holder = self._holder.named(call)
-        return NewWarrant(self._given.named(call), MEMBER, Subject(holder.type, holder.id))
+        holder = self._holder.read_ref(call)
+        return NewWarrant(self._given.read_ref(call), MEMBER, Subject(holder.type, holder.id))
 
 
 class TenantUsers:
     """The users of a tenant. They are assigned by warrants that say as what."""
 
-    def __init__(self, users: View, tenants: View) -> None:
+    def __init__(self, users: ResourceView, tenants: ResourceView) -> None:
         self._users = users
         self._tenants = tenants
 
     async def list_page(self, call: Call[Any]) -> Answer:
-        return await _found(call, users_of(self._tenants.named(call)), self._users)
+        return await _run_query(call, users_of(self._tenants.read_ref(call)), self._users)
 
 
-async def _found(call: Call[Any], asked: Query, view: View) -> Answer:
+async def _run_query(call: Call[Any], asked: Query, view: ResourceView) -> Answer:
     listed = view.listed_as_assigned
     wanted = read_wanted(listed, call.parameters, call.context.store.identity)
-    found = await query.list_page(call.context, Asked(asked, {}), wanted, call.freshness, listed)
+    found = await query.list_page(call.context, QueryRequest(asked, {}), wanted, call.freshness, listed)
     if any(row.stored is None for row in found.value.rows):
         # A warrant with `*` for the subject: one row that stands for nobody, in the place of one that is wanted.
         wider = replace(wanted, slice=replace(wanted.slice, limit=wanted.slice.limit + 1))
-        found = await query.list_page(call.context, Asked(asked, {}), wider, call.freshness, listed)
-    shown = [view.shown(row.stored) for row in found.value.rows if row.stored is not None]
+        found = await query.list_page(call.context, QueryRequest(asked, {}), wider, call.freshness, listed)
+    shown = [view.render_row(row.stored) for row in found.value.rows if row.stored is not None]
     return Answer(ListAnswer(shown), found.revision)

@@ -29,7 +29,7 @@ class Holder(msgspec.Struct, frozen=True):
     def subject(self) -> Subject:
         return Subject(USER, self.user)
 
-    def laid_over(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    def overlay_context(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
         """What policies read of a context that the holder gave: what the token says wins, and which tenant it is only
         the token can say."""
         return {**{name: value for name, value in given.items() if name != TENANT}, **self.context}

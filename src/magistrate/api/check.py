@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from magistrate.api.auth import Holder
 from magistrate.api.objects import TypeText
-from magistrate.api.policy_context import bounded_context, context_bytes
+from magistrate.api.policy_context import check_context_size, context_bytes
 from magistrate.api.service import Answer, Call
 from magistrate.api.warrants import (
     IdOrWildcard,
@@ -16,7 +16,7 @@ from magistrate.api.warrants import (
     SubjectBody,
     WarrantAnswer,
     read_claim,
-    shown_warrant,
+    render_warrant,
 )
 from magistrate.engine.decision import Decision
 from magistrate.engine.evaluation import Question
@@ -33,8 +33,8 @@ MOST_CONTEXTS = 128
 
 LAST = {
     None: check.none_is_last,
-    "anyOf": check.authorized_is_last,
-    "allOf": check.denied_is_last,
+    "anyOf": check.stop_at_authorized,
+    "allOf": check.stop_at_denied,
     "batch": check.none_is_last,
 }
 
@@ -79,7 +79,7 @@ async def answer_check(call: Call[CheckBody]) -> Answer:
     started = call.context.now()
     op, questions = _read(call.body, call.context.max_context_bytes, call.holder)
     found = await check.check(call.context, questions, LAST[op], call.freshness, bool(call.body.debug))
-    return _answered(op, questions, found, call, started)
+    return _build_answer(op, questions, found, call, started)
 
 
 def answer_check_now(call: Call[CheckBody]) -> Answer | None:
@@ -88,10 +88,10 @@ def answer_check_now(call: Call[CheckBody]) -> Answer | None:
         return None
     op, questions = _read(call.body, call.context.max_context_bytes, call.holder)
     found = check.check_now(call.context, questions, LAST[op], call.freshness)
-    return None if found is None else _answered(op, questions, found, call, started=0)
+    return None if found is None else _build_answer(op, questions, found, call, started=0)
 
 
-def _answered(
+def _build_answer(
     op: str | None, questions: Sequence[Question], found: Snapshot[list[Decision]], call: Call[CheckBody], started: int
 ) -> Answer:
     decided = list(zip(questions, found.value, strict=False))
@@ -136,8 +136,8 @@ class _Contexts:
     __slots__ = ("_common", "_holder", "_laid", "_left", "_limit")
 
     def __init__(self, common: Mapping[str, Any], limit: int, holder: Holder | None) -> None:
-        self._common = bounded_context(common, limit)
-        self._laid = common if holder is None else holder.laid_over(common)
+        self._common = check_context_size(common, limit)
+        self._laid = common if holder is None else holder.overlay_context(common)
         self._holder = holder
         self._limit = limit
         self._left = MOST_CONTEXTS * limit
@@ -152,7 +152,7 @@ class _Contexts:
             raise InvalidParameter(
                 "context", f"must be at most {MOST_CONTEXTS * self._limit} bytes of JSON for all warrants together"
             )
-        return merged if self._holder is None else self._holder.laid_over(merged)
+        return merged if self._holder is None else self._holder.overlay_context(merged)
 
 
 def _answer(
@@ -163,7 +163,7 @@ def _answer(
     if not call.body.debug:
         return CheckAnswer(code=code, result=result, is_implicit=is_implicit)
     paths = {
-        question.written(): [shown_warrant(warrant) for warrant in decision.path]
+        question.render(): [render_warrant(warrant) for warrant in decision.path]
         for question, decision in decided
         if decision.path
     }

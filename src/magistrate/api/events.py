@@ -7,7 +7,7 @@ from typing import Annotated, Generic, TypeVar
 import msgspec
 
 from magistrate.api.lists import list_answer
-from magistrate.api.render import rendered_time
+from magistrate.api.render import render_time
 from magistrate.api.service import Answer, Call
 from magistrate.operations import events
 from magistrate.operations.events import (
@@ -70,19 +70,19 @@ class EventsAnswer(msgspec.Struct, Generic[A], rename="camel", omit_defaults=Tru
 
 
 async def list_resource_events(call: Call[None]) -> Answer:
-    return await _page(call, RESOURCE_EVENT_LIST, read_resource_filter(call.parameters), _shown_resource_event)
+    return await _page(call, RESOURCE_EVENT_LIST, read_resource_filter(call.parameters), _render_resource_event)
 
 
 async def list_access_events(call: Call[None]) -> Answer:
-    return await _page(call, ACCESS_EVENT_LIST, read_access_filter(call.parameters), _shown_access_event)
+    return await _page(call, ACCESS_EVENT_LIST, read_access_filter(call.parameters), _render_access_event)
 
 
 async def list_resource_events_v1(call: Call[None]) -> Answer:
-    return await _page_v1(call, RESOURCE_EVENT_LIST, read_resource_filter(call.parameters), _shown_resource_event)
+    return await _page_v1(call, RESOURCE_EVENT_LIST, read_resource_filter(call.parameters), _render_resource_event)
 
 
 async def list_access_events_v1(call: Call[None]) -> Answer:
-    return await _page_v1(call, ACCESS_EVENT_LIST, read_access_filter(call.parameters), _shown_access_event)
+    return await _page_v1(call, ACCESS_EVENT_LIST, read_access_filter(call.parameters), _render_access_event)
 
 
 Shown = Callable[[Identity, Event], A]
@@ -90,7 +90,7 @@ Shown = Callable[[Identity, Event], A]
 
 async def _page(call: Call[None], kind: ListKind[Event], only: EventFilter, shown: Shown[A]) -> Answer:
     identity = call.context.store.identity
-    found = await _found(call, kind, read_wanted(kind, call.parameters, identity), only)
+    found = await _read_events(call, kind, read_wanted(kind, call.parameters, identity), only)
     return Answer(list_answer(found.value, lambda event: shown(identity, event)), found.revision)
 
 
@@ -101,17 +101,19 @@ async def _page_v1(call: Call[None], kind: ListKind[Event], only: EventFilter, s
     if "lastId" in call.parameters:
         boundary = read_event_id(identity, call.parameters["lastId"])
         wanted = replace(wanted, slice=replace(wanted.slice, boundary=boundary))
-    found = await _found(call, kind, wanted, only)
+    found = await _read_events(call, kind, wanted, only)
     rows = found.value.rows
     last_id = event_id(identity, rows[-1]) if found.value.next_cursor is not None else None
     return Answer(EventsAnswer([shown(identity, event) for event in rows], last_id), found.revision)
 
 
-async def _found(call: Call[None], kind: ListKind[Event], wanted: Wanted, only: EventFilter) -> Snapshot[Page[Event]]:
+async def _read_events(
+    call: Call[None], kind: ListKind[Event], wanted: Wanted, only: EventFilter
+) -> Snapshot[Page[Event]]:
     return await events.list_events(call.context, kind, wanted, only, call.freshness)
 
 
-def _shown_resource_event(identity: Identity, event: Event) -> ResourceEventAnswer:
+def _render_resource_event(identity: Identity, event: Event) -> ResourceEventAnswer:
     of_type, id = event.key if event.kind == "object" else (OBJECT_TYPE, *event.key)
     return ResourceEventAnswer(
         id=event_id(identity, event),
@@ -119,11 +121,11 @@ def _shown_resource_event(identity: Identity, event: Event) -> ResourceEventAnsw
         resource_type=of_type,
         resource_id=id,
         meta=msgspec.UNSET if event.content is None else msgspec.Raw(event.content),
-        created_at=rendered_time(event.place[0]),
+        created_at=render_time(event.place[0]),
     )
 
 
-def _shown_access_event(identity: Identity, event: Event) -> AccessEventAnswer:
+def _render_access_event(identity: Identity, event: Event) -> AccessEventAnswer:
     object_type, object_id, relation, subject_type, subject_id, subject_relation = event.key[:6]
     return AccessEventAnswer(
         id=event_id(identity, event),
@@ -135,7 +137,7 @@ def _shown_access_event(identity: Identity, event: Event) -> AccessEventAnswer:
         subject_id=subject_id,
         subject_relation=subject_relation or msgspec.UNSET,
         meta=_access_meta(event),
-        created_at=rendered_time(event.place[0]),
+        created_at=render_time(event.place[0]),
     )
 
 

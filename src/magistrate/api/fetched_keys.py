@@ -68,10 +68,10 @@ class FetchedKeys:
 
     async def fitting(self, head: TokenHead) -> Sequence[ProviderKey]:
         """The keys that a token with this head may be signed with. Raises ProviderUnavailable."""
-        found = self._kept(head)
+        found = self._get_cached(head)
         if not found:
             await self._fetch()
-            found = self._kept(head)
+            found = self._get_cached(head)
         if not found and self._failure is not None:
             raise ProviderUnavailable("the keys of the token provider cannot be fetched") from self._failure
         return found
@@ -85,7 +85,7 @@ class FetchedKeys:
         finally:
             await self._origin.close()
 
-    def _kept(self, head: TokenHead) -> Sequence[ProviderKey]:
+    def _get_cached(self, head: TokenHead) -> Sequence[ProviderKey]:
         if self._monotonic() - self._fetched_at > KEPT_SECONDS:
             return ()
         return [key for key in self._keys if key.fits(head)]

@@ -12,7 +12,7 @@ class Ledger:
     def __init__(self, access_log: AccessLog | None = None) -> None:
         self._access_log = access_log
 
-    def answered(self, method: str, route: str, path: str, status: int, request_id: str, started: float) -> None:
+    def record_answer(self, method: str, route: str, path: str, status: int, request_id: str, started: float) -> None:
         """`route`: the path as in the table of routes, empty if there is none; `started`: by time.perf_counter."""
         seconds = perf_counter() - started
         METRICS.observe(method, route, status, seconds)

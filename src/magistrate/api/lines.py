@@ -12,7 +12,7 @@ from magistrate.engine.rules.rule import RuleForm
 from magistrate.engine.terms import object_id, type_name
 from magistrate.errors import InvalidParameter, InvalidRequest
 from magistrate.operations.context import Context
-from magistrate.operations.objects import written_meta
+from magistrate.operations.objects import render_meta
 from magistrate.operations.times import TIME_MESSAGE, read_time
 from magistrate.store.contract import NewObject, NewWarrant
 
@@ -41,7 +41,7 @@ def read_line(ctx: Context, max_json_depth: int, line: bytes) -> ObjectType | Ne
     `warrant.createdAt` in policies go by it.
 
     Raises InvalidRequest, InvalidParameter or MissingParameter as a request with this body would."""
-    body = _decoded(line, max_json_depth)
+    body = _decode_line(line, max_json_depth)
     is_type = body.type is not None or body.relations is not None
     is_warrant = body.subject is not None or body.relation is not None or bool(body.policy or body.context)
     if is_warrant and not is_type and body.meta is None:
@@ -50,7 +50,7 @@ def read_line(ctx: Context, max_json_depth: int, line: bytes) -> ObjectType | Ne
         return read_object_type(body.type, body.source, body.relations)
     if body.object_type is not None and not is_warrant and not is_type:
         of_type, id = type_name(body.object_type, "objectType"), object_id(body.object_id, "objectId")
-        return NewObject(of_type, id, written_meta(ctx, body.meta))
+        return NewObject(of_type, id, render_meta(ctx, body.meta))
     raise InvalidRequest(WHAT_A_LINE_IS)
 
 
@@ -64,7 +64,7 @@ def _read_warrant(body: LineBody) -> NewWarrant:
     return NewWarrant(new.object, new.relation, new.subject, new.policy, created_at)
 
 
-def _decoded(line: bytes, max_json_depth: int) -> LineBody:
+def _decode_line(line: bytes, max_json_depth: int) -> LineBody:
     """A line that reads like what it says is written has no member twice and does not nest deeply, but in meta: most
     lines are so, and are spared the search for that."""
     try:

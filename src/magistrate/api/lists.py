@@ -23,12 +23,12 @@ class ListAnswer(msgspec.Struct, Generic[A], rename="camel", omit_defaults=True)
 def bare(list_page: Callable[[Call[Any]], Awaitable[Answer]]) -> Callable[[Call[Any]], Awaitable[Answer]]:
     """The same list as v1 has it: an array, without cursors."""
 
-    async def listed(call: Call[Any]) -> Answer:
+    async def answer_list(call: Call[Any]) -> Answer:
         answer = await list_page(call)
         page = cast(ListAnswer[Any], answer.value)
         return Answer(page.results, answer.revision)
 
-    return listed
+    return answer_list
 
 
 def list_answer(page: Page[T], shown: Callable[[T], A]) -> ListAnswer[A]:

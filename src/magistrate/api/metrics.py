@@ -82,7 +82,7 @@ class Metrics:
         timings.seconds += seconds
         timings.counts[bisect_left(SECONDS, seconds)] += 1
 
-    def told(self) -> Told:
+    def collect_values(self) -> Told:
         return Told(os.getpid(), list(self._timings.items()), {"unknown_tokens": self.unknown_tokens, **self.read()})
 
 
@@ -118,7 +118,7 @@ METRICS = Metrics()
 
 def exposition() -> bytes:
     """In Prometheus' text format; of all workers, if there are several."""
-    told = [METRICS.told()]
+    told = [METRICS.collect_values()]
     if METRICS.board is not None:
         METRICS.board.write(told[0])
         told = METRICS.board.read()

@@ -9,7 +9,7 @@ import msgspec
 
 from magistrate.api.lists import list_answer
 from magistrate.api.parse import read_batch
-from magistrate.api.render import rendered_time
+from magistrate.api.render import render_time
 from magistrate.api.service import Answer, Call
 from magistrate.engine.model import ObjectType, SourceForm, read_object_type
 from magistrate.engine.rules.rule import RuleForm
@@ -46,29 +46,29 @@ class ObjectTypeAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaul
 async def create(call: Call[ObjectTypeBody]) -> Answer:
     new = await _aside(call.body, _read)
     created = await object_types.create_object_types(call.context, [new], call.stamp())
-    return Answer(_shown(created.value[0]), created.revision)
+    return Answer(_render_object_type(created.value[0]), created.revision)
 
 
 async def update_batch(call: Call[list[ObjectTypeBody]]) -> Answer:
     types = await _aside(call.body, lambda bodies: read_batch(bodies, _read))
     updated = await object_types.update_object_types(call.context, types, call.stamp())
-    return Answer([_shown(row) for row in updated.value], updated.revision)
+    return Answer([_render_object_type(row) for row in updated.value], updated.revision)
 
 
 async def get(call: Call[None]) -> Answer:
-    found = await object_types.get_object_type(call.context, _named(call.path["type"]), call.freshness)
-    return Answer(_shown(found.value), found.revision)
+    found = await object_types.get_object_type(call.context, _read_type_name(call.path["type"]), call.freshness)
+    return Answer(_render_object_type(found.value), found.revision)
 
 
 async def update(call: Call[ObjectTypeBody]) -> Answer:
-    name = _named(call.path["type"])
+    name = _read_type_name(call.path["type"])
     new = await _aside(call.body, lambda body: read_object_type(name, body.source, body.relations))
     updated = await object_types.update_object_types(call.context, [new], call.stamp())
-    return Answer(_shown(updated.value[0]), updated.revision)
+    return Answer(_render_object_type(updated.value[0]), updated.revision)
 
 
 async def delete(call: Call[None]) -> Answer:
-    name = _named(call.path["type"])
+    name = _read_type_name(call.path["type"])
     return Answer(None, await object_types.delete_object_type(call.context, name, call.stamp()))
 
 
@@ -76,7 +76,7 @@ async def list_page(call: Call[None]) -> Answer:
     text = read_search(call.parameters)
     wanted = read_wanted(OBJECT_TYPE_LIST, call.parameters, call.context.store.identity)
     found = await object_types.list_object_types(call.context, wanted, ObjectTypeFilter(text), call.freshness)
-    return Answer(list_answer(found.value, _shown), found.revision)
+    return Answer(list_answer(found.value, _render_object_type), found.revision)
 
 
 async def _aside(body: B, read: Callable[[B], T]) -> T:
@@ -87,7 +87,7 @@ def _read(body: ObjectTypeBody) -> ObjectType:
     return read_object_type(body.type, body.source, body.relations)
 
 
-def _named(text: str) -> TypeName:
+def _read_type_name(text: str) -> TypeName:
     """The type in the path. What cannot be the name of a type is not found, like any other that is not there."""
     try:
         return type_name(text, "type")
@@ -95,11 +95,11 @@ def _named(text: str) -> TypeName:
         raise NotFound("ObjectType", text) from None
 
 
-def _shown(row: StoredObjectType) -> ObjectTypeAnswer:
+def _render_object_type(row: StoredObjectType) -> ObjectTypeAnswer:
     definition = read_definition(row.definition)
     return ObjectTypeAnswer(
         type=row.name,
         source=definition.source,
         relations=definition.relations,
-        created_at=rendered_time(row.created_at),
+        created_at=render_time(row.created_at),
     )

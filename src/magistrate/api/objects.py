@@ -6,18 +6,18 @@ from typing import Annotated, Any
 import msgspec
 
 from magistrate.api.lists import list_answer
-from magistrate.api.parse import documented, read_batch
-from magistrate.api.render import rendered_time
+from magistrate.api.parse import document_pattern, read_batch
+from magistrate.api.render import render_time
 from magistrate.api.service import Answer, Call
 from magistrate.engine.terms import ObjectRef, TypeName, object_id, object_ref, type_name
 from magistrate.errors import InvalidParameter, NotFound
 from magistrate.operations import objects
-from magistrate.operations.objects import OBJECT_LIST, ObjectDraft, written_meta
+from magistrate.operations.objects import OBJECT_LIST, ObjectDraft, render_meta
 from magistrate.operations.paging import read_search, read_wanted
 from magistrate.store.contract import ObjectFilter, StoredObject
 
-TypeText = Annotated[str, documented(r"^[a-z0-9_-]{1,64}$")]
-IdText = Annotated[str, documented(r"^[a-zA-Z0-9_\-.@|:]{0,255}$")]
+TypeText = Annotated[str, document_pattern(r"^[a-z0-9_-]{1,64}$")]
+IdText = Annotated[str, document_pattern(r"^[a-zA-Z0-9_\-.@|:]{0,255}$")]
 
 
 class ObjectBody(msgspec.Struct, rename="camel", frozen=True):
@@ -57,27 +57,27 @@ async def create(call: Call[ObjectOrBatch]) -> Answer:
     def draft(body: ObjectBody) -> ObjectDraft:
         of_type = type_name(body.object_type, "objectType")
         id = object_id(body.object_id, "objectId") if body.object_id else None
-        return ObjectDraft(of_type, id, written_meta(call.context, body.meta))
+        return ObjectDraft(of_type, id, render_meta(call.context, body.meta))
 
     drafts = read_batch(call.body, draft) if isinstance(call.body, list) else [draft(call.body)]
     created = await objects.create_objects(call.context, drafts, call.stamp())
-    answers = [_shown(row) for row in created.value]
+    answers = [_render_object(row) for row in created.value]
     return Answer(answers if isinstance(call.body, list) else answers[0], created.revision)
 
 
 async def get(call: Call[None]) -> Answer:
-    found = await objects.get_object(call.context, _named(call), call.freshness)
-    return Answer(_shown(found.value), found.revision)
+    found = await objects.get_object(call.context, _read_object_ref(call), call.freshness)
+    return Answer(_render_object(found.value), found.revision)
 
 
 async def update(call: Call[MetaBody]) -> Answer:
-    meta = written_meta(call.context, call.body.meta)
-    updated = await objects.update_object(call.context, _named(call), meta, call.stamp())
-    return Answer(_shown(updated.value), updated.revision)
+    meta = render_meta(call.context, call.body.meta)
+    updated = await objects.update_object(call.context, _read_object_ref(call), meta, call.stamp())
+    return Answer(_render_object(updated.value), updated.revision)
 
 
 async def delete(call: Call[None]) -> Answer:
-    return Answer(None, await objects.delete_objects(call.context, [_named(call)], call.stamp()))
+    return Answer(None, await objects.delete_objects(call.context, [_read_object_ref(call)], call.stamp()))
 
 
 async def delete_batch(call: Call[list[ObjectRefBody]]) -> Answer:
@@ -88,12 +88,12 @@ async def delete_batch(call: Call[list[ObjectRefBody]]) -> Answer:
 async def list_page(call: Call[None]) -> Answer:
     text = read_search(call.parameters)
     wanted = read_wanted(OBJECT_LIST, call.parameters, call.context.store.identity)
-    only = ObjectFilter(_known_type(call.parameters.get("objectType")), text)
+    only = ObjectFilter(_read_type_filter(call.parameters.get("objectType")), text)
     found = await objects.list_objects(call.context, wanted, only, call.freshness)
-    return Answer(list_answer(found.value, _shown), found.revision)
+    return Answer(list_answer(found.value, _render_object), found.revision)
 
 
-def _named(call: Call[Any]) -> ObjectRef:
+def _read_object_ref(call: Call[Any]) -> ObjectRef:
     """The object in the path. What cannot be the name of an object is not found, like any other that is not there."""
     of_type, id = call.path["objectType"], call.path["objectId"]
     try:
@@ -102,7 +102,7 @@ def _named(call: Call[Any]) -> ObjectRef:
         raise NotFound(of_type, id) from None
 
 
-def _known_type(text: str | None) -> str | None:
+def _read_type_filter(text: str | None) -> str | None:
     """The type to filter by; None for no filter. No object has the empty type, which stands for all that cannot
     exist."""
     if not text:
@@ -113,6 +113,6 @@ def _known_type(text: str | None) -> str | None:
         return TypeName("")
 
 
-def _shown(row: StoredObject) -> ObjectAnswer:
+def _render_object(row: StoredObject) -> ObjectAnswer:
     meta = msgspec.UNSET if row.meta is None else msgspec.Raw(row.meta)
-    return ObjectAnswer(object_type=row.type, object_id=row.id, meta=meta, created_at=rendered_time(row.created_at))
+    return ObjectAnswer(object_type=row.type, object_id=row.id, meta=meta, created_at=render_time(row.created_at))

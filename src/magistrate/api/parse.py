@@ -66,7 +66,7 @@ def decode_body(body: bytes, decoder: msgspec.json.Decoder[T], max_depth: int) -
         text = body.decode()
         value = decoder.decode(text)
     except UnicodeDecodeError as error:
-        raise _malformed(error.start) from None
+        raise _build_syntax_error(error.start) from None
     except msgspec.ValidationError as error:
         raise _type_fault(str(error), body) from None
     except msgspec.DecodeError as error:
@@ -97,7 +97,7 @@ def read_batch(bodies: list[B], read: Callable[[B], T]) -> list[T]:
     return values
 
 
-def documented(pattern: str) -> msgspec.Meta:
+def document_pattern(pattern: str) -> msgspec.Meta:
     """For the OpenAPI document only: what is checked, and in which words it is refused, is said in
     engine/terms.py."""
     return msgspec.Meta(extra_json_schema={"pattern": pattern})
@@ -109,10 +109,10 @@ def _syntax_fault(message: str) -> InvalidRequest:
         return InvalidRequest("Request must only contain one JSON object")
     if position is None:
         return InvalidRequest("Request contains malformed JSON")
-    return _malformed(int(position[1]))
+    return _build_syntax_error(int(position[1]))
 
 
-def _malformed(offset: int) -> InvalidRequest:
+def _build_syntax_error(offset: int) -> InvalidRequest:
     return InvalidRequest(f"Request contains malformed JSON (at position {offset + 1})")
 
 

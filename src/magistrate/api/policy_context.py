@@ -14,7 +14,7 @@ MAX_CONTEXT_DEPTH = 128
 _DECODER = msgspec.json.Decoder(dict[str, Any])
 
 
-def bounded_context(context: Mapping[str, Any], limit: int) -> Mapping[str, Any]:
+def check_context_size(context: Mapping[str, Any], limit: int) -> Mapping[str, Any]:
     """Raises InvalidParameter if it is more than `limit` bytes of compact JSON."""
     if context:
         context_bytes(context, limit)
@@ -37,4 +37,4 @@ def read_context(text: str | None, limit: int) -> Mapping[str, Any]:
         context = decode_body(text.encode(), _DECODER, MAX_CONTEXT_DEPTH)
     except (InvalidRequest, InvalidParameter, UnicodeEncodeError):
         raise InvalidParameter("context", "invalid") from None
-    return bounded_context(context, limit)
+    return check_context_size(context, limit)

@@ -16,7 +16,7 @@ from uuid_utils import uuid7
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from magistrate.api.client_transport import ClientTransport
-from magistrate.api.render import rendered
+from magistrate.api.render import render_json
 from magistrate.api.throttled_warning import ThrottledWarning
 
 UNSENT_BYTES = 65_536
@@ -171,7 +171,7 @@ class BoundedProtocol(HttpToolsProtocol):
             return  # data_received goes on when the parser has stopped
         may_be_too_large = self._may_be_too_large or self._began_inside_segment
         if may_be_too_large and self._head_bytes() > self.config.max_head_bytes:
-            raise _Refusal(*self._head_too_large())  # so that the parser stops, whatever follows
+            raise _RejectedRequest(*self._head_too_large())  # so that the parser stops, whatever follows
         self._check_head()
         self._in_head = False
         self._head = b""
@@ -256,18 +256,18 @@ class BoundedProtocol(HttpToolsProtocol):
         """Raises _Refusal if a complete head is not valid HTTP, or asks for what is not supported."""
         version = self.parser.get_http_version()
         if version not in ("1.0", "1.1"):
-            raise _Refusal(HTTPStatus.BAD_REQUEST, NOT_HTTP)
+            raise _RejectedRequest(HTTPStatus.BAD_REQUEST, NOT_HTTP)
         if self._hosts != 1 and (self._hosts or version == "1.1"):
-            raise _Refusal(HTTPStatus.BAD_REQUEST, "Request must have exactly one Host header")
+            raise _RejectedRequest(HTTPStatus.BAD_REQUEST, "Request must have exactly one Host header")
         if self._coding:
             if version == "1.0":
-                raise _Refusal(HTTPStatus.BAD_REQUEST, "Transfer-Encoding is not defined in HTTP/1.0")
+                raise _RejectedRequest(HTTPStatus.BAD_REQUEST, "Transfer-Encoding is not defined in HTTP/1.0")
             if self._coding != b"chunked":
-                raise _Refusal(*UNKNOWN_CODING)
+                raise _RejectedRequest(*UNKNOWN_CODING)
 
     def _reason_of(self, error: httptools.HttpParserError) -> tuple[HTTPStatus, str]:
         """The status and message for what the parser stopped at."""
-        if isinstance(error.__context__, _Refusal):
+        if isinstance(error.__context__, _RejectedRequest):
             return error.__context__.status, error.__context__.message
         if self._in_head and self._coding not in (b"", b"chunked") and self.parser.get_http_version() == "1.1":
             return UNKNOWN_CODING  # the parser stops at some of them by itself
@@ -377,7 +377,7 @@ _too_many_connections = ThrottledWarning("too many connections")
 
 
 def _last_answer(status: HTTPStatus, code: str, message: str, more_headers: str = "") -> bytes:
-    body = rendered({"code": code, "message": message})
+    body = render_json({"code": code, "message": message})
     head = (
         f"HTTP/1.1 {status.value} {status.phrase}\r\ncontent-type: application/json\r\n{more_headers}"
         f"content-length: {len(body)}\r\nwarrant-request-id: {uuid7()}\r\nconnection: close\r\n\r\n"
@@ -385,7 +385,7 @@ def _last_answer(status: HTTPStatus, code: str, message: str, more_headers: str 
     return head.encode("ascii") + body
 
 
-class _Refusal(Exception):
+class _RejectedRequest(Exception):
     """Stops the parser at a request that is answered with this status, whatever follows it."""
 
     def __init__(self, status: HTTPStatus, message: str) -> None:

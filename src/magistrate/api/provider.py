@@ -8,7 +8,7 @@ from magistrate.api.auth import Holder, holder
 from magistrate.api.fetched_keys import FetchedKeys
 from magistrate.engine.terms import ObjectId, object_id
 from magistrate.errors import InvalidParameter, InvalidToken, MissingParameter
-from magistrate.operations.bearer_tokens import Expected, TokenHead, verified_claims
+from magistrate.operations.bearer_tokens import Expected, TokenHead, verify_claims
 
 LEEWAY_SECONDS = 10
 """So much its clock may differ from ours."""
@@ -37,7 +37,7 @@ class Provider:
         expected = Expected(self.issuer, self.audience, LEEWAY_SECONDS, IAT_AHEAD_SECONDS)
         for key in await self.keys.fitting(head):
             try:
-                return verified_claims(token, key.key, key.algorithm, expected)
+                return verify_claims(token, key.key, key.algorithm, expected)
             except InvalidToken:
                 continue
         raise InvalidToken

@@ -7,7 +7,7 @@ from functools import cache
 
 from magistrate.api import openapi, reference
 from magistrate.api.metrics import CONTENT_TYPE, exposition
-from magistrate.api.render import rendered
+from magistrate.api.render import render_json
 from magistrate.api.service import Service
 from magistrate.errors import StoreUnavailable
 
@@ -18,7 +18,7 @@ Opened = Callable[[], Service]
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class PublicPage:
     path: str
     meaning: str
     content_type: str
@@ -55,13 +55,13 @@ async def docs(service: Opened) -> bytes:
     return _docs()
 
 
-_HEALTHY = rendered({"status": "healthy"})
-_READY = rendered({"status": "ready"})
+_HEALTHY = render_json({"status": "healthy"})
+_READY = render_json({"status": "ready"})
 
 
 @cache
 def _openapi() -> bytes:
-    return rendered(openapi.document())
+    return render_json(openapi.document())
 
 
 @cache
@@ -71,10 +71,10 @@ def _docs() -> bytes:
 
 JSON = "application/json"
 
-PAGES: tuple[Page, ...] = (
-    Page("/healthz", "200 while the process runs", JSON, healthz),
-    Page("/readyz", "200 while the store can be reached and is migrated, else 503", JSON, readyz),
-    Page("/openapi.json", "The OpenAPI 3.1 document", JSON, openapi_document),
-    Page("/docs", "The same for people", "text/html; charset=utf-8", docs, headers=reference.HEADERS),
-    Page("/metrics", "Counters for Prometheus", CONTENT_TYPE, metrics, needs_key=True),
+PAGES: tuple[PublicPage, ...] = (
+    PublicPage("/healthz", "200 while the process runs", JSON, healthz),
+    PublicPage("/readyz", "200 while the store can be reached and is migrated, else 503", JSON, readyz),
+    PublicPage("/openapi.json", "The OpenAPI 3.1 document", JSON, openapi_document),
+    PublicPage("/docs", "The same for people", "text/html; charset=utf-8", docs, headers=reference.HEADERS),
+    PublicPage("/metrics", "Counters for Prometheus", CONTENT_TYPE, metrics, needs_key=True),
 )

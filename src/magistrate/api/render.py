@@ -8,12 +8,12 @@ import msgspec
 _ENCODER = msgspec.json.Encoder()
 
 
-def rendered(value: object) -> bytes:
+def render_json(value: object) -> bytes:
     return _ENCODER.encode(value) + b"\n"
 
 
 @lru_cache(maxsize=1_024)
-def rendered_time(microseconds: int) -> str:
+def render_time(microseconds: int) -> str:
     """RFC 3339 in UTC with `Z`; fractional seconds without trailing zeros, left out when zero."""
     seconds, fraction = divmod(microseconds, 1_000_000)
     whole = strftime("%Y-%m-%dT%H:%M:%S", gmtime(seconds))

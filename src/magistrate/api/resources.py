@@ -8,27 +8,27 @@ import msgspec
 from magistrate.api.lists import list_answer
 from magistrate.api.objects import IdText
 from magistrate.api.parse import read_batch
-from magistrate.api.render import rendered_time
+from magistrate.api.render import render_time
 from magistrate.api.service import Answer, Call
 from magistrate.engine.terms import ObjectRef, object_id
 from magistrate.errors import InvalidParameter, NotFound
 from magistrate.operations import objects
 from magistrate.operations.context import Context
-from magistrate.operations.objects import ObjectDraft, written_meta
+from magistrate.operations.objects import ObjectDraft, render_meta
 from magistrate.operations.paging import read_search, read_wanted
-from magistrate.operations.resources import Members, Resource, assigned_list, members_of
+from magistrate.operations.resources import Members, Resource, build_assigned_list, members_of
 from magistrate.store.contract import ObjectFilter, StoredObject
 
 Handler = Callable[[Call[Any]], Awaitable[Answer]]
 
 
-class View:
+class ResourceView:
     """A resource as callers see it: the types of its bodies and answers, and its handlers."""
 
     def __init__(self, resource: Resource) -> None:
         self.resource = resource
-        self.listed = resource.listed
-        self.listed_as_assigned = assigned_list(resource)
+        self.listed = resource.list_kind
+        self.listed_as_assigned = build_assigned_list(resource)
         name = resource.type.title().replace("-", "")
         id, members = (resource.id_member, IdText | None, None), [(one, str | None, None) for one in resource.members]
         made = msgspec.defstruct
@@ -38,7 +38,7 @@ class View:
         shown = [(resource.id_member, str), *((one, str | None) for one in resource.members), ("createdAt", str)]
         self.answer = made(f"{name}Answer", shown)
 
-    def named(self, call: Call[Any]) -> ObjectRef:
+    def read_ref(self, call: Call[Any]) -> ObjectRef:
         """The one in the path. What cannot be an id is not found, like any other that is not there."""
         id = call.path[self.resource.id_member]
         try:
@@ -46,8 +46,8 @@ class View:
         except InvalidParameter:
             raise NotFound(self.resource.type, id) from None
 
-    def shown(self, row: StoredObject) -> msgspec.Struct:
-        return self.answer(row.id, *members_of(self.resource, row.meta).values(), rendered_time(row.created_at))
+    def render_row(self, row: StoredObject) -> msgspec.Struct:
+        return self.answer(row.id, *members_of(self.resource, row.meta).values(), render_time(row.created_at))
 
     async def create(self, call: Call[Any]) -> Answer:
         def draft(body: msgspec.Struct) -> ObjectDraft:
@@ -58,20 +58,20 @@ class View:
         is_batch = isinstance(call.body, list)
         drafts = read_batch(call.body, draft) if is_batch else [draft(call.body)]
         created = await objects.create_objects(call.context, drafts, call.stamp())
-        answers = [self.shown(row) for row in created.value]
+        answers = [self.render_row(row) for row in created.value]
         return Answer(answers if is_batch else answers[0], created.revision)
 
     async def get(self, call: Call[Any]) -> Answer:
-        found = await objects.get_object(call.context, self.named(call), call.freshness)
-        return Answer(self.shown(found.value), found.revision)
+        found = await objects.get_object(call.context, self.read_ref(call), call.freshness)
+        return Answer(self.render_row(found.value), found.revision)
 
     async def update(self, call: Call[Any]) -> Answer:
         meta = self._meta(call.context, call.body)
-        updated = await objects.update_object(call.context, self.named(call), meta, call.stamp())
-        return Answer(self.shown(updated.value), updated.revision)
+        updated = await objects.update_object(call.context, self.read_ref(call), meta, call.stamp())
+        return Answer(self.render_row(updated.value), updated.revision)
 
     async def delete(self, call: Call[Any]) -> Answer:
-        return Answer(None, await objects.delete_objects(call.context, [self.named(call)], call.stamp()))
+        return Answer(None, await objects.delete_objects(call.context, [self.read_ref(call)], call.stamp()))
 
     async def delete_batch(self, call: Call[Any]) -> Answer:
         def ref(body: msgspec.Struct) -> ObjectRef:
@@ -85,7 +85,7 @@ class View:
         wanted = read_wanted(self.listed, call.parameters, call.context.store.identity)
         only = ObjectFilter(self.resource.type, text)
         found = await objects.list_objects(call.context, wanted, only, call.freshness, self.listed)
-        return Answer(list_answer(found.value, self.shown), found.revision)
+        return Answer(list_answer(found.value, self.render_row), found.revision)
 
     def _meta(self, context: Context, body: msgspec.Struct) -> str | None:
         """What a body says besides the id, as meta. Raises InvalidParameter; of texts too long together, it names the
@@ -95,7 +95,7 @@ class View:
             if text and "\0" in text:
                 raise InvalidParameter(member, "must not contain the character NUL")
         try:
-            return written_meta(context, {member: text for member, text in given.items() if text is not None})
+            return render_meta(context, {member: text for member, text in given.items() if text is not None})
         except InvalidParameter as error:
             longest = max(given, key=lambda member: len(given[member] or ""))
             raise InvalidParameter(longest, error.message) from None

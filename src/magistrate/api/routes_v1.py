@@ -8,9 +8,9 @@ from typing import Any
 from magistrate.api import events, query
 from magistrate.api.assignments import Assignment, TenantUsers
 from magistrate.api.events import AccessEventAnswer, EventsAnswer, ResourceEventAnswer
+from magistrate.api.legacy_query import CLAUSES, OlderWarrantAnswer
 from magistrate.api.lists import bare
-from magistrate.api.older_query import CLAUSES, OlderWarrantAnswer
-from magistrate.api.resources import Handler, View
+from magistrate.api.resources import Handler, ResourceView
 from magistrate.api.route import OLDER_PARAMETERS, SEARCH, TEXT, Parameter, Route, list_parameters
 from magistrate.operations.paging import ListKind
 from magistrate.operations.resources import ASSIGNMENTS, RESOURCES, TENANTS, USERS, Resource
@@ -22,14 +22,14 @@ _EVENTS: dict[str, tuple[Handler, Any]] = {
     "/v2/access-events": (events.list_access_events_v1, EventsAnswer[AccessEventAnswer]),
 }
 
-VIEWS = {resource: View(resource) for resource in RESOURCES}
+VIEWS = {resource: ResourceView(resource) for resource in RESOURCES}
 
 
 def v1_routes(v2: Iterable[Route]) -> Iterator[Route]:
     """All of them, given those of v2."""
     for route in v2:
         if route.path.startswith(_SHARED):
-            yield _shared(route)
+            yield _adapt_route(route)
         elif route.path == "/v2/query":
             yield _query(route)
         elif route.path in _EVENTS:
@@ -42,7 +42,7 @@ def v1_routes(v2: Iterable[Route]) -> Iterator[Route]:
     yield from _tenancy_routes(VIEWS[USERS], VIEWS[TENANTS])
 
 
-def _shared(route: Route) -> Route:
+def _adapt_route(route: Route) -> Route:
     path = route.path.replace("/v2/", "/v1/")
     if route.method != "GET" or "{" in route.path:
         return replace(route, path=path)
@@ -105,7 +105,7 @@ def _resource_routes(resource: Resource) -> Iterator[Route]:
     )
 
 
-def _assignment_routes(given: View, holder: View) -> Iterator[Route]:
+def _assignment_routes(given: ResourceView, holder: ResourceView) -> Iterator[Route]:
     assignment = Assignment(given, holder)
     one, whom = given.resource.type, holder.resource.type
     path = f"{_item(holder)}/{given.resource.path}"
@@ -118,7 +118,7 @@ def _assignment_routes(given: View, holder: View) -> Iterator[Route]:
     )
 
 
-def _tenancy_routes(users: View, tenants: View) -> Iterator[Route]:
+def _tenancy_routes(users: ResourceView, tenants: ResourceView) -> Iterator[Route]:
     """Who is in which tenant; assigned by warrants, for there are several ways to be."""
     tenants_of = Assignment(tenants, users).list_page
     yield _list(
@@ -128,11 +128,13 @@ def _tenancy_routes(users: View, tenants: View) -> Iterator[Route]:
     yield _list(f"{_item(tenants)}/users", users_of, "List the users of a tenant", users, users.listed_as_assigned)
 
 
-def _item(view: View) -> str:
+def _item(view: ResourceView) -> str:
     return f"/v1/{view.resource.path}/{{{view.resource.id_member}}}"
 
 
-def _list(path: str, handler: Handler, summary: str, view: View, kind: ListKind[Any], *filters: Parameter) -> Route:
+def _list(
+    path: str, handler: Handler, summary: str, view: ResourceView, kind: ListKind[Any], *filters: Parameter
+) -> Route:
     row: Any = view.answer
     parameters = _older(list_parameters(kind, *filters), takes_ids=True)
     is_nested = path.count("/") > 2

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import msgspec
 
 from magistrate.api.objects import IdText, TypeText
-from magistrate.api.policy_context import bounded_context
+from magistrate.api.policy_context import check_context_size
 from magistrate.api.service import Answer, Call
 from magistrate.engine.terms import ObjectId, object_id, type_name
 from magistrate.errors import InvalidParameter, MissingParameter
@@ -60,15 +60,15 @@ async def create(call: Call[SessionBody]) -> Answer:
 
 
 def _read(body: SessionBody, max_context_bytes: int) -> Session:
-    kind = _chosen(body.type, KINDS, "type")
+    kind = _read_choice(body.type, KINDS, "type")
     user = object_id(body.user_id, "userId")
     tenant = _tenant(body.tenant_id, is_required=kind == DASHBOARD)
     ttl_seconds = _ttl(body.ttl)
-    context = bounded_context(body.context or {}, max_context_bytes)
+    context = check_context_size(body.context or {}, max_context_bytes)
     return Session(kind, user, tenant, context, ttl_seconds, _dashboard(body) if kind == DASHBOARD else {})
 
 
-def _chosen(text: str | None, choices: tuple[str, str], parameter: str) -> str:
+def _read_choice(text: str | None, choices: tuple[str, str], parameter: str) -> str:
     if not text:
         raise MissingParameter(parameter)
     if text not in choices:
@@ -92,7 +92,7 @@ def _ttl(given: int | None) -> int:
 
 def _dashboard(body: SessionBody) -> Mapping[str, str]:
     """What a dashboard has to know besides, by the names of the members."""
-    known = {"selfServiceStrategy": _chosen(body.self_service_strategy, STRATEGIES, "selfServiceStrategy")}
+    known = {"selfServiceStrategy": _read_choice(body.self_service_strategy, STRATEGIES, "selfServiceStrategy")}
     if body.object_type:
         known["objectType"] = type_name(body.object_type, "objectType")
     if body.object_id:

@@ -8,8 +8,8 @@ import msgspec
 
 from magistrate.api.lists import list_answer
 from magistrate.api.objects import TypeText
-from magistrate.api.parse import INVALID_BODY, MAX_BATCH, documented, read_batch
-from magistrate.api.render import rendered_time
+from magistrate.api.parse import INVALID_BODY, MAX_BATCH, document_pattern, read_batch
+from magistrate.api.render import render_time
 from magistrate.api.service import Answer, Call
 from magistrate.engine.policy import is_kept, policy_of_context, read_policy
 from magistrate.engine.terms import (
@@ -24,12 +24,12 @@ from magistrate.engine.warrants import Warrant
 from magistrate.errors import InvalidParameter, InvalidRequest, MissingParameter
 from magistrate.operations import warrants
 from magistrate.operations.paging import read_wanted
-from magistrate.operations.turns import give_way
+from magistrate.operations.turns import checkpoint
 from magistrate.operations.warrants import WARRANT_LIST, read_filter
 from magistrate.store.contract import NewWarrant
 
-IdOrWildcard = Annotated[str, documented(r"^([a-zA-Z0-9_\-.@|:]{0,255}|\*)$")]
-RelationText = Annotated[str, documented(r"^[a-zA-Z0-9_-]{0,64}$")]
+IdOrWildcard = Annotated[str, document_pattern(r"^([a-zA-Z0-9_\-.@|:]{0,255}|\*)$")]
+RelationText = Annotated[str, document_pattern(r"^[a-zA-Z0-9_-]{0,64}$")]
 
 
 class SubjectBody(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
@@ -80,7 +80,7 @@ async def create(call: Call[WarrantOrBatch]) -> Answer:
     created = await warrants.create_warrants(
         call.context, new, call.stamp(), (lambda place: f"[{place}].") if is_batch else (lambda place: "")
     )
-    answers = [shown_warrant(row) for row in created.value]
+    answers = [render_warrant(row) for row in created.value]
     return Answer(answers if is_batch else answers[0], created.revision)
 
 
@@ -92,7 +92,7 @@ async def delete(call: Call[WarrantOrBatch]) -> Answer:
 async def list_page(call: Call[None]) -> Answer:
     wanted = read_wanted(WARRANT_LIST, call.parameters, call.context.store.identity)
     found = await warrants.list_warrants(call.context, wanted, read_filter(call.parameters), call.freshness)
-    return Answer(list_answer(found.value, shown_warrant), found.revision)
+    return Answer(list_answer(found.value, render_warrant), found.revision)
 
 
 def read_claim(
@@ -109,14 +109,14 @@ def read_claim(
     return ref, name, Subject(of_type, id, group)
 
 
-def shown_warrant(row: Warrant) -> WarrantAnswer:
+def render_warrant(row: Warrant) -> WarrantAnswer:
     return WarrantAnswer(
         object_type=row.object_type,
         object_id=row.object_id,
         relation=row.relation,
         subject=SubjectAnswer(row.subject_type, row.subject_id, row.subject_relation),
         policy=row.policy,
-        created_at=rendered_time(row.created_at),
+        created_at=render_time(row.created_at),
     )
 
 
@@ -141,7 +141,7 @@ async def _find_policy_faults(body: WarrantOrBatch) -> PolicyFaults:
             takes_time = not is_kept(text)
             faults[text] = _policy_fault(text)
             if takes_time:
-                await give_way()
+                await checkpoint()
     return faults
 
 

@@ -6,7 +6,7 @@ import click
 
 from magistrate.cli.completion import complete_objects
 from magistrate.cli.input import context_option, read_claim, read_context
-from magistrate.cli.output import aligned, print_json, printable, written_object, written_subject
+from magistrate.cli.output import align_columns, print_json, printable, render_object, render_subject
 from magistrate.cli.service import asks_service
 
 if TYPE_CHECKING:
@@ -78,14 +78,14 @@ def _print_reasons(answer: dict[str, Any], with_claims: bool) -> None:
     for claim, path in answer.get("decisionPath", {}).items():
         if with_claims:
             click.echo("  " + printable(claim))
-        for line in aligned([_step(warrant) for warrant in path]):
+        for line in align_columns([_step(warrant) for warrant in path]):
             click.echo("  " + line)
     click.echo(f"  {_reason(answer)}; took {answer.get('processingTime') or 'less than 1'} ms")
 
 
 def _step(warrant: dict[str, Any]) -> list[str]:
     condition = f"if {warrant['policy']}" if "policy" in warrant else ""
-    return [written_subject(warrant["subject"]), f"is {warrant['relation']} of", written_object(warrant), condition]
+    return [render_subject(warrant["subject"]), f"is {warrant['relation']} of", render_object(warrant), condition]
 
 
 def _reason(answer: dict[str, Any]) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 import click
 from click.shell_completion import get_completion_class
 
-from magistrate.cli.service import connected
+from magistrate.cli.service import connect_client
 from magistrate.errors import MagistrateError
 
 SHELLS = ("bash", "zsh", "fish")
@@ -30,7 +30,7 @@ def complete_objects(ctx: click.Context, parameter: click.Parameter, begun: str)
 def _type_names(ctx: click.Context) -> list[str]:
     flags = {name: ctx.params.get(name) for name in ("server", "api_key")}
     try:
-        with connected(flags, TIMEOUT_MS) as client:
+        with connect_client(flags, TIMEOUT_MS) as client:
             return [known["type"] for known in client.object_types()]
     except (MagistrateError, click.ClickException):
         return []

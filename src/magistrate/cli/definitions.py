@@ -54,10 +54,10 @@ def _check_rule(rule: Any, place: str) -> None:
     while waiting:
         one = waiting.pop()
         if one is not None:
-            waiting += reversed(_checked_parts(one, place))
+            waiting += reversed(_check_parts(one, place))
 
 
-def _checked_parts(rule: Any, place: str) -> Sequence[Any]:
+def _check_parts(rule: Any, place: str) -> Sequence[Any]:
     """The rules within a rule that is right as far as these. Raises InvalidRequest."""
     if not isinstance(rule, dict):
         raise InvalidRequest(f"{place}: a rule is a JSON object")
@@ -76,17 +76,17 @@ def is_same(wanted: Definition, stored: Definition) -> bool:
     return bool(relations == stored["relations"] and wanted.get("source") == stored.get("source"))
 
 
-def told_relations(relations: dict[str, Definition]) -> Iterator[list[str]]:
+def describe_relations(relations: dict[str, Definition]) -> Iterator[list[str]]:
     """Rows of a table: the relation, and a line for each way to inherit it."""
     for name, rule in relations.items():
         ways = rule["rules"] if rule.get("inheritIf") == "anyOf" else [rule]
         for number, way in enumerate(ways):
-            yield ["" if number else name, told_rule(way or {})]
+            yield ["" if number else name, describe_rule(way or {})]
 
 
-def told_rule(rule: Definition | None) -> str:
+def describe_rule(rule: Definition | None) -> str:
     """`editor and (viewer of any folder that is its parent) and not blocked`."""
-    text: str = fold(rule, _parts, _told)
+    text: str = fold(rule, _parts, _describe_rule)
     return text
 
 
@@ -95,12 +95,12 @@ def _parts(rule: Definition | None) -> Sequence[Definition | None]:
     return rule["rules"] if rule is not None and is_combination else ()
 
 
-def _told(rule: Definition | None, told_parts: Sequence[str]) -> str:
+def _describe_rule(rule: Definition | None, told_parts: Sequence[str]) -> str:
     """A rule in words, given those of its parts."""
     match rule:
         case {"inheritIf": keyword, "rules": _} if keyword in _COMBINED:
             separator, before = _COMBINED[keyword]
-            return separator.join(before + _told_part(told) for told in told_parts)
+            return separator.join(before + _describe_part(told) for told in told_parts)
         case {"inheritIf": relation, "ofType": of_type, "withRelation": link}:
             return f"{relation} of any {of_type} that is its {link}"
         case {"inheritIf": relation}:
@@ -108,7 +108,7 @@ def _told(rule: Definition | None, told_parts: Sequence[str]) -> str:
     return ""
 
 
-def _told_part(told: str) -> str:
+def _describe_part(told: str) -> str:
     told = told or "nobody"
     is_one_word = " " not in told or (told.startswith("not ") and told.count(" ") == 1)
     return told if is_one_word else f"({told})"

@@ -68,14 +68,14 @@ def import_command(path: str | None, database_url: str | None, chunk_lines: int,
     with failures_told():
         settings = read_settings({"database_url": database_url}, os.environ)
         if path is None:
-            move(_wanted_move(settings, chunk_lines, **moving))
+            move(_build_move(settings, chunk_lines, **moving))
         elif unfitting := [name for name, value in moving.items() if value is not None and value is not False]:
             raise click.UsageError(f"--{unfitting[0].replace('_', '-')} goes with --from-warrant only")
         else:
             _import_file(path, settings, chunk_lines)
 
 
-def _wanted_move(
+def _build_move(
     settings: Settings,
     chunk_lines: int,
     origin_url: str,
@@ -92,16 +92,16 @@ def _import_file(path: str, settings: Settings, chunk_lines: int) -> None:
     from magistrate import wiring  # the server takes a moment to import, which `--help` need not wait for
 
     started = time.monotonic()
-    with _opened(path) as (file, source), _telling(file, source) as told:
+    with _open_source(path) as (file, source), _telling(file, source) as told:
         try:
             reached = wiring.import_file(settings, file, source, chunk_lines, told)
         except InvalidRequest as error:
-            raise CommandFailed(_told_line(error, path, source)) from error
+            raise CommandFailed(_describe_line(error, path, source)) from error
     click.echo(_summary(reached, time.monotonic() - started))
 
 
 @contextmanager
-def _opened(path: str) -> Iterator[tuple[BufferedReader, str | None]]:
+def _open_source(path: str) -> Iterator[tuple[BufferedReader, str | None]]:
     """The file, and by what name an import of it is known; None if it cannot be read again."""
     if path == "-":
         yield cast(BufferedReader, sys.stdin.buffer), None
@@ -121,25 +121,25 @@ def _telling(file: BufferedReader, source: str | None) -> Iterator[Told]:
         return
     with click.progressbar(length=size_bytes, label="Importing", file=sys.stderr) as bar:
 
-        def told(reached: "Reached") -> None:
+        def print_progress(reached: "Reached") -> None:
             if reached.lines == reached.first - 1:
                 _tell_resumed(reached)
             bar.update(reached.size_bytes - bar.pos)
 
-        yield told
+        yield print_progress
 
 
 def _line_teller(size_bytes: int) -> Told:
     now_and_then = NowAndThen()
 
-    def told(reached: "Reached") -> None:
+    def print_progress(reached: "Reached") -> None:
         if reached.lines == reached.first - 1:
             _tell_resumed(reached)
         elif now_and_then.is_due():
             share = f" ({reached.size_bytes / size_bytes:.0%})" if size_bytes else ""
             click.echo(f"{reached.lines:,} lines are stored{share}", err=True)
 
-    return told
+    return print_progress
 
 
 def _tell_resumed(reached: "Reached") -> None:
@@ -147,7 +147,7 @@ def _tell_resumed(reached: "Reached") -> None:
         click.echo(f"Resuming at line {reached.first:,}: those before it are stored", err=True)
 
 
-def _told_line(error: InvalidRequest, path: str, source: str | None) -> str:
+def _describe_line(error: InvalidRequest, path: str, source: str | None) -> str:
     name = "standard input" if path == "-" else path
     how = "the same command goes on with its chunk" if source is not None else "what came before its chunk is stored"
     return f"{name}, {error.message.removesuffix('.')}; mend it, {how}"

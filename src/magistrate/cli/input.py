@@ -90,7 +90,7 @@ def read_json_object(text: str, origin: str) -> dict[str, Any]:
 def read_json(text: str, origin: str) -> Any:
     """Members given twice are refused, as the service does: which one counts is anyone's guess."""
     try:
-        return json.loads(text, object_pairs_hook=_members, parse_constant=_refused, parse_float=_finite)
+        return json.loads(text, object_pairs_hook=_members, parse_constant=_refuse_constant, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         raise InvalidRequest(f"{origin} is no JSON: {error}") from error
 
@@ -102,11 +102,11 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
-def _refused(constant: str) -> Any:
+def _refuse_constant(constant: str) -> Any:
     """NaN and Infinity, which Python would read and write."""
     raise ValueError(f"{constant} is no number of JSON")
 
 
 def _finite(text: str) -> float:
     value = float(text)
-    return value if isfinite(value) else _refused(text)
+    return value if isfinite(value) else _refuse_constant(text)

@@ -47,7 +47,7 @@ def move(wanted: Move) -> None:
         comparison = moving.compare_with_server(wanted.settings, origin, wanted.sample_size, _teller("read", origin))
     _print_comparison(comparison, origin)
     if not comparison.agree:
-        raise CommandFailed(_told_disagreement(comparison, origin))
+        raise CommandFailed(_describe_disagreement(comparison, origin))
 
 
 @contextmanager
@@ -58,13 +58,13 @@ def _failures_told(origin: "Origin") -> Iterator[None]:
         message = origin.without_key(error.message.removesuffix("."))
         raise CommandFailed(f"{error.url}: {printable(message)}; the same command goes on") from error
     except RequestRefused as error:
-        raise CommandFailed(_told_refused(error, origin)) from error
+        raise CommandFailed(_describe_refusal(error, origin)) from error
     except InvalidRequest as error:
         message = origin.without_key(error.message.removesuffix("."))
         raise CommandFailed(f"{printable(message)}; the same command goes on with its chunk") from error
 
 
-def _told_refused(error: RequestRefused, origin: "Origin") -> str:
+def _describe_refusal(error: RequestRefused, origin: "Origin") -> str:
     if error.status == 401:
         fault = "does not know this API key" if origin.key else "wants an API key"
         return f"{origin.url} {fault}; give one that it knows with --warrant-api-key KEY or MAGISTRATE_WARRANT_API_KEY"
@@ -80,14 +80,14 @@ def _import(wanted: Move, origin: "Origin") -> None:
     started = time.monotonic()
     tell = _teller("stored", origin)
 
-    def told(reached: "Reached") -> None:
+    def print_progress(reached: "Reached") -> None:
         if reached.lines != reached.first - 1:
             tell(reached.lines)
         elif reached.lines:
             click.echo(f"Resuming behind {reached.lines:,} rows, which are stored", err=True)
 
     reached = moving.import_server(
-        wanted.settings, origin, wanted.chunk_lines, told, refusals.told, wanted.skips_refused
+        wanted.settings, origin, wanted.chunk_lines, print_progress, refusals.report, wanted.skips_refused
     )
     click.echo(_summary(reached, time.monotonic() - started))
     refusals.print_summary()
@@ -105,7 +105,7 @@ class _Refusals:
     origin: "Origin"
     counted: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    def told(self, kind: "Kind", refused: "Refused") -> None:
+    def report(self, kind: "Kind", refused: "Refused") -> None:
         row = self.origin.without_key(refused.text.decode(errors="backslashreplace"))
         told = self.origin.without_key(refused.reason)
         shown = row if len(row) <= SHOWN_ROW_BYTES else row[:SHOWN_ROW_BYTES] + "..."
@@ -152,7 +152,7 @@ def _print_comparison(comparison: "Comparison", origin: "Origin") -> None:
     if comparison.types:
         types = ([origin.without_key(name), difference] for name, difference in comparison.types.items())
         print_table([["OBJECT TYPE", "DIFFERENCE"], *types])
-    click.echo(_told_checks(comparison))
+    click.echo(_describe_checks(comparison))
     if comparison.differences:
         shown = (
             [*map(origin.without_key, (each.claim, each.theirs)), each.ours, each.reason or "UNEXPLAINED"]
@@ -161,7 +161,7 @@ def _print_comparison(comparison: "Comparison", origin: "Origin") -> None:
         print_table([["CHECK", "THERE", "HERE", "WHY"], *shown])
 
 
-def _told_checks(comparison: "Comparison") -> str:
+def _describe_checks(comparison: "Comparison") -> str:
     if not comparison.asked:
         return "no check was asked"
     asked = f"{comparison.asked:,} checks asked of both"
@@ -172,11 +172,11 @@ def _told_checks(comparison: "Comparison") -> str:
     differing = len(comparison.differences)
     if not differing:
         return f"{asked}: all agree"
-    return f"{asked}: {differing:,} differ, {differing - comparison.unexplained:,} for a known reason"
+    return f"{asked}: {differing:,} differ, {differing - comparison.unknown_differences:,} for a known reason"
 
 
-def _told_disagreement(comparison: "Comparison", origin: "Origin") -> str:
+def _describe_disagreement(comparison: "Comparison", origin: "Origin") -> str:
     if comparison.may_agree:
-        missing = f"{comparison.unexplained:,} of {comparison.asked:,} checks"
+        missing = f"{comparison.unknown_differences:,} of {comparison.asked:,} checks"
         return f"{origin.url} did not answer {missing} for no known reason, so that these are not verified; see above"
     return f"what is here is not what {origin.url} has; see above"

@@ -6,7 +6,7 @@ import click
 
 from magistrate.cli.completion import complete_objects, complete_types
 from magistrate.cli.input import read_json_object, read_ref
-from magistrate.cli.output import Columns, compact_json, print_done, print_json, print_list, print_table, written_object
+from magistrate.cli.output import Columns, compact_json, print_done, print_json, print_list, print_table, render_object
 from magistrate.cli.service import asks_service, elements_named, limit_option, page_size
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _named = click.argument("named", metavar="TYPE:ID", shell_complete=complete_objects)
 
 COLUMNS: Columns = {
-    "OBJECT": written_object,
+    "OBJECT": render_object,
     "META": lambda found: compact_json(found.get("meta")),
     "CREATED": lambda found: found["createdAt"],
 }
@@ -40,7 +40,7 @@ def create(client: "Client", as_json: bool, named: str, meta: str | None) -> Non
     if as_json:
         print_json(created)
     else:
-        print_done("created", [written_object(created)])
+        print_done("created", [render_object(created)])
 
 
 @objects.command(short_help="Show an object.")

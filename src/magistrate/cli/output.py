@@ -41,7 +41,7 @@ def print_answer(answer: Answer, as_json: bool, columns: Columns, how_to_see_mor
         click.echo("There are none", err=True)
 
 
-def counted(pages: Iterable[Answer]) -> Iterator[Answer]:
+def count_rows(pages: Iterable[Answer]) -> Iterator[Answer]:
     """The pages. If stderr is a terminal, it says how many rows there are while another page is waited for, and is
     wiped before anything else is printed. (A progress bar of click would stay, and shows up for a single page, too.)"""
     rows, told = 0, ""
@@ -72,11 +72,11 @@ class NowAndThen:
 
 
 def print_table(rows: Sequence[Sequence[str]]) -> None:
-    for line in aligned(rows):
+    for line in align_columns(rows):
         click.echo(line)
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+def align_columns(rows: Sequence[Sequence[str]]) -> Iterator[str]:
     """The rows as lines, cells two blanks apart below each other."""
     safe = [[printable(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*safe, strict=True)]
@@ -89,19 +89,19 @@ def printable(text: str) -> str:
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
 
 
-def written_subject(subject: dict[str, Any]) -> str:
+def render_subject(subject: dict[str, Any]) -> str:
     group = f"#{subject['relation']}" if subject.get("relation") else ""
     return f"{subject['objectType']}:{subject['objectId']}{group}"
 
 
-def written_object(ref: dict[str, Any]) -> str:
+def render_object(ref: dict[str, Any]) -> str:
     return f"{ref['objectType']}:{ref['objectId']}"
 
 
-def written_warrant(warrant: dict[str, Any]) -> str:
+def render_warrant(warrant: dict[str, Any]) -> str:
     """`document:plan#viewer@team:eng#member[amount < 10]`, as commands take it."""
     policy = f"[{warrant['policy']}]" if warrant.get("policy") else ""
-    return f"{written_object(warrant)}#{warrant['relation']}@{written_subject(warrant['subject'])}{policy}"
+    return f"{render_object(warrant)}#{warrant['relation']}@{render_subject(warrant['subject'])}{policy}"
 
 
 def compact_json(value: object) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from magistrate.cli.input import context_option, read_context
-from magistrate.cli.output import Answer, Columns, counted, print_answer, written_object, written_warrant
+from magistrate.cli.output import Answer, Columns, count_rows, print_answer, render_object, render_warrant
 from magistrate.cli.service import CommandFailed, asks_service
 
 if TYPE_CHECKING:
@@ -19,10 +19,10 @@ SHOWN = 100
 """Rows that are shown unless --limit or --all says otherwise."""
 
 COLUMNS: Columns = {
-    "FOUND": written_object,
+    "FOUND": render_object,
     "RELATION": lambda row: row["relation"],
     "HOW": lambda row: "implicit" if row["isImplicit"] else "explicit",
-    "WARRANT": lambda row: written_warrant(row["warrant"]) if row["warrant"] else "-",
+    "WARRANT": lambda row: render_warrant(row["warrant"]) if row["warrant"] else "-",
 }
 
 
@@ -68,7 +68,7 @@ def query(
     parameters = {name: text for name, text in asked.items() if text is not None}
     with _interruption_told():
         pages = client.query(parameters, _page_sizes(limit, shows_all))
-        answer = _joined(counted(pages) if shows_all else pages)
+        answer = _join_pages(count_rows(pages) if shows_all else pages)
         has_more = "nextCursor" in answer
         print_answer(answer, as_json, COLUMNS, "--limit shows more, --all shows all" if has_more else "")
 
@@ -81,7 +81,7 @@ def _page_sizes(limit: int | None, shows_all: bool) -> Iterable[int]:
     return (min(missing, PAGE_SIZE) for missing in range(limit or SHOWN, 0, -PAGE_SIZE))
 
 
-def _joined(pages: Iterable[Answer]) -> Answer:
+def _join_pages(pages: Iterable[Answer]) -> Answer:
     """The answer to a request for as many rows as all pages have."""
     rows, cursor = [], {}
     for page in pages:

@@ -50,12 +50,12 @@ class CommandFailed(click.ClickException):
 def with_settings(settings: Sequence[Setting]) -> Callable[[Command], Command]:
     """Adds an option for each. Variables are read by config.py, not by click: there, an empty one is an error."""
 
-    def decorated(command: Command) -> Command:
+    def decorate(command: Command) -> Command:
         for setting in reversed(settings):
             command = _setting_option(setting)(command)
         return command
 
-    return decorated
+    return decorate
 
 
 def _setting_option(setting: Setting) -> Callable[[Command], Command]:
@@ -68,12 +68,12 @@ def asks_service(command: Command) -> Command:
     """Adds the options of every such command, and calls it with `client` and `as_json` before its own arguments."""
 
     @wraps(command)
-    def called(server: str | None, api_key: str | None, as_json: bool, **given: Any) -> None:
-        with failures_told(), connected({"server": server, "api_key": api_key}) as client:
+    def call_service(server: str | None, api_key: str | None, as_json: bool, **given: Any) -> None:
+        with failures_told(), connect_client({"server": server, "api_key": api_key}) as client:
             command(client, as_json, **given)
 
     return with_settings(CLIENT_SETTINGS)(
-        click.option("--json", "as_json", is_flag=True, help="print the answer of the service as JSON")(called)
+        click.option("--json", "as_json", is_flag=True, help="print the answer of the service as JSON")(call_service)
     )
 
 
@@ -94,7 +94,7 @@ def page_size(limit: int) -> int:
 
 
 @contextmanager
-def connected(flags: dict[str, str | None], timeout_ms: int = 30_000) -> Iterator["Client"]:
+def connect_client(flags: dict[str, str | None], timeout_ms: int = 30_000) -> Iterator["Client"]:
     """A client for these flags and the environment.
 
     Raises InvalidSetting, and what the client raises, with what to do added."""
@@ -105,9 +105,9 @@ def connected(flags: dict[str, str | None], timeout_ms: int = 30_000) -> Iterato
         try:
             yield client
         except ServiceUnreachable as error:
-            raise CommandFailed(_told_unreachable(error)) from error
+            raise CommandFailed(_describe_unreachable(error)) from error
         except RequestRefused as error:
-            raise CommandFailed(_told_refused(error, settings)) from error
+            raise CommandFailed(_describe_refusal(error, settings)) from error
 
 
 @contextmanager
@@ -150,14 +150,14 @@ def failures_told() -> Iterator[None]:
         sys.exit(FAILED)
 
 
-def _told_unreachable(error: ServiceUnreachable) -> str:
+def _describe_unreachable(error: ServiceUnreachable) -> str:
     return (
         f"no service at {error.url}: {error.message}; start one with `magistrate serve`, "
         "or name another with --server URL or MAGISTRATE_SERVER"
     )
 
 
-def _told_refused(error: RequestRefused, settings: ClientSettings) -> str:
+def _describe_refusal(error: RequestRefused, settings: ClientSettings) -> str:
     if error.status == 401:
         fault = "does not know this API key" if settings.api_key else "wants an API key"
         return f"{settings.server} {fault}; give one that it knows with --api-key KEY or MAGISTRATE_API_KEY"

@@ -6,7 +6,7 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from magistrate.cli.completion import complete_types
-from magistrate.cli.definitions import Definition, is_same, read_definitions, told_relations
+from magistrate.cli.definitions import Definition, describe_relations, is_same, read_definitions
 from magistrate.cli.input import read_type
 from magistrate.cli.output import Columns, print_done, print_json, print_list, print_table
 from magistrate.cli.service import asks_service, elements_named, limit_option, page_size
@@ -39,7 +39,7 @@ def apply(client: "Client", as_json: bool, file: IO[str]) -> None:
     New types are created one by one; then all types that differ are changed in one request, all or none."""
     wanted = read_definitions(file.read())
     done: dict[str, list[Definition]] = {"created": [], "changed": [], "unchanged": []}
-    for word, definition in _applied(client, wanted):
+    for word, definition in _apply_types(client, wanted):
         done[word].append(definition)
         if not as_json:
             print_table([[f"{word:<9}", definition["type"]]])  # at once, so that it is seen even if the next one fails
@@ -47,7 +47,7 @@ def apply(client: "Client", as_json: bool, file: IO[str]) -> None:
         print_json(done)
 
 
-def _applied(client: "Client", wanted: list[Definition]) -> Iterator[tuple[str, Definition]]:
+def _apply_types(client: "Client", wanted: list[Definition]) -> Iterator[tuple[str, Definition]]:
     """What became of each, as it is done."""
     known = {definition["type"]: definition for definition in client.object_types()}
     for definition in wanted:
@@ -85,7 +85,7 @@ def show(client: "Client", as_json: bool, name: str) -> None:
     if as_json:
         print_json(found)
     else:
-        print_table([["RELATION", "WHOEVER HAS A WARRANT, OR IS"], *told_relations(found["relations"])])
+        print_table([["RELATION", "WHOEVER HAS A WARRANT, OR IS"], *describe_relations(found["relations"])])
 
 
 @types.command(short_help="Delete an object type.")

@@ -6,7 +6,7 @@ import click
 
 from magistrate.cli.completion import complete_objects, complete_types
 from magistrate.cli.input import read_warrant
-from magistrate.cli.output import print_done, print_json, print_list, written_warrant
+from magistrate.cli.output import print_done, print_json, print_list, render_warrant
 from magistrate.cli.service import Command, asks_service, elements_named, limit_option, page_size
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def create(client: "Client", as_json: bool, named: tuple[str, ...], policy: str 
     if as_json:
         print_json(created)
     else:
-        print_done("created", map(written_warrant, created))
+        print_done("created", map(render_warrant, created))
 
 
 @warrants.command(short_help="Delete warrants, all or none.")
@@ -57,7 +57,7 @@ def delete(client: "Client", as_json: bool, named: tuple[str, ...], policy: str 
     forms = [read_warrant(text, policy) for text in named]
     with elements_named(named):
         client.delete_warrants(forms)
-    deleted = [written_warrant(dict(form)) for form in forms]
+    deleted = [render_warrant(dict(form)) for form in forms]
     if as_json:
         print_json({"deleted": deleted})
     else:
@@ -78,5 +78,5 @@ def _filters(command: Command) -> Command:
 def list_warrants(client: "Client", as_json: bool, limit: int, **filters: str | None) -> None:
     """List the warrants that match all filters, in the order of creation. An id also finds warrants with *."""
     given = {parameter: text for parameter, text in filters.items() if text is not None}
-    columns = {"WARRANT": written_warrant, "CREATED": lambda warrant: warrant["createdAt"]}
+    columns = {"WARRANT": render_warrant, "CREATED": lambda warrant: warrant["createdAt"]}
     print_list(client.warrants(given, page_size(limit)), limit, as_json, columns)

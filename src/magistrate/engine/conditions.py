@@ -17,7 +17,7 @@ microseconds."""
 _VALUES: dict[bool | None, Truth] = {True: TRUE, False: FALSE, None: UNKNOWN}
 
 
-class Conditions:
+class PolicyEvaluator:
     """With one context, at one time: `now` is in microseconds since 1970 UTC. `read_clock` tells whether any policy
     asked what time it is."""
 
@@ -37,7 +37,7 @@ class Conditions:
             return TRUE
         value = self._values.get(warrant.number)
         if value is None:
-            value = self._values[warrant.number] = self._evaluated(warrant)
+            value = self._values[warrant.number] = self._evaluate(warrant)
         return value
 
     def is_known(self, warrant: Warrant) -> bool:
@@ -52,7 +52,7 @@ class Conditions:
                     yield None
                 self.value(warrant)
 
-    def _evaluated(self, warrant: Warrant) -> Truth:
+    def _evaluate(self, warrant: Warrant) -> Truth:
         policy = self._policy(warrant.policy)
         if policy is None:
             return UNKNOWN

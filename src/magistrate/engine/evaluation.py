@@ -17,17 +17,17 @@ from typing import Any
 
 import msgspec
 
-from magistrate.engine.conditions import Conditions
+from magistrate.engine.conditions import PolicyEvaluator
 from magistrate.engine.facts import ROWS_BETWEEN_CHECKPOINTS, ROWS_FOR_A_NODE, Facts
 from magistrate.engine.loops import EDGES_FOR_A_NODE, settle
-from magistrate.engine.nodes import Edge, Node
-from magistrate.engine.plans import Gate, Model, Part, Plan
+from magistrate.engine.nodes import CheckEdge, CheckNode
+from magistrate.engine.plans import Branch, Model, Operation, Plan
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
 from magistrate.engine.truth import FALSE, MISSING, TRUE, Truth
-from magistrate.engine.warrant_source import Read, Shape
+from magistrate.engine.warrant_reader import WarrantRead, WarrantsByObject
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
-from magistrate.engine.written import written_claim
+from magistrate.engine.written import render_claim
 
 NODES_RELEASED_AT_ONCE = 1_000
 """With as many edges as they have; a millisecond or two."""
@@ -41,12 +41,12 @@ class Question(msgspec.Struct, frozen=True):
     subject: Subject
     context: Mapping[str, Any] = {}
 
-    def written(self) -> str:
+    def render(self) -> str:
         """`report:q3#editor@user:ann[tenant=acme]`: the names of the context sorted, nothing if it is empty."""
         object, subject = self.object, self.subject
         names = (object.type, object.id, self.relation, subject.type, subject.id, subject.relation or "")
         given = " ".join(f"{name}={_plain(value)}" for name, value in sorted(self.context.items()))
-        return written_claim(*names) + (f"[{given}]" if given else "")
+        return render_claim(*names) + (f"[{given}]" if given else "")
 
 
 def _plain(value: object) -> str:
@@ -61,7 +61,7 @@ class Evaluation:
         self.work = work
         self._now = now
         self._facts = Facts()
-        self._asked: list[Read] = []
+        self._asked: list[WarrantRead] = []
         self._arriving: Iterator[int] = iter(())
         self._walks: dict[tuple[Subject, bytes], _Walk] = {}
         self._digests: dict[int, tuple[Mapping[str, Any], bytes]] = {}
@@ -71,7 +71,7 @@ class Evaluation:
         """Whether any policy asked what time it is."""
         return any(walk.conditions.read_clock for walk in self._walks.values())
 
-    def ask(self, question: Question) -> Node | None:
+    def ask(self, question: Question) -> CheckNode | None:
         """The node that will have the answer; None if its turn is over before it is known what to look at: then it
         wants to be asked again. Questions with one subject and one context share what they find.
 
@@ -81,11 +81,11 @@ class Evaluation:
         key = (question.subject, self._digest(question.context))
         walk = self._walks.get(key)
         if walk is None:
-            conditions = Conditions(question.context, self._now, self.work)
+            conditions = PolicyEvaluator(question.context, self._now, self.work)
             walk = self._walks[key] = _Walk(self.model, question.subject, conditions, self.work, self._facts)
         return walk.root(question.object, question.relation)
 
-    def advance(self) -> list[Read] | None:
+    def advance(self) -> list[WarrantRead] | None:
         """Decides what can be decided, and answers the reads that are missing for the rest: an empty list if all is
         decided, None if its turn is over. Whoever drives it begins the turns of its work.
 
@@ -128,22 +128,22 @@ class Evaluation:
 class _Walk:
     """The nodes for one subject and one context."""
 
-    def __init__(self, model: Model, subject: Subject, conditions: Conditions, work: Work, facts: Facts) -> None:
+    def __init__(self, model: Model, subject: Subject, conditions: PolicyEvaluator, work: Work, facts: Facts) -> None:
         self._facts = facts
         self._model = model
         self._subject = subject
         self.conditions = conditions
         self._work = work
-        self._nodes: dict[tuple[Plan | Gate, ObjectId], Node] = {}
-        self._shapes: dict[Plan, Shape | None] = {}
-        self._roots: dict[Node, None] = {}
-        self._fresh: list[Node] = []
-        self._waiting: list[Node] = []
-        self._decided: list[Node] = []
+        self._nodes: dict[tuple[Plan | Operation, ObjectId], CheckNode] = {}
+        self._shapes: dict[Plan, WarrantsByObject | None] = {}
+        self._roots: dict[CheckNode, None] = {}
+        self._fresh: list[CheckNode] = []
+        self._waiting: list[CheckNode] = []
+        self._decided: list[CheckNode] = []
         self._doing: Iterator[int] = iter(())
         """What was begun and is not done yet; it yields how much work was done since it yielded last."""
 
-    def root(self, object: ObjectRef, relation: RelationName) -> Node:
+    def root(self, object: ObjectRef, relation: RelationName) -> CheckNode:
         node = self._node(self._model.plan(object.type, relation), object.id)
         self._roots[node] = None
         self._wake(node)
@@ -196,13 +196,13 @@ class _Walk:
                 return False
         return False
 
-    def _go_on_with(self, node: Node) -> None:
+    def _go_on_with(self, node: CheckNode) -> None:
         if node not in self._roots and not node.is_asked_by_someone:
             node.waits = False  # nobody wants to know any more; should somebody, `_attach` wakes it
         else:
             self._doing = self._expand(node)
 
-    def _settle_all(self, roots: Sequence[Node]) -> Iterator[int]:
+    def _settle_all(self, roots: Sequence[CheckNode]) -> Iterator[int]:
         open_nodes = yield from _open_nodes(roots)
         self._work.spend(len(open_nodes) + sum(len(node.edges) for node in open_nodes) // EDGES_FOR_A_NODE)
         values = yield from settle(open_nodes)
@@ -211,17 +211,17 @@ class _Walk:
                 node.decide(value)
                 self._decided.append(node)
 
-    def _tell_parents(self, node: Node) -> Iterator[int]:
+    def _tell_parents(self, node: CheckNode) -> Iterator[int]:
         for number, edge in enumerate(node.parents, 1):
             if edge.node.value is None and edge.node.hear(edge):
                 self._decided.append(edge.node)
             if not number % EDGES_FOR_A_NODE:
                 yield 1
 
-    def _expand(self, node: Node) -> Iterator[int]:
+    def _expand(self, node: CheckNode) -> Iterator[int]:
         """Attaches its children to a node, if all that it says itself is known; else the node waits for it."""
         plan = node.plan
-        if isinstance(plan, Gate):
+        if isinstance(plan, Operation):
             yield from self._prepare(plan, ())
             for part in plan.parts:
                 self._attach(node, self._part(part, plan.type, node.id), TRUE, None)
@@ -240,7 +240,7 @@ class _Walk:
             node.floor = node.floor if plan.is_defined else max(node.floor, MISSING)
             yield from self._follow(node, plan, groups, known_links)
 
-    def _prepare(self, plan: Plan | Gate, groups: Sequence[Warrant]) -> Iterator[int]:
+    def _prepare(self, plan: Plan | Operation, groups: Sequence[Warrant]) -> Iterator[int]:
         """Has all plans compiled that this one leads to."""
         while not self._model.prepare_following(plan, self._work):
             yield 0
@@ -257,7 +257,7 @@ class _Walk:
             if not number % ROWS_BETWEEN_CHECKPOINTS:
                 yield ROWS_BETWEEN_CHECKPOINTS // ROWS_FOR_A_NODE
 
-    def _follow(self, node: Node, plan: Plan, groups: list[Warrant], links: list[list[Warrant]]) -> Iterator[int]:
+    def _follow(self, node: CheckNode, plan: Plan, groups: list[Warrant], links: list[list[Warrant]]) -> Iterator[int]:
         for number, (warrant, following) in enumerate(self._leading_on(plan, groups, links), 1):
             self._lead(node, warrant, following)
             if not number % EDGES_FOR_A_NODE:
@@ -281,13 +281,13 @@ class _Walk:
                 if link.follows(warrant):
                     yield warrant, following
 
-    def _lead(self, node: Node, warrant: Warrant, plan: Plan) -> None:
+    def _lead(self, node: CheckNode, warrant: Warrant, plan: Plan) -> None:
         """To whom a warrant points, unless its policy says no."""
         cap = self.conditions.value(warrant)
         if cap != FALSE:
             self._attach(node, self._node(plan, warrant.subject_id), cap, warrant)
 
-    def _holds_directly(self, node: Node, plan: Plan, given: list[Warrant]) -> bool:
+    def _holds_directly(self, node: CheckNode, plan: Plan, given: list[Warrant]) -> bool:
         """By a warrant to the subject itself: of the asked relation first, without a policy first, oldest first."""
         for warrant in sorted(given, key=lambda warrant: (warrant.relation != plan.relation, warrant.policy != "")):
             value = self.conditions.value(warrant)
@@ -298,20 +298,20 @@ class _Walk:
             node.floor = max(node.floor, value)
         return False
 
-    def _attach(self, node: Node, child: Node, cap: Truth, warrant: Warrant | None) -> None:
-        edge = Edge(node, child, cap, warrant)
+    def _attach(self, node: CheckNode, child: CheckNode, cap: Truth, warrant: Warrant | None) -> None:
+        edge = CheckEdge(node, child, cap, warrant)
         node.edges.append(edge)
         node.open_children += 1
         if child.value is None:
             child.parents.append(edge)
             self._wake(child)
 
-    def _wake(self, node: Node) -> None:
+    def _wake(self, node: CheckNode) -> None:
         if not node.waits:
             node.waits = True
             self._fresh.append(node)
 
-    def _settle(self, node: Node) -> None:
+    def _settle(self, node: CheckNode) -> None:
         """Hears the children that were decided already; the others will be heard of."""
         for edge in node.edges:
             if edge.child.value is not None and node.value is None:
@@ -321,23 +321,23 @@ class _Walk:
         if node.value is not None:
             self._decided.append(node)
 
-    def _part(self, part: Part, of_type: TypeName, id: ObjectId) -> Node:
-        return self._node(part if isinstance(part, Plan | Gate) else self._model.plan(of_type, part), id)
+    def _part(self, part: Branch, of_type: TypeName, id: ObjectId) -> CheckNode:
+        return self._node(part if isinstance(part, Plan | Operation) else self._model.plan(of_type, part), id)
 
-    def _node(self, plan: Plan | Gate, id: ObjectId) -> Node:
+    def _node(self, plan: Plan | Operation, id: ObjectId) -> CheckNode:
         node = self._nodes.get((plan, id))
         if node is None:
             self._work.spend(1)
-            node = self._nodes[plan, id] = Node(plan, id)
+            node = self._nodes[plan, id] = CheckNode(plan, id)
         return node
 
-    def _shape(self, plan: Plan) -> Shape | None:
+    def _shape(self, plan: Plan) -> WarrantsByObject | None:
         if plan not in self._shapes:
             self._shapes[plan] = self._model.shape(plan.type, plan.relations, self._subject)
         return self._shapes[plan]
 
 
-def _open_nodes(roots: Sequence[Node]) -> Generator[int, None, list[Node]]:
+def _open_nodes(roots: Sequence[CheckNode]) -> Generator[int, None, list[CheckNode]]:
     """Returns every undecided node that an undecided root leads to, and yields how much was looked at."""
     found = dict.fromkeys(roots)
     waiting = list(found)

@@ -4,7 +4,7 @@ from collections.abc import Generator, Iterator, Sequence
 from heapq import merge
 
 from magistrate.engine.terms import WILDCARD, ObjectId
-from magistrate.engine.warrant_source import Read, Shape
+from magistrate.engine.warrant_reader import WarrantRead, WarrantsByObject
 from magistrate.engine.warrants import Warrant, creation_order
 
 ROWS_BETWEEN_CHECKPOINTS = 500
@@ -24,10 +24,10 @@ class Facts:
     """The warrants that have been read so far, by shape and object."""
 
     def __init__(self) -> None:
-        self._rows: dict[Shape, dict[ObjectId, list[Warrant]]] = {}
-        self._everywhere: dict[Shape, list[Warrant]] = {}
-        self._missing: dict[Shape, dict[ObjectId, None]] = {}
-        self._missing_everywhere: dict[Shape, None] = {}
+        self._rows: dict[WarrantsByObject, dict[ObjectId, list[Warrant]]] = {}
+        self._everywhere: dict[WarrantsByObject, list[Warrant]] = {}
+        self._missing: dict[WarrantsByObject, dict[ObjectId, None]] = {}
+        self._missing_everywhere: dict[WarrantsByObject, None] = {}
         self._room = OBJECTS_AT_ONCE
 
     @property
@@ -35,7 +35,7 @@ class Facts:
         """Whether one more object may be looked up in the next reads."""
         return self._room > 0
 
-    def find(self, shape: Shape | None, id: ObjectId) -> list[Warrant] | None:
+    def find(self, shape: WarrantsByObject | None, id: ObjectId) -> list[Warrant] | None:
         """Warrants on this object and those on every object, oldest first; all there are on the type if the id is
         `*`. None if they have not been read yet, and must be (see `missing`)."""
         if shape is None:
@@ -52,7 +52,7 @@ class Facts:
         self._miss(shape, id)
         return None
 
-    def _miss(self, shape: Shape, id: ObjectId) -> None:
+    def _miss(self, shape: WarrantsByObject, id: ObjectId) -> None:
         known = self._rows.setdefault(shape, {})
         missing = self._missing.setdefault(shape, {})
         self._room -= 1
@@ -60,14 +60,14 @@ class Facts:
             if wanted not in known:
                 missing[wanted] = None
 
-    def missing(self) -> list[Read]:
+    def missing(self) -> list[WarrantRead]:
         """The reads that `find` asked for since the last time."""
-        reads = [Read(shape, tuple(ids)) for shape, ids in self._missing.items()]
-        reads += [Read(shape, None) for shape in self._missing_everywhere]
+        reads = [WarrantRead(shape, tuple(ids)) for shape, ids in self._missing.items()]
+        reads += [WarrantRead(shape, None) for shape in self._missing_everywhere]
         self._missing, self._missing_everywhere, self._room = {}, {}, OBJECTS_AT_ONCE
         return reads
 
-    def take(self, reads: Sequence[Read], rows: Sequence[Sequence[Warrant]]) -> Iterator[int]:
+    def take(self, reads: Sequence[WarrantRead], rows: Sequence[Sequence[Warrant]]) -> Iterator[int]:
         """Takes the rows of these reads, and yields how many it has been through since it yielded last: `find` knows
         them when it is at its end."""
         for read, found in zip(reads, rows, strict=True):

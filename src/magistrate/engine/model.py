@@ -70,11 +70,11 @@ def read_object_type(
     _check_source(source)
     if relations is None:
         raise MissingParameter("relations")
-    rules = {relation_name(key, "relations"): read_rule(form) for key, form in _named(relations)}
+    rules = {relation_name(key, "relations"): read_rule(form) for key, form in _check_names(relations)}
     return ObjectType(checked_name, rules, source)
 
 
-def _named(relations: Mapping[str, RuleForm | None]) -> Iterator[tuple[str, RuleForm | None]]:
+def _check_names(relations: Mapping[str, RuleForm | None]) -> Iterator[tuple[str, RuleForm | None]]:
     for key, form in relations.items():
         if not key:
             raise InvalidParameter("relations", "the name of a relation must not be empty")

@@ -1,25 +1,25 @@
 """The graph of one decision: what is to be decided, what each thing waits for, and why it was decided as it was."""
 
-from magistrate.engine.plans import Gate, Plan
+from magistrate.engine.plans import Operation, Plan
 from magistrate.engine.terms import ObjectId, RelationName
 from magistrate.engine.truth import FALSE, MISSING, TRUE, Truth
 from magistrate.engine.warrants import Warrant
 
 
-class Edge:
+class CheckEdge:
     """`child` speaks for `node`, at most as strongly as `cap`: the value of the policy of `warrant`, which leads from
     one to the other (None within one object)."""
 
     __slots__ = ("cap", "child", "node", "warrant")
 
-    def __init__(self, node: "Node", child: "Node", cap: Truth, warrant: Warrant | None) -> None:
+    def __init__(self, node: "CheckNode", child: "CheckNode", cap: Truth, warrant: Warrant | None) -> None:
         self.node = node
         self.child = child
         self.cap = cap
         self.warrant = warrant
 
 
-class Node:
+class CheckNode:
     """Whether the subject has what `plan` gives on the object `id` of the plan's type; WILDCARD: on any of them.
 
     `value` is None until it is decided. `floor` is what the node is worth by itself and by those children that are
@@ -29,15 +29,15 @@ class Node:
 
     __slots__ = ("edges", "floor", "id", "length", "open_children", "parents", "plan", "reason", "value", "waits")
 
-    def __init__(self, plan: Plan | Gate, id: ObjectId) -> None:
+    def __init__(self, plan: Plan | Operation, id: ObjectId) -> None:
         self.plan = plan
         self.id = id
         self.value: Truth | None = None
         self.floor = FALSE
-        self.edges: list[Edge] = []
-        self.parents: list[Edge] = []
+        self.edges: list[CheckEdge] = []
+        self.parents: list[CheckEdge] = []
         self.open_children = 0
-        self.reason: tuple[Warrant | None, Edge | None] = (None, None)
+        self.reason: tuple[Warrant | None, CheckEdge | None] = (None, None)
         self.length = 0
         self.waits = False
 
@@ -59,20 +59,20 @@ class Node:
     def decide(self, value: Truth) -> None:
         """From the values of its children, as far as they are decided."""
         self.value = value
-        if value == TRUE and isinstance(self.plan, Gate):
+        if value == TRUE and isinstance(self.plan, Operation):
             witness = self.plan.rule.witness([edge.child.length for edge in self.edges])
             if witness is not None:
                 self._rest_on(self.edges[witness])
 
-    def hear(self, edge: Edge) -> bool:
+    def hear(self, edge: CheckEdge) -> bool:
         """A child has been decided: whether that settles this node, or was the last thing it waited for."""
         self.open_children -= 1
         heard = edge.child.value
         assert heard is not None
-        if isinstance(self.plan, Gate):
+        if isinstance(self.plan, Operation):
             if heard == self.plan.rule.decisive or not self.open_children:
                 values = [edge.child.value for edge in self.edges]
-                self.decide(self.plan.rule.combined([value for value in values if value is not None]))
+                self.decide(self.plan.rule.combine([value for value in values if value is not None]))
         else:
             self.floor = max(self.floor, min(heard, edge.cap))
             if self.floor == TRUE:
@@ -82,7 +82,7 @@ class Node:
                 self.value = self.floor
         return self.value is not None
 
-    def _rest_on(self, edge: Edge) -> None:
+    def _rest_on(self, edge: CheckEdge) -> None:
         self.reason = (None, edge)
         self.length = edge.child.length + (edge.warrant is not None)
 

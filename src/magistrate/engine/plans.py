@@ -19,8 +19,8 @@ from magistrate.engine.flattening import Compiling, LinkNames, Way, flatten_rela
 from magistrate.engine.model import ObjectType
 from magistrate.engine.rules.rule import Combined
 from magistrate.engine.terms import WILDCARD, RelationName, Revision, Subject, TypeName
-from magistrate.engine.warrant_source import Shape
-from magistrate.engine.warrants import Warrant, WarrantForm
+from magistrate.engine.warrant_reader import WarrantsByObject
+from magistrate.engine.warrants import Warrant, WarrantPattern
 from magistrate.engine.work import Work
 
 STEPS_FOR_A_NODE = 2
@@ -33,16 +33,16 @@ MOST_STRANGE_PLANS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class ArrowBranch:
     """Whoever has `relation` on an object of type `of_type` that a warrant of `with_relation` names has the relation
     of the plan here. `shape`: such warrants, but for those that name a group on such an object; None if all do."""
 
     with_relation: RelationName
     of_type: TypeName
     relation: RelationName
-    shape: Shape | None
+    shape: WarrantsByObject | None
 
-    def follows(self, warrant: Warrant | WarrantForm) -> bool:
+    def follows(self, warrant: Warrant | WarrantPattern) -> bool:
         """Whether a warrant leads on. One to a group does as if it named the object (docs/compatibility.md#rules)."""
         return warrant.relation == self.with_relation and warrant.subject_type == self.of_type
 
@@ -66,23 +66,23 @@ class Plan:
     relation: RelationName | None
     relations: tuple[RelationName, ...]
     group_relations: frozenset[RelationName]
-    groups: Shape | None
-    links: tuple[Link, ...]
-    parts: "tuple[Part, ...]"
-    places: "Mapping[RelationName | Link | Part, int]"
+    groups: WarrantsByObject | None
+    links: tuple[ArrowBranch, ...]
+    parts: "tuple[Branch, ...]"
+    places: "Mapping[RelationName | ArrowBranch | Branch, int]"
     is_defined: bool = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Gate:
+class Operation:
     """A combination on an object of `type`, decided from its parts on the same object."""
 
     type: TypeName
     rule: Combined
-    parts: "tuple[Part, ...]"
+    parts: "tuple[Branch, ...]"
 
 
-Part = Plan | Gate | RelationName
+Branch = Plan | Operation | RelationName
 """A name stands for the plan of that relation, which may lead back to where it stands."""
 
 
@@ -90,18 +90,18 @@ class Model:
     """All object types as of one revision, and every form that warrants had; immutable. `revision` is the one that
     last changed any of it."""
 
-    def __init__(self, types: Mapping[TypeName, ObjectType], revision: Revision, forms: Set[WarrantForm]) -> None:
+    def __init__(self, types: Mapping[TypeName, ObjectType], revision: Revision, forms: Set[WarrantPattern]) -> None:
         self.types = types
         self.revision = revision
         self.forms = forms
-        self._forms: dict[tuple[str, str], list[WarrantForm]] = defaultdict(list)
+        self._forms: dict[tuple[str, str], list[WarrantPattern]] = defaultdict(list)
         for form in sorted(forms):
             self._forms[form.object_type, form.relation].append(form)
         self._plans: dict[tuple[str, str], Plan] = {}
         self._strange_plans: dict[tuple[str, str], Plan] = {}
         self._compiling: dict[tuple[str, str], Compiling[Plan]] = {}
         """Begun, and not done when the turn of who needed them was over. Only relations that are known."""
-        self._followed: set[Plan | Gate] = set()
+        self._followed: set[Plan | Operation] = set()
         """What is compiled with all that it leads to, but for groups."""
         self._included: dict[tuple[str, str], Set[str]] = {}
         self._without_rules: Model | None = None
@@ -136,7 +136,7 @@ class Model:
         del self._compiling[key]
         return True
 
-    def prepare_following(self, plan: Plan | Gate, work: Work) -> bool:
+    def prepare_following(self, plan: Plan | Operation, work: Work) -> bool:
         """The same for all plans that this one leads to without a group. Raises BudgetSpent."""
         if plan in self._followed:
             return True
@@ -160,13 +160,13 @@ class Model:
             self._without_rules = Model(types, self.revision, self.forms)
         return self._without_rules
 
-    def forms_on(self, of_type: TypeName, relations: Iterable[str]) -> list[WarrantForm]:
+    def forms_on(self, of_type: TypeName, relations: Iterable[str]) -> list[WarrantPattern]:
         """Those of warrants of these relations."""
         return [form for relation in relations for form in self._forms.get((of_type, relation), ())]
 
     def shape(
         self, of_type: TypeName, relations: Sequence[RelationName], subjects: Subject | TypeName | None
-    ) -> Shape | None:
+    ) -> WarrantsByObject | None:
         """See `shape_of`; None if there is no such warrant."""
         return shape_of(of_type, self.forms_on(of_type, relations), subjects)
 
@@ -197,7 +197,7 @@ class _GateDraft:
     def __init__(self, rule: Combined) -> None:
         self.rule = rule
         self.parts: list[RelationName | _Draft] = []
-        self.made: Gate
+        self.made: Operation
 
 
 class _PlanDraft:
@@ -232,7 +232,7 @@ class _Compilation:
     def steps(self, relation: RelationName) -> Compiling[Plan]:
         defined = self._model.types.get(self._type)
         if defined is None:
-            places: Mapping[RelationName | Link | Part, int] = {relation: 0}
+            places: Mapping[RelationName | ArrowBranch | Branch, int] = {relation: 0}
             return Plan(self._type, relation, (relation,), frozenset(), None, (), (), places, is_defined=False)
         ways, whole = yield from flatten_relation(relation, defined.relations)
         relations = tuple(way for way in ways if isinstance(way, str) and way not in whole)
@@ -247,7 +247,7 @@ class _Compilation:
                 draft.made = yield from self._make_plan(draft)
             else:
                 parts = tuple(part if isinstance(part, str) else part.made for part in draft.parts)
-                draft.made = Gate(self._type, draft.rule, parts)
+                draft.made = Operation(self._type, draft.rule, parts)
             yield STEPS_FOR_A_PLAN
         return whole_plan.made
 
@@ -263,7 +263,7 @@ class _Compilation:
 
     def _make_plan(self, draft: _PlanDraft) -> Compiling[Plan]:
         needed = yield from self._links([way for way in draft.ways if isinstance(way, LinkNames)])
-        written: list[RelationName | Link | Part] = []
+        written: list[RelationName | ArrowBranch | Branch] = []
         for way in draft.ways:
             if isinstance(way, str):
                 written.append(way)
@@ -271,18 +271,18 @@ class _Compilation:
                 written.append(draft.gates[way].made)
             elif way in needed:
                 written.append(needed[way])
-        links = tuple(one for one in written if isinstance(one, Link))
+        links = tuple(one for one in written if isinstance(one, ArrowBranch))
         among = {*draft.relations}
-        parts = tuple(one for one in written if not isinstance(one, Link) and one not in among)
+        parts = tuple(one for one in written if not isinstance(one, ArrowBranch) and one not in among)
         with_groups = dict.fromkeys((*draft.group_relations, *(link.with_relation for link in links)))
         groups = self._model.shape(self._type, tuple(with_groups), None)
         places = {one: place for place, one in enumerate(written)}
         group_relations = frozenset(draft.group_relations)
         return Plan(self._type, draft.relation, draft.relations, group_relations, groups, links, parts, places)
 
-    def _links(self, named: Sequence[LinkNames]) -> Compiling[Mapping[LinkNames, Link]]:
+    def _links(self, named: Sequence[LinkNames]) -> Compiling[Mapping[LinkNames, ArrowBranch]]:
         """Without those that no warrant makes, and those that another one includes."""
-        forms: dict[tuple[RelationName, TypeName], list[WarrantForm]] = defaultdict(list)
+        forms: dict[tuple[RelationName, TypeName], list[WarrantPattern]] = defaultdict(list)
         for form in self._model.forms_on(self._type, {link.with_relation for link in named}):
             forms[form.relation, form.subject_type].append(form)
         needed: dict[tuple[RelationName, TypeName], dict[RelationName, LinkNames]] = defaultdict(dict)
@@ -299,7 +299,7 @@ class _Compilation:
         shapes = {target: shape_of(self._type, forms[target], target[1]) for target in needed}
         yield STEPS_FOR_A_PLAN * len(shapes)
         links = [(link, target) for target, kept in needed.items() for link in kept.values()]
-        return {link: Link(*link, shapes[target]) for link, target in links}
+        return {link: ArrowBranch(*link, shapes[target]) for link, target in links}
 
 
 def _draft_part(ways: Sequence[Way]) -> RelationName | _Draft:
@@ -319,7 +319,9 @@ def _last(compiling: Compiling[Plan]) -> Plan:
             return plan
 
 
-def shape_of(of_type: TypeName, forms: Iterable[WarrantForm], subjects: Subject | TypeName | None) -> Shape | None:
+def shape_of(
+    of_type: TypeName, forms: Iterable[WarrantPattern], subjects: Subject | TypeName | None
+) -> WarrantsByObject | None:
     """One that looks for no relation and for no `*` that no warrant of these forms has; None if none of them is to such
     subjects."""
     found = [form for form in forms if _is_among(form, subjects)]
@@ -327,10 +329,10 @@ def shape_of(of_type: TypeName, forms: Iterable[WarrantForm], subjects: Subject 
         return None
     named = tuple(dict.fromkeys(form.relation for form in found))
     on_all, to_all = (any(form.object_id for form in found), any(form.subject_id for form in found))
-    return Shape(of_type, named, subjects, on_all, to_all)
+    return WarrantsByObject(of_type, named, subjects, on_all, to_all)
 
 
-def _is_among(form: WarrantForm, subjects: Subject | TypeName | None) -> bool:
+def _is_among(form: WarrantPattern, subjects: Subject | TypeName | None) -> bool:
     """Whether a warrant of the form can have the subjects of a Shape."""
     if subjects is None:
         return form.subject_relation != ""

@@ -13,7 +13,7 @@ class Position(NamedTuple):
     def __str__(self) -> str:
         return f"{self.line}:{self.column}"
 
-    def pointed(self, shown: str) -> str:
+    def mark_in(self, shown: str) -> str:
         """The line as it is `shown`, character for character, and below it a sign under the place."""
         return f"\n | {shown}\n | {'.' * (self.column - 1)}^"
 

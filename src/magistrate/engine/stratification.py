@@ -14,7 +14,7 @@ from magistrate.engine.rules import dependencies
 from magistrate.engine.terms import RelationName, TypeName
 
 
-class Node(NamedTuple):
+class RelationNode(NamedTuple):
     type: TypeName
     relation: RelationName
 
@@ -22,17 +22,17 @@ class Node(NamedTuple):
         return f"{self.type}#{self.relation}"
 
 
-class Edge(NamedTuple):
+class RelationEdge(NamedTuple):
     """`source` looks at `target`, below a noneOf if `negated`."""
 
-    source: Node
-    target: Node
+    source: RelationNode
+    target: RelationNode
     negated: bool
 
 
 def find_negation_loop(
     lookup: Callable[[TypeName], ObjectType | None], changed: Iterable[TypeName]
-) -> tuple[Edge, ...] | None:
+) -> tuple[RelationEdge, ...] | None:
     """A loop of edges through relations of the changed types: the first of them negated, each starting where the one
     before ends; None if there is none.
 
@@ -48,18 +48,20 @@ def find_negation_loop(
     return None
 
 
-def written_loop(loop: tuple[Edge, ...]) -> str:
+def render_loop(loop: tuple[RelationEdge, ...]) -> str:
     """`document#viewer -> not document#blocked -> document#viewer`."""
     return str(loop[0].source) + "".join(f" -> {'not ' if edge.negated else ''}{edge.target}" for edge in loop)
 
 
 def _edges_by_source(
     lookup: Callable[[TypeName], ObjectType | None], changed: Iterable[TypeName]
-) -> dict[Node, list[Edge]]:
+) -> dict[RelationNode, list[RelationEdge]]:
     """All that can be reached from the relations of the changed types; a relation that does not exist has no edge."""
     types: dict[TypeName, ObjectType | None] = {name: lookup(name) for name in changed}
-    edges: dict[Node, list[Edge]] = {}
-    waiting = [Node(of_type.name, relation) for of_type in types.values() if of_type for relation in of_type.relations]
+    edges: dict[RelationNode, list[RelationEdge]] = {}
+    waiting = [
+        RelationNode(of_type.name, relation) for of_type in types.values() if of_type for relation in of_type.relations
+    ]
     while waiting:
         source = waiting.pop()
         if source in edges:
@@ -69,21 +71,21 @@ def _edges_by_source(
         of_type = types[source.type]
         rule = of_type.relations.get(source.relation) if of_type else None
         edges[source] = [
-            Edge(source, Node(wanted.type or source.type, wanted.relation), wanted.negated)
+            RelationEdge(source, RelationNode(wanted.type or source.type, wanted.relation), wanted.negated)
             for wanted in (dependencies(rule) if rule else ())
         ]
         waiting.extend(edge.target for edge in edges[source])
     return edges
 
 
-def _components(targets: Mapping[Node, list[Node]]) -> dict[Node, int]:
+def _components(targets: Mapping[RelationNode, list[RelationNode]]) -> dict[RelationNode, int]:
     """Each node's strongly connected component, as a number (Kosaraju, without recursion: models may be deep)."""
-    sources: dict[Node, list[Node]] = {node: [] for node in targets}
+    sources: dict[RelationNode, list[RelationNode]] = {node: [] for node in targets}
     for node, reached in targets.items():
         for target in reached:
             sources[target].append(node)
-    component: dict[Node, int] = {}
-    for root in reversed(_finished_order(targets)):
+    component: dict[RelationNode, int] = {}
+    for root in reversed(_sort_by_finish(targets)):
         if root in component:
             continue
         number = len(component)
@@ -97,10 +99,10 @@ def _components(targets: Mapping[Node, list[Node]]) -> dict[Node, int]:
     return component
 
 
-def _finished_order(targets: Mapping[Node, list[Node]]) -> list[Node]:
+def _sort_by_finish(targets: Mapping[RelationNode, list[RelationNode]]) -> list[RelationNode]:
     """Every node, each after all that a depth-first walk reached from it."""
-    order: list[Node] = []
-    seen: set[Node] = set()
+    order: list[RelationNode] = []
+    seen: set[RelationNode] = set()
     for root in targets:
         if root in seen:
             continue
@@ -118,16 +120,18 @@ def _finished_order(targets: Mapping[Node, list[Node]]) -> list[Node]:
     return order
 
 
-def _path(edges: Mapping[Node, list[Edge]], start: Node, end: Node) -> tuple[Edge, ...]:
+def _path(
+    edges: Mapping[RelationNode, list[RelationEdge]], start: RelationNode, end: RelationNode
+) -> tuple[RelationEdge, ...]:
     """A shortest path of edges between two nodes of one component; empty if they are the same node."""
-    arrived_by: dict[Node, Edge] = {}
+    arrived_by: dict[RelationNode, RelationEdge] = {}
     waiting = deque([start])
     while waiting and end not in arrived_by and start != end:
         for edge in edges[waiting.popleft()]:
             if edge.target not in arrived_by and edge.target != start:
                 arrived_by[edge.target] = edge
                 waiting.append(edge.target)
-    path: list[Edge] = []
+    path: list[RelationEdge] = []
     while end != start:
         path.append(arrived_by[end])
         end = path[-1].source

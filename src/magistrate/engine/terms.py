@@ -56,21 +56,21 @@ class Subject(msgspec.Struct, frozen=True, order=True):
 
 @lru_cache(maxsize=1_024)  # a batch names few types many times
 def type_name(text: str | None, parameter: str) -> TypeName:
-    return TypeName(_matched(_TYPE_NAME, text, parameter, MAX_NAME_LENGTH, NAME_MESSAGE))
+    return TypeName(_match_text(_TYPE_NAME, text, parameter, MAX_NAME_LENGTH, NAME_MESSAGE))
 
 
 @lru_cache(maxsize=1_024)
 @lru_cache(maxsize=1_024)
 def relation_name(text: str | None, parameter: str) -> RelationName:
     """Raises InvalidParameter for a keyword too: `anyOf` could never be told from the operator."""
-    name = _matched(_RELATION_NAME, text, parameter, MAX_NAME_LENGTH, NAME_MESSAGE)
+    name = _match_text(_RELATION_NAME, text, parameter, MAX_NAME_LENGTH, NAME_MESSAGE)
     if name in KEYWORDS:
         raise InvalidParameter(parameter, f"'{name}' is a keyword and cannot be the name of a relation")
     return RelationName(name)
 
 
 def object_id(text: str | None, parameter: str) -> ObjectId:
-    return ObjectId(_matched(_OBJECT_ID, text, parameter, MAX_ID_LENGTH, ID_MESSAGE))
+    return ObjectId(_match_text(_OBJECT_ID, text, parameter, MAX_ID_LENGTH, ID_MESSAGE))
 
 
 def object_id_or_wildcard(text: str | None, parameter: str) -> ObjectId:
@@ -82,7 +82,7 @@ def object_ref(of_type: str | None, id: str | None) -> ObjectRef:
     return ObjectRef(type_name(of_type, "objectType"), object_id(id, "objectId"))
 
 
-def _matched(pattern: re.Pattern[str], text: str | None, parameter: str, longest: int, message: str) -> str:
+def _match_text(pattern: re.Pattern[str], text: str | None, parameter: str, longest: int, message: str) -> str:
     if not text:
         raise MissingParameter(parameter)
     if len(text) > longest:

@@ -8,10 +8,10 @@ from typing import NamedTuple
 import msgspec
 
 from magistrate.engine.terms import WILDCARD, ObjectId, RelationName, TypeName
-from magistrate.engine.written import written_claim
+from magistrate.engine.written import render_claim
 
 
-class WarrantForm(NamedTuple):
+class WarrantPattern(NamedTuple):
     """('document', '', 'viewer', 'team', '*', 'member'): what a warrant says but for its ids. These are `*` where the
     warrant says so, otherwise empty texts."""
 
@@ -23,10 +23,10 @@ class WarrantForm(NamedTuple):
     subject_relation: str
 
 
-def warrant_form(*names: str) -> WarrantForm:
+def warrant_pattern(*names: str) -> WarrantPattern:
     """Of the first six columns of a warrant."""
     object_type, object_id, relation, subject_type, subject_id, subject_relation = names
-    return WarrantForm(
+    return WarrantPattern(
         TypeName(object_type),
         object_id if object_id == WILDCARD else "",
         RelationName(relation),
@@ -53,15 +53,15 @@ class Warrant(msgspec.Struct, frozen=True):
     created_at: int
     number: int
 
-    def written(self) -> str:
+    def render(self) -> str:
         """`document:plan#viewer@team:eng#member[amount < 10]`."""
         names = (self.object_type, self.object_id, self.relation)
-        claim = written_claim(*names, self.subject_type, self.subject_id, self.subject_relation)
+        claim = render_claim(*names, self.subject_type, self.subject_id, self.subject_relation)
         return f"{claim}[{self.policy}]" if self.policy else claim
 
-    def form(self) -> WarrantForm:
+    def form(self) -> WarrantPattern:
         names = (self.object_type, self.object_id, self.relation)
-        return warrant_form(*names, self.subject_type, self.subject_id, self.subject_relation)
+        return warrant_pattern(*names, self.subject_type, self.subject_id, self.subject_relation)
 
 
 creation_order: Callable[[Warrant], tuple[int, int]] = attrgetter("created_at", "number")

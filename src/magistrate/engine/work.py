@@ -29,7 +29,7 @@ class Work:
         self._left_in_turn -= amount
 
     @property
-    def spent(self) -> int:
+    def cost(self) -> int:
         return self._budget - self.left
 
     @property

@@ -37,7 +37,7 @@ def read_written(text: str) -> Written:
     return Written(*matched.groups(default=""))
 
 
-def written_claim(
+def render_claim(
     object_type: str, object_id: str, relation: str, subject_type: str, subject_id: str, subject_relation: str
 ) -> str:
     """`document:plan#viewer@team:eng#member`: the written form without a policy or context. `subject_relation` is

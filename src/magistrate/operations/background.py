@@ -25,7 +25,7 @@ async def running_beside(*works: Coroutine[None, None, None]) -> AsyncIterator[N
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def attempted(work: Coroutine[None, None, None], name: str) -> None:
+async def attempt_work(work: Coroutine[None, None, None], name: str) -> None:
     """For what is tried again later: raises nothing, but logs. That the store is away, requests are told."""
     try:
         await work

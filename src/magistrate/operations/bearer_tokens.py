@@ -63,7 +63,7 @@ def read_head(token: str) -> TokenHead:
         raise InvalidToken from None
 
 
-def verified_claims(token: str, key: Any, algorithm: str, expected: Expected) -> Mapping[str, Any]:
+def verify_claims(token: str, key: Any, algorithm: str, expected: Expected) -> Mapping[str, Any]:
     """The claims of a token that was signed with this key, by this algorithm.
 
     Raises TokenExpired if all that is wrong with it is that its time is over, InvalidToken for anything else."""
@@ -99,6 +99,6 @@ def _is_time(claim: object) -> bool:
     return isinstance(claim, int | float) and not isinstance(claim, bool) and 0 <= claim <= LAST_TIME
 
 
-def signed_token(claims: Mapping[str, Any], secret: str, algorithm: str, key_id: str) -> str:
+def sign_token(claims: Mapping[str, Any], secret: str, algorithm: str, key_id: str) -> str:
     payload = msgspec.json.encode(claims)  # compact, and without escapes for what is not ASCII
     return jwt.PyJWS().encode(payload, secret, algorithm, {"kid": key_id})

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 
 from magistrate.engine.decision import DENIED, Decision
 from magistrate.engine.evaluation import Evaluation, Question
-from magistrate.engine.nodes import Node
+from magistrate.engine.nodes import CheckNode
 from magistrate.engine.plans import Model
 from magistrate.engine.truth import MISSING, TRUE
-from magistrate.engine.warrant_source import AnyRead
+from magistrate.engine.warrant_reader import AnyRead
 from magistrate.engine.work import Work
 from magistrate.errors import NotFound
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.evaluating import evaluated
-from magistrate.operations.graph import Asked, IsLast
+from magistrate.operations.evaluating import evaluate_run
+from magistrate.operations.graph import CheckBatch, IsLast
 from magistrate.store.contract import Snapshot
 
 WORK_FOR_A_WARRANT_OF_A_PATH = 10
@@ -25,11 +25,11 @@ def none_is_last(is_authorized: bool) -> bool:
     return False
 
 
-def authorized_is_last(is_authorized: bool) -> bool:
+def stop_at_authorized(is_authorized: bool) -> bool:
     return is_authorized
 
 
-def denied_is_last(is_authorized: bool) -> bool:
+def stop_at_denied(is_authorized: bool) -> bool:
     return not is_authorized
 
 
@@ -57,14 +57,14 @@ async def _decide(
 ) -> Snapshot[list[Decision]]:
     found = None
     if not with_path:
-        asked = Asked(questions, is_last, ctx.now(), ctx.max_check_work)
-        found = await ctx.graph.decided(asked, freshness)
+        asked = CheckBatch(questions, is_last, ctx.now(), ctx.max_check_work)
+        found = await ctx.graph.decide_checks(asked, freshness)
     if found is None:
 
         def begin(model: Model) -> _Checks:
             return _Checks(Evaluation(model, ctx.now(), Work(ctx.max_check_work)), questions, is_last, with_path)
 
-        found = await evaluated(ctx, begin, freshness)
+        found = await evaluate_run(ctx, begin, freshness)
     return found
 
 
@@ -72,7 +72,7 @@ def check_now(
     ctx: Context, questions: Sequence[Question], is_last: IsLast, freshness: Freshness
 ) -> Snapshot[list[Decision]] | None:
     """The same without paths, if nothing has to be waited for."""
-    found = ctx.graph.decided_now(Asked(questions, is_last, ctx.now(), ctx.max_check_work), freshness)
+    found = ctx.graph.decide_now(CheckBatch(questions, is_last, ctx.now(), ctx.max_check_work), freshness)
     if ctx.decisions is not None and found is not None:
         ctx.decisions.note(questions, found.value)
     return found
@@ -85,7 +85,7 @@ class _Checks:
         self._evaluation = evaluation
         self._with_path = with_path
         self._questions = questions
-        self._nodes: list[Node] = []
+        self._nodes: list[CheckNode] = []
         self._is_last = is_last
         self.model = evaluation.model
         self.work = evaluation.work
@@ -117,7 +117,7 @@ class _Checks:
                 break
         return decisions
 
-    def _decision(self, node: Node) -> Decision:
+    def _decision(self, node: CheckNode) -> Decision:
         warrant, _ = node.reason
         is_explicit = warrant is not None and warrant.relation == node.relation
         if not self._with_path:

@@ -17,8 +17,8 @@ from magistrate.operations.chunk import Chunk, ReadLine, Refuse, Refused
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.definitions import read_definition
-from magistrate.operations.old_lists import LISTS, Kind, OldLists, WarrantServer
 from magistrate.operations.questions import Sample, questions_about
+from magistrate.operations.source_lists import LISTS, Kind, SourceLists, WarrantServer
 from magistrate.store.contract import Slice, WarrantFilter
 
 PAGE_ROWS = 1_000
@@ -40,7 +40,7 @@ DEFINED_OTHERWISE = "is defined otherwise here"
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class RowCounts:
     """Rows of one kind: on the server, how many of those we do not take, and in the store."""
 
     kind: Kind
@@ -70,20 +70,20 @@ class Comparison:
     """`types`: by name, how those object types differ that are not the same on both sides. `answered`: how many of the
     checks that were asked the server decided."""
 
-    counts: Sequence[Counts]
+    counts: Sequence[RowCounts]
     types: Mapping[TypeName, str]
     asked: int
     answered: int
     differences: Sequence[Difference]
 
     @property
-    def unexplained(self) -> int:
+    def unknown_differences(self) -> int:
         return sum(difference.reason is None for difference in self.differences)
 
     @property
     def agree(self) -> bool:
         """Equal counts and object types, and no difference without a reason."""
-        return self._holds_alike and not self.unexplained
+        return self._holds_alike and not self.unknown_differences
 
     @property
     def may_agree(self) -> bool:
@@ -96,7 +96,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class _CheckAnswer:
     """`said` is what is compared. `path`: rows it rests on, from the subject to the object."""
 
     said: str
@@ -119,7 +119,7 @@ async def compare(
     sample, theirs = Sample(sample_size), _Theirs(ctx, server, read_line)
     await theirs.read(sample, told)
     ours, definitions = await _count_ours(ctx)
-    counts = [Counts(kind, theirs.counted[kind], theirs.refused[kind], ours[kind]) for kind, _, _ in LISTS]
+    counts = [RowCounts(kind, theirs.counted[kind], theirs.refused[kind], ours[kind]) for kind, _, _ in LISTS]
     types = _differing_types(theirs.definitions, definitions)
     asking = _Asking(ctx, server, theirs)
     questions = questions_about(sample.warrants, _relations(theirs.definitions), sample_size)
@@ -139,7 +139,7 @@ class _Theirs:
         self.definitions: Mapping[TypeName, str] = {}
 
     async def read(self, sample: Sample, told: Callable[[int], None]) -> None:
-        lists = OldLists(self._server, PAGE_ROWS)
+        lists = SourceLists(self._server, PAGE_ROWS)
 
         def count_refused(line: Refused) -> None:
             self.refused[lists.kind] += 1
@@ -147,17 +147,17 @@ class _Theirs:
         read_row = lists.reader(self._read_line)
         while lines := await lists.next_lines():
             self.counted[lists.kind] += len(lines)
-            chunk, self.definitions = await self._sifted(lines, read_row, count_refused)
+            chunk, self.definitions = await self._sift_lines(lines, read_row, count_refused)
             sample.show([*chunk.warrants.values()])
             told(lists.lines)
 
     async def refuses(self, rows: Sequence[Any]) -> bool:
         """Whether one of them is none that we take."""
         refused: list[Refused] = []
-        await self._sifted([*map(msgspec.json.encode, rows)], self._read_line, refused.append)
+        await self._sift_lines([*map(msgspec.json.encode, rows)], self._read_line, refused.append)
         return bool(refused)
 
-    async def _sifted(
+    async def _sift_lines(
         self, lines: Sequence[bytes], read_line: ReadLine, refuse: Refuse
     ) -> tuple[Chunk, Mapping[TypeName, str]]:
         chunk = await Chunk.read(self._ctx, dict(enumerate(lines, 1)), read_line, refuse)
@@ -212,7 +212,7 @@ class _Asking:
 
     async def compare(self, questions: Sequence[Question]) -> tuple[int, Sequence[Difference]]:
         """How many of them the server decided, and what is answered differently."""
-        pairs: list[tuple[Question, _Answer, _Answer]] = []
+        pairs: list[tuple[Question, _CheckAnswer, _CheckAnswer]] = []
         for start in range(0, len(questions), ASKED_AT_ONCE):
             pairs += await asyncio.gather(*map(self._both, questions[start : start + ASKED_AT_ONCE]))
         decided = [question for question, theirs, _ in pairs if theirs.is_decided]
@@ -227,25 +227,27 @@ class _Asking:
         status, answer = await self._server.check(_claim(decided[0]))
         return _their_answer(status, answer).is_decided
 
-    async def _both(self, question: Question) -> tuple[Question, _Answer, _Answer]:
+    async def _both(self, question: Question) -> tuple[Question, _CheckAnswer, _CheckAnswer]:
         status, answer = await self._server.check(_claim(question))
         return question, _their_answer(status, answer), await self._our_answer(question)
 
-    async def _our_answer(self, question: Question) -> _Answer:
+    async def _our_answer(self, question: Question) -> _CheckAnswer:
         try:
             found = await check(self._ctx, [question], none_is_last, NO_DEMAND, with_path=True)
         except NotFound:
-            return _Answer(NO_TYPE)
+            return _CheckAnswer(NO_TYPE)
         except BudgetSpent as error:
-            return _Answer(error.message)
+            return _CheckAnswer(error.message)
         decision: Decision = found.value[0]
-        return _Answer(AUTHORIZED, decision.path) if decision.is_authorized else _Answer(DENIED)
+        return _CheckAnswer(AUTHORIZED, decision.path) if decision.is_authorized else _CheckAnswer(DENIED)
 
-    async def _difference(self, question: Question, theirs: _Answer, ours: _Answer, is_up: bool) -> Difference:
+    async def _difference(
+        self, question: Question, theirs: _CheckAnswer, ours: _CheckAnswer, is_up: bool
+    ) -> Difference:
         reason = await self._reason(question, theirs, ours, is_up)
-        return Difference(question.written(), theirs.said, ours.said, reason, theirs.is_decided)
+        return Difference(question.render(), theirs.said, ours.said, reason, theirs.is_decided)
 
-    async def _reason(self, question: Question, theirs: _Answer, ours: _Answer, is_up: bool) -> str | None:
+    async def _reason(self, question: Question, theirs: _CheckAnswer, ours: _CheckAnswer, is_up: bool) -> str | None:
         if theirs.said.startswith("no answer"):
             return UNANSWERED if is_up else None
         if theirs.said == AUTHORIZED and theirs.path:
@@ -270,18 +272,18 @@ def _claim(question: Question) -> dict[str, Any]:
     }
 
 
-def _their_answer(status: int, answer: Any) -> _Answer:
+def _their_answer(status: int, answer: Any) -> _CheckAnswer:
     members = answer if isinstance(answer, dict) else {}
     if status == 200 and members.get("result") == "Authorized":
         paths = members.get("decisionPath")
         path = next(iter(paths.values()), None) if isinstance(paths, dict) else None
         rows = path if isinstance(path, list) else []
-        return _Answer(AUTHORIZED, [row for row in rows if isinstance(row, dict)])
+        return _CheckAnswer(AUTHORIZED, [row for row in rows if isinstance(row, dict)])
     if status == 200:
-        return _Answer(DENIED)
+        return _CheckAnswer(DENIED)
     if status == 404:
-        return _Answer(NO_TYPE)
-    return _Answer(f"no answer ({status})" if status in FAILED_OVER else f"{status}: {members.get('message')}")
+        return _CheckAnswer(NO_TYPE)
+    return _CheckAnswer(f"no answer ({status})" if status in FAILED_OVER else f"{status}: {members.get('message')}")
 
 
 def _names_group(row: Any, question: Question) -> bool:

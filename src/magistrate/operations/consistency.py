@@ -43,7 +43,7 @@ def write_token(identity: Identity, revision: Revision) -> str:
 
 def is_token(text: str) -> bool:
     """Whether the text is well-formed: `latest`, or a token of some Magistrate store."""
-    return text == LATEST or _decoded(text) is not None
+    return text == LATEST or _decode_text(text) is not None
 
 
 def read_token(identity: Identity, header: str, text: str) -> Freshness:
@@ -53,7 +53,7 @@ def read_token(identity: Identity, header: str, text: str) -> Freshness:
     """
     if text == LATEST:
         return Freshness(header, Revision(0), newest=True)
-    content = _decoded(text)
+    content = _decode_text(text)
     if content is None:
         return NO_DEMAND
     if content[1:9].hex() != identity.store_id:
@@ -61,7 +61,7 @@ def read_token(identity: Identity, header: str, text: str) -> Freshness:
     return Freshness(header, Revision(int.from_bytes(content[9:17], "big")))
 
 
-def _decoded(text: str) -> bytes | None:
+def _decode_text(text: str) -> bytes | None:
     if len(text) != _LENGTH or not text.isascii():
         return None
     try:

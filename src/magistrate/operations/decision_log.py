@@ -10,7 +10,7 @@ import msgspec
 
 from magistrate.engine.decision import Decision
 from magistrate.engine.evaluation import Question
-from magistrate.operations.background import attempted
+from magistrate.operations.background import attempt_work
 from magistrate.store.events import EventStore, NewDecision
 
 WRITE_EVERY_SECONDS = 0.5
@@ -81,4 +81,4 @@ class DecisionLog:
             with suppress(TimeoutError):
                 await asyncio.wait_for(stopping.wait(), WRITE_EVERY_SECONDS)
             is_last = stopping.is_set()  # before the write: if that fails while all is stopped, another is due
-            await attempted(self.write(), "decisions could not be written")
+            await attempt_work(self.write(), "decisions could not be written")

@@ -21,10 +21,10 @@ def read_definition(definition: str) -> Definition:
     return _DECODER.decode(definition)
 
 
-def defined_type(name: TypeName, definition: str) -> ObjectType:
+def parse_definition(name: TypeName, definition: str) -> ObjectType:
     content = read_definition(definition)
     return read_object_type(name, content.source, content.relations)
 
 
-def written_definition(object_type: ObjectType) -> bytes:
+def render_definition(object_type: ObjectType) -> bytes:
     return msgspec.json.encode(Definition(object_type.relation_forms(), object_type.source))

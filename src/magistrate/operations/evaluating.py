@@ -6,12 +6,12 @@ from typing import Protocol, TypeVar
 
 from magistrate.engine.plans import Model
 from magistrate.engine.terms import Revision
-from magistrate.engine.warrant_source import AnyRead
+from magistrate.engine.warrant_reader import AnyRead
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.turns import give_way
+from magistrate.operations.turns import checkpoint
 from magistrate.store.contract import Snapshot
 
 T = TypeVar("T")
@@ -44,17 +44,17 @@ class Run(Protocol[T_co]):
         ...
 
 
-async def evaluated(ctx: Context, begin: Callable[[Model], Run[T]], freshness: Freshness) -> Snapshot[T]:
+async def evaluate_run(ctx: Context, begin: Callable[[Model], Run[T]], freshness: Freshness) -> Snapshot[T]:
     """What a run comes to at the newest revision: begun with a model that was the newest at some time, which is found
     out with the first read.
 
     Raises what the run raises, InvalidParameter if the token is from the future.
     """
     # Of a read with more rows than may be looked at, one row more is enough to tell.
-    run = begin(await ctx.models.known())
+    run = begin(await ctx.models.get_known())
     try:
         while (reads := run.advance()) is None:
-            await give_way()
+            await checkpoint()
         reading = await ctx.store.read_warrants(reads, None, run.work.left + 1)
         revision = reading.revision
         freshness.demand(reading.newest)
@@ -68,7 +68,7 @@ async def evaluated(ctx: Context, begin: Callable[[Model], Run[T]], freshness: F
         _release(run)
 
 
-async def completed(ctx: Context, run: Run[T], at: Revision) -> T:
+async def complete_run(ctx: Context, run: Run[T], at: Revision) -> T:
     """What a run with the model of this revision comes to. Raises what the run raises."""
     try:
         return await _complete(ctx, run, at)
@@ -81,7 +81,7 @@ async def _complete(ctx: Context, run: Run[T], at: Revision) -> T:
         reads = run.advance()
         if reads:
             run.take((await ctx.store.read_warrants(reads, at, run.work.left + 1)).rows)
-        await give_way()
+        await checkpoint()
     return outcome
 
 
@@ -100,4 +100,4 @@ def _release(run: Run[T]) -> None:
 
 async def _release_on(steps: Iterator[int]) -> None:
     for _ in steps:
-        await give_way()
+        await checkpoint()

@@ -20,7 +20,7 @@ from magistrate.engine.work import WORK_IN_A_TURN, Work
 from magistrate.errors import BudgetSpent, MagistrateError, StoreUnavailable
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.models import Models
-from magistrate.operations.turns import Turns, give_way
+from magistrate.operations.turns import Turns, checkpoint
 from magistrate.store.contract import Snapshot, Store
 from magistrate.store.following import Mark, Staleness, Touches
 
@@ -40,7 +40,7 @@ IsLast = Callable[[bool], bool]
 """Whether what comes after a decision is not needed, given whether that authorizes."""
 
 
-class Asked(msgspec.Struct, frozen=True):
+class CheckBatch(msgspec.Struct, frozen=True):
     """Questions to be decided in order, up to the last that is needed, at one time (`now`, in microseconds since 1970
     UTC) and with so much work at the most."""
 
@@ -51,7 +51,7 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 @dataclass(slots=True)
-class Counts:
+class GraphCounts:
     """Since the start. `hits`: requests decided in memory alone; `misses`: after something was read for it; `given_up`:
     requests that were decided without the graph. `fetches`: batches of reads; `touches`: warrants that came or went."""
 
@@ -66,7 +66,7 @@ class LiveGraph:
     """The graph of one process."""
 
     def __init__(self, store: Store, models: Models, most_rows: int, now: Callable[[], int]) -> None:
-        self.counts = Counts()
+        self.counts = GraphCounts()
         self._now = now
         self._followed_at = 0
         self._store = store
@@ -100,7 +100,7 @@ class LiveGraph:
             is_current = False
         return 0 if is_current else self._now() - self._followed_at
 
-    def decided_now(self, asked: Asked, freshness: Freshness) -> Decided | None:
+    def decide_now(self, asked: CheckBatch, freshness: Freshness) -> Decided | None:
         """The decisions, if nothing has to be waited for. Raises StoreUnavailable."""
         graph = self._graph
         if graph is None or not self._is_fresh(graph, freshness):
@@ -122,7 +122,7 @@ class LiveGraph:
             self._read_ahead(graph, walk.missing)
         return Snapshot(graph.revision, decided)
 
-    async def decided(self, asked: Asked, freshness: Freshness) -> Decided | None:
+    async def decide_checks(self, asked: CheckBatch, freshness: Freshness) -> Decided | None:
         """The decisions; None if they have to be found without the graph.
 
         Raises InvalidParameter if the token is from the future, StoreUnavailable.
@@ -157,7 +157,7 @@ class LiveGraph:
         """None if something is missing, or if the graph has moved on meanwhile."""
         walking.begin_round()
         while not walking.go_on():
-            await give_way()
+            await checkpoint()
             if not walking.is_at(graph):
                 return None
         return walking.outcome()
@@ -175,11 +175,11 @@ class LiveGraph:
         """As fresh as it must be."""
         graph = self._graph
         if graph is None or not self._is_fresh(graph, freshness):
-            graph = await self._followed(freshness)
+            graph = await self._follow_store(freshness)
             freshness.demand(graph.revision)
         return graph
 
-    async def _followed(self, freshness: Freshness) -> Graph:
+    async def _follow_store(self, freshness: Freshness) -> Graph:
         """After the store was followed from now on; if that is not demanded, also from a moment ago."""
         before = self._begun
         async with self._following.turn():
@@ -228,7 +228,7 @@ class LiveGraph:
             if news.touches is None or fetch.model is not model:
                 fetch.is_in_vain = True
             else:
-                fetch.touch(news.touches)
+                fetch.note_changes(news.touches)
 
     def _read_ahead(self, graph: Graph, missing: Missing) -> None:
         """Has the groups read that a decision did without, one level for each: a subject whose groups are all known
@@ -255,7 +255,7 @@ class LiveGraph:
                 rows = (await self._store.read_warrants(reads, fetch.revision, most)).rows
                 fetch.take(rows)
                 while not fetch.keep(WORK_IN_A_TURN):
-                    await give_way()
+                    await checkpoint()
                 work.spend(sum(map(len, rows)))
         finally:
             self._fetches.discard(fetch)
@@ -267,10 +267,10 @@ async def _compile_groups(model: Model) -> None:
     for names in group_names(model):
         while not model.prepare(*names, work):
             work.begin_turn()
-            await give_way()
+            await checkpoint()
 
 
-def _work_for(asked: Asked) -> Work:
+def _work_for(asked: CheckBatch) -> Work:
     return Work(min(asked.most_work, WORK + WORK_FOR_A_QUESTION * len(asked.questions)))
 
 
@@ -278,7 +278,7 @@ class _Walking:
     """Over one graph at one revision, from question to question, in rounds: in each, those that are still open are
     asked again, with what was read since."""
 
-    def __init__(self, graph: Graph, asked: Asked, work: Work) -> None:
+    def __init__(self, graph: Graph, asked: CheckBatch, work: Work) -> None:
         self.revision = graph.revision
         self._graph = graph
         self._asked = asked

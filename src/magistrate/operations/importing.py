@@ -19,7 +19,7 @@ MAX_CHUNK_BYTES = 33_554_432
 """A chunk ends with the line that reaches this (32 MiB), however few lines it has: all of it is in memory."""
 
 
-class Source(Protocol):
+class LineSource(Protocol):
     """Where lines come from. `lines` and `size_bytes`: what was read of it, from its beginning, or is stored already;
     `name`: by which its progress is kept, None if it cannot be read again."""
 
@@ -63,7 +63,7 @@ class Reached:
 
 async def import_lines(
     ctx: Context,
-    source: Source,
+    source: LineSource,
     read_line: ReadLine,
     told: Callable[[Reached], None],
     leave_out: LeaveOut | None = None,

@@ -22,7 +22,7 @@ LEAST_ENTRIES = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class SnapshotListing:
     """All rows at one revision. `keys` has what they are sorted by, smallest first."""
 
     keys: Sequence[SortKey]
@@ -66,15 +66,15 @@ class Listings:
     def __init__(self, most_entries: int) -> None:
         self._most_entries = most_entries
         self._entries = 0
-        self._listings: dict[ListingKey, Listing] = {}  # the least lately used first
+        self._listings: dict[ListingKey, SnapshotListing] = {}  # the least lately used first
 
-    def find(self, key: ListingKey) -> Listing | None:
+    def find(self, key: ListingKey) -> SnapshotListing | None:
         listing = self._listings.pop(key, None)
         if listing is not None:
             self._listings[key] = listing
         return listing
 
-    def keep(self, key: ListingKey, listing: Listing) -> None:
+    def keep(self, key: ListingKey, listing: SnapshotListing) -> None:
         """Unless it is too large to be kept at all."""
         entries = listing.entries
         if entries > self._most_entries:

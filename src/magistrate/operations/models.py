@@ -6,7 +6,7 @@ from dataclasses import replace
 from magistrate.engine.model import ObjectType
 from magistrate.engine.plans import Model
 from magistrate.engine.terms import Revision, TypeName
-from magistrate.operations.definitions import defined_type
+from magistrate.operations.definitions import parse_definition
 from magistrate.operations.turns import aside
 from magistrate.store.contract import Store, StoredModel
 
@@ -20,7 +20,7 @@ class Models:
         self._known: Model | None = None
         self._definitions: Mapping[TypeName, str] = {}
 
-    async def known(self) -> Model:
+    async def get_known(self) -> Model:
         """One that was the newest at some time."""
         return self._known or await self._keep((await self._store.read_model()).value)
 
@@ -30,26 +30,26 @@ class Models:
         Raises RevisionUnavailable, StoreUnavailable.
         """
         if model_revision > revision:
-            return await self._compiled((await self._store.read_model(revision)).value)
+            return await self._compile((await self._store.read_model(revision)).value)
         if self._known is not None and self._known.revision == model_revision:
             return self._known
         read = await self._store.read_model(revision)
         return await self._keep(replace(read.value, written_at=model_revision))
 
     async def _keep(self, read: StoredModel) -> Model:
-        model = await self._compiled(read)
+        model = await self._compile(read)
         if self._known is None or self._known.revision < model.revision:
             self._known, self._definitions = model, read.definitions
         return self._known if self._known.revision == model.revision else model
 
-    async def _compiled(self, read: StoredModel) -> Model:
+    async def _compile(self, read: StoredModel) -> Model:
         """Reads only the definitions that differ from those of the model that is held."""
         types = dict(self._known.types) if self._known is not None else {}
         before, now = self._definitions, read.definitions
         changed = {name: definition for name, definition in now.items() if before.get(name) != definition}
 
         def read_changed() -> Mapping[TypeName, ObjectType]:
-            return {name: defined_type(name, definition) for name, definition in changed.items()}
+            return {name: parse_definition(name, definition) for name, definition in changed.items()}
 
         types |= await aside(read_changed, sum(map(len, changed.values())))
         return Model({name: types[name] for name in now}, read.written_at, read.forms)

@@ -6,18 +6,18 @@ from functools import partial
 
 from magistrate.engine.model import ObjectType
 from magistrate.engine.predefined import PREDEFINED_TYPES
-from magistrate.engine.stratification import Edge, find_negation_loop, written_loop
+from magistrate.engine.stratification import RelationEdge, find_negation_loop, render_loop
 from magistrate.engine.terms import Revision, TypeName, type_name
 from magistrate.errors import InvalidParameter, NotFound
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.definitions import defined_type, written_definition
-from magistrate.operations.older_cursors import OlderCursor
+from magistrate.operations.definitions import parse_definition, render_definition
+from magistrate.operations.legacy_cursors import LegacyCursor
 from magistrate.operations.paging import ListKind, Page, Sort, Values, Wanted, read_page
 from magistrate.operations.turns import aside
 from magistrate.store.contract import Judge, NewObjectType, ObjectTypeFilter, Snapshot, Stamp, StoredObjectType
 
-Loop = tuple[Edge, ...]
+Loop = tuple[RelationEdge, ...]
 
 BYTES_OF_A_RULE = 40
 """In JSON, with the name of its relation."""
@@ -25,7 +25,7 @@ BYTES_OF_A_RULE = 40
 _BY_NAME: Sort[StoredObjectType] = Sort("typeId", lambda row: (row.name,))
 
 
-def _older(sort: str, cursor: OlderCursor) -> Values:
+def _older(sort: str, cursor: LegacyCursor) -> Values:
     name = type_name(cursor.id, cursor.id_parameter)
     return (cursor.time(), name) if sort == "createdAt" else (name,)
 
@@ -100,13 +100,13 @@ def loop_of_types(definitions: Mapping[TypeName, str], changed: Iterable[TypeNam
     """By which a relation depends on its own negation, closed by one of the changed types."""
 
     def lookup(name: TypeName) -> ObjectType | None:
-        return defined_type(name, definitions[name]) if name in definitions else None
+        return parse_definition(name, definitions[name]) if name in definitions else None
 
     return find_negation_loop(lookup, changed)
 
 
 def loop_fault(loop: Loop) -> InvalidParameter:
-    return InvalidParameter("relations", f"a relation depends on its own negation: {written_loop(loop)}")
+    return InvalidParameter("relations", f"a relation depends on its own negation: {render_loop(loop)}")
 
 
 async def _new_types(ctx: Context, types: Sequence[ObjectType]) -> Sequence[NewObjectType]:
@@ -117,7 +117,7 @@ async def _new_types(ctx: Context, types: Sequence[ObjectType]) -> Sequence[NewO
 def new_object_types(ctx: Context, types: Sequence[ObjectType]) -> list[NewObjectType]:
     new = []
     for object_type in types:
-        definition = written_definition(object_type)
+        definition = render_definition(object_type)
         if len(definition) > ctx.max_definition_bytes:
             raise InvalidParameter("relations", f"must be at most {ctx.max_definition_bytes} bytes of JSON")
         new.append(NewObjectType(object_type.name, definition.decode()))

@@ -11,7 +11,7 @@ from magistrate.engine.terms import ObjectId, ObjectRef, Revision, TypeName, obj
 from magistrate.errors import InvalidParameter, NotFound
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.older_cursors import OlderCursor
+from magistrate.operations.legacy_cursors import LegacyCursor
 from magistrate.operations.paging import ListKind, Page, Sort, Values, Wanted, read_page
 from magistrate.store.contract import NewObject, ObjectFilter, Snapshot, Stamp, StoredObject
 
@@ -19,7 +19,7 @@ ABOVE_ALL_TYPES = "~"
 """Behind every name that a type can have."""
 
 
-def _older(sort: str, cursor: OlderCursor) -> Values:
+def _older(sort: str, cursor: LegacyCursor) -> Values:
     """Only the id of the row is known: of several objects with it, all or none lie behind."""
     id = object_id(cursor.id, cursor.id_parameter)
     of_type = ABOVE_ALL_TYPES if cursor.is_upwards else ""
@@ -48,7 +48,7 @@ class ObjectDraft(msgspec.Struct, frozen=True):
     meta: str | None
 
 
-def written_meta(ctx: Context, meta: Mapping[str, Any] | None) -> str | None:
+def render_meta(ctx: Context, meta: Mapping[str, Any] | None) -> str | None:
     """Meta as it is stored; empty counts as none. Raises InvalidParameter above the limit."""
     if not meta:
         return None

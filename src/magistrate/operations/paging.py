@@ -23,7 +23,7 @@ import msgspec
 from magistrate.engine.terms import Revision
 from magistrate.errors import InvalidParameter, InvalidRequest, RevisionUnavailable
 from magistrate.operations.consistency import Freshness
-from magistrate.operations.older_cursors import OlderCursor, older_side
+from magistrate.operations.legacy_cursors import LegacyCursor, legacy_side
 from magistrate.store.contract import Identity, Portion, Slice, Snapshot
 
 T = TypeVar("T")
@@ -60,7 +60,7 @@ class ListKind(Generic[T]):
     sorts: Mapping[str, Sort[T]]
     is_snapshot: bool = False
     is_log: bool = False
-    older: Callable[[str, OlderCursor], Values] | None = None
+    older: Callable[[str, LegacyCursor], Values] | None = None
     has_cursors: bool = True
 
     @property
@@ -113,7 +113,7 @@ def read_wanted(kind: ListKind[T], parameters: Mapping[str, str], identity: Iden
         raise InvalidParameter("sortBy", "unsupported sortBy")
     start = Slice(sort.name, limit, order == "DESC")
     is_snapshot = _read_snapshot(kind, parameters)
-    if side := older_side(parameters):
+    if side := legacy_side(parameters):
         return Wanted(_older_slice(kind, parameters, side, start), None, is_snapshot)
     if "nextCursor" in parameters and "prevCursor" in parameters:
         raise InvalidRequest("cannot pass both nextCursor and prevCursor together")
@@ -132,7 +132,7 @@ def _older_slice(kind: ListKind[T], parameters: Mapping[str, str], side: str, st
     if f"{side}Value" in parameters and parameters.get("sortBy") == default:
         raise InvalidRequest(f"cannot pass afterValue or beforeValue when sorting by {default}")
     backwards = side == "before"
-    row = OlderCursor(side, parameters[f"{side}Id"], parameters.get(f"{side}Value"), start.descending == backwards)
+    row = LegacyCursor(side, parameters[f"{side}Id"], parameters.get(f"{side}Value"), start.descending == backwards)
     boundary = kind.older(parameters.get("sortBy") or default, row)
     return replace(start, boundary=boundary, backwards=backwards)
 
@@ -146,14 +146,14 @@ def _read_snapshot(kind: ListKind[T], parameters: Mapping[str, str]) -> bool:
     return kind.is_snapshot or snapshot == "true"
 
 
-class Read(Protocol[T]):
+class PageReader(Protocol[T]):
     def __call__(self, wanted: Slice, *, at: Revision | None) -> Awaitable[Snapshot[Portion[T]]]:
         """The part of the list at this revision, or at the newest. Raises RevisionUnavailable."""
         ...
 
 
 async def read_page(
-    kind: ListKind[T], wanted: Wanted, freshness: Freshness, identity: Identity, read: Read[T]
+    kind: ListKind[T], wanted: Wanted, freshness: Freshness, identity: Identity, read: PageReader[T]
 ) -> Snapshot[Page[T]]:
     """The page that is cut out by `read`.
 
@@ -179,7 +179,7 @@ def _page_of(kind: ListKind[T], wanted: Wanted, found: Snapshot[Portion[T]], ide
 
     def cursor(row: T) -> str:
         content = msgspec.json.encode([named, sort.name, *sort.values(row)])
-        return _encoded(_mac(content, identity) + content)
+        return _encode_text(_mac(content, identity) + content)
 
     return Page(
         portion.rows,
@@ -209,7 +209,7 @@ def _read_cursor(
         decoded = urlsafe_b64decode(text + "=" * (-len(text) % 4))
     except binascii.Error:
         raise InvalidParameter(parameter, "invalid cursor") from None
-    if _encoded(decoded) != text:
+    if _encode_text(decoded) != text:
         raise InvalidParameter(parameter, "invalid cursor")
     mac, content = decoded[:_MAC_LENGTH], decoded[_MAC_LENGTH:]
     if not hmac.compare_digest(mac, _mac(content, identity)):
@@ -221,7 +221,7 @@ def _read_cursor(
     return at, tuple(values)
 
 
-def _encoded(content: bytes) -> str:
+def _encode_text(content: bytes) -> str:
     return urlsafe_b64encode(content).decode().rstrip("=")
 
 

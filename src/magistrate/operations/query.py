@@ -13,17 +13,17 @@ import msgspec
 
 from magistrate.engine.plans import Model
 from magistrate.engine.query import Query
-from magistrate.engine.query.finding import check_each, find, found_types
+from magistrate.engine.query.finding import check_each, find, find_row_types
 from magistrate.engine.query.listed import STEPS_FOR_A_NODE, Findings, Listed, Row
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, Revision, TypeName
-from magistrate.engine.warrant_source import Reading
+from magistrate.engine.warrant_reader import Reading
 from magistrate.engine.work import Work
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.evaluating import completed
-from magistrate.operations.listings import Listing, SortKey
+from magistrate.operations.evaluating import complete_run
+from magistrate.operations.listings import SnapshotListing, SortKey
 from magistrate.operations.paging import ListKind, Page, Sort, Wanted, read_page
-from magistrate.operations.turns import give_way
+from magistrate.operations.turns import checkpoint
 from magistrate.store.contract import ObjectName, Portion, Slice, Snapshot, StoredObject
 
 NAMES_AT_ONCE = 10_000
@@ -39,7 +39,7 @@ QUERY_LIST: ListKind[Row] = ListKind(
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QueryRequest:
     """A query, and the variables of policies in it."""
 
     query: Query
@@ -55,18 +55,18 @@ class FoundRow:
 
 
 async def list_page(
-    ctx: Context, asked: Asked, wanted: Wanted, freshness: Freshness, kind: ListKind[Row] = QUERY_LIST
+    ctx: Context, asked: QueryRequest, wanted: Wanted, freshness: Freshness, kind: ListKind[Row] = QUERY_LIST
 ) -> Snapshot[Page[FoundRow]]:
     """Raises NotFound if a type in the query is not defined, BudgetSpent, and what `read_page` raises."""
     read = partial(_portion, ctx, asked)
     found = await read_page(kind, wanted, freshness, ctx.store.identity, read)
     page = found.value
-    stored = await _stored(ctx, page.rows, found.revision)
+    stored = await _read_stored(ctx, page.rows, found.revision)
     rows = [FoundRow(row, stored.get(ObjectRef(row.type, row.id))) for row in page.rows]
     return Snapshot(found.revision, Page(rows, page.prev_cursor, page.next_cursor))
 
 
-async def _portion(ctx: Context, asked: Asked, wanted: Slice, at: Revision | None) -> Snapshot[Portion[Row]]:
+async def _portion(ctx: Context, asked: QueryRequest, wanted: Slice, at: Revision | None) -> Snapshot[Portion[Row]]:
     head = await ctx.store.read_warrants((), at, 1)
     listing = await _listing(ctx, asked, wanted.sort, head)
     return Snapshot(head.revision, listing.portion(wanted))
@@ -78,7 +78,7 @@ def _key(sort: str, row: Row) -> SortKey:
     return entry if sort == "id" else (-1 if row.warrant is None else row.warrant.created_at, *entry)
 
 
-async def _listing(ctx: Context, asked: Asked, sort: str, head: Reading) -> Listing:
+async def _listing(ctx: Context, asked: QueryRequest, sort: str, head: Reading) -> SnapshotListing:
     context, at = msgspec.json.encode(asked.context, order="deterministic"), head.revision
     key = (at, sort, asked.query, hashlib.blake2b(context, digest_size=16).digest())
     listing = ctx.listings.find(key)
@@ -86,24 +86,24 @@ async def _listing(ctx: Context, asked: Asked, sort: str, head: Reading) -> List
         work = Work(ctx.max_query_work)
         model = await ctx.models.at(at, head.model_revision)
         findings = await _find(ctx, asked, model, work, at)
-        existing = await _existing(ctx, findings.needed_types, work, at)
+        existing = await _existing(ctx, findings.types_to_read, work, at)
         listed = findings.by_name(existing)
         keys: list[SortKey] = []
         for (of_type, _), one in listed.items():
             keys += await _keys(of_type, one, one.ids(existing.get(of_type, ())), sort, work)
-        listing = Listing(await _sorted(keys), listed)
+        listing = SnapshotListing(await _sort_keys(keys), listed)
         if not findings.read_clock:
             ctx.listings.keep(key, listing)
     return listing
 
 
-async def _find(ctx: Context, asked: Asked, model: Model, work: Work, at: Revision) -> Findings:
+async def _find(ctx: Context, asked: QueryRequest, model: Model, work: Work, at: Revision) -> Findings:
     now = ctx.now()
-    findings = await completed(ctx, find(model, asked.query, asked.context, now, work), at)
+    findings = await complete_run(ctx, find(model, asked.query, asked.context, now, work), at)
     if findings.listed is not None:
         return findings
-    existing = await _existing(ctx, found_types(model, asked.query), work, at)
-    return await completed(ctx, check_each(model, asked.query, existing, asked.context, now, work), at)
+    existing = await _existing(ctx, find_row_types(model, asked.query), work, at)
+    return await complete_run(ctx, check_each(model, asked.query, existing, asked.context, now, work), at)
 
 
 async def _existing(
@@ -135,28 +135,28 @@ async def _keys(of_type: TypeName, listed: Listed, ids: Sequence[ObjectId], sort
             keys += [(of_type, id, listed.relation) for id in some]
         else:
             keys += [_key(sort, listed.row(of_type, id)) for id in some]
-        await give_way()
+        await checkpoint()
     return keys
 
 
-async def _sorted(keys: list[SortKey]) -> list[SortKey]:
+async def _sort_keys(keys: list[SortKey]) -> list[SortKey]:
     """In portions that leave others a turn, and merged like that: the interpreter sorts and merges much faster in one
     go, but lets nobody else in meanwhile."""
     portions: list[list[SortKey]] = []
     for start in range(0, len(keys), KEYS_IN_A_TURN):
         portions.append(sorted(keys[start : start + KEYS_IN_A_TURN]))
-        await give_way()
+        await checkpoint()
     if len(portions) <= 1:
         return portions[0] if portions else []
     merged: list[SortKey] = []
     merging = merge(*portions)
     while portion := list(islice(merging, KEYS_IN_A_TURN)):
         merged += portion
-        await give_way()
+        await checkpoint()
     return merged
 
 
-async def _stored(ctx: Context, rows: Sequence[Row], at: Revision) -> dict[ObjectRef, StoredObject]:
+async def _read_stored(ctx: Context, rows: Sequence[Row], at: Revision) -> dict[ObjectRef, StoredObject]:
     refs = [ObjectRef(row.type, row.id) for row in rows if row.id != WILDCARD]
     if not refs:
         return {}

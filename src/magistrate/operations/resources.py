@@ -10,7 +10,7 @@ import msgspec
 from magistrate.engine.query import ObjectsQuery, SubjectsQuery
 from magistrate.engine.query.listed import Row
 from magistrate.engine.terms import ObjectRef, RelationName, TypeName, object_id
-from magistrate.operations.older_cursors import OlderCursor
+from magistrate.operations.legacy_cursors import LegacyCursor
 from magistrate.operations.paging import ListKind, Sort, Values
 from magistrate.store.contract import StoredObject
 
@@ -34,7 +34,7 @@ class Resource:
     is_numerous: bool = False
 
     @property
-    def listed(self) -> ListKind[StoredObject]:
+    def list_kind(self) -> ListKind[StoredObject]:
         [member, *_] = self.members
         return ListKind(
             self.path,
@@ -47,7 +47,7 @@ class Resource:
             has_cursors=False,
         )
 
-    def _older(self, sort: str, cursor: OlderCursor) -> Values:
+    def _older(self, sort: str, cursor: LegacyCursor) -> Values:
         id = object_id(cursor.id, cursor.id_parameter)
         if sort == self.id_member:
             return (id, self.type)
@@ -77,10 +77,10 @@ ASSIGNMENTS: Sequence[tuple[Resource, Sequence[Resource]]] = (
 """Who can be given what: the holder is then a member of it (docs/compatibility.md#v1)."""
 
 
-def assigned_list(resource: Resource) -> ListKind[Row]:
+def build_assigned_list(resource: Resource) -> ListKind[Row]:
     """Of what a query finds of one type and under one relation."""
 
-    def older(sort: str, cursor: OlderCursor) -> Values:
+    def older(sort: str, cursor: LegacyCursor) -> Values:
         return (resource.type, object_id(cursor.id, cursor.id_parameter), MEMBER)
 
     return ListKind(
@@ -110,7 +110,7 @@ def _sort_key(text: str | None) -> str:
     return "0" if text is None else f"1{text}"
 
 
-def assigned_to(holder: ObjectRef, resource: Resource) -> ObjectsQuery:
+def query_assigned(holder: ObjectRef, resource: Resource) -> ObjectsQuery:
     """What warrants give to the holder itself, not what follows from them. A tenant is given under several relations,
     of which every one leads to `member`."""
     return ObjectsQuery(holder, (MEMBER,), (resource.type,), is_explicit=resource is not TENANTS)

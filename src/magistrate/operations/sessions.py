@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from magistrate.engine.terms import ObjectId
 from magistrate.errors import InvalidToken
-from magistrate.operations.bearer_tokens import Expected, signed_token, verified_claims
+from magistrate.operations.bearer_tokens import Expected, sign_token, verify_claims
 from magistrate.operations.context import Context
 from magistrate.store.contract import Snapshot
 
@@ -47,7 +47,7 @@ async def begin_session(ctx: Context, session: Session) -> Snapshot[str]:
         **({"context": session.context} if session.context else {}),
         **session.further,
     }
-    return Snapshot(signing.revision, signed_token(claims, key.secret, ALGORITHM, key.id))
+    return Snapshot(signing.revision, sign_token(claims, key.secret, ALGORITHM, key.id))
 
 
 class SessionClaims(NamedTuple):
@@ -66,5 +66,5 @@ async def read_session(ctx: Context, token: str, key_id: str | None) -> SessionC
     key = await ctx.session_keys.find(key_id or "")
     if key is None:
         raise InvalidToken
-    claims = verified_claims(token, key.secret, ALGORITHM, Expected(ctx.store.identity.store_id, CHECKS))
+    claims = verify_claims(token, key.secret, ALGORITHM, Expected(ctx.store.identity.store_id, CHECKS))
     return SessionClaims(claims["sub"], claims.get("tenant"), claims.get("context", {}))

@@ -37,7 +37,7 @@ class Turns:
                 raise
 
 
-async def give_way() -> None:
+async def checkpoint() -> None:
     """Whoever else has work gets a turn."""
     await asyncio.sleep(0)
 

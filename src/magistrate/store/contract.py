@@ -22,8 +22,8 @@ from typing import Literal, Protocol
 import msgspec
 
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
-from magistrate.engine.warrant_source import AnyRead, Reading, WarrantSource
-from magistrate.engine.warrants import Warrant, WarrantForm
+from magistrate.engine.warrant_reader import AnyRead, Reading, WarrantReader
+from magistrate.engine.warrants import Warrant, WarrantPattern
 from magistrate.store.events import EventStore
 from magistrate.store.following import Mark, Staleness, Touches
 from magistrate.store.session_keys import SessionKeyStore
@@ -179,7 +179,7 @@ class StoredModel:
 
     written_at: Revision
     definitions: Mapping[TypeName, str]
-    forms: Set[WarrantForm] = frozenset()
+    forms: Set[WarrantPattern] = frozenset()
 
 
 Kind = Literal["object", "object-type", "warrant"]
@@ -189,7 +189,7 @@ Judge = Callable[[Mapping[TypeName, str]], None]
 """Is given the definitions of object types as a write would leave them, inside that write; what it raises undoes it."""
 
 
-class Store(WarrantSource, SessionKeyStore, EventStore, Protocol):
+class Store(WarrantReader, SessionKeyStore, EventStore, Protocol):
     """One database. Use it from one event loop; `close` it once. After that every call raises StoreUnavailable."""
 
     @property

@@ -60,16 +60,16 @@ def events_statement(wanted: Slice, only: EventFilter, joining: Joining) -> Clau
     """A statement that answers (revision, horizon, behind, *place, action, kind, key, content) for `limit + 1` rows,
     or twice as many, nearest to the boundary first; like `sql.list_statement`. The filter must have a kind."""
     ahead, beyond = _reaches(wanted, only)
-    rows = _merged(ahead, only, joining)
+    rows = _merge_events(ahead, only, joining)
     page = f"p.* FROM head h LEFT JOIN ({rows.sql}) p ON true ORDER BY {_order(None, ahead)}"
     if beyond is None:
         return Clause(f"SELECT h.revision, h.horizon, false, {page}", rows.values)
-    others = _merged(beyond, only, joining)
+    others = _merge_events(beyond, only, joining)
     probe = f"(SELECT max(number) FROM ({others.sql}) q) IS NOT NULL"
     return Clause(f"SELECT h.revision, h.horizon, {probe}, {page}", others.values + rows.values)
 
 
-def listed_event(row: Row) -> Event:
+def build_event(row: Row) -> Event:
     """Of the columns (*place, action, kind, key, content)."""
     *place, action, kind, key, content = row
     return Event(action, kind, msgspec.json.decode(key, type=tuple[str, ...]), content, tuple(place))
@@ -94,7 +94,7 @@ def _reaches(wanted: Slice, only: EventFilter) -> tuple[_Reach, _Reach | None]:
     return _Reach(*downwards, False, wanted.limit + 1), _Reach(max(down_to, first or down_to), last, True, 1)
 
 
-def _merged(reach: _Reach, only: EventFilter, joining: Joining) -> Clause:
+def _merge_events(reach: _Reach, only: EventFilter, joining: Joining) -> Clause:
     parts = []
     for source, text, joined, row in (
         (_CHANGES, _CHANGE, joining.changes, "c"),

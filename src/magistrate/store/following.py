@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from magistrate.engine.graph import Touch
+from magistrate.engine.graph import WarrantChange
 from magistrate.engine.terms import Revision
 
 STALE_MS = 50
@@ -36,4 +36,4 @@ class Touches:
 
     revision: Revision
     model_revision: Revision
-    touches: Sequence[Touch] | None
+    touches: Sequence[WarrantChange] | None

@@ -22,7 +22,7 @@ from magistrate.store.contract import (
 from magistrate.store.database import Compute, Execute, Row, Script, Select
 from magistrate.store.object_types import OBJECT_TYPES
 from magistrate.store.objects import OBJECTS
-from magistrate.store.versioned import Effect, Key, Outcome, put, write
+from magistrate.store.versioned import Effect, Key, WriteOutcome, put, write
 from magistrate.store.warrants import MAX_WARRANTS_IN_A_WRITE, keep_forms, objects_of, warrant_key
 
 Written = Script[Snapshot[tuple[Imported, ...]]]
@@ -31,7 +31,7 @@ Written = Script[Snapshot[tuple[Imported, ...]]]
 def import_batch(
     batch: ImportBatch, judge: Judge, stamp: Stamp, progress: ImportProgress | None
 ) -> Callable[[Revision], Written]:
-    def work(revision: Revision) -> Script[Outcome[Imported]]:
+    def work(revision: Revision) -> Script[WriteOutcome[Imported]]:
         types = yield from _put_types(batch.types, judge, stamp, revision)
         wanted: dict[Key, str | None] = {(new.type, new.id): new.meta for new in batch.objects}
         objects = yield from _put_objects(wanted, stamp, revision)
@@ -42,7 +42,7 @@ def import_batch(
             row = (progress.source, progress.lines, progress.size_bytes, progress.mark)
             yield Execute(sql.KEEP_IMPORT, [] if progress.is_done else [row])
         imported = Imported(len(types), len(objects), len(warrants))
-        return Outcome((imported,), [*types, *objects, *warrants])
+        return WriteOutcome((imported,), [*types, *objects, *warrants])
 
     return lambda head: write(head, stamp, tuple[Imported, ...], work)
 

@@ -8,10 +8,10 @@ from magistrate.errors import NotFound
 from magistrate.store import sql
 from magistrate.store.contract import Judge, NewObjectType, Snapshot, Stamp, StoredObjectType
 from magistrate.store.database import Compute, Execute, Row, Script, Select
-from magistrate.store.versioned import Key, Outcome, Versioned, end, put, write
+from magistrate.store.versioned import Key, Versioned, WriteOutcome, end, put, write
 
 
-def stored_object_type(row: Row) -> StoredObjectType:
+def build_object_type(row: Row) -> StoredObjectType:
     return StoredObjectType(*row)
 
 
@@ -22,7 +22,7 @@ OBJECT_TYPES: Versioned[StoredObjectType] = Versioned(
     find_any=sql.FIND_OBJECT_TYPES,
     end=sql.END_OBJECT_TYPE,
     insert=sql.INSERT_OBJECT_TYPE,
-    stored=stored_object_type,
+    stored=build_object_type,
     missing=lambda key: NotFound("ObjectType", *key),
 )
 
@@ -32,7 +32,7 @@ Written = Script[Snapshot[tuple[StoredObjectType, ...]]]
 def put_object_types(
     types: Sequence[NewObjectType], judge: Judge, stamp: Stamp, must_exist: bool
 ) -> Callable[[Revision], Written]:
-    def work(revision: Revision) -> Script[Outcome[StoredObjectType]]:
+    def work(revision: Revision) -> Script[WriteOutcome[StoredObjectType]]:
         [defined] = yield Select(sql.LIST_DEFINITIONS, [()])
         model: dict[TypeName, str] = dict(defined)
         unknown = next((new.name for new in types if new.name not in model), None)
@@ -42,7 +42,7 @@ def put_object_types(
         wanted: dict[Key, str | None] = {(new.name,): new.definition for new in types}
         stored, effects = yield from put(OBJECT_TYPES, wanted, stamp, revision)
         yield Execute(sql.MOVE_MODEL, [(revision,)])
-        return Outcome(tuple(stored[(new.name,)] for new in types), effects)
+        return WriteOutcome(tuple(stored[(new.name,)] for new in types), effects)
 
     return lambda head: write(head, stamp, tuple[StoredObjectType, ...], work)
 
@@ -57,9 +57,9 @@ def seed(types: Sequence[NewObjectType], stamp: Stamp) -> Callable[[Revision], S
 
 
 def delete_object_type(name: TypeName, stamp: Stamp) -> Callable[[Revision], Written]:
-    def work(revision: Revision) -> Script[Outcome[StoredObjectType]]:
+    def work(revision: Revision) -> Script[WriteOutcome[StoredObjectType]]:
         effects = yield from end(OBJECT_TYPES, [(name,)], revision)
         yield Execute(sql.MOVE_MODEL, [(revision,)])
-        return Outcome((), effects)
+        return WriteOutcome((), effects)
 
     return lambda head: write(head, stamp, tuple[StoredObjectType, ...], work)

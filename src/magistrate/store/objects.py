@@ -7,10 +7,10 @@ from magistrate.errors import NotFound
 from magistrate.store import sql
 from magistrate.store.contract import NewObject, Snapshot, Stamp, StoredObject
 from magistrate.store.database import Execute, Row, Rows, Script, Select
-from magistrate.store.versioned import Effect, Key, Outcome, Versioned, end, put, write
+from magistrate.store.versioned import Effect, Key, Versioned, WriteOutcome, end, put, write
 
 
-def stored_object(row: Row) -> StoredObject:
+def build_object(row: Row) -> StoredObject:
     return StoredObject(*row)
 
 
@@ -24,7 +24,7 @@ OBJECTS: Versioned[StoredObject] = Versioned(
     find_any=sql.FIND_OBJECTS,
     end=sql.END_OBJECT,
     insert=sql.INSERT_OBJECT,
-    stored=stored_object,
+    stored=build_object,
     missing=lambda key: NotFound(*key),
 )
 
@@ -32,31 +32,31 @@ Written = Script[Snapshot[tuple[StoredObject, ...]]]
 
 
 def put_objects(objects: Sequence[NewObject], stamp: Stamp) -> Callable[[Revision], Written]:
-    def work(revision: Revision) -> Script[Outcome[StoredObject]]:
+    def work(revision: Revision) -> Script[WriteOutcome[StoredObject]]:
         wanted: dict[Key, str | None] = {(new.type, new.id): new.meta for new in objects}
         fresh = {(new.type, new.id) for new in objects if new.fresh}
         stored, effects = yield from put(OBJECTS, wanted, stamp, revision, fresh=fresh)
-        return Outcome(tuple(stored[new.type, new.id] for new in objects), effects)
+        return WriteOutcome(tuple(stored[new.type, new.id] for new in objects), effects)
 
     return lambda head: write(head, stamp, tuple[StoredObject, ...], work)
 
 
 def replace_meta(ref: ObjectRef, meta: str | None, stamp: Stamp) -> Callable[[Revision], Written]:
-    def work(revision: Revision) -> Script[Outcome[StoredObject]]:
+    def work(revision: Revision) -> Script[WriteOutcome[StoredObject]]:
         key = (ref.type, ref.id)
         stored, effects = yield from put(OBJECTS, {key: meta}, stamp, revision, must_exist=True)
-        return Outcome((stored[key],), effects)
+        return WriteOutcome((stored[key],), effects)
 
     return lambda head: write(head, stamp, tuple[StoredObject, ...], work)
 
 
 def delete_objects(refs: Sequence[ObjectRef], stamp: Stamp) -> Callable[[Revision], Written]:
-    def work(revision: Revision) -> Script[Outcome[StoredObject]]:
+    def work(revision: Revision) -> Script[WriteOutcome[StoredObject]]:
         effects = yield from end(OBJECTS, ((ref.type, ref.id) for ref in refs), revision)
         for ref in refs:
             for statement in (sql.WARRANTS_OF_OBJECT, sql.WARRANTS_OF_SUBJECT):
                 effects += yield from _end_warrants(statement, ref, revision)
-        return Outcome((), effects)
+        return WriteOutcome((), effects)
 
     return lambda head: write(head, stamp, tuple[StoredObject, ...], work)
 

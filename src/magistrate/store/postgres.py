@@ -179,7 +179,7 @@ class PostgresDatabase:
                 await asyncio.sleep(0)
             return rows
 
-        return await self._repeated(once, may_repeat=lambda: True)
+        return await self._retry(once, may_repeat=lambda: True)
 
     async def transact(self, script: Callable[[Revision], Script[T]], makes_revision: bool = True) -> T:
         committing = False
@@ -197,7 +197,7 @@ class PostgresDatabase:
         try:
             # Once COMMIT is on its way, a lost connection leaves open whether it arrived: another run could write
             # twice.
-            return await self._repeated(once, may_repeat=lambda: not committing, turn=self._writing)
+            return await self._retry(once, may_repeat=lambda: not committing, turn=self._writing)
         finally:
             self._writes += makes_revision
 
@@ -255,7 +255,7 @@ class PostgresDatabase:
             found.append(await cursor.fetchall())
         return found
 
-    async def _repeated(
+    async def _retry(
         self,
         once: Callable[[Connection], Awaitable[T]],
         may_repeat: Callable[[], bool],
@@ -316,14 +316,14 @@ class PostgresDatabase:
             for number in range(1, ATTEMPTS):
                 began_at = time.monotonic()
                 try:
-                    return await self._connected(once, attempt)
+                    return await self._run_connected(once, attempt)
                 except _CONFLICTS:
                     await asyncio.sleep(random.uniform(0, 0.02) * number)
                 except psycopg.OperationalError:
                     if attempt.is_abandoned or not may_repeat():
                         raise
                     await self._replace_connections(began_at)
-            return await self._connected(once, attempt)
+            return await self._run_connected(once, attempt)
 
     async def _replace_connections(self, used_at: float) -> None:
         """After a restart of the server, every idle connection is dead. Those that were made since `used_at` are not.
@@ -333,7 +333,7 @@ class PostgresDatabase:
             self._drained_at = time.monotonic()
             await self._pool.drain()
 
-    async def _connected(self, once: Callable[[Connection], Awaitable[T]], attempt: _Attempt) -> T:
+    async def _run_connected(self, once: Callable[[Connection], Awaitable[T]], attempt: _Attempt) -> T:
         # Not `pool.connection()`: it wraps each use in a transaction context, half as much time again for a look-up.
         connection = attempt.connection = await self._pool.getconn()
         try:

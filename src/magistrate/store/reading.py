@@ -1,4 +1,4 @@
-"""The statement that answers a batch of reads (see engine/warrant_source.py), or a few if they are very many.
+"""The statement that answers a batch of reads (see engine/warrant_reader.py), or a few if they are very many.
 
 A statement is made of arms, each of them one range of an index; with many objects, each is looked up in the index of
 its own accord: a join that a planner is free to turn round could end in reading the table."""
@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 
 from magistrate.engine.terms import WILDCARD, ObjectRef, Revision, Subject
-from magistrate.engine.warrant_source import AnyRead, ReverseShape, Shape
+from magistrate.engine.warrant_reader import AnyRead, WarrantsByObject, WarrantsBySubject
 from magistrate.store.contract import ALIVE
 from magistrate.store.sql import Clause, Parameter
 
@@ -112,18 +112,18 @@ def _ranges(read: AnyRead) -> Iterator[tuple[str, str, _Ids, tuple[Parameter, ..
     """The ranges of an index that answer a read: the column of its ids, the condition on subjects, how many ids, and
     the values of all that."""
     shape, ids = read
-    if isinstance(shape, ReverseShape):
+    if isinstance(shape, WarrantsBySubject):
         kind_of_subject = (shape.subject_relation, shape.subject_type)
-        for kind, values in _looked_up(shape, ids, by_type=True):
+        for kind, values in _split_lookups(shape, ids, by_type=True):
             yield "subject_id", _OF_KIND, kind, (*values, *kind_of_subject)
         return
     for subjects, subject_values in _subjects(shape):
-        for kind, values in _looked_up(shape, ids, by_type=subjects != _EXACTLY):
+        for kind, values in _split_lookups(shape, ids, by_type=subjects != _EXACTLY):
             yield "object_id", subjects, kind, (*values, *subject_values)
 
 
-def _looked_up(
-    shape: Shape | ReverseShape, ids: Sequence[str] | None, by_type: bool
+def _split_lookups(
+    shape: WarrantsByObject | WarrantsBySubject, ids: Sequence[str] | None, by_type: bool
 ) -> Iterator[tuple[_Ids, tuple[Parameter, ...]]]:
     """How many ids are looked up together, and the values of these, of the type and of the relations."""
     if ids is None and by_type:
@@ -143,7 +143,7 @@ def _texts(relations: Sequence[str]) -> Sequence[Parameter]:
     return relations if len(relations) <= FEW_RELATIONS else [msgspec.json.encode(relations).decode()]
 
 
-def _subjects(shape: Shape) -> Sequence[tuple[str, tuple[Parameter, ...]]]:
+def _subjects(shape: WarrantsByObject) -> Sequence[tuple[str, tuple[Parameter, ...]]]:
     """Conditions on subjects, each of them one range of the index, and their values."""
     wanted = shape.subjects
     if isinstance(wanted, Subject):

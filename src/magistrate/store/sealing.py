@@ -43,7 +43,7 @@ class Sealing:
         if not kept.startswith(SEALED_PREFIX):
             return kept
         for key in self.keys:
-            if (secret := _opened(key, kept, bound_to)) is not None:
+            if (secret := _decrypt(key, kept, bound_to)) is not None:
                 return secret
         raise SigningKeysLocked(has_keys=bool(self.keys))
 
@@ -51,7 +51,7 @@ class Sealing:
         """Whether a secret is kept as `seal` would keep it now."""
         if not self.keys:
             return not kept.startswith(SEALED_PREFIX)
-        return kept.startswith(SEALED_PREFIX) and _opened(self.keys[0], kept, bound_to) is not None
+        return kept.startswith(SEALED_PREFIX) and _decrypt(self.keys[0], kept, bound_to) is not None
 
 
 UNSEALED = Sealing()
@@ -96,7 +96,7 @@ def _read_key(path: str, line: str) -> bytes:
     return key
 
 
-def _opened(key: bytes, kept: str, bound_to: str) -> str | None:
+def _decrypt(key: bytes, kept: str, bound_to: str) -> str | None:
     """None if it was encrypted with another key, bound to something else, or changed."""
     try:
         content = b64decode(kept.removeprefix(SEALED_PREFIX), validate=True)

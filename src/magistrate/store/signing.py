@@ -14,14 +14,14 @@ def keep_session_key(
 ) -> Callable[[Revision], Script[KeptKeys]]:
     def script(head: Revision) -> Script[KeptKeys]:
         [rows] = yield Select(sql.LIST_SESSION_KEYS, [()])
-        kept = kept_keys(rows, sealing)
+        kept = open_kept_keys(rows, sealing)
         if any(key.created_at > unless_after for key in kept.keys):
             return kept
         yield Execute(sql.DROP_SESSION_KEYS, [(forget_by,)])
         sealed = sealing.seal(new.secret, _binding(new.id, new.created_at))
         yield Execute(sql.KEEP_SESSION_KEY, [(new.id, sealed, new.created_at)])
         [rows] = yield Select(sql.LIST_SESSION_KEYS, [()])
-        return kept_keys(rows, sealing)
+        return open_kept_keys(rows, sealing)
 
     return script
 
@@ -48,7 +48,7 @@ def forget_session_keys(head: Revision) -> Script[int]:
     return len(times)
 
 
-def kept_keys(rows: Rows, sealing: Sealing) -> KeptKeys:
+def open_kept_keys(rows: Rows, sealing: Sealing) -> KeptKeys:
     """Of the rows of LIST_SESSION_KEYS. Raises SigningKeysLocked."""
     keys = (
         SessionKey(id, sealing.unseal(kept, _binding(id, created_at)), created_at)

@@ -152,7 +152,7 @@ EXPIRED_ONCE = "SELECT actor, key FROM idempotency WHERE written_at <= ? ORDER B
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class TableListing:
     """A table that can be listed. Each sort is a sequence of columns that is unique among rows of one revision; an
     index serves each, with and without a filter by `equal` (tests/store/test_query_plans.py holds the plans)."""
 
@@ -170,7 +170,7 @@ class Listing:
     filter are read."""
 
 
-OBJECTS = Listing(
+OBJECTS = TableListing(
     table="object",
     columns=("object_type", "object_id", "meta", "created_at"),
     sorts={
@@ -194,7 +194,7 @@ OBJECTS = Listing(
 
 OBJECT_NAMES = replace(OBJECTS, columns=("object_type", "object_id"), searched=())
 
-OBJECT_TYPES = Listing(
+OBJECT_TYPES = TableListing(
     table="object_type",
     columns=("type", "definition", "created_at"),
     sorts={"typeId": ("type",), "createdAt": ("created_at", "type")},
@@ -202,7 +202,7 @@ OBJECT_TYPES = Listing(
     searched=("type",),
 )
 
-WARRANTS = Listing(
+WARRANTS = TableListing(
     table="warrant",
     columns=(*_WARRANT_KEY.split(", ")[:-1], "text", "created_at", "number"),
     sorts={"createdAt": ("created_at", "number")},
@@ -221,14 +221,14 @@ class Clause:
 
 
 @dataclass(frozen=True, slots=True)
-class Conditions:
+class ListFilter:
     """`equal`: the value of a column. `among`: its possible values. `text`: a substring of the searched columns."""
 
     equal: Mapping[str, str] = field(default_factory=dict)
     among: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     text: str | None = None
 
-    def is_searched(self, listing: Listing) -> bool:
+    def is_searched(self, listing: TableListing) -> bool:
         """Whether rows are looked at that are not answered: by search, or by a filter that no index serves."""
         by_index = {*chain.from_iterable(listing.indexes), *listing.narrowing}
         return self.text is not None or not by_index.issuperset((*self.equal, *self.among)) or bool(self.among)
@@ -244,7 +244,7 @@ class Dialect:
     member_key: str
 
 
-def list_statement(listing: Listing, wanted: Slice, only: Conditions, at: int | None, dialect: Dialect) -> Clause:
+def list_statement(listing: TableListing, wanted: Slice, only: ListFilter, at: int | None, dialect: Dialect) -> Clause:
     """A statement that answers (revision, horizon, behind, *columns) for up to `limit + 1` rows, nearest to the
     boundary first.
 
@@ -272,14 +272,14 @@ def list_statement(listing: Listing, wanted: Slice, only: Conditions, at: int | 
     return Clause(f"SELECT h.revision, h.horizon, {probe}, {page}", beyond.values + rows.values)
 
 
-def _table(listing: Listing, sort: str, index: str, dialect: Dialect) -> str:
+def _table(listing: TableListing, sort: str, index: str, dialect: Dialect) -> str:
     table = listing.table + dialect.index_hint.format(index) + listing.joined
     if sort not in listing.members:
         return table
     return f"(SELECT *, {dialect.member_key.format(sort)} AS {listing.members[sort]} FROM {table}) v"
 
 
-def _filters(listing: Listing, only: Conditions) -> list[Clause]:
+def _filters(listing: TableListing, only: ListFilter) -> list[Clause]:
     filters = [Clause(f"{column} = ?", (value,)) for column, value in only.equal.items()]
     for column, values in only.among.items():
         filters.append(Clause(f"{column} IN ({', '.join('?' * len(values))})", values))
@@ -288,7 +288,7 @@ def _filters(listing: Listing, only: Conditions) -> list[Clause]:
     return filters
 
 
-def _order(listing: Listing, sort: str, only: Conditions) -> tuple[tuple[str, ...], str]:
+def _order(listing: TableListing, sort: str, only: ListFilter) -> tuple[tuple[str, ...], str]:
     """The terms that rows are ordered by, and the index to read."""
     key = listing.sorts[sort]
     for column, index in listing.narrowing.items():

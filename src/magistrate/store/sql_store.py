@@ -7,10 +7,10 @@ from typing import TypeVar
 
 import msgspec
 
-from magistrate.engine.graph import Touch
+from magistrate.engine.graph import WarrantChange
 from magistrate.engine.terms import ObjectRef, Revision, TypeName
-from magistrate.engine.warrant_source import AnyRead, Reading
-from magistrate.engine.warrants import Warrant, WarrantForm
+from magistrate.engine.warrant_reader import AnyRead, Reading
+from magistrate.engine.warrants import Warrant, WarrantPattern
 from magistrate.errors import RevisionUnavailable, SchemaMismatch
 from magistrate.store import (
     collecting,
@@ -95,25 +95,25 @@ class SqlStore:
             [row] = await self.database.read(sql.GET_OBJECT, (ref.type, ref.id))
         else:
             [row] = await self.database.read(sql.GET_OBJECT_AT, (ref.type, ref.id, at, at))
-        return Snapshot(_answered_at(row, at), None if row[2] is None else objects.stored_object(row[2:]))
+        return Snapshot(_check_revision(row, at), None if row[2] is None else objects.build_object(row[2:]))
 
     async def list_objects(
         self, wanted: Slice, only: ObjectFilter, at: Revision | None = None
     ) -> Snapshot[Portion[StoredObject]]:
         equal = {} if only.of_type is None else {"object_type": only.of_type}
-        return await self._list(sql.OBJECTS, wanted, sql.Conditions(equal, text=only.text), at, objects.stored_object)
+        return await self._list(sql.OBJECTS, wanted, sql.ListFilter(equal, text=only.text), at, objects.build_object)
 
     async def find_objects(self, refs: Sequence[ObjectRef], at: Revision) -> Snapshot[tuple[StoredObject, ...]]:
         statement = objects_statement(refs, at, self.database.joining)
         rows = await self.database.read(statement.sql, statement.values)
-        found = (objects.stored_object(row[2:]) for row in rows if row[2] is not None)
-        return Snapshot(_answered_at(rows[0], at), tuple(found))
+        found = (objects.build_object(row[2:]) for row in rows if row[2] is not None)
+        return Snapshot(_check_revision(rows[0], at), tuple(found))
 
     async def list_names(
         self, of_type: TypeName | None, after: ObjectName | None, limit: int, at: Revision
     ) -> Snapshot[tuple[ObjectName, ...]]:
         wanted = Slice("objectType", limit, boundary=after)
-        only = sql.Conditions({} if of_type is None else {"object_type": of_type})
+        only = sql.ListFilter({} if of_type is None else {"object_type": of_type})
         listed = await self._list(sql.OBJECT_NAMES, wanted, only, at, _object_name)
         return Snapshot(listed.revision, listed.value.rows)
 
@@ -147,16 +147,16 @@ class SqlStore:
     async def list_warrants(
         self, wanted: Slice, only: WarrantFilter, at: Revision | None = None
     ) -> Snapshot[Portion[Warrant]]:
-        conditions = sql.Conditions(only.equal, only.among)
-        return await self._list(sql.WARRANTS, wanted, conditions, at, warrants.listed_warrant)
+        conditions = sql.ListFilter(only.equal, only.among)
+        return await self._list(sql.WARRANTS, wanted, conditions, at, warrants.build_listed_warrant)
 
     async def read_model(self, at: Revision | None = None) -> Snapshot[StoredModel]:
         statement = sql.READ_MODEL if at is None else sql.READ_MODEL_AT
         rows = await self.database.read(statement, () if at is None else (at, at))
         definitions = {row[4]: row[5] for row in rows if row[3] == "type"}
-        forms = frozenset(WarrantForm(*row[4:]) for row in rows if row[3] == "form")
+        forms = frozenset(WarrantPattern(*row[4:]) for row in rows if row[3] == "form")
         model = StoredModel(Revision(rows[0][2]), definitions, forms)
-        return Snapshot(_answered_at(rows[0], at), model)
+        return Snapshot(_check_revision(rows[0], at), model)
 
     async def read_warrants(self, reads: Sequence[AnyRead], at: Revision | None, most: int) -> Reading:
         first, *others = portions(reads)
@@ -172,11 +172,11 @@ class SqlStore:
         room = most if is_long else min(most, FEW_ROWS)
         statement = read_statement(reads, at, room, self.database.joining)
         rows = await self.database.read(statement.sql, statement.values, long=is_long)
-        revision, model_revision = _answered_at(rows[0], at), Revision(rows[0][2])
+        revision, model_revision = _check_revision(rows[0], at), Revision(rows[0][2])
         if room <= len(rows) and room < most:
             statement = read_statement(reads, revision, most, self.database.joining)
             rows = await self.database.read(statement.sql, statement.values, long=True)
-            _answered_at(rows[0], revision)
+            _check_revision(rows[0], revision)
         answers: list[list[Warrant]] = [[] for _ in reads]
         if rows[0][3] is not None:
             for start in range(0, len(rows), FEW_ROWS):
@@ -191,13 +191,13 @@ class SqlStore:
             [row] = await self.database.read(sql.GET_OBJECT_TYPE, (name,))
         else:
             [row] = await self.database.read(sql.GET_OBJECT_TYPE_AT, (name, at, at))
-        return Snapshot(_answered_at(row, at), None if row[2] is None else object_types.stored_object_type(row[2:]))
+        return Snapshot(_check_revision(row, at), None if row[2] is None else object_types.build_object_type(row[2:]))
 
     async def list_object_types(
         self, wanted: Slice, only: ObjectTypeFilter, at: Revision | None = None
     ) -> Snapshot[Portion[StoredObjectType]]:
-        only_named = sql.Conditions(text=only.text)
-        return await self._list(sql.OBJECT_TYPES, wanted, only_named, at, object_types.stored_object_type)
+        only_named = sql.ListFilter(text=only.text)
+        return await self._list(sql.OBJECT_TYPES, wanted, only_named, at, object_types.build_object_type)
 
     async def put_object_types(
         self, types: Sequence[NewObjectType], judge: Judge, stamp: Stamp, must_exist: bool = False
@@ -232,7 +232,7 @@ class SqlStore:
         statement = event_listing.events_statement(wanted, only, self.database.joining)
         # Between those that are wanted may be many others.
         rows = await self.database.read(statement.sql, statement.values, long=True)
-        return _portion(rows, wanted, None, event_listing.listed_event)
+        return _portion(rows, wanted, None, event_listing.build_event)
 
     async def keep_decisions(self, new: Sequence[NewDecision], most: int) -> None:
         await self.database.transact(decisions.keep_decisions(new, most), makes_revision=False)
@@ -253,7 +253,7 @@ class SqlStore:
         return await self.database.transact(script, makes_revision=False)
 
     async def session_keys(self) -> KeptKeys:
-        return signing.kept_keys(await self.database.read(sql.LIST_SESSION_KEYS, ()), self._sealing)
+        return signing.open_kept_keys(await self.database.read(sql.LIST_SESSION_KEYS, ()), self._sealing)
 
     async def keep_session_key(self, new: SessionKey, unless_after: int, forget_by: int) -> KeptKeys:
         script = signing.keep_session_key(new, unless_after, forget_by, self._sealing)
@@ -270,9 +270,9 @@ class SqlStore:
 
     async def _list(
         self,
-        listing: sql.Listing,
+        listing: sql.TableListing,
         wanted: Slice,
-        only: sql.Conditions,
+        only: sql.ListFilter,
         at: Revision | None,
         stored: Callable[[Row], T],
     ) -> Snapshot[Portion[T]]:
@@ -285,7 +285,7 @@ class SqlStore:
 
 def _portion(rows: Rows, wanted: Slice, at: Revision | None, stored: Callable[[Row], T]) -> Snapshot[Portion[T]]:
     """Of rows (revision, horizon, behind, *columns), nearest to the boundary first."""
-    revision = _answered_at(rows[0], at)
+    revision = _check_revision(rows[0], at)
     found = [stored(row[3:]) for row in rows if row[3] is not None]
     behind, ahead = bool(rows[0][2]) and bool(found), len(found) > wanted.limit
     found = found[: wanted.limit]
@@ -299,7 +299,7 @@ def _object_name(row: Row) -> ObjectName:
     return of_type, id
 
 
-def _answered_at(row: Row, at: Revision | None) -> Revision:
+def _check_revision(row: Row, at: Revision | None) -> Revision:
     """Every read begins with the newest and the oldest readable revision."""
     newest, horizon = row[0], row[1]
     if at is None:
@@ -309,6 +309,6 @@ def _answered_at(row: Row, at: Revision | None) -> Revision:
     return at
 
 
-def _touch(key: str) -> Touch:
+def _touch(key: str) -> WarrantChange:
     *names, _ = msgspec.json.decode(key, type=tuple[str, ...])
-    return Touch(*names)
+    return WarrantChange(*names)

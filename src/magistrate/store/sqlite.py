@@ -113,7 +113,7 @@ class SqliteDatabase:
         self._write_thread = threading.Thread(target=self._write_on, name="sqlite-writer", daemon=True)
         self._read_threads = ThreadPoolExecutor(LONG_READERS, thread_name_prefix="sqlite-reader")
         self._long_readers: queue.SimpleQueue[apsw.Connection] = queue.SimpleQueue()
-        with self._translated():
+        with self._translate_errors():
             # What is deleted is overwritten with zeros: a key that was kept plain must not stay in a page.
             self._writer = open_connection(path, timeout_ms, "PRAGMA secure_delete = FAST")
             self._reader = open_connection(path, min(timeout_ms, LOOKUP_TIMEOUT_MS), "PRAGMA query_only = ON")
@@ -191,11 +191,11 @@ class SqliteDatabase:
         await asyncio.shield(self._probing)
 
     def _probe_file(self) -> None:
-        with self._translated():
+        with self._translate_errors():
             probe_file(self._path)
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         try:
             yield
         except apsw.Error as error:
@@ -226,7 +226,7 @@ class SqliteDatabase:
         try:
             connection.set_progress_handler(lambda: time.monotonic() > deadline, STEPS_BETWEEN_LOOKS_AT_THE_CLOCK)
             connection.set_busy_timeout(max(1, int((deadline - time.monotonic()) * 1000)))
-            with self._translated():
+            with self._translate_errors():
                 return connection.execute(sql, values).fetchall()
         finally:
             self._long_readers.put(connection)
@@ -246,9 +246,9 @@ class SqliteDatabase:
 
     def _write_group(self, group: Sequence[_Write[Any]]) -> None:
         try:
-            with self._translated():
-                group = self._begun(group)
-                outcomes = self._committed(group) if group else []
+            with self._translate_errors():
+                group = self._begin_group(group)
+                outcomes = self._commit_group(group) if group else []
         except BaseException as error:  # whatever it is: the thread must go on, and nobody may wait for ever
             failure = error if isinstance(error, Exception) else StoreUnavailable("the write was broken off")
             for write in group:
@@ -261,7 +261,7 @@ class SqliteDatabase:
             else:
                 write.result.set_exception(raised)
 
-    def _begun(self, group: Sequence[_Write[Any]]) -> Sequence[_Write[Any]]:
+    def _begin_group(self, group: Sequence[_Write[Any]]) -> Sequence[_Write[Any]]:
         """Begins a transaction; answers the writes that may still wait then. The others are refused, each at its
         time."""
         self._check_file()
@@ -288,14 +288,14 @@ class SqliteDatabase:
             write.result.set_exception(StoreUnavailable("the database had no time for this write; it was not made"))
         return [write for write in group if write not in late]
 
-    def _committed(self, group: Sequence[_Write[Any]]) -> list[Outcome]:
+    def _commit_group(self, group: Sequence[_Write[Any]]) -> list[Outcome]:
         """What each write answered or raised; all that answered are on disk. What is raised here fails all of
         them."""
         try:
             if len(group) == 1:
-                outcomes: list[Outcome] = [(self._answered(group[0]), None)]
+                outcomes: list[Outcome] = [(self._run_write(group[0]), None)]
             else:
-                outcomes = [self._attempted(write) for write in group]
+                outcomes = [self._attempt_write(write) for write in group]
             self._observer("COMMIT")
             self._writer.execute("COMMIT")
         except BaseException:
@@ -304,17 +304,17 @@ class SqliteDatabase:
             raise
         return outcomes
 
-    def _answered(self, write: _Write[T]) -> T:
+    def _run_write(self, write: _Write[T]) -> T:
         [(head, _)] = self._writer.execute(sql.READ_HEAD).fetchall()
         return self._drive(write.script(Revision(cast(int, head))))
 
-    def _attempted(self, write: _Write[Any]) -> Outcome:
+    def _attempt_write(self, write: _Write[Any]) -> Outcome:
         """What it raises is undone and leaves the rest of the group alone: that is what the savepoint is for, and
         costs."""
         self._writer.execute("SAVEPOINT one_write")
         try:
-            with self._translated():
-                return self._answered(write), None
+            with self._translate_errors():
+                return self._run_write(write), None
         except Exception as error:
             if not self._writer.in_transaction:  # SQLite ends it by itself when the disk is full
                 raise
@@ -335,11 +335,11 @@ class SqliteDatabase:
             result: T = finished.value
             return result
 
-    def _found(self, step: Find) -> Rows:
+    def _find_rows(self, step: Find) -> Rows:
         """One statement for many keys: four times as fast as one for each."""
         rows: Rows = []
         for start in range(0, len(step.keys), KEYS_AT_ONCE):
-            keys = _padded(step.keys[start : start + KEYS_AT_ONCE])
+            keys = _pad_keys(step.keys[start : start + KEYS_AT_ONCE])
             places = ", ".join(["(" + ", ".join("?" * len(keys[0])) + ")"] * len(keys))
             rows += self._writer.execute(f"{step.any_of} (VALUES {places})", list(chain.from_iterable(keys)))
         return rows
@@ -351,7 +351,7 @@ class SqliteDatabase:
         self.statements += len(step.values) if not isinstance(step, Find) else 1
         if isinstance(step, Find):
             self._observer(step.any_of)
-            return [self._found(step)]
+            return [self._find_rows(step)]
         if not step.values:
             return []
         self._observer(step.sql)
@@ -361,7 +361,7 @@ class SqliteDatabase:
         return []
 
 
-def _padded(keys: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+def _pad_keys(keys: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """The keys, the last of them repeated until their number is a power of two: so there are few different
     statements."""
     return [*keys, *[keys[-1]] * ((1 << (len(keys) - 1).bit_length()) - len(keys))]

@@ -50,13 +50,13 @@ class Effect(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome(Generic[T]):
+class WriteOutcome(Generic[T]):
     rows: tuple[T, ...]
     effects: list[Effect]
 
 
 def write(
-    head: Revision, stamp: Stamp, answer: type[tuple[T, ...]], work: Callable[[Revision], Script[Outcome[T]]]
+    head: Revision, stamp: Stamp, answer: type[tuple[T, ...]], work: Callable[[Revision], Script[WriteOutcome[T]]]
 ) -> Script[Snapshot[tuple[T, ...]]]:
     """Does the work as the next revision, or answers what it answered before if the stamp says once (`answer` is the
     type of the rows, to read them back)."""
@@ -72,7 +72,7 @@ def write(
     outcome = yield from work(revision)
     yield Execute(sql.MOVE_HEAD, [(revision,)])
     yield Execute(sql.INSERT_REVISION, [(revision, stamp.at, stamp.actor)])
-    yield Execute(sql.INSERT_CHANGE, _logged(revision, outcome.effects))
+    yield Execute(sql.INSERT_CHANGE, _build_log_rows(revision, outcome.effects))
     if stamp.once is not None:
         rows = msgspec.json.encode(outcome.rows).decode()
         yield Execute(sql.DROP_ONCE, [(stamp.actor, stamp.once.key)])
@@ -81,7 +81,7 @@ def write(
     return Snapshot(revision, outcome.rows)
 
 
-def _logged(revision: Revision, effects: Iterable[Effect]) -> list[tuple[Parameter, ...]]:
+def _build_log_rows(revision: Revision, effects: Iterable[Effect]) -> list[tuple[Parameter, ...]]:
     encode = msgspec.json.encode
     return [
         (revision, position, effect.action, effect.kind, encode(effect.key).decode(), effect.before, effect.after)

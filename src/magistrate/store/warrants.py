@@ -6,28 +6,28 @@ place in that write, so numbers are unique and in order of writing without a cou
 from collections.abc import Callable, Iterable, Sequence
 
 from magistrate.engine.terms import WILDCARD, Revision
-from magistrate.engine.warrants import Warrant, policy_digest, warrant_form
-from magistrate.engine.written import written_claim
+from magistrate.engine.warrants import Warrant, policy_digest, warrant_pattern
+from magistrate.engine.written import render_claim
 from magistrate.errors import NotFound
 from magistrate.store import sql
 from magistrate.store.contract import Judge, NewWarrant, Snapshot, Stamp
 from magistrate.store.database import Execute, Find, Row, Script
 from magistrate.store.object_types import OBJECT_TYPES
 from magistrate.store.objects import OBJECTS
-from magistrate.store.versioned import Effect, Key, Outcome, Versioned, end, find, put, write
+from magistrate.store.versioned import Effect, Key, Versioned, WriteOutcome, end, find, put, write
 
 MAX_WARRANTS_IN_A_WRITE = 1_048_576
 """2^20: the place of a warrant in its write takes the last 20 bits of its number."""
 
 
-def stored_warrant(row: Row) -> Warrant:
+def build_warrant(row: Row) -> Warrant:
     """Of the columns (*key, number, text, created_at)."""
     number, text, created_at = row[7:]
     columns: Row = (*row[:6], text or "", created_at, number)
     return Warrant(*columns)
 
 
-def listed_warrant(row: Row) -> Warrant:
+def build_listed_warrant(row: Row) -> Warrant:
     """Of the columns (*first six of the key, text, created_at, number)."""
     columns: Row = (*row[:6], row[6] or "", *row[7:])
     return Warrant(*columns)
@@ -40,15 +40,15 @@ WARRANTS: Versioned[Warrant] = Versioned(
     find_any=sql.FIND_WARRANTS,
     end=sql.END_WARRANT,
     insert=sql.INSERT_WARRANT,
-    stored=stored_warrant,
-    missing=lambda key: NotFound("Warrant", _written(key)),
+    stored=build_warrant,
+    missing=lambda key: NotFound("Warrant", _render_key(key)),
 )
 
 Written = Script[Snapshot[tuple[Warrant, ...]]]
 
 
 def put_warrants(new: Sequence[NewWarrant], judge: Judge, stamp: Stamp) -> Callable[[Revision], Written]:
-    def work(revision: Revision) -> Script[Outcome[Warrant]]:
+    def work(revision: Revision) -> Script[WriteOutcome[Warrant]]:
         types = yield from find(OBJECT_TYPES, {(warrant.object.type,): None for warrant in new})
         judge({name: definition for name, definition, _ in types.values()})
         wanted = {warrant_key(warrant): warrant.policy for warrant in new}
@@ -64,15 +64,15 @@ def put_warrants(new: Sequence[NewWarrant], judge: Judge, stamp: Stamp) -> Calla
         yield Execute(WARRANTS.insert, [(*row[:8], stamp.at, revision) for row in inserted])
         effects = [Effect("created", "warrant", row[:7], None, row[8]) for row in inserted]
         effects += yield from _create_missing(objects_of(inserted), stamp, revision)
-        return Outcome(tuple(stored_warrant(stored[warrant_key(warrant)]) for warrant in new), effects)
+        return WriteOutcome(tuple(build_warrant(stored[warrant_key(warrant)]) for warrant in new), effects)
 
     return lambda head: write(head, stamp, tuple[Warrant, ...], work)
 
 
 def delete_warrants(named: Sequence[NewWarrant], stamp: Stamp) -> Callable[[Revision], Written]:
-    def work(revision: Revision) -> Script[Outcome[Warrant]]:
+    def work(revision: Revision) -> Script[WriteOutcome[Warrant]]:
         effects = yield from end(WARRANTS, map(warrant_key, named), revision)
-        return Outcome((), effects)
+        return WriteOutcome((), effects)
 
     return lambda head: write(head, stamp, tuple[Warrant, ...], work)
 
@@ -80,7 +80,7 @@ def delete_warrants(named: Sequence[NewWarrant], stamp: Stamp) -> Callable[[Revi
 def keep_forms(rows: Iterable[Row], revision: Revision) -> Script[None]:
     """A form that no warrant had before changes the model."""
     distinct = {(row[0], row[1] == WILDCARD, row[2], row[3], row[4] == WILDCARD, row[5]): row for row in rows}
-    had: dict[Key, None] = {warrant_form(*row[:6]): None for row in distinct.values()}
+    had: dict[Key, None] = {warrant_pattern(*row[:6]): None for row in distinct.values()}
     if had:
         [known] = yield Find(sql.FIND_FORM, sql.FIND_FORMS, list(had))
         new = [form for form in had if form not in known]
@@ -110,7 +110,7 @@ def warrant_key(warrant: NewWarrant) -> Key:
     return (object.type, object.id, warrant.relation, subject.type, subject.id, subject.relation or "", digest)
 
 
-def _written(key: Key) -> str:
+def _render_key(key: Key) -> str:
     *names, digest = key
-    claim = written_claim(*names)
+    claim = render_claim(*names)
     return f"{claim}[{digest}]" if digest else claim

@@ -10,9 +10,9 @@ from lark import Token as LarkToken
 
 from magistrate.engine.policy import access, compiler, logic
 from magistrate.engine.policy.compiler import Closure
-from magistrate.engine.policy.literals import read_string, written_string
-from magistrate.engine.policy.node import Node, Refusal, literal_node
-from magistrate.engine.policy.operations import Sign, chain, signed
+from magistrate.engine.policy.literals import read_string, render_string
+from magistrate.engine.policy.node import PolicyNode, Refusal, literal_node
+from magistrate.engine.policy.operations import Sign, chain, compile_sign
 from magistrate.engine.policy.tokenizer import Token
 
 GRAMMAR = Path(__file__).with_name("grammar.lark")
@@ -28,43 +28,43 @@ def _plain(part: Any) -> Any:
 class Compiler(Transformer[LarkToken, Any]):
     """One method a rule, or alias, of the grammar."""
 
-    def choice(self, parts: list[Any]) -> Node:
+    def choice(self, parts: list[Any]) -> PolicyNode:
         condition, sign, then, otherwise = parts
         return logic.choice(condition, then, otherwise, _plain(sign).offset)
 
-    def short_choice(self, parts: list[Any]) -> Node:
+    def short_choice(self, parts: list[Any]) -> PolicyNode:
         condition, sign, otherwise = parts
         return logic.choice(condition, literal_node(True, sign.start_pos), otherwise, sign.start_pos)
 
-    def either(self, parts: list[Any]) -> Node:
-        return logic.connected(parts[::2], True, f'"{parts[1].value}"', parts[1].start_pos)
+    def either(self, parts: list[Any]) -> PolicyNode:
+        return logic.compile_logic(parts[::2], True, f'"{parts[1].value}"', parts[1].start_pos)
 
-    def both(self, parts: list[Any]) -> Node:
-        return logic.connected(parts[::2], False, f'"{parts[1].value}"', parts[1].start_pos)
+    def both(self, parts: list[Any]) -> PolicyNode:
+        return logic.compile_logic(parts[::2], False, f'"{parts[1].value}"', parts[1].start_pos)
 
-    def comparison(self, parts: list[Any]) -> Node:
+    def comparison(self, parts: list[Any]) -> PolicyNode:
         return chain(parts[::2], parts[1::2])
 
     def relation(self, parts: list[LarkToken]) -> Sign:
         return Sign(parts[-1].value, parts[0].start_pos or 0, is_negated=len(parts) == 2)
 
-    def interval(self, parts: list[Any]) -> Node:
+    def interval(self, parts: list[Any]) -> PolicyNode:
         return chain(parts[::2], [Sign(token.value, token.start_pos) for token in parts[1::2]])
 
     sum = product = power = interval
 
-    def negated(self, parts: list[Any]) -> Node:
-        return logic.negated(parts[1], f'"{parts[0].value}"', parts[0].start_pos)
+    def negated(self, parts: list[Any]) -> PolicyNode:
+        return logic.compile_negation(parts[1], f'"{parts[0].value}"', parts[0].start_pos)
 
-    def signed(self, parts: list[Any]) -> Node:
-        return signed(parts[0].value, parts[1], parts[0].start_pos)
+    def signed(self, parts: list[Any]) -> PolicyNode:
+        return compile_sign(parts[0].value, parts[1], parts[0].start_pos)
 
-    def coalesced(self, parts: list[Node]) -> Node:
+    def coalesced(self, parts: list[PolicyNode]) -> PolicyNode:
         return logic.first_present(parts)
 
-    def accessed(self, parts: list[Any]) -> Node:
+    def accessed(self, parts: list[Any]) -> PolicyNode:
         base, *steps = parts
-        return access.accessed(base, steps)
+        return access.compile_access(base, steps)
 
     def member(self, parts: list[LarkToken]) -> access.Step:
         return compiler.member(_plain(parts[0]))
@@ -82,46 +82,46 @@ class Compiler(Transformer[LarkToken, Any]):
     def section(self, parts: list[Any]) -> access.Step:
         return compiler.section(_plain(parts[0]), parts[1], parts[2])
 
-    def variable(self, parts: list[LarkToken]) -> Node:
+    def variable(self, parts: list[LarkToken]) -> PolicyNode:
         return compiler.variable(_plain(parts[0]))
 
-    def constant(self, parts: list[LarkToken]) -> Node:
+    def constant(self, parts: list[LarkToken]) -> PolicyNode:
         return compiler.constant(_plain(parts[0]))
 
-    def literal(self, parts: list[LarkToken]) -> Node:
+    def literal(self, parts: list[LarkToken]) -> PolicyNode:
         return compiler.literal(_plain(parts[0]))
 
-    def item(self, parts: list[LarkToken]) -> Node:
+    def item(self, parts: list[LarkToken]) -> PolicyNode:
         return compiler.item(_plain(parts[0]))
 
-    def item_member(self, parts: list[LarkToken]) -> Node:
+    def item_member(self, parts: list[LarkToken]) -> PolicyNode:
         return compiler.item_member(_plain(parts[0]), _plain(parts[1]))
 
-    def call(self, parts: list[Any]) -> Node:
+    def call(self, parts: list[Any]) -> PolicyNode:
         name, *arguments = parts
         return compiler.call(_plain(name), arguments)
 
-    def closure(self, parts: list[Node]) -> Closure:
+    def closure(self, parts: list[PolicyNode]) -> Closure:
         return Closure(parts[0])
 
-    def list_literal(self, parts: list[Any]) -> Node:
+    def list_literal(self, parts: list[Any]) -> PolicyNode:
         return compiler.list_literal(_plain(parts[0]), parts[1:])
 
-    def map_literal(self, parts: list[Any]) -> Node:
+    def map_literal(self, parts: list[Any]) -> PolicyNode:
         return compiler.map_literal(_plain(parts[0]), parts[1:])
 
-    def entry(self, parts: Any) -> tuple[Node, Node]:
+    def entry(self, parts: Any) -> tuple[PolicyNode, PolicyNode]:
         key, value = parts
         return key, value
 
-    def key(self, parts: list[Any]) -> Node:
+    def key(self, parts: list[Any]) -> PolicyNode:
         return compiler.key(_plain(parts[0]))
 
 
 _LARK = Lark(GRAMMAR.read_text(encoding="utf-8"), parser="lalr", lexer="basic", transformer=Compiler())
 
 
-def parse_with_grammar(text: str) -> Node:
+def parse_with_grammar(text: str) -> PolicyNode:
     """Returns the root of a policy. Raises Refusal for the first thing that is wrong with it."""
     try:
         root: Any = _LARK.parse(text)  # Lark says it gives a tree; with a transformer it does not
@@ -129,7 +129,7 @@ def parse_with_grammar(text: str) -> Node:
         raise _unexpected(text, error.token) from error
     except UnexpectedCharacters as error:
         raise _unreadable(error.char, error.pos_in_stream or 0) from error
-    assert isinstance(root, Node)
+    assert isinstance(root, PolicyNode)
     return root
 
 
@@ -138,7 +138,7 @@ def _unexpected(text: str, token: LarkToken) -> Refusal:
         return Refusal("unexpected token EOF", max(len(text) - 1, 0))
     offset = token.start_pos or 0
     value = read_string(token.value, offset) if token.type == "STRING" else token.value
-    return Refusal(f"unexpected token {_go_kind(token)}({written_string(value)})", offset)
+    return Refusal(f"unexpected token {_go_kind(token)}({render_string(value)})", offset)
 
 
 def _go_kind(token: LarkToken) -> str:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from magistrate.engine.policy.policy import compiled
-from magistrate.engine.policy.run import MAX_STEPS, Run
+from magistrate.engine.policy.policy import compile_text
+from magistrate.engine.policy.run import MAX_STEPS, PolicyRun
 from tests.engine.policy.asking import NOW, WARRANT, answer
 
 LONG = "a" * 3_000_000
@@ -105,9 +105,9 @@ def test_closures_within_closures_down_to_the_limit_do_not_exhaust_the_stack() -
 
 
 def test_an_expression_costs_the_same_whether_it_was_compiled_before_or_not() -> None:
-    node = compiled("any(list, text matches #)")
+    node = compile_text("any(list, text matches #)")
     context = {"list": [f"^first{n}" for n in range(30)], "text": "none"}
-    runs = [Run(context, WARRANT, NOW) for _ in range(2)]
+    runs = [PolicyRun(context, WARRANT, NOW) for _ in range(2)]
 
     assert [node.evaluate(run) for run in runs] == [False, False]
     assert runs[0].steps == runs[1].steps < MAX_STEPS

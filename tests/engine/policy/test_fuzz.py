@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from magistrate.engine.policy import Policy, policy_of_context, read_policy
 from magistrate.engine.policy.literals import is_variable
-from magistrate.engine.policy.node import Node
-from magistrate.engine.policy.policy import compiled
-from magistrate.engine.policy.run import MAX_STEPS, Fault, Run
+from magistrate.engine.policy.node import PolicyNode
+from magistrate.engine.policy.policy import compile_text
+from magistrate.engine.policy.run import MAX_STEPS, Fault, PolicyRun
 from magistrate.errors import InvalidParameter
 from tests.engine.policy.asking import NOW, WARRANT, answer
 from tests.engine.policy.expressions import contexts, expressions, token_runs
@@ -49,17 +49,17 @@ def test_any_policy_has_an_answer_of_the_kinds_that_were_known_before(text: str,
         return
 
     answers = [policy.holds(context, WARRANT, NOW) for _ in range(2)]
-    value, steps = outcome(compiled(text), context)
+    value, steps = outcome(compile_text(text), context)
 
     assert answers[0] in (True, False, None)
     assert answers[1] is answers[0] is (value if type(value) is bool else None)
-    assert value is Fault or type(value) in compiled(text).kinds
+    assert value is Fault or type(value) in compile_text(text).kinds
     assert steps <= MAX_STEPS
 
 
-def outcome(node: Node, context: dict[str, Any]) -> tuple[Any, int]:
+def outcome(node: PolicyNode, context: dict[str, Any]) -> tuple[Any, int]:
     """The value, or Fault, and the steps it took."""
-    run = Run(context, WARRANT, NOW)
+    run = PolicyRun(context, WARRANT, NOW)
     try:
         value = node.evaluate(run)
     except (Fault, ArithmeticError):

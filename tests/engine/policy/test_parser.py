@@ -11,10 +11,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from magistrate.engine.policy import MAX_POLICY_LENGTH
-from magistrate.engine.policy.node import NOT_LITERAL, Node, Refusal
+from magistrate.engine.policy.node import NOT_LITERAL, PolicyNode, Refusal
 from magistrate.engine.policy.parser import parse
-from magistrate.engine.policy.policy import compiled
-from magistrate.engine.policy.run import MAX_STEPS, Fault, Run
+from magistrate.engine.policy.policy import compile_text
+from magistrate.engine.policy.run import MAX_STEPS, Fault, PolicyRun
 from tests.engine.policy.asking import CONTEXT, NOW, WARRANT
 from tests.engine.policy.expressions import TOKENS, contexts, expressions, token_runs
 from tests.engine.policy.hostile import READABLE, REFUSED
@@ -132,7 +132,7 @@ MISTAKES = [
 ]
 
 
-def describe(read: Callable[[str], Node], text: str) -> Any:
+def describe(read: Callable[[str], PolicyNode], text: str) -> Any:
     """What is refused and where; or all that is known of the root before it is evaluated."""
     try:
         node = read(text)
@@ -142,13 +142,13 @@ def describe(read: Callable[[str], Node], text: str) -> Any:
     return node.kinds, node.offset, node.weight, node.depth, node.free_item, node.patterns, literal
 
 
-def evaluate(read: Callable[[str], Node], text: str, context: dict[str, Any]) -> Any:
+def evaluate(read: Callable[[str], PolicyNode], text: str, context: dict[str, Any]) -> Any:
     """The value and the steps it took; nothing for what is refused or needs an element."""
     try:
         node = read(text)
     except Refusal:
         return None
-    run = Run(context, WARRANT, NOW)
+    run = PolicyRun(context, WARRANT, NOW)
     try:
         return repr(node.evaluate(run)), MAX_STEPS - run.steps
     except (Fault, ArithmeticError) as error:
@@ -221,15 +221,15 @@ MOST_CALLS = 20
 def test_reading_a_policy_takes_work_in_proportion_to_its_length(text: str) -> None:
     assert len(text) <= MAX_POLICY_LENGTH
 
-    _, calls = count_calls(lambda: describe(compiled, text))
+    _, calls = count_calls(lambda: describe(compile_text, text))
 
     assert calls <= MOST_CALLS * len(text)
 
 
 @pytest.mark.parametrize("text", READABLE.values(), ids=[*READABLE])
 def test_evaluating_the_longest_policies_takes_work_in_proportion_to_their_length(text: str) -> None:
-    node = compiled(text)
-    run = Run({**CONTEXT, "a": []}, WARRANT, NOW)
+    node = compile_text(text)
+    run = PolicyRun({**CONTEXT, "a": []}, WARRANT, NOW)
 
     def evaluate_it() -> Any:
         try:
@@ -245,7 +245,7 @@ def test_evaluating_the_longest_policies_takes_work_in_proportion_to_their_lengt
 @pytest.mark.parametrize("text", REFUSED.values(), ids=[*REFUSED])
 def test_what_is_made_to_be_slow_and_wrong_is_refused(text: str) -> None:
     with pytest.raises(Refusal):
-        compiled(text)
+        compile_text(text)
 
 
 def count_calls(work: Callable[[], Any]) -> tuple[Any, int]:

@@ -19,7 +19,7 @@ GROUPS_FOR_A_NODE = 8
 """So many groups of a member are looked through in the time of one unit of work."""
 
 
-class Closure:
+class MembershipClosure:
     """`names`: the groups found so far, each as `state_name` has it. `missing`: the members whose groups have to be
     read before it can go on. `is_open` until all is found that can be, `is_complete` when that is all there is; it is
     not `is_usable` if that may not be all. `changes`: it is worked out from the memberships as they are after so many

@@ -79,7 +79,7 @@ def state_name(state: State) -> str:
     return f" {number}:{id} "
 
 
-def named_state(name: str) -> State:
+def parse_state(name: str) -> State:
     number, _, id = name.strip().partition(":")
     return int(number), ObjectId(id)
 
@@ -93,7 +93,7 @@ class Surroundings(Protocol):
 
     def is_closed(self, number: int) -> bool: ...
 
-    def led_to(self, warrant: Warrant, plan: Plan) -> Iterable[Plan]:
+    def expand_warrant(self, warrant: Warrant, plan: Plan) -> Iterable[Plan]:
         """The plans of what a warrant leads to, on the subject that it names."""
         ...
 
@@ -111,7 +111,7 @@ def read_entry(
         rows += 1
         names_subject = (warrant.subject_type, warrant.subject_relation) == (subject_type, "")
         is_direct = names_subject and warrant.relation in plan.relations
-        led_to = [around.following(target, subject_type) for target in around.led_to(warrant, plan)]
+        led_to = [around.following(target, subject_type) for target in around.expand_warrant(warrant, plan)]
         leading = tuple((number, warrant.subject_id) for number in led_to if number is not None)
         if leading and warrant.subject_id == WILDCARD:
             return UNREADABLE

@@ -9,15 +9,15 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Protocol
 
+from magistrate.engine.graph.changes import WarrantChange
 from magistrate.engine.graph.entries import UNREADABLE, Surroundings, read_entry
 from magistrate.engine.graph.graph import Graph
 from magistrate.engine.graph.kinds import UNUSABLE, Kind
-from magistrate.engine.graph.touch import Touch
-from magistrate.engine.graph.views import View
+from magistrate.engine.graph.views import PlanView
 from magistrate.engine.graph.walk import Missing
 from magistrate.engine.plans import Model
 from magistrate.engine.terms import WILDCARD, ObjectId, Subject, TypeName
-from magistrate.engine.warrant_source import AnyRead, Read
+from magistrate.engine.warrant_reader import AnyRead, WarrantRead
 from magistrate.engine.warrants import Warrant
 
 MOST_ON_ALL = 20
@@ -51,7 +51,7 @@ class Lookup(Protocol):
 
 
 class Entries:
-    def __init__(self, view: View, ids: Sequence[ObjectId], around: Surroundings, is_whole: bool = True) -> None:
+    def __init__(self, view: PlanView, ids: Sequence[ObjectId], around: Surroundings, is_whole: bool = True) -> None:
         self._view = view
         self._ids = ids
         self._around = around
@@ -60,7 +60,7 @@ class Entries:
 
     def reads(self) -> Sequence[AnyRead]:
         shapes = self._view.shapes if self._is_whole else self._view.leading
-        return [Read(shape, (*self._ids, WILDCARD) if shape.on_all else tuple(self._ids)) for shape in shapes]
+        return [WarrantRead(shape, (*self._ids, WILDCARD) if shape.on_all else tuple(self._ids)) for shape in shapes]
 
     def keep(self, rows: Rows) -> Iterator[int]:
         found, view = _by_object(rows), self._view
@@ -88,7 +88,7 @@ class Points:
     """What objects with too many subjects say of one of them."""
 
     def __init__(
-        self, view: View, ids: Sequence[ObjectId], subject_id: ObjectId, model: Model, around: Surroundings
+        self, view: PlanView, ids: Sequence[ObjectId], subject_id: ObjectId, model: Model, around: Surroundings
     ) -> None:
         self._view = view
         self._ids = ids
@@ -102,7 +102,7 @@ class Points:
         shape = self._model.shape(plan.type, plan.relations, Subject(self._view.subject_type, self._subject_id))
         if shape is None:
             return []
-        return [Read(shape, (*self._ids, WILDCARD) if shape.on_all else tuple(self._ids))]
+        return [WarrantRead(shape, (*self._ids, WILDCARD) if shape.on_all else tuple(self._ids))]
 
     def keep(self, rows: Rows) -> Iterator[int]:
         found = _by_object(rows)
@@ -167,7 +167,7 @@ class Fetch:
         lookups = _lookups(graph, missing)
         self._left = [lookups] if lookups else []
         self._keeping: Iterator[int] = iter(())
-        self._touches: list[Touch] = []
+        self._touches: list[WarrantChange] = []
         self.is_in_vain = False
 
     def reads(self) -> tuple[Sequence[AnyRead], int] | None:
@@ -196,10 +196,10 @@ class Fetch:
             work = next(self._keeping, None)
             is_done = work is None
             most -= work or 0
-        self.graph.forget(self._touches)
+        self.graph.invalidate(self._touches)
         return is_done
 
-    def touch(self, touches: Sequence[Touch]) -> None:
+    def note_changes(self, touches: Sequence[WarrantChange]) -> None:
         """These warrants have come or gone since `revision`."""
         self._touches += touches
 

@@ -9,15 +9,15 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from magistrate.engine.graph.kept import Room
+from magistrate.engine.graph.changes import WarrantChange
 from magistrate.engine.graph.kinds import Kind
 from magistrate.engine.graph.memberships import Memberships
-from magistrate.engine.graph.reaching import LeadingSearch, PlanKey, closed_plans
-from magistrate.engine.graph.touch import Touch
+from magistrate.engine.graph.reaching import LeadingSearch, PlanKey, find_closed_plans
+from magistrate.engine.graph.segments import Capacity
 from magistrate.engine.graph.turns import TurnIsOver
-from magistrate.engine.graph.views import Choice, View, ViewKey
+from magistrate.engine.graph.views import CombinedView, PlanView, ViewKey
 from magistrate.engine.nesting import fold
-from magistrate.engine.plans import Gate, Model, Part, Plan
+from magistrate.engine.plans import Branch, Model, Operation, Plan
 from magistrate.engine.terms import RelationName, Revision, TypeName
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
@@ -28,7 +28,7 @@ MOST_OUTDATED = 10_000
 """Views; when more than half of so many have not been looked at with the present model, all are let go."""
 WORK_FOR_A_VIEW = 5
 
-_Place = tuple[Part, tuple[int, ...]]
+_Place = tuple[Branch, tuple[int, ...]]
 
 
 class Graph:
@@ -38,11 +38,11 @@ class Graph:
     def __init__(self, model: Model, revision: Revision, most: int, most_each: int = MOST_EACH) -> None:
         self.revision = revision
         self.most_each = most_each
-        self.views: list[View] = []
-        self._room = Room(most)
+        self.views: list[PlanView] = []
+        self._room = Capacity(most)
         self._numbers: dict[ViewKey, int] = {}
         self._outdated: set[int] = set()
-        self._views_by_relation: dict[tuple[str, str], dict[View, None]] = defaultdict(dict)
+        self._views_by_relation: dict[tuple[str, str], dict[PlanView, None]] = defaultdict(dict)
         self._memberships: dict[TypeName, Memberships] = {}
         self._use(model)
 
@@ -51,35 +51,35 @@ class Graph:
         self._choices = 0
         self._asked_views: dict[tuple[TypeName, RelationName, TypeName], int] = {}
         self._subject_types = {form.subject_type for form in model.forms}
-        self._closed = closed_plans(model)
+        self._closed = find_closed_plans(model)
         self._leading: dict[TypeName, dict[PlanKey, bool]] = defaultdict(dict)
         self._preparing: dict[tuple[TypeName, RelationName, TypeName], LeadingSearch] = {}
-        self._unresolved: list[View] = []
+        self._unresolved: list[PlanView] = []
 
     @property
     def rows(self) -> int:
         """About how many warrants are kept: what says that there is none counts as one."""
-        return self._room.taken
+        return self._room.size
 
-    def apply(self, touches: Iterable[Touch], revision: Revision) -> None:
+    def apply(self, touches: Iterable[WarrantChange], revision: Revision) -> None:
         """Is from now on as of this revision, up to which only these warrants have come or gone."""
-        self.forget(touches)
+        self.invalidate(touches)
         self.revision = revision
 
-    def forget(self, touches: Iterable[Touch]) -> None:
+    def invalidate(self, touches: Iterable[WarrantChange]) -> None:
         """Whatever these warrants are in."""
         for touch in touches:
             for view in self._views_by_relation.get((touch.object_type, touch.relation), ()):
-                view.drop(touch)
+                view.invalidate(touch)
             for memberships in self._memberships.values():
-                memberships.drop(touch)
+                memberships.invalidate(touch)
 
     def change_model(self, model: Model, revision: Revision) -> None:
         """Is from now on as of this revision, which has this model, and up to which no warrant has come or gone. What
         the model says as the one before did is kept; of a view, that is found out when it is next looked at."""
         self._use(model)
         self.revision = revision
-        self._forget_unused_views()
+        self._evict_unused_views()
         self._outdated = {view.number for view in self.views}
         former, self._memberships = self._memberships, {}
         for subject_type, memberships in former.items():
@@ -90,7 +90,7 @@ class Graph:
         self._room.clear()
         self.revision = revision
 
-    def asked_view(
+    def find_view(
         self, object_type: TypeName, relation: RelationName, subject_type: TypeName, work: Work
     ) -> int | None:
         """The number of the view that a question is about; None if it has names that nobody has defined and no warrant
@@ -165,7 +165,7 @@ class Graph:
                 work.begin_turn()
         return known[names]
 
-    def led_to(self, warrant: Warrant, plan: Plan) -> Iterable[Plan]:
+    def expand_warrant(self, warrant: Warrant, plan: Plan) -> Iterable[Plan]:
         """The plans of whatever a warrant leads to, on the subject that it names."""
         if warrant.subject_relation and warrant.relation in plan.group_relations:
             yield self.model.plan(warrant.subject_type, RelationName(warrant.subject_relation))
@@ -182,7 +182,7 @@ class Graph:
         is_closed = plan in self._closed
         if number is None:
             number = self._numbers[key] = len(self.views)
-            view = View(number, key, self._room, plan, self.model, is_closed)
+            view = PlanView(number, key, self._room, plan, self.model, is_closed)
             self.views.append(view)
         else:
             self._outdated.remove(number)
@@ -195,7 +195,7 @@ class Graph:
         self._unresolved.append(view)
         return number
 
-    def _resolve(self, view: View) -> None:
+    def _resolve(self, view: PlanView) -> None:
         parts = [self._part(part, view.key, (place,)) for place, part in enumerate(view.plan.parts)]
         view.same = tuple(part for part in parts if isinstance(part, int))
         view.choices = tuple(part for part in parts if not isinstance(part, int))
@@ -205,7 +205,7 @@ class Graph:
                 if leads:  # an entry may have its number
                     self._place_named(target, view.subject_type)
 
-    def _targets(self, view: View) -> dict[tuple[str, str], tuple[Plan, bool, bool]]:
+    def _targets(self, view: PlanView) -> dict[tuple[str, str], tuple[Plan, bool, bool]]:
         """Returns the plans that warrants in the entries can lead to, by type and relation; of each, whether it leads
         to subjects of the type, and whether it is closed."""
         plan = view.plan
@@ -220,26 +220,26 @@ class Graph:
             targets[name] = (target, self._leads(target, view.subject_type), target in self._closed)
         return targets
 
-    def _part(self, part: Part, owner: ViewKey, path: tuple[int, ...]) -> int | Choice:
+    def _part(self, part: Branch, owner: ViewKey, path: tuple[int, ...]) -> int | CombinedView:
         """Returns what stands for a part of a plan, or for a combination as deep as combinations are nested in it."""
 
         def parts_of(place: _Place) -> Sequence[_Place]:
             part, path = place
-            return [(one, (*path, at)) for at, one in enumerate(part.parts)] if isinstance(part, Gate) else ()
+            return [(one, (*path, at)) for at, one in enumerate(part.parts)] if isinstance(part, Operation) else ()
 
-        def made(place: _Place, parts: Sequence[int | Choice]) -> int | Choice:
+        def make_part(place: _Place, parts: Sequence[int | CombinedView]) -> int | CombinedView:
             part, path = place
             if isinstance(part, Plan):
                 return self._place(owner._replace(path=owner.path + path), part)
-            if not isinstance(part, Gate):
+            if not isinstance(part, Operation):
                 return self._place(owner._replace(relation=part, path=()), self.model.plan(owner.type, part))
             self._choices += 1
-            return Choice(self._choices, part.rule, tuple(parts))
+            return CombinedView(self._choices, part.rule, tuple(parts))
 
-        found: int | Choice = fold((part, path), parts_of, made)
+        found: int | CombinedView = fold((part, path), parts_of, make_part)
         return found
 
-    def _forget_unused_views(self) -> None:
+    def _evict_unused_views(self) -> None:
         """Begins anew if there are many more views than are in use: relations may be renamed any number of times."""
         if len(self.views) > MOST_OUTDATED and 2 * len(self._outdated) > len(self.views):
             self.clear(self.revision)

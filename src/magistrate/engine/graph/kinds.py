@@ -4,9 +4,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from magistrate.engine.graph.entries import state_name
-from magistrate.engine.graph.kept import Room, Shelf
+from magistrate.engine.graph.segments import CacheSegment, Capacity
 from magistrate.engine.terms import ObjectId, RelationName, TypeName
-from magistrate.engine.warrant_source import ReverseRead, ReverseShape
+from magistrate.engine.warrant_reader import ReverseWarrantRead, WarrantsBySubject
 from magistrate.engine.warrants import Warrant
 
 Groups = tuple[str, ...]
@@ -25,15 +25,15 @@ class Kind:
     them, those it makes them members of. `own` has the views of which these subjects are the members, none for subjects
     that are no group."""
 
-    def __init__(self, number: int, room: Room) -> None:
+    def __init__(self, number: int, room: Capacity) -> None:
         self.number = number
         self.views: dict[tuple[TypeName, RelationName], list[int]] = {}
         self.own: list[int] = []
-        self.shapes: Sequence[ReverseShape] = ()
-        self.groups: Shelf[Groups] = Shelf(room, len_or_one)
+        self.shapes: Sequence[WarrantsBySubject] = ()
+        self.groups: CacheSegment[Groups] = CacheSegment(room, len_or_one)
 
-    def reads(self, ids: Iterable[ObjectId]) -> list[ReverseRead]:
-        return [ReverseRead(shape, tuple(ids)) for shape in self.shapes]
+    def reads(self, ids: Iterable[ObjectId]) -> list[ReverseWarrantRead]:
+        return [ReverseWarrantRead(shape, tuple(ids)) for shape in self.shapes]
 
     def keep(self, id: ObjectId, warrants: Sequence[Warrant]) -> None:
         if any(warrant.policy for warrant in warrants):
@@ -48,7 +48,7 @@ class Kind:
 
     def find(self, id: ObjectId) -> Groups | None:
         """Returns None if the groups of this member have not been read, or are no longer kept."""
-        groups = self.groups.lately.get(id)
+        groups = self.groups.young.get(id)
         return self.groups.find(id) if groups is None else groups
 
     def is_like(self, other: "Kind") -> bool:
@@ -61,5 +61,6 @@ class Kind:
         for of_type, relation in self.views:
             relations[of_type].append(relation)
         self.shapes = [
-            ReverseShape(of_type, tuple(names), member_type, member_relation) for of_type, names in relations.items()
+            WarrantsBySubject(of_type, tuple(names), member_type, member_relation)
+            for of_type, names in relations.items()
         ]

@@ -8,11 +8,11 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from itertools import islice
 
-from magistrate.engine.graph.closures import Closure, Member
-from magistrate.engine.graph.entries import named_state, state_name
-from magistrate.engine.graph.kept import Room, Shelf
+from magistrate.engine.graph.changes import WarrantChange
+from magistrate.engine.graph.closures import Member, MembershipClosure
+from magistrate.engine.graph.entries import parse_state, state_name
 from magistrate.engine.graph.kinds import Kind
-from magistrate.engine.graph.touch import Touch
+from magistrate.engine.graph.segments import CacheSegment, Capacity
 from magistrate.engine.plans import Model, Plan
 from magistrate.engine.terms import WILDCARD, ObjectId, TypeName
 from magistrate.engine.work import Work
@@ -25,14 +25,19 @@ class Memberships:
     """Of the subjects of one type. `number_of` tells the view of a plan for them."""
 
     def __init__(
-        self, model: Model, closed: Iterable[Plan], subject_type: TypeName, number_of: Callable[[Plan], int], room: Room
+        self,
+        model: Model,
+        closed: Iterable[Plan],
+        subject_type: TypeName,
+        number_of: Callable[[Plan], int],
+        room: Capacity,
     ) -> None:
         self.kinds: list[Kind] = []
         self._room = room
         self._subjects = Kind(0, room)
         self._kinds_by_names: dict[tuple[str, str], Kind] = {(subject_type, ""): self._subjects}
         self._kinds_by_view: dict[int, Kind] = {}
-        self._closures: Shelf[Closure] = Shelf(room, lambda closure: closure.weight)
+        self._closures: CacheSegment[MembershipClosure] = CacheSegment(room, lambda closure: closure.weight)
         self._changes = 0
         self._changed: deque[tuple[Kind, ObjectId]] = deque(maxlen=CHANGES_REMEMBERED)
         self.kinds.append(self._subjects)
@@ -49,7 +54,7 @@ class Memberships:
         to_subjects = (form for form in model.forms if (form.subject_type, form.subject_relation) == (subject_type, ""))
         self._to_all = any(form.subject_id == WILDCARD for form in to_subjects)
 
-    def _add(self, model: Model, plan: Plan, number: int, subject_type: TypeName, room: Room) -> None:
+    def _add(self, model: Model, plan: Plan, number: int, subject_type: TypeName, room: Capacity) -> None:
         for form in model.forms_on(plan.type, plan.relations):
             names = (form.subject_type, form.subject_relation)
             if not form.subject_relation and form.subject_type != subject_type:
@@ -63,28 +68,28 @@ class Memberships:
             if number not in views:
                 views.append(number)
 
-    def closure(self, id: ObjectId, work: Work) -> Closure:
+    def closure(self, id: ObjectId, work: Work) -> MembershipClosure:
         """Returns the closure of a subject as far as it can be worked out now: until the turn is over, or something has
         to be read first. The next call goes on from there.
 
         Raises BudgetSpent.
         """
-        closure = self._closures.lately.get(id) or self._closures.find(id)
+        closure = self._closures.young.get(id) or self._closures.find(id)
         if closure is not None and closure.changes == self._changes and not closure.is_open:
             return closure
         if closure is None or not self._is_current(closure):
             members = [(self._subjects, id), *([(self._subjects, ObjectId(WILDCARD))] if self._to_all else [])]
-            closure = Closure(id, members, self._changes)
+            closure = MembershipClosure(id, members, self._changes)
             self._closures.keep(id, closure)
         if closure.is_open and not closure.is_blocked:
-            self._closures.drop(id)
+            self._closures.evict(id)
             try:
                 closure.grow(self._member, work)
             finally:
                 self._closures.keep(id, closure)
         return closure
 
-    def _is_current(self, closure: Closure) -> bool:
+    def _is_current(self, closure: MembershipClosure) -> bool:
         """Whether no member that the closure was worked out from has been given or has lost a group since."""
         behind = self._changes - closure.changes
         if behind > len(self._changed):
@@ -101,15 +106,15 @@ class Memberships:
 
     def _member(self, name: str) -> Member | None:
         """Returns what a group is as a member of others; None if it can be none."""
-        number, id = named_state(name)
+        number, id = parse_state(name)
         kind = self._kinds_by_view.get(number)
         return None if kind is None else (kind, id)
 
-    def drop(self, touch: Touch) -> None:
+    def invalidate(self, touch: WarrantChange) -> None:
         kind = self._kinds_by_names.get((touch.subject_type, touch.subject_relation))
         if kind is not None and (touch.object_type, touch.relation) in kind.views:
             id = ObjectId(touch.subject_id)
-            kind.groups.drop(id)
+            kind.groups.evict(id)
             self._changes += 1
             self._changed.append((kind, id))
 

@@ -4,7 +4,7 @@ of a model tell."""
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from magistrate.engine.plans import Gate, Model, Plan
+from magistrate.engine.plans import Model, Operation, Plan
 from magistrate.engine.terms import WILDCARD, RelationName, TypeName
 from magistrate.engine.work import Work
 
@@ -12,11 +12,11 @@ PlanNames = tuple[TypeName, RelationName]
 
 
 def group_names(model: Model) -> Iterable[PlanNames]:
-    """Returns the names of the plans that `closed_plans` looks at."""
+    """Returns the names of the plans that `find_closed_plans` looks at."""
     return {(form.subject_type, RelationName(form.subject_relation)) for form in model.forms if form.subject_relation}
 
 
-def closed_plans(model: Model) -> frozenset[Plan]:
+def find_closed_plans(model: Model) -> frozenset[Plan]:
     """Those of groups that only warrants make members of: to subjects, and to other such groups, by name. Who is in
     such a group can be told from the subject's side."""
     plans = {model.plan(*names) for names in group_names(model)}
@@ -87,7 +87,7 @@ class LeadingSearch:
 
 def _gives(model: Model, plan: Plan, subject_type: TypeName) -> bool:
     """By itself. A combination may hold because something does not."""
-    has_gate = any(isinstance(part, Gate) for part in plan.parts)
+    has_gate = any(isinstance(part, Operation) for part in plan.parts)
     return has_gate or not plan.is_defined or model.shape(plan.type, plan.relations, subject_type) is not None
 
 
@@ -101,7 +101,7 @@ def _targets(model: Model, plan: Plan) -> Iterator[PlanKey]:
     waiting = [*plan.parts]
     while waiting:
         part = waiting.pop()
-        if isinstance(part, Gate):
+        if isinstance(part, Operation):
             waiting += part.parts
         else:
             yield part if isinstance(part, Plan) else (plan.type, part)

@@ -2,13 +2,13 @@
 
 from typing import NamedTuple
 
+from magistrate.engine.graph.changes import WarrantChange
 from magistrate.engine.graph.entries import Entry, weight
-from magistrate.engine.graph.kept import Room, Shelf
-from magistrate.engine.graph.touch import Touch
+from magistrate.engine.graph.segments import CacheSegment, Capacity
 from magistrate.engine.plans import Model, Plan
 from magistrate.engine.rules.rule import Combined
 from magistrate.engine.terms import WILDCARD, RelationName, TypeName
-from magistrate.engine.warrant_source import Shape
+from magistrate.engine.warrant_reader import WarrantsByObject
 
 
 class ViewKey(NamedTuple):
@@ -21,28 +21,28 @@ class ViewKey(NamedTuple):
     subject_type: TypeName
 
 
-class Choice(NamedTuple):
+class CombinedView(NamedTuple):
     """A combination on an object; `parts` are views of the same object, by number, and other combinations on it.
     `number` tells it from others."""
 
     number: int
     rule: Combined
-    parts: "tuple[int | Choice, ...]"
+    parts: "tuple[int | CombinedView, ...]"
 
 
-class View:
+class PlanView:
     """What a plan looks at on an object, for subjects of one type. `same`: other views of the object that give the
     relation; `choices`: combinations that do; `is_simple` if there is neither, and the type is defined. `is_closed`:
     memberships tell the same. `is_empty` if no warrant can say anything, and `has_own` if one of the plan's own
     relation can name a subject. `signature`: all that the entries depend on; entries of a view remain right as long as
     it is equal."""
 
-    def __init__(self, number: int, key: ViewKey, room: Room, plan: Plan, model: Model, is_closed: bool) -> None:
+    def __init__(self, number: int, key: ViewKey, room: Capacity, plan: Plan, model: Model, is_closed: bool) -> None:
         self.number = number
         self.key = key
         self.subject_type = key.subject_type
-        self.entries: Shelf[Entry] = Shelf(room, weight)
-        self.points: Shelf[Entry] = Shelf(room, weight)
+        self.entries: CacheSegment[Entry] = CacheSegment(room, weight)
+        self.points: CacheSegment[Entry] = CacheSegment(room, weight)
         """By object and subject, where the entry of the object has no subjects."""
         self.signature: object = None
         self.look_at(plan, model, is_closed)
@@ -54,7 +54,7 @@ class View:
         self.leading = [shape for shape in (plan.groups, *(link.shape for link in plan.links)) if shape is not None]
         self.shapes = [self.direct, *self.leading] if self.direct is not None else self.leading
         self.same: tuple[int, ...] = ()
-        self.choices: tuple[Choice, ...] = ()
+        self.choices: tuple[CombinedView, ...] = ()
         self.is_closed = is_closed
         self.is_empty = not self.shapes
         self.has_own = (
@@ -70,8 +70,8 @@ class View:
         signature = (plan.relations, plan.group_relations, links, self.direct is None, shapes, targets)
         is_right = signature == self.signature
         if not is_right:
-            self.entries.drop_all()
-            self.points.drop_all()
+            self.entries.evict_all()
+            self.points.evict_all()
         self.signature = signature
         return is_right
 
@@ -79,23 +79,23 @@ class View:
         """Returns the relations whose warrants are in the entries, each with its object type."""
         return {(shape.type, relation) for shape in self.shapes for relation in shape.relations}
 
-    def drop(self, touch: Touch) -> None:
+    def invalidate(self, touch: WarrantChange) -> None:
         if touch.object_id == WILDCARD:
-            self.entries.drop_all()
-            self.points.drop_all()
+            self.entries.evict_all()
+            self.points.evict_all()
             return
         if touch.subject_id == WILDCARD:
-            self.points.drop_all()
-        self.points.drop((touch.object_id, touch.subject_id))
-        entry = self.entries.lately.get(touch.object_id) or self.entries.find(touch.object_id)
+            self.points.evict_all()
+        self.points.evict((touch.object_id, touch.subject_id))
+        entry = self.entries.young.get(touch.object_id) or self.entries.find(touch.object_id)
         if entry is not None and (entry.direct is not None or self._leads(touch)):
-            self.entries.drop(touch.object_id)
+            self.entries.evict(touch.object_id)
 
-    def _leads(self, touch: Touch) -> bool:
+    def _leads(self, touch: WarrantChange) -> bool:
         return touch.subject_relation != "" or any(
             (link.with_relation, link.of_type) == (touch.relation, touch.subject_type) for link in self.plan.links
         )
 
 
-def _shape_signature(shape: Shape) -> object:
+def _shape_signature(shape: WarrantsByObject) -> object:
     return shape.type, shape.relations, shape.subjects, shape.on_all, shape.to_all

@@ -13,14 +13,14 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Any
 
-from magistrate.engine.conditions import Conditions
+from magistrate.engine.conditions import PolicyEvaluator
 from magistrate.engine.decision import DENIED, EXPLICIT, IMPLICIT, Decision
 from magistrate.engine.evaluation import Question
-from magistrate.engine.graph.closures import Closure
-from magistrate.engine.graph.entries import EMPTY, Conditioned, Entry, State, named_state, state_name, subject_name
+from magistrate.engine.graph.closures import MembershipClosure
+from magistrate.engine.graph.entries import EMPTY, Conditioned, Entry, State, parse_state, state_name, subject_name
 from magistrate.engine.graph.graph import Graph
 from magistrate.engine.graph.turns import TurnIsOver
-from magistrate.engine.graph.views import Choice, View
+from magistrate.engine.graph.views import CombinedView, PlanView
 from magistrate.engine.terms import WILDCARD, ObjectId, Subject, TypeName
 from magistrate.engine.truth import FALSE, TRUE, Truth
 from magistrate.engine.work import Work
@@ -103,7 +103,7 @@ class Walk:
         subject, object = question.subject, question.object
         if subject.relation is not None or subject.id == WILDCARD or object.id == WILDCARD:
             raise GivenUp
-        number = self._graph.asked_view(object.type, question.relation, subject.type, self.work)
+        number = self._graph.find_view(object.type, question.relation, subject.type, self.work)
         if number is None:
             raise GivenUp
         self._begin(question)
@@ -125,26 +125,26 @@ class Walk:
         self._name = subject_name(question.subject.id)
         self._steps_left = MOST_STEPS
         self._nesting = 0
-        self._closure: Closure | None = None
+        self._closure: MembershipClosure | None = None
         """None until it is needed."""
         if not self._shares:
-            self._conditions: Conditions | None = None
+            self._conditions: PolicyEvaluator | None = None
             self._values, self._chosen = _NO_VALUES, {}
             return
         found = self._findings.get(question.subject)
         if found is None or found.context != question.context:
-            conditions = Conditions(question.context, self._now, self.work)
+            conditions = PolicyEvaluator(question.context, self._now, self.work)
             found = self._findings[question.subject] = _Findings(question.context, conditions)
         self._found, self._closure = found, found.closure
         self._conditions, self._values, self._chosen = found.conditions, found.values, found.chosen
 
-    def _has_own(self, view: View, id: ObjectId) -> bool | None:
+    def _has_own(self, view: PlanView, id: ObjectId) -> bool | None:
         """Whether a warrant of the view's own relation names the subject; None if that is not known."""
         entry = self._entry(view, id)
         if entry is None:
             return None
         return self._name in entry.own or any(
-            self._granted(conditioned) == TRUE
+            self._evaluate_condition(conditioned) == TRUE
             for conditioned in entry.conditioned
             if conditioned.warrant.relation == view.plan.relation and not conditioned.states
         )
@@ -154,7 +154,7 @@ class Walk:
         """Whether the subject has what the view gives; None if that is not known."""
         views, values, name = self._views, self._values, self._name
         waiting, seen = [start], {start: start}  # each with the one it was come upon from
-        choices: list[tuple[Choice, State]] = []
+        choices: list[tuple[CombinedView, State]] = []
         is_known, is_certain, steps, steps_left = True, True, 1, self._steps_left
         while waiting:
             state = waiting.pop()
@@ -172,7 +172,7 @@ class Walk:
                     return self._remember_path(seen, state, steps)
                 if closure.is_complete:
                     continue
-            entry = view.entries.lately.get(id)
+            entry = view.entries.young.get(id)
             if entry is None or entry.direct is None:
                 entry = self._entry(view, id, is_bare=view.is_closed and state is not start)
                 if entry is None or entry.direct is None:
@@ -187,7 +187,7 @@ class Walk:
                     if group in closure.names:
                         return self._remember_path(seen, state, steps)
                 if not closure.is_complete:
-                    leading += tuple(map(named_state, entry.closed))
+                    leading += tuple(map(parse_state, entry.closed))
             if entry.conditioned:
                 more, is_sure = self._follow_policies(entry)
                 if more is None:
@@ -233,7 +233,7 @@ class Walk:
         for state in seen:
             self._values.setdefault(state, value)
 
-    def _grow_closure(self) -> Closure:
+    def _grow_closure(self) -> MembershipClosure:
         """Raises TurnIsOver if it could go on, BudgetSpent."""
         of_type = self._question.subject.type
         closure = self._graph.memberships(of_type).closure(self._subject_id, self.work)
@@ -253,7 +253,7 @@ class Walk:
         states: tuple[State, ...] = ()
         is_certain = True
         for conditioned in entry.conditioned:
-            granted = self._granted(conditioned)
+            granted = self._evaluate_condition(conditioned)
             if granted == TRUE and not conditioned.states:
                 return None, True
             if granted == TRUE:
@@ -261,7 +261,7 @@ class Walk:
             is_certain = is_certain and granted in (TRUE, FALSE)
         return states, is_certain
 
-    def _choose(self, choice: Choice, id: ObjectId) -> Truth | None:
+    def _choose(self, choice: CombinedView, id: ObjectId) -> Truth | None:
         """Raises GivenUp if it may depend on itself."""
         chosen = self._chosen
         key = (choice.number, id)
@@ -275,7 +275,7 @@ class Walk:
         chosen[key] = _BEING_CHOSEN
         self._nesting += 1
         try:
-            value = self._combined(choice, id)
+            value = self._combine_parts(choice, id)
         except TurnIsOver:
             del chosen[key]
             raise
@@ -283,17 +283,17 @@ class Walk:
         self._nesting -= 1
         return value
 
-    def _combined(self, choice: Choice, id: ObjectId) -> Truth | None:
+    def _combine_parts(self, choice: CombinedView, id: ObjectId) -> Truth | None:
         values: list[Truth] = []
         for part in choice.parts:
             value = self._value((part, id)) if isinstance(part, int) else self._choose(part, id)
             if value == choice.rule.decisive:
-                return choice.rule.combined((value,))
+                return choice.rule.combine((value,))
             if value is not None:
                 values.append(value)
-        return choice.rule.combined(values) if len(values) == len(choice.parts) else None
+        return choice.rule.combine(values) if len(values) == len(choice.parts) else None
 
-    def _granted(self, conditioned: Conditioned) -> Truth:
+    def _evaluate_condition(self, conditioned: Conditioned) -> Truth:
         """What a policy is worth; FALSE if the warrant is to another subject."""
         warrant = conditioned.warrant
         if not conditioned.states and warrant.subject_id not in (self._subject_id, WILDCARD):
@@ -301,15 +301,15 @@ class Walk:
         if self.work.turn_is_over:
             raise GivenUp
         if self._conditions is None:
-            self._conditions = Conditions(self._question.context, self._now, self.work)
+            self._conditions = PolicyEvaluator(self._question.context, self._now, self.work)
         return self._conditions.value(warrant)
 
-    def _entry(self, view: View, id: ObjectId, is_bare: bool = False) -> Entry | None:
+    def _entry(self, view: PlanView, id: ObjectId, is_bare: bool = False) -> Entry | None:
         """None if it is missing. With the subject in `direct`, if it belongs there, where there are too many to be
         kept, or the others are not wanted (`is_bare`). Raises GivenUp if the entry tells nothing."""
         if view.is_empty:
             return EMPTY
-        entry = view.entries.lately.get(id) or view.entries.find(id)
+        entry = view.entries.young.get(id) or view.entries.find(id)
         if entry is None and not is_bare:
             self.missing.entries[view.number, id] = None
             return None
@@ -320,7 +320,7 @@ class Walk:
         elif not entry.is_readable:
             raise GivenUp
         key = (id, self._subject_id)
-        point = view.points.lately.get(key) or view.points.find(key)
+        point = view.points.young.get(key) or view.points.find(key)
         if point is None:
             self.missing.points[view.number, id, self._subject_id] = None
         if entry is None or point is None:
@@ -336,12 +336,12 @@ class _Findings:
 
     __slots__ = ("chosen", "closure", "conditions", "context", "values")
 
-    def __init__(self, context: Mapping[str, Any], conditions: Conditions) -> None:
+    def __init__(self, context: Mapping[str, Any], conditions: PolicyEvaluator) -> None:
         self.context = context
         self.conditions = conditions
         self.values: dict[State, Truth | None] = {}
         self.chosen: dict[tuple[int, ObjectId], Truth | None] = {}
-        self.closure: Closure | None = None
+        self.closure: MembershipClosure | None = None
 
 
 _NO_VALUES: dict[State, Truth | None] = {}

@@ -25,13 +25,13 @@ from magistrate.engine.policy.kinds import (
     TIME,
     Kinds,
 )
-from magistrate.engine.policy.node import Evaluate, Node, Refusal, composed, require
-from magistrate.engine.policy.run import Fault, Run
+from magistrate.engine.policy.node import Evaluate, PolicyNode, Refusal, compose_node, require
+from magistrate.engine.policy.run import Fault, PolicyRun
 from magistrate.engine.policy.values import Duration, as_whole, calendar
 
 _CALENDAR_STEPS = 5
 
-Take = Callable[[Run, Any], Any]
+Take = Callable[[PolicyRun, Any], Any]
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -43,10 +43,10 @@ class Step(msgspec.Struct, frozen=True):
     result: Kinds
     offset: int
     is_optional: bool = False
-    parts: tuple[Node, ...] = ()
+    parts: tuple[PolicyNode, ...] = ()
 
 
-def accessed(base: Node, steps: list[Step]) -> Node:
+def compile_access(base: PolicyNode, steps: list[Step]) -> PolicyNode:
     kinds, can_end = base.kinds, False
     for step in steps:
         can_end = can_end or step.is_optional
@@ -54,7 +54,7 @@ def accessed(base: Node, steps: list[Step]) -> Node:
         kinds = step.result
     evaluate = _walk(base.evaluate, steps)
     parts = [part for step in steps for part in step.parts]
-    node = composed(evaluate, kinds | NIL if can_end else kinds, steps[0].offset, base, *parts)
+    node = compose_node(evaluate, kinds | NIL if can_end else kinds, steps[0].offset, base, *parts)
     node.weight += len(steps) - 1  # a step is a part, too
     return node
 
@@ -64,13 +64,13 @@ def _walk(start: Evaluate, steps: list[Step]) -> Evaluate:
     take = steps[0].take
     if len(steps) == 1 and not steps[0].is_optional:
 
-        def evaluate_one(run: Run, take: Take = take, start: Evaluate = start) -> Any:
+        def evaluate_one(run: PolicyRun, take: Take = take, start: Evaluate = start) -> Any:
             return take(run, start(run))
 
         return evaluate_one
     takes = [(step.is_optional, step.take) for step in steps]
 
-    def evaluate(run: Run, start: Evaluate = start, takes: list[tuple[bool, Take]] = takes) -> Any:
+    def evaluate(run: PolicyRun, start: Evaluate = start, takes: list[tuple[bool, Take]] = takes) -> Any:
         value = start(run)
         for is_optional, take in takes:
             if is_optional and value is None:
@@ -90,7 +90,7 @@ def member(name: str, offset: int, is_optional: bool = False) -> Step:
 def _take_member(name: str) -> Take:
     """Shared: policies have few names, and each of them often."""
 
-    def take(run: Run, value: Any, name: str = name) -> Any:
+    def take(run: PolicyRun, value: Any, name: str = name) -> Any:
         if type(value) is not dict:
             raise Fault("only a map has members")
         return value.get(name)
@@ -98,7 +98,7 @@ def _take_member(name: str) -> Take:
     return take
 
 
-def element(index: Node, offset: int) -> Step:
+def element(index: PolicyNode, offset: int) -> Step:
     """`[index]`: an element, counted from 0, or from -1 at the end; a character; a member."""
     accepts = NOTHING
     if index.kinds & NUMBER:
@@ -109,13 +109,13 @@ def element(index: Node, offset: int) -> Step:
         require(index.kinds, NUMBER | STRING, '"[]"', offset)
     at = index.evaluate
 
-    def take(run: Run, value: Any, at: Evaluate = at) -> Any:
+    def take(run: PolicyRun, value: Any, at: Evaluate = at) -> Any:
         return element_of(run, value, at(run))
 
     return Step('"[]"', take, accepts, ANY, offset, parts=(index,))
 
 
-def element_of(run: Run, value: Any, index: Any) -> Any:
+def element_of(run: PolicyRun, value: Any, index: Any) -> Any:
     """Raises Fault if the list or text is too short; a member that is missing is nil."""
     if type(value) is dict and type(index) is str:
         run.pay_text(len(index))
@@ -128,16 +128,16 @@ def element_of(run: Run, value: Any, index: Any) -> Any:
     raise Fault("[] needs a list and a number, or a map and a string")
 
 
-def section(start: Node | None, end: Node | None, offset: int) -> Step:
+def section(start: PolicyNode | None, end: PolicyNode | None, offset: int) -> Step:
     """`[start:end]` of a list or text, without the end; what lies outside is left out."""
     bounds = tuple(bound for bound in (start, end) if bound is not None)
     for bound in bounds:
         require(bound.kinds, NUMBER, '"[:]"', offset)
 
-    def take(run: Run, value: Any) -> Any:
+    def take(run: PolicyRun, value: Any) -> Any:
         if type(value) not in LIST and type(value) is not str:
             raise Fault("only lists and strings have slices")
-        taken = slice(_bound(run, start), _bound(run, end))
+        taken = slice(_evaluate_bound(run, start), _evaluate_bound(run, end))
         if type(value) is not range:
             run.pay(len(range(*taken.indices(len(value)))) // 8)
         return value[taken]
@@ -145,7 +145,7 @@ def section(start: Node | None, end: Node | None, offset: int) -> Step:
     return Step('"[:]"', take, LIST | STRING, LIST | STRING, offset, parts=bounds)
 
 
-def _bound(run: Run, bound: Node | None) -> int | None:
+def _evaluate_bound(run: PolicyRun, bound: PolicyNode | None) -> int | None:
     if bound is None:
         return None
     value = bound.evaluate(run)
@@ -184,7 +184,7 @@ def method(name: str, offset: int, arguments: int) -> Step:
         raise Refusal(f"{name} takes no arguments, got {arguments}", offset)
     accepts, result, apply = METHODS[name]
 
-    def take(run: Run, value: Any) -> Any:
+    def take(run: PolicyRun, value: Any) -> Any:
         if type(value) not in accepts:
             raise Fault(f"{name} is a method of times")
         run.pay(_CALENDAR_STEPS)

@@ -11,12 +11,20 @@ from typing import Any, NamedTuple
 
 from magistrate.engine.policy import access
 from magistrate.engine.policy.access import Step
-from magistrate.engine.policy.functions import called
+from magistrate.engine.policy.functions import compile_call
 from magistrate.engine.policy.kinds import ANY, ARRAY, MAP, STRING
 from magistrate.engine.policy.literals import read_decimal, read_integer, read_string
-from magistrate.engine.policy.node import NOT_LITERAL, Evaluate, Node, Refusal, composed, literal_node, require
+from magistrate.engine.policy.node import (
+    NOT_LITERAL,
+    Evaluate,
+    PolicyNode,
+    Refusal,
+    compose_node,
+    literal_node,
+    require,
+)
 from magistrate.engine.policy.predicates import TAKE_CLOSURES, over_elements
-from magistrate.engine.policy.run import Fault, Run
+from magistrate.engine.policy.run import Fault, PolicyRun
 from magistrate.engine.policy.tokenizer import Token
 from magistrate.engine.policy.values import time_at
 from magistrate.engine.warrants import Warrant
@@ -34,35 +42,35 @@ _READERS: Mapping[str, Callable[[str, int], Any]] = {
 class Closure(NamedTuple):
     """An argument in braces."""
 
-    body: Node
+    body: PolicyNode
 
 
-def variable(name: Token) -> Node:
+def variable(name: Token) -> PolicyNode:
     """Missing ones are nil. `warrant` hides what the context calls so; `now` is hidden by it."""
     text, offset = name.text, name.offset
     if text == "warrant":
-        return Node(lambda run: _members(run.warrant), MAP, offset, weight=4)  # it is made anew each time
+        return PolicyNode(lambda run: _members(run.warrant), MAP, offset, weight=4)  # it is made anew each time
     if text == "now":
-        return Node(_now, ANY, offset)
-    return Node(_find(text), ANY, offset)
+        return PolicyNode(_now, ANY, offset)
+    return PolicyNode(_find(text), ANY, offset)
 
 
-def constant(token: Token) -> Node:
+def constant(token: Token) -> PolicyNode:
     return literal_node(_CONSTANTS[token.text], token.offset)
 
 
-def literal(token: Token) -> Node:
+def literal(token: Token) -> PolicyNode:
     return literal_node(_READERS[token.kind](token.text, token.offset), token.offset)
 
 
-def item(sign: Token) -> Node:
+def item(sign: Token) -> PolicyNode:
     """`#`: the element that a closure looks at."""
-    return Node(_item, ANY, sign.offset, free_item=sign.offset)
+    return PolicyNode(_item, ANY, sign.offset, free_item=sign.offset)
 
 
-def item_member(dot: Token, name: Token) -> Node:
+def item_member(dot: Token, name: Token) -> PolicyNode:
     """`.name` of that element."""
-    return access.accessed(item(dot), [member(name)])
+    return access.compile_access(item(dot), [member(name)])
 
 
 def member(name: Token) -> Step:
@@ -73,56 +81,56 @@ def optional_member(name: Token) -> Step:
     return access.member(name.text, name.offset, is_optional=True)
 
 
-def method(name: Token, arguments: list[Node | Closure]) -> Step:
+def method(name: Token, arguments: list[PolicyNode | Closure]) -> Step:
     return access.method(name.text, name.offset, len(arguments))
 
 
-def element(bracket: Token, index: Node) -> Step:
+def element(bracket: Token, index: PolicyNode) -> Step:
     return access.element(index, bracket.offset)
 
 
-def section(bracket: Token, start: Node | None, end: Node | None) -> Step:
+def section(bracket: Token, start: PolicyNode | None, end: PolicyNode | None) -> Step:
     return access.section(start, end, bracket.offset)
 
 
-def call(name: Token, arguments: list[Node | Closure]) -> Node:
+def call(name: Token, arguments: list[PolicyNode | Closure]) -> PolicyNode:
     if name.text in TAKE_CLOSURES:
         return _over_elements(name.text, arguments, name.offset)
-    nodes: list[Node] = []
+    nodes: list[PolicyNode] = []
     for argument in arguments:
         if isinstance(argument, Closure):
             raise Refusal(f"{name.text} does not take a closure", argument.body.offset)
         nodes.append(argument)
-    return called(name.text, nodes, name.offset)
+    return compile_call(name.text, nodes, name.offset)
 
 
-def list_literal(bracket: Token, elements: list[Node]) -> Node:
+def list_literal(bracket: Token, elements: list[PolicyNode]) -> PolicyNode:
     literals = [element.literal for element in elements]
     if NOT_LITERAL not in literals:
         return literal_node(literals, bracket.offset)
     makers = [element.evaluate for element in elements]
-    return _container(composed(lambda run: [make(run) for make in makers], ARRAY, bracket.offset, *elements))
+    return _container(compose_node(lambda run: [make(run) for make in makers], ARRAY, bracket.offset, *elements))
 
 
-def map_literal(brace: Token, entries: list[tuple[Node, Node]]) -> Node:
+def map_literal(brace: Token, entries: list[tuple[PolicyNode, PolicyNode]]) -> PolicyNode:
     makers = [(key.evaluate, value.evaluate) for key, value in entries]
 
-    def evaluate(run: Run) -> dict[str, Any]:
+    def evaluate(run: PolicyRun) -> dict[str, Any]:
         return {_key(make_key(run)): make_value(run) for make_key, make_value in makers}
 
     parts = [part for entry in entries for part in entry]
-    return _container(composed(evaluate, MAP, brace.offset, *parts))
+    return _container(compose_node(evaluate, MAP, brace.offset, *parts))
 
 
-def key(key: Token | Node) -> Node:
+def key(key: Token | PolicyNode) -> PolicyNode:
     """The key of a map. A name or number is the text it is written as; an expression has to be a string."""
-    if isinstance(key, Node):
+    if isinstance(key, PolicyNode):
         require(key.kinds, STRING, "the key of a map", key.offset)
         return key
     return literal_node(read_string(key.text, key.offset) if key.kind == "string" else key.text, key.offset)
 
 
-def _container(node: Node) -> Node:
+def _container(node: PolicyNode) -> PolicyNode:
     node.weight += (
         2  # lists and maps take more time and memory than other values, and the garbage collector's attention
     )
@@ -135,7 +143,7 @@ def _key(value: Any) -> str:
     return value
 
 
-def _over_elements(name: str, arguments: list[Any], offset: int) -> Node:
+def _over_elements(name: str, arguments: list[Any], offset: int) -> PolicyNode:
     if len(arguments) != 2:
         raise Refusal(f"wrong number of arguments for {name}: expected 2, got {len(arguments)}", offset)
     source, body = arguments
@@ -144,7 +152,7 @@ def _over_elements(name: str, arguments: list[Any], offset: int) -> Node:
     return over_elements(name, source, body.body if isinstance(body, Closure) else body, offset)
 
 
-def _item(run: Run) -> Any:
+def _item(run: PolicyRun) -> Any:
     return run.item
 
 
@@ -152,13 +160,13 @@ def _item(run: Run) -> Any:
 def _find(name: str) -> Evaluate:
     """Shared: policies have few names, and each of them often."""
 
-    def evaluate(run: Run, name: str = name) -> Any:
+    def evaluate(run: PolicyRun, name: str = name) -> Any:
         return run.context.get(name)
 
     return evaluate
 
 
-def _now(run: Run) -> Any:
+def _now(run: PolicyRun) -> Any:
     return run.context["now"] if "now" in run.context else time_at(run.now * 1_000)
 
 

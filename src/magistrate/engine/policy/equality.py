@@ -7,7 +7,7 @@ but not true. Context values may be nested as deep as JSON allows, hence no recu
 from typing import Any
 
 from magistrate.engine.policy.kinds import LIST, MAP, NUMBER
-from magistrate.engine.policy.run import Fault, Run
+from magistrate.engine.policy.run import Fault, PolicyRun
 
 _CONTAINERS = LIST | MAP
 
@@ -15,7 +15,7 @@ _SHORT_TEXT = 256
 """Characters up to which comparing texts is not worth counting."""
 
 
-def equal(run: Run, left: Any, right: Any) -> bool:
+def equal(run: PolicyRun, left: Any, right: Any) -> bool:
     if type(left) not in _CONTAINERS:
         return _scalars_equal(run, left, right)
     pairs = [(left, right)]
@@ -35,7 +35,7 @@ def equal(run: Run, left: Any, right: Any) -> bool:
     return True
 
 
-def contained(run: Run, sought: Any, among: Any) -> bool:
+def contains_value(run: PolicyRun, sought: Any, among: Any) -> bool:
     """Whether a list has the element, or a map the key. Nothing is in nil, and nil is no key."""
     if type(among) is list:
         return _in_list(run, sought, among)
@@ -49,7 +49,7 @@ def contained(run: Run, sought: Any, among: Any) -> bool:
     raise Fault('"in" needs a list, or a string and a map')
 
 
-def _in_list(run: Run, sought: Any, among: list[Any]) -> bool:
+def _in_list(run: PolicyRun, sought: Any, among: list[Any]) -> bool:
     if type(sought) is str and len(sought) <= _SHORT_TEXT:
         run.pay(len(among) // 8)  # Python's own search: a text is equal to no other kind of value
         return sought in among
@@ -60,7 +60,7 @@ def _in_list(run: Run, sought: Any, among: list[Any]) -> bool:
     return False
 
 
-def _pair_members(run: Run, left: dict[str, Any], right: dict[str, Any], pairs: list[tuple[Any, Any]]) -> bool:
+def _pair_members(run: PolicyRun, left: dict[str, Any], right: dict[str, Any], pairs: list[tuple[Any, Any]]) -> bool:
     for key, value in left.items():
         run.pay(1 + len(key) // _SHORT_TEXT)
         if key not in right:
@@ -69,7 +69,7 @@ def _pair_members(run: Run, left: dict[str, Any], right: dict[str, Any], pairs: 
     return True
 
 
-def _scalars_equal(run: Run, left: Any, right: Any) -> bool:
+def _scalars_equal(run: PolicyRun, left: Any, right: Any) -> bool:
     if type(left) is not type(right):
         return type(left) in NUMBER and type(right) in NUMBER and bool(left == right)
     if type(left) is str and len(left) == len(right):

@@ -25,8 +25,16 @@ from magistrate.engine.policy.kinds import (
     TIME,
     Kinds,
 )
-from magistrate.engine.policy.node import NOT_LITERAL, Evaluate, Node, Refusal, composed, literal_node, require
-from magistrate.engine.policy.run import Fault, Run
+from magistrate.engine.policy.node import (
+    NOT_LITERAL,
+    Evaluate,
+    PolicyNode,
+    Refusal,
+    compose_node,
+    literal_node,
+    require,
+)
+from magistrate.engine.policy.run import Fault, PolicyRun
 from magistrate.engine.policy.values import (
     Duration,
     Time,
@@ -71,16 +79,16 @@ class Function:
     reads: Callable[[str], Any] | None = None
 
 
-def expires_in(run: Run, duration: Duration) -> bool:
+def expires_in(run: PolicyRun, duration: Duration) -> bool:
     """Whether now is before the creation of the warrant plus the duration."""
     return run.now * 1_000 < run.warrant.created_at * 1_000 + duration.nanoseconds
 
 
-def _length(run: Run, value: Any) -> int:
+def _length(run: PolicyRun, value: Any) -> int:
     return len(value)
 
 
-def _to_int(run: Run, value: Any) -> int:
+def _to_int(run: PolicyRun, value: Any) -> int:
     """Towards zero."""
     if type(value) is str:
         if not _WHOLE.fullmatch(value):
@@ -89,14 +97,14 @@ def _to_int(run: Run, value: Any) -> int:
     return whole(int(finite(value)))
 
 
-def _to_float(run: Run, value: Any) -> float:
+def _to_float(run: PolicyRun, value: Any) -> float:
     if type(value) is str and (len(value) > _LONGEST_NUMBER or not _DECIMAL.fullmatch(value)):
         raise Fault("the string is no number")
     run.pay(len(value) // 10 if type(value) is str else 0)
     return finite(float(value))
 
 
-def _to_string(run: Run, value: Any) -> str:
+def _to_string(run: PolicyRun, value: Any) -> str:
     """Whole numbers are written without a point, whether they are integers or not."""
     if type(value) is bool:
         return "true" if value else "false"
@@ -105,13 +113,13 @@ def _to_string(run: Run, value: Any) -> str:
     return value if type(value) is str else str(whole(int(value)))
 
 
-def _round(run: Run, value: float) -> float:
+def _round(run: PolicyRun, value: float) -> float:
     """Half away from zero."""
     towards_zero = float(math.trunc(finite(value)))
     return towards_zero + math.copysign(1, value) if abs(value - towards_zero) >= 0.5 else towards_zero
 
 
-def _numbers_in(run: Run, elements: Any) -> Any:
+def _numbers_in(run: PolicyRun, elements: Any) -> Any:
     run.pay(len(elements))
     for element in elements:
         if type(element) not in NUMBER:
@@ -119,7 +127,7 @@ def _numbers_in(run: Run, elements: Any) -> Any:
     return elements
 
 
-def _spread(run: Run, values: tuple[Any, ...]) -> list[Any]:
+def _spread(run: PolicyRun, values: tuple[Any, ...]) -> list[Any]:
     """Numbers and lists of numbers, as one list; at least one number."""
     spread: list[Any] = []
     for value in values:
@@ -129,24 +137,24 @@ def _spread(run: Run, values: tuple[Any, ...]) -> list[Any]:
     return spread
 
 
-def _sum(run: Run, elements: Any) -> Any:
+def _sum(run: PolicyRun, elements: Any) -> Any:
     total = sum(_numbers_in(run, elements))
     return whole(total) if type(total) is int else finite(total)
 
 
-def _mean(run: Run, elements: Any) -> float:
+def _mean(run: PolicyRun, elements: Any) -> float:
     """Of an empty list it is 0."""
     return finite(sum(_numbers_in(run, elements)) / (len(elements) or 1))
 
 
-def _get(run: Run, value: Any, index: Any) -> Any:
+def _get(run: PolicyRun, value: Any, index: Any) -> Any:
     """What [] would give, but nil beyond the end of a list."""
     if type(value) in LIST and type(index) in NUMBER and not -len(value) <= as_whole(index) < len(value):
         return None
     return element_of(run, value, index)
 
 
-def _parts(run: Run, parts: Any) -> list[Any]:
+def _parts(run: PolicyRun, parts: Any) -> list[Any]:
     run.pay(len(parts))
     return list(parts)
 
@@ -188,7 +196,7 @@ FUNCTIONS: dict[str, Function] = {
 }
 
 
-def called(name: str, arguments: list[Node], offset: int) -> Node:
+def compile_call(name: str, arguments: list[PolicyNode], offset: int) -> PolicyNode:
     """Raises Refusal for an unknown function, a wrong number of arguments, or one that cannot work."""
     function = FUNCTIONS.get(name)
     if function is None:
@@ -200,7 +208,7 @@ def called(name: str, arguments: list[Node], offset: int) -> Node:
     if function.reads:
         return _reading(function, function.reads, arguments[0], offset)
     evaluates = [argument.evaluate for argument in arguments]
-    return composed(_call(name, function, parameters, evaluates), function.result, offset, *arguments)
+    return compose_node(_call(name, function, parameters, evaluates), function.result, offset, *arguments)
 
 
 def _check_number(name: str, function: Function, given: int, offset: int) -> None:
@@ -218,7 +226,7 @@ def _parameters_for(function: Function, given: int) -> tuple[Kinds, ...]:
 def _call(name: str, function: Function, parameters: tuple[Kinds, ...], evaluates: list[Evaluate]) -> Evaluate:
     apply = function.apply
 
-    def evaluate(run: Run) -> Any:
+    def evaluate(run: PolicyRun) -> Any:
         values = [argument(run) for argument in evaluates]
         for value, parameter in zip(values, parameters, strict=True):
             if type(value) not in parameter:
@@ -228,21 +236,21 @@ def _call(name: str, function: Function, parameters: tuple[Kinds, ...], evaluate
     return evaluate
 
 
-def _reading(function: Function, reads: Callable[[str], Any], argument: Node, offset: int) -> Node:
+def _reading(function: Function, reads: Callable[[str], Any], argument: PolicyNode, offset: int) -> PolicyNode:
     if argument.literal is not NOT_LITERAL:
         try:
             argument = literal_node(reads(argument.literal), argument.offset)
         except Fault as fault:
             raise Refusal(str(fault), argument.offset) from fault
         apply, read = function.apply, argument.literal
-        return composed(lambda run: apply(run, read), function.result, offset, argument)
+        return compose_node(lambda run: apply(run, read), function.result, offset, argument)
     text = argument.evaluate
 
-    def evaluate(run: Run) -> Any:
+    def evaluate(run: PolicyRun) -> Any:
         written = text(run)
         if type(written) is not str:
             raise Fault("only a string can be read")
         run.pay(len(written))
         return function.apply(run, reads(written))
 
-    return composed(evaluate, function.result, offset, argument)
+    return compose_node(evaluate, function.result, offset, argument)

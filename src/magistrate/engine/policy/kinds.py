@@ -46,6 +46,6 @@ def go_type(kinds: Kinds) -> str:
     return _GO_NAMES[next(iter(kinds))] if len(kinds) == 1 else "interface {}"
 
 
-def written(kinds: Kinds) -> str:
+def render_kinds(kinds: Kinds) -> str:
     """`int or float64`; a value of any kind is `interface {}`."""
     return "interface {}" if kinds == ANY else " or ".join(name for kind, name in _GO_NAMES.items() if kind in kinds)

@@ -59,7 +59,7 @@ def read_string(text: str, offset: int) -> str:
     if "\\" not in text:
         return text[1:-1]
 
-    def resolved(match: re.Match[str]) -> str:
+    def resolve_escape(match: re.Match[str]) -> str:
         escape = match[1]
         if escape in _ESCAPED:
             return _ESCAPED[escape]
@@ -68,7 +68,7 @@ def read_string(text: str, offset: int) -> str:
             raise Refusal("unknown escape in a string", offset + 1 + match.start())
         return chr(code)
 
-    return _ESCAPE.sub(resolved, text[1:-1])
+    return _ESCAPE.sub(resolve_escape, text[1:-1])
 
 
 def _code(escape: str) -> int | None:
@@ -79,11 +79,11 @@ def _code(escape: str) -> int | None:
     return code if code <= 0x10FFFF and not 0xD800 <= code <= 0xDFFF else None
 
 
-def written_string(text: str) -> str:
+def render_string(text: str) -> str:
     """The text as a string of the language, in double quotes."""
-    return '"' + _TO_ESCAPE.sub(_escaped, text) + '"'
+    return '"' + _TO_ESCAPE.sub(_escape_character, text) + '"'
 
 
-def _escaped(match: re.Match[str]) -> str:
+def _escape_character(match: re.Match[str]) -> str:
     character = match[0]
     return "\\" + character if character in '"\\' else f"\\u{ord(character):04x}"

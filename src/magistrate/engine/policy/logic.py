@@ -6,17 +6,17 @@ Operands are taken from left to right and must be bools where a bool is asked fo
 from __future__ import annotations  # evaluated ones are kept with every function: see Evaluate
 
 from magistrate.engine.policy.kinds import BOOL, NIL
-from magistrate.engine.policy.node import Node, composed, require
-from magistrate.engine.policy.run import Fault, Run
+from magistrate.engine.policy.node import PolicyNode, compose_node, require
+from magistrate.engine.policy.run import Fault, PolicyRun
 
 
-def connected(parts: list[Node], stops_at: bool, sign: str, offset: int) -> Node:
+def compile_logic(parts: list[PolicyNode], stops_at: bool, sign: str, offset: int) -> PolicyNode:
     """`a && b && …` stops at the first false, `a || b || …` at the first true."""
     for part in parts:
         _require_bool(part, sign, offset)
     operands = [part.evaluate for part in parts]
 
-    def evaluate(run: Run) -> object:
+    def evaluate(run: PolicyRun) -> object:
         value = None
         for operand in operands:
             value = operand(run)
@@ -26,40 +26,40 @@ def connected(parts: list[Node], stops_at: bool, sign: str, offset: int) -> Node
                 break
         return value
 
-    return composed(evaluate, BOOL, offset, *parts)
+    return compose_node(evaluate, BOOL, offset, *parts)
 
 
-def negated(part: Node, sign: str, offset: int) -> Node:
+def compile_negation(part: PolicyNode, sign: str, offset: int) -> PolicyNode:
     _require_bool(part, sign, offset)
     operand = part.evaluate
 
-    def evaluate(run: Run) -> bool:
+    def evaluate(run: PolicyRun) -> bool:
         value = operand(run)
         if type(value) is not bool:
             raise Fault(f"{sign} needs a bool")
         return not value
 
-    return composed(evaluate, BOOL, offset, part)
+    return compose_node(evaluate, BOOL, offset, part)
 
 
-def choice(condition: Node, then: Node, otherwise: Node, offset: int) -> Node:
+def choice(condition: PolicyNode, then: PolicyNode, otherwise: PolicyNode, offset: int) -> PolicyNode:
     _require_bool(condition, '"?"', offset)
     test, on_true, on_false = condition.evaluate, then.evaluate, otherwise.evaluate
 
-    def evaluate(run: Run) -> object:
+    def evaluate(run: PolicyRun) -> object:
         value = test(run)
         if type(value) is not bool:
             raise Fault("? needs a bool")
         return on_true(run) if value else on_false(run)
 
-    return composed(evaluate, then.kinds | otherwise.kinds, offset, condition, then, otherwise)
+    return compose_node(evaluate, then.kinds | otherwise.kinds, offset, condition, then, otherwise)
 
 
-def first_present(parts: list[Node]) -> Node:
+def first_present(parts: list[PolicyNode]) -> PolicyNode:
     """`a ?? b ?? …`: the first that is not nil, or the last."""
     *before, last = [part.evaluate for part in parts]
 
-    def evaluate(run: Run) -> object:
+    def evaluate(run: PolicyRun) -> object:
         for operand in before:
             value = operand(run)
             if value is not None:
@@ -67,8 +67,8 @@ def first_present(parts: list[Node]) -> Node:
         return last(run)
 
     kinds = frozenset[type]().union(*(part.kinds for part in parts)) - NIL | parts[-1].kinds
-    return composed(evaluate, kinds, parts[0].offset, *parts)
+    return compose_node(evaluate, kinds, parts[0].offset, *parts)
 
 
-def _require_bool(part: Node, sign: str, offset: int) -> None:
+def _require_bool(part: PolicyNode, sign: str, offset: int) -> None:
     require(part.kinds, BOOL, sign, offset)

@@ -5,14 +5,14 @@ from typing import Any
 
 import msgspec
 
-from magistrate.engine.policy.kinds import ANY, Kinds, written
-from magistrate.engine.policy.run import Run
+from magistrate.engine.policy.kinds import ANY, Kinds, render_kinds
+from magistrate.engine.policy.run import PolicyRun
 
-Evaluate = Callable[[Run], Any]
+Evaluate = Callable[[PolicyRun], Any]
 """A function. What it needs are the defaults of its parameters rather than variables it encloses: a long policy has
 thousands of these, and each enclosed variable is one more object that the garbage collector has to look at."""
 
-Apply = Callable[[Run, Any, Any], Any]
+Apply = Callable[[PolicyRun, Any, Any], Any]
 """Two values to one."""
 
 MAX_DEPTH = 64
@@ -30,7 +30,7 @@ class Refusal(Exception):
         self.offset = offset
 
 
-class Node(msgspec.Struct):
+class PolicyNode(msgspec.Struct):
     """`weight` counts the parts that one evaluation runs through, loops once; `depth` those within each other.
 
     `free_item` is where a `#` or `.field` stands that no closure encloses yet. `literal` is the value if it is written
@@ -54,15 +54,15 @@ class Constant(msgspec.Struct, frozen=True, gc=False):
 
     value: Any
 
-    def __call__(self, run: Run) -> Any:
+    def __call__(self, run: PolicyRun) -> Any:
         return self.value
 
 
-def literal_node(value: Any, offset: int) -> Node:
-    return Node(Constant(value), _KINDS_OF_ONE[type(value)], offset, value)
+def literal_node(value: Any, offset: int) -> PolicyNode:
+    return PolicyNode(Constant(value), _KINDS_OF_ONE[type(value)], offset, value)
 
 
-def composed(evaluate: Evaluate, kinds: Kinds, offset: int, *parts: Node) -> Node:
+def compose_node(evaluate: Evaluate, kinds: Kinds, offset: int, *parts: PolicyNode) -> PolicyNode:
     """Raises Refusal if the parts are nested too deep."""
     weight, depth, patterns, free_item = 1, 0, 0, None
     for part in parts:
@@ -74,10 +74,10 @@ def composed(evaluate: Evaluate, kinds: Kinds, offset: int, *parts: Node) -> Nod
             free_item = part.free_item
     if depth >= MAX_DEPTH:
         raise Refusal(f"nested more than {MAX_DEPTH} deep", offset)
-    return Node(evaluate, kinds, offset, NOT_LITERAL, weight, depth + 1, free_item, patterns)
+    return PolicyNode(evaluate, kinds, offset, NOT_LITERAL, weight, depth + 1, free_item, patterns)
 
 
 def require(kinds: Kinds, accepted: Kinds, name: str, offset: int) -> None:
     """Raises Refusal if an operand or argument can be of none of the accepted kinds."""
     if not kinds & accepted:
-        raise Refusal(f"{name} does not take {written(kinds)}", offset)
+        raise Refusal(f"{name} does not take {render_kinds(kinds)}", offset)

@@ -10,20 +10,20 @@ from typing import Any
 
 import msgspec
 
-from magistrate.engine.policy.kinds import DURATION, NUMBER, STRING, written
+from magistrate.engine.policy.kinds import DURATION, NUMBER, STRING, render_kinds
 from magistrate.engine.policy.node import (
     NOT_LITERAL,
     Apply,
     Evaluate,
-    Node,
+    PolicyNode,
     Refusal,
-    composed,
+    compose_node,
     literal_node,
     require,
 )
 from magistrate.engine.policy.operators import OPERATORS, opposite, result_kinds
 from magistrate.engine.policy.patterns import literal_pattern, matches_literal
-from magistrate.engine.policy.run import Fault, Run
+from magistrate.engine.policy.run import Fault, PolicyRun
 from magistrate.engine.policy.values import Duration, finite, whole
 
 
@@ -38,7 +38,7 @@ class Sign(msgspec.Struct, frozen=True, gc=False):
         return f'"not {self.name}"' if self.is_negated else f'"{self.name}"'
 
 
-def chain(parts: list[Node], signs: list[Sign]) -> Node:
+def chain(parts: list[PolicyNode], signs: list[Sign]) -> PolicyNode:
     """`a + b - c`: a sign less than parts. Raises Refusal at the first that cannot work."""
     first, *others = parts
     pairs = list(zip(signs, others, strict=True))
@@ -46,17 +46,17 @@ def chain(parts: list[Node], signs: list[Sign]) -> Node:
     for sign, part in pairs:
         taken, kinds = kinds, result_kinds(sign.name, kinds, part.kinds)
         if not kinds:
-            raise Refusal(f"{sign} does not take {written(taken)} and {written(part.kinds)}", sign.offset)
+            raise Refusal(f"{sign} does not take {render_kinds(taken)} and {render_kinds(part.kinds)}", sign.offset)
     applies = [_apply(sign, part) for sign, part in pairs]
     evaluate = _pair(first, signs[0], applies[0], others[0]) if len(pairs) == 1 else _loop(first, applies, others)
-    node = composed(evaluate, kinds, signs[-1].offset, *parts)
+    node = compose_node(evaluate, kinds, signs[-1].offset, *parts)
     for sign, part in pairs:
         if sign.name == "matches":
             node.patterns += _is_pattern(sign, part)
     return node
 
 
-def signed(sign: str, part: Node, offset: int) -> Node:
+def compile_sign(sign: str, part: PolicyNode, offset: int) -> PolicyNode:
     """`-a` and `+a`, of numbers; a duration can be negated."""
     accepted = NUMBER | DURATION if sign == "-" else NUMBER
     require(part.kinds, accepted, f'"{sign}"', offset)
@@ -64,13 +64,13 @@ def signed(sign: str, part: Node, offset: int) -> Node:
         return literal_node(-part.literal if sign == "-" else part.literal, offset)
     operand = part.evaluate
 
-    def evaluate(run: Run) -> Any:
+    def evaluate(run: PolicyRun) -> Any:
         value = operand(run)
         if type(value) not in accepted:
             raise Fault(f'"{sign}" needs a number')
         return _negative(value) if sign == "-" else value
 
-    return composed(evaluate, part.kinds & accepted, offset, part)
+    return compose_node(evaluate, part.kinds & accepted, offset, part)
 
 
 def _negative(value: Any) -> Any:
@@ -79,7 +79,7 @@ def _negative(value: Any) -> Any:
     return whole(-value) if type(value) is int else finite(-value)
 
 
-def _apply(sign: Sign, right: Node) -> Apply:
+def _apply(sign: Sign, right: PolicyNode) -> Apply:
     apply = OPERATORS[sign.name].apply
     if _is_pattern(sign, right):
         try:
@@ -90,17 +90,17 @@ def _apply(sign: Sign, right: Node) -> Apply:
     return opposite(apply) if sign.is_negated else apply
 
 
-def _is_pattern(sign: Sign, right: Node) -> bool:
+def _is_pattern(sign: Sign, right: PolicyNode) -> bool:
     return sign.name == "matches" and type(right.literal) is str
 
 
-def _loop(first: Node, applies: list[Apply], others: list[Node]) -> Evaluate:
+def _loop(first: PolicyNode, applies: list[Apply], others: list[PolicyNode]) -> Evaluate:
     start = first.evaluate
     operands = [
         part.evaluate for part in others
     ]  # not in pairs with what is applied, for the sake of the garbage collector
 
-    def evaluate(run: Run) -> Any:
+    def evaluate(run: PolicyRun) -> Any:
         value = start(run)
         for apply, operand in zip(applies, operands, strict=True):
             value = apply(run, value, operand(run))
@@ -109,7 +109,7 @@ def _loop(first: Node, applies: list[Apply], others: list[Node]) -> Evaluate:
     return evaluate
 
 
-def _pair(left: Node, sign: Sign, apply: Apply, right: Node) -> Evaluate:
+def _pair(left: PolicyNode, sign: Sign, apply: Apply, right: PolicyNode) -> Evaluate:
     """Most of what policies do is to compare something with a literal, so that has short cuts."""
     literal = right.literal
     if literal is NOT_LITERAL:
@@ -122,21 +122,21 @@ def _pair(left: Node, sign: Sign, apply: Apply, right: Node) -> Evaluate:
 
 
 def _of_two(apply: Apply, first: Evaluate, second: Evaluate) -> Evaluate:
-    def evaluate(run: Run, apply: Apply = apply, first: Evaluate = first, second: Evaluate = second) -> Any:
+    def evaluate(run: PolicyRun, apply: Apply = apply, first: Evaluate = first, second: Evaluate = second) -> Any:
         return apply(run, first(run), second(run))
 
     return evaluate
 
 
 def _of_literal(apply: Apply, first: Evaluate, literal: Any) -> Evaluate:
-    def evaluate(run: Run, apply: Apply = apply, first: Evaluate = first, literal: Any = literal) -> Any:
+    def evaluate(run: PolicyRun, apply: Apply = apply, first: Evaluate = first, literal: Any = literal) -> Any:
         return apply(run, first(run), literal)
 
     return evaluate
 
 
 def _is_same(first: Evaluate, literal: bool | None) -> Evaluate:
-    def evaluate(run: Run, first: Evaluate = first, literal: bool | None = literal) -> bool:
+    def evaluate(run: PolicyRun, first: Evaluate = first, literal: bool | None = literal) -> bool:
         return first(run) is literal
 
     return evaluate
@@ -145,7 +145,7 @@ def _is_same(first: Evaluate, literal: bool | None) -> Evaluate:
 def _is_text(first: Evaluate, literal: str) -> Evaluate:
     """A text is equal to no other kind of value."""
 
-    def evaluate(run: Run, first: Evaluate = first, literal: str = literal) -> Any:
+    def evaluate(run: PolicyRun, first: Evaluate = first, literal: str = literal) -> Any:
         return first(run) == literal
 
     return evaluate

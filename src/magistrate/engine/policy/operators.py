@@ -11,11 +11,11 @@ from functools import lru_cache
 from typing import Any
 
 from magistrate.engine.policy import texts
-from magistrate.engine.policy.equality import contained, equal
+from magistrate.engine.policy.equality import contains_value, equal
 from magistrate.engine.policy.kinds import ANY, BOOL, LIST, MAP, NIL, NOTHING, STRING, Kinds
 from magistrate.engine.policy.node import Apply
 from magistrate.engine.policy.patterns import matches
-from magistrate.engine.policy.run import Fault, Run
+from magistrate.engine.policy.run import Fault, PolicyRun
 from magistrate.engine.policy.values import Duration, Time, as_whole, duration_of, finite, time_at, whole
 
 Table = Mapping[tuple[type, type], tuple[type, Apply]]
@@ -38,7 +38,7 @@ class Operator:
 
 
 def _by_kinds(table: Table) -> Operator:
-    def apply(run: Run, left: Any, right: Any) -> Any:
+    def apply(run: PolicyRun, left: Any, right: Any) -> Any:
         row = table.get((type(left), type(right)))
         if row is None:
             raise Fault("the operator does not take these kinds")
@@ -53,10 +53,10 @@ def _by_kinds(table: Table) -> Operator:
 def _numbers(on_whole: Callable[[int, int], Any], on_any: Callable[[float, float], Any], whole_result: type) -> Table:
     """Two integers give `whole_result`, any other two numbers a float."""
 
-    def ints(run: Run, left: int, right: int) -> Any:
+    def ints(run: PolicyRun, left: int, right: int) -> Any:
         return whole(on_whole(left, right))
 
-    def floats(run: Run, left: float, right: float) -> Any:
+    def floats(run: PolicyRun, left: float, right: float) -> Any:
         return finite(on_any(left, right))
 
     return {
@@ -79,36 +79,36 @@ def _power(base: float, exponent: float) -> float:
         raise Fault("the power is not a number") from error
 
 
-def _remainder(run: Run, left: float, right: float) -> int:
+def _remainder(run: PolicyRun, left: float, right: float) -> int:
     """Takes the sign of the left operand."""
     dividend, divisor = as_whole(left), as_whole(right)
     remainder = abs(dividend) % abs(divisor)
     return -remainder if dividend < 0 else remainder
 
 
-def _interval(run: Run, first: float, last: float) -> range:
+def _interval(run: PolicyRun, first: float, last: float) -> range:
     """Both ends included; empty if the last is below the first."""
     start, end = as_whole(first), as_whole(last)
     whole(end - start + 1)  # Python's own limit for the length
     return range(start, end + 1)
 
 
-def _join(run: Run, left: str, right: str) -> str:
+def _join(run: PolicyRun, left: str, right: str) -> str:
     run.pay_text(len(left) + len(right))
     return left + right
 
 
-def _time(run: Run, nanoseconds: int) -> Time:
+def _time(run: PolicyRun, nanoseconds: int) -> Time:
     run.pay(2)
     return time_at(nanoseconds)
 
 
-def _duration(run: Run, nanoseconds: int) -> Duration:
+def _duration(run: PolicyRun, nanoseconds: int) -> Duration:
     run.pay(2)
     return duration_of(nanoseconds)
 
 
-def _multiple(run: Run, duration: Duration, by: float) -> Duration:
+def _multiple(run: PolicyRun, duration: Duration, by: float) -> Duration:
     return _duration(run, int(duration.nanoseconds * finite(by)))
 
 
@@ -136,10 +136,10 @@ _NUMBER_PAIRS = ((int, int), (int, float), (float, int), (float, float))
 
 
 def _order(compare: Callable[[Any, Any], Any]) -> Operator:
-    def by_value(run: Run, left: Any, right: Any) -> bool:
+    def by_value(run: PolicyRun, left: Any, right: Any) -> bool:
         return bool(compare(left, right))
 
-    def by_text(run: Run, left: str, right: str) -> bool:
+    def by_text(run: PolicyRun, left: str, right: str) -> bool:
         run.pay_text(min(len(left), len(right)))
         return bool(compare(left, right))
 
@@ -153,7 +153,7 @@ def _on_numbers(result: type, apply: Apply) -> Operator:
     return _by_kinds(table)
 
 
-def _on_texts(apply: Callable[[Run, str, str], bool]) -> Operator:
+def _on_texts(apply: Callable[[PolicyRun, str, str], bool]) -> Operator:
     return _by_kinds({(str, str): (bool, apply)})
 
 
@@ -164,7 +164,7 @@ OPERATORS: dict[str, Operator] = {
     "<=": _order(operator.le),
     ">": _order(operator.gt),
     ">=": _order(operator.ge),
-    "in": Operator(contained, ((ANY, LIST | NIL, BOOL), (STRING | NIL, MAP, BOOL))),
+    "in": Operator(contains_value, ((ANY, LIST | NIL, BOOL), (STRING | NIL, MAP, BOOL))),
     "contains": _on_texts(texts.contains),
     "startsWith": _on_texts(texts.has_prefix),
     "endsWith": _on_texts(texts.has_suffix),

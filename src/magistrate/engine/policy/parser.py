@@ -15,7 +15,7 @@ from typing import Any
 
 from magistrate.engine.policy import compiler
 from magistrate.engine.policy.compiler import Closure
-from magistrate.engine.policy.node import Node, literal_node
+from magistrate.engine.policy.node import PolicyNode, literal_node
 from magistrate.engine.policy.operations import Sign
 from magistrate.engine.policy.stack import (
     LEVELS,
@@ -36,7 +36,7 @@ from magistrate.engine.policy.tokenizer import END, WORDS, Token, read_tokens, r
 Handler = Callable[["_Parser", Token], None]
 
 
-def parse(text: str) -> Node:
+def parse(text: str) -> PolicyNode:
     """Returns the root of a policy. Raises Refusal for the first thing that is wrong with it."""
     return _Parser().parse(text)
 
@@ -49,9 +49,9 @@ class _Parser(Stack):
     def __init__(self) -> None:
         super().__init__()
         self._expected: Mapping[str, Handler] = _OPERAND
-        self._root: Node | None = None
+        self._root: PolicyNode | None = None
 
-    def parse(self, text: str) -> Node:
+    def parse(self, text: str) -> PolicyNode:
         self._push("whole", Token("whole", "", 0))
         for token in read_tokens(text):
             handle = self._expected.get(token.kind)
@@ -209,26 +209,26 @@ class _Parser(Stack):
 
     # What ends in brackets
 
-    def end_whole(self, top: Bracket, operand: Node) -> None:
+    def end_whole(self, top: Bracket, operand: PolicyNode) -> None:
         self._root = operand
 
-    def end_group(self, top: Bracket, operand: Node) -> None:
+    def end_group(self, top: Bracket, operand: PolicyNode) -> None:
         self._pop()
         self._stand_for(_itself, operand)
         outer = self._stack[-1]
         if outer.kind == "closure":
             outer.key = operand  # type: ignore[union-attr]  # only brackets are of this kind
 
-    def end_key(self, top: Bracket, operand: Node) -> None:
+    def end_key(self, top: Bracket, operand: PolicyNode) -> None:
         self._pop()
         self._top_bracket().key = operand
         self._expected = _COLON
 
-    def next_element(self, top: Bracket, operand: Node) -> None:
+    def next_element(self, top: Bracket, operand: PolicyNode) -> None:
         top.parts.append(operand)
         self._expected = _OPERAND
 
-    def end_elements(self, top: Bracket, operand: Node) -> None:
+    def end_elements(self, top: Bracket, operand: PolicyNode) -> None:
         top.parts.append(operand)
         self.end_list(top, top.token)
 
@@ -236,28 +236,28 @@ class _Parser(Stack):
         self._pop()
         self._stand_for(compiler.list_literal, top.token, top.parts)
 
-    def next_entry(self, top: Bracket, operand: Node) -> None:
+    def next_entry(self, top: Bracket, operand: PolicyNode) -> None:
         top.parts.append((top.key, operand))
         self._expected = _KEY
 
-    def end_entries(self, top: Bracket, operand: Node) -> None:
+    def end_entries(self, top: Bracket, operand: PolicyNode) -> None:
         top.parts.append((top.key, operand))
         self.end_map(top.token)
 
-    def end_last_argument(self, top: Bracket, operand: Node) -> None:
+    def end_last_argument(self, top: Bracket, operand: PolicyNode) -> None:
         top.parts.append(operand)
         self.end_arguments(top.token)
 
-    def end_closure(self, top: Bracket, operand: Node) -> None:
+    def end_closure(self, top: Bracket, operand: PolicyNode) -> None:
         self._pop()
         self._top_bracket().parts.append(Closure(operand))
         self._expected = _BEHIND_CLOSURE
 
-    def end_index(self, top: Bracket, operand: Node) -> None:
+    def end_index(self, top: Bracket, operand: PolicyNode) -> None:
         self._pop()
         self._stand_for(compiler.element, top.token, operand)
 
-    def take_start(self, top: Bracket, operand: Node) -> None:
+    def take_start(self, top: Bracket, operand: PolicyNode) -> None:
         top.kind = "section"
         top.parts.append(operand)
         self._expected = _OPERAND
@@ -266,7 +266,7 @@ class _Parser(Stack):
         top.kind = "section"
         top.parts.append(None)
 
-    def end_section(self, top: Bracket, operand: Node) -> None:
+    def end_section(self, top: Bracket, operand: PolicyNode) -> None:
         self._pop()
         self._stand_for(compiler.section, top.token, *top.parts, operand)
 
@@ -274,7 +274,7 @@ class _Parser(Stack):
         self._pop()
         self._stand_for(compiler.section, top.token, *top.parts, None)
 
-    def take_then(self, top: Choice, operand: Node) -> None:
+    def take_then(self, top: Choice, operand: PolicyNode) -> None:
         top.take_then(operand)
         self._expected = _OPERAND
 
@@ -309,7 +309,7 @@ class _Parser(Stack):
         return len(self._parts) == 1 and self._parts[0] is closure.key
 
 
-def _itself(operand: Node) -> Node:
+def _itself(operand: PolicyNode) -> PolicyNode:
     return operand
 
 
@@ -357,7 +357,7 @@ _KEY: Mapping[str, Handler] = {
 _COLON: Mapping[str, Handler] = {":": _Parser.begin_value}
 _BEHIND_CLOSURE: Mapping[str, Handler] = {",": _Parser.next_argument, ")": _Parser.end_arguments}
 
-_ENDS: Mapping[tuple[str, str], Callable[[_Parser, Any, Node], None]] = {
+_ENDS: Mapping[tuple[str, str], Callable[[_Parser, Any, PolicyNode], None]] = {
     ("whole", END): _Parser.end_whole,
     ("group", ")"): _Parser.end_group,
     ("key", ")"): _Parser.end_key,

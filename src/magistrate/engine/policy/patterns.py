@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import re2  # type: ignore[import-untyped]  # it comes without types
 
-from magistrate.engine.policy.run import TEXT_STEP, Fault, Run
+from magistrate.engine.policy.run import TEXT_STEP, Fault, PolicyRun
 
 MAX_PATTERN_LENGTH = 1_000
 """Characters of a regular expression."""
@@ -33,7 +33,7 @@ class Pattern(NamedTuple):
     size: int
 
 
-def _compiled(text: str) -> Pattern:
+def _compile_pattern(text: str) -> Pattern:
     if len(text) > MAX_PATTERN_LENGTH:
         raise Fault(f"a regular expression must be at most {MAX_PATTERN_LENGTH} characters long")
     options = re2.Options()
@@ -43,30 +43,30 @@ def _compiled(text: str) -> Pattern:
     try:
         compiled = re2.compile(text, options)
     except (re2.error, UnicodeEncodeError) as error:
-        raise Fault(f"cannot read the regular expression: {_told(error)}") from error
+        raise Fault(f"cannot read the regular expression: {_describe_error(error)}") from error
     return Pattern(compiled.search, compiled.programsize)
 
 
-literal_pattern = lru_cache(maxsize=128)(_compiled)
+literal_pattern = lru_cache(maxsize=128)(_compile_pattern)
 """The pattern of an expression that is written out in a policy. Raises Fault if it cannot be read."""
 
-_context_pattern = lru_cache(maxsize=32)(_compiled)
+_context_pattern = lru_cache(maxsize=32)(_compile_pattern)
 
 
-def matches(run: Run, text: str, expression: str) -> bool:
+def matches(run: PolicyRun, text: str, expression: str) -> bool:
     """Whether the expression, from wherever it comes, matches some part of the text."""
     run.pay(min(len(expression), MAX_PATTERN_LENGTH) * _COMPILE_STEPS)
-    return _found(run, text, _context_pattern(expression))
+    return _search_text(run, text, _context_pattern(expression))
 
 
-def matches_literal(run: Run, text: Any, expression: str) -> bool:
+def matches_literal(run: PolicyRun, text: Any, expression: str) -> bool:
     """For an expression that is written out; the kind of the text has not been looked at."""
     if type(text) is not str:
         raise Fault("only a string can match")
-    return _found(run, text, literal_pattern(expression))
+    return _search_text(run, text, literal_pattern(expression))
 
 
-def _found(run: Run, text: str, pattern: Pattern) -> bool:
+def _search_text(run: PolicyRun, text: str, pattern: Pattern) -> bool:
     run.pay(_SEARCH_STEPS + len(text) // TEXT_STEP + len(text) * pattern.size // _MATCH_STEP)
     try:
         return pattern.search(text) is not None
@@ -74,6 +74,6 @@ def _found(run: Run, text: str, pattern: Pattern) -> bool:
         raise Fault("the text is not valid Unicode") from error
 
 
-def _told(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     reason = error.args[0]
     return reason.decode(errors="replace") if isinstance(reason, bytes) else "it is not valid Unicode"

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from magistrate.engine.policy.kinds import BOOL, go_type
-from magistrate.engine.policy.literals import is_variable, written_string
-from magistrate.engine.policy.node import Evaluate, Node, Refusal
+from magistrate.engine.policy.literals import is_variable, render_string
+from magistrate.engine.policy.node import Evaluate, PolicyNode, Refusal
 from magistrate.engine.policy.parser import parse
 from magistrate.engine.policy.patterns import MAX_PATTERNS
-from magistrate.engine.policy.run import MAX_STEPS, Fault, Run
+from magistrate.engine.policy.run import MAX_STEPS, Fault, PolicyRun
 from magistrate.engine.positions import position
 from magistrate.engine.warrants import Warrant
 from magistrate.errors import InvalidParameter
@@ -21,7 +21,7 @@ MAX_POLICY_LENGTH = 4_096
 """Bytes of UTF-8 (4 KiB)."""
 
 
-class Outcome(NamedTuple):
+class PolicyOutcome(NamedTuple):
     """What `Policy.holds` answers, the steps that grew with the context, and whether it may differ at another time."""
 
     value: bool | None
@@ -44,13 +44,13 @@ class Policy:
         bounded by MAX_STEPS whatever the policy and the context."""
         return self.outcome(context, warrant, now).value
 
-    def outcome(self, context: Mapping[str, Any], warrant: Warrant, now: int) -> Outcome:
-        run = Run(context, warrant, now)
+    def outcome(self, context: Mapping[str, Any], warrant: Warrant, now: int) -> PolicyOutcome:
+        run = PolicyRun(context, warrant, now)
         try:
             value = self.evaluate(run)
         except (Fault, ArithmeticError):  # Python says itself that it divided by zero, or that a float overflowed
             value = None
-        return Outcome(value if type(value) is bool else None, MAX_STEPS - run.steps, run.read_clock)
+        return PolicyOutcome(value if type(value) is bool else None, MAX_STEPS - run.steps, run.read_clock)
 
 
 def compile_policy(text: str) -> Policy:
@@ -58,10 +58,10 @@ def compile_policy(text: str) -> Policy:
     if len(text.encode(errors="surrogatepass")) > MAX_POLICY_LENGTH:
         raise InvalidParameter("policy", f"must be at most {MAX_POLICY_LENGTH} bytes long")
     try:
-        root = compiled(text)
+        root = compile_text(text)
         return Policy(text, root.evaluate, root.weight)
     except Refusal as refusal:
-        told = _told(text, refusal)
+        told = _describe_refusal(text, refusal)
         raise InvalidParameter("policy", f"error validating policy '{text}': {told}") from refusal
 
 
@@ -72,10 +72,10 @@ def policy_of_context(context: Mapping[str, str]) -> str:
     for name in context:
         if not is_variable(name) or name == "warrant":
             raise InvalidParameter("context", f"'{name}' cannot be the name of a variable in a policy")
-    return " && ".join(f"{name} == {written_string(context[name])}" for name in sorted(context))
+    return " && ".join(f"{name} == {render_string(context[name])}" for name in sorted(context))
 
 
-def compiled(text: str) -> Node:
+def compile_text(text: str) -> PolicyNode:
     """What `read_policy` makes a policy of. Raises Refusal."""
     root = parse(text)
     if "\0" in text:  # in a string or a comment; PostgreSQL could not keep it
@@ -89,10 +89,10 @@ def compiled(text: str) -> Node:
     return root
 
 
-def _told(text: str, refusal: Refusal) -> str:
+def _describe_refusal(text: str, refusal: Refusal) -> str:
     """The reason, with the place and the line it is on if it is known."""
     if refusal.offset is None:
         return refusal.reason
     at = position(text, refusal.offset)
     shown = at.text.rstrip("\r").replace("\t", " ")
-    return f"{refusal.reason} ({at}){at.pointed(shown)}"
+    return f"{refusal.reason} ({at}){at.mark_in(shown)}"

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from magistrate.engine.policy.kinds import ANY, ARRAY, BOOL, INT, LIST, NIL, Kinds
-from magistrate.engine.policy.node import Evaluate, Node, composed, require
-from magistrate.engine.policy.run import Fault, Run
+from magistrate.engine.policy.node import Evaluate, PolicyNode, compose_node, require
+from magistrate.engine.policy.run import Fault, PolicyRun
 
 Verdicts = Iterator[tuple[Any, bool]]
 """Each element with what the closure says of it, evaluated when it is asked for."""
@@ -36,7 +36,7 @@ PREDICATES: dict[str, tuple[Kinds, Callable[[Verdicts], Any]]] = {
 TAKE_CLOSURES = frozenset({*PREDICATES, "map"})
 
 
-def over_elements(name: str, source: Node, body: Node, offset: int) -> Node:
+def over_elements(name: str, source: PolicyNode, body: PolicyNode, offset: int) -> PolicyNode:
     """`name(source, {body})`. Within the body, `#` is the element; an outer one comes back after it."""
     require(source.kinds, LIST, name, source.offset)
     if name == "map":
@@ -46,19 +46,19 @@ def over_elements(name: str, source: Node, body: Node, offset: int) -> Node:
         require(body.kinds, BOOL, f"the closure of {name}", body.offset)
         result, decide = PREDICATES[name]
         evaluate = _deciding(decide, source.evaluate, body.evaluate, body.weight + 1)
-    node = composed(evaluate, result, offset, source, body)
+    node = compose_node(evaluate, result, offset, source, body)
     node.free_item = source.free_item
     return node
 
 
-def _elements(run: Run, source: Evaluate) -> list[Any] | range:
+def _elements(run: PolicyRun, source: Evaluate) -> list[Any] | range:
     found = source(run)
     if type(found) is list or type(found) is range:
         return found
     raise Fault("a closure needs a list")
 
 
-def _verdicts(run: Run, elements: list[Any] | range, body: Evaluate, turn: int) -> Verdicts:
+def _verdicts(run: PolicyRun, elements: list[Any] | range, body: Evaluate, turn: int) -> Verdicts:
     for element in elements:
         run.pay(turn)
         run.item = element
@@ -70,7 +70,7 @@ def _verdicts(run: Run, elements: list[Any] | range, body: Evaluate, turn: int) 
 
 def _deciding(decide: Callable[[Verdicts], Any], source: Evaluate, body: Evaluate, turn: int) -> Evaluate:
     def evaluate(
-        run: Run,
+        run: PolicyRun,
         decide: Callable[[Verdicts], Any] = decide,
         source: Evaluate = source,
         body: Evaluate = body,
@@ -85,7 +85,7 @@ def _deciding(decide: Callable[[Verdicts], Any], source: Evaluate, body: Evaluat
 
 
 def _mapping(source: Evaluate, body: Evaluate, turn: int) -> Evaluate:
-    def evaluate(run: Run, source: Evaluate = source, body: Evaluate = body, turn: int = turn) -> list[Any]:
+    def evaluate(run: PolicyRun, source: Evaluate = source, body: Evaluate = body, turn: int = turn) -> list[Any]:
         mapped: list[Any] = []
         elements, outer = _elements(run, source), run.item
         for element in elements:

@@ -25,7 +25,7 @@ class Fault(Exception):
     """A run-time error: the policy is neither true nor false. The text is shown only if it is found when written."""
 
 
-class Run:
+class PolicyRun:
     """`item` is the element that the innermost closure looks at."""
 
     __slots__ = ("_now", "context", "item", "read_clock", "steps", "warrant")

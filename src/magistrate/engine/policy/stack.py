@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from magistrate.engine.policy import access, logic
-from magistrate.engine.policy.node import Node
-from magistrate.engine.policy.operations import Sign, chain, signed
+from magistrate.engine.policy.node import PolicyNode
+from magistrate.engine.policy.operations import Sign, chain, compile_sign
 from magistrate.engine.policy.tokenizer import Token
 
 OPEN, OR, AND, COMPARISON, INTERVAL, SUM, NEGATION, PRODUCT, SIGNED, POWER, COALESCING = range(11)
@@ -33,17 +33,17 @@ class Operators:
     __slots__ = ("level", "operands", "signs")
     kind = "operator"
 
-    def __init__(self, level: int, operand: Node, sign: Sign) -> None:
+    def __init__(self, level: int, operand: PolicyNode, sign: Sign) -> None:
         self.level = level
         self.operands = [operand]
         self.signs = [sign]
 
-    def complete(self, operand: Node) -> Node:
+    def complete(self, operand: PolicyNode) -> PolicyNode:
         self.operands.append(operand)
         if self.level > AND:
             return logic.first_present(self.operands) if self.level == COALESCING else chain(self.operands, self.signs)
         sign = self.signs[0]
-        return logic.connected(self.operands, self.level == OR, str(sign), sign.offset)
+        return logic.compile_logic(self.operands, self.level == OR, str(sign), sign.offset)
 
 
 class Prefix:
@@ -56,11 +56,11 @@ class Prefix:
         self.level = level
         self.sign = sign
 
-    def complete(self, operand: Node) -> Node:
+    def complete(self, operand: PolicyNode) -> PolicyNode:
         sign = self.sign
         if self.level == SIGNED:
-            return signed(sign.text, operand, sign.offset)
-        return logic.negated(operand, f'"{sign.text}"', sign.offset)
+            return compile_sign(sign.text, operand, sign.offset)
+        return logic.compile_negation(operand, f'"{sign.text}"', sign.offset)
 
 
 class Choice:
@@ -69,16 +69,16 @@ class Choice:
     __slots__ = ("condition", "kind", "offset", "then")
     level = OPEN
 
-    def __init__(self, condition: Node, offset: int) -> None:
+    def __init__(self, condition: PolicyNode, offset: int) -> None:
         self.kind = "choice"
         self.condition = condition
         self.offset = offset
-        self.then: Node | None = None
+        self.then: PolicyNode | None = None
 
-    def take_then(self, then: Node) -> None:
+    def take_then(self, then: PolicyNode) -> None:
         self.kind, self.then = "otherwise", then
 
-    def complete(self, operand: Node) -> Node:
+    def complete(self, operand: PolicyNode) -> PolicyNode:
         assert self.then is not None
         return logic.choice(self.condition, self.then, operand, self.offset)
 
@@ -91,7 +91,7 @@ class Bracket:
     __slots__ = ("base", "key", "kind", "parts", "steps", "token")
     level = OPEN
 
-    def __init__(self, kind: str, token: Token, base: Node | None, steps: list[access.Step]) -> None:
+    def __init__(self, kind: str, token: Token, base: PolicyNode | None, steps: list[access.Step]) -> None:
         self.kind = kind
         self.token = token
         self.base = base
@@ -99,7 +99,7 @@ class Bracket:
         self.parts: list[Any] = []
         self.key: Any = None
 
-    def complete(self, operand: Node) -> Node:
+    def complete(self, operand: PolicyNode) -> PolicyNode:
         raise AssertionError("brackets are complete when they are closed")
 
 
@@ -117,9 +117,9 @@ class Stack:
 
     def __init__(self) -> None:
         self._stack: list[Begun] = []
-        self._make: Make = Node
+        self._make: Make = PolicyNode
         self._parts: tuple[Any, ...] = ()
-        self._base: Node | None = None
+        self._base: PolicyNode | None = None
         self._steps = _NO_STEPS
 
     def _push(self, kind: str, token: Token) -> None:
@@ -148,17 +148,17 @@ class Stack:
         else:
             self._steps.append(made)
 
-    def _take_operand(self) -> Node:
+    def _take_operand(self) -> PolicyNode:
         made: Any = self._make(*self._parts)
         base = self._base
         if base is None:
-            operand: Node = made
+            operand: PolicyNode = made
             return operand
         steps = [*self._steps, made]
         self._base, self._steps = None, _NO_STEPS
-        return access.accessed(base, steps)
+        return access.compile_access(base, steps)
 
-    def _complete(self, operand: Node, level: int) -> Node:
+    def _complete(self, operand: PolicyNode, level: int) -> PolicyNode:
         """Completes what binds tighter than the level."""
         stack = self._stack
         while stack[-1].level > level:

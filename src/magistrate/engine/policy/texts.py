@@ -2,21 +2,21 @@
 
 from typing import Any
 
-from magistrate.engine.policy.run import Fault, Run
+from magistrate.engine.policy.run import Fault, PolicyRun
 from magistrate.engine.policy.values import as_whole
 
 
-def lower(run: Run, text: str) -> str:
+def lower(run: PolicyRun, text: str) -> str:
     _pay_case(run, text)
     return text.lower()
 
 
-def upper(run: Run, text: str) -> str:
+def upper(run: PolicyRun, text: str) -> str:
     _pay_case(run, text)
     return text.upper()
 
 
-def trim(run: Run, text: str, characters: str | None = None) -> str:
+def trim(run: PolicyRun, text: str, characters: str | None = None) -> str:
     """Without the blanks, or the given characters, at both ends."""
     if characters is not None:
         run.pay(len(text) * len(characters) // 256)  # each that goes is looked for among all of them
@@ -24,38 +24,38 @@ def trim(run: Run, text: str, characters: str | None = None) -> str:
     return text.strip(characters) if characters != "" else text
 
 
-def trim_prefix(run: Run, text: str, prefix: str) -> str:
+def trim_prefix(run: PolicyRun, text: str, prefix: str) -> str:
     run.pay_text(len(text))
     return text.removeprefix(prefix)
 
 
-def trim_suffix(run: Run, text: str, suffix: str) -> str:
+def trim_suffix(run: PolicyRun, text: str, suffix: str) -> str:
     run.pay_text(len(text))
     return text.removesuffix(suffix)
 
 
-def contains(run: Run, text: str, part: str) -> bool:
+def contains(run: PolicyRun, text: str, part: str) -> bool:
     run.pay_search(len(text), len(part))
     return part in text
 
 
-def has_prefix(run: Run, text: str, prefix: str) -> bool:
+def has_prefix(run: PolicyRun, text: str, prefix: str) -> bool:
     run.pay_text(len(prefix))
     return text.startswith(prefix)
 
 
-def has_suffix(run: Run, text: str, suffix: str) -> bool:
+def has_suffix(run: PolicyRun, text: str, suffix: str) -> bool:
     run.pay_text(len(suffix))
     return text.endswith(suffix)
 
 
-def index_of(run: Run, text: str, part: str) -> int:
+def index_of(run: PolicyRun, text: str, part: str) -> int:
     """-1 if it is not there."""
     run.pay_search(len(text), len(part))
     return text.find(part)
 
 
-def split(run: Run, text: str, separator: str, pieces: float = -1) -> list[str]:
+def split(run: PolicyRun, text: str, separator: str, pieces: float = -1) -> list[str]:
     """Into at most so many pieces, the last with all the rest; a negative number sets no limit.
 
     The empty separator stands between any two characters."""
@@ -71,7 +71,7 @@ def split(run: Run, text: str, separator: str, pieces: float = -1) -> list[str]:
     return text.split(separator, limit - 1 if limit > 0 else -1)
 
 
-def replace(run: Run, text: str, old: str, new: str, times: float = -1) -> str:
+def replace(run: PolicyRun, text: str, old: str, new: str, times: float = -1) -> str:
     """The first so many occurrences; a negative number means all."""
     limit = as_whole(times)
     run.pay_search(len(text), len(old))
@@ -82,7 +82,7 @@ def replace(run: Run, text: str, old: str, new: str, times: float = -1) -> str:
     return text.replace(old, new, replaced)
 
 
-def join(run: Run, elements: Any, separator: str = "") -> str:
+def join(run: PolicyRun, elements: Any, separator: str = "") -> str:
     run.pay(len(elements))
     for element in elements:
         if type(element) is not str:
@@ -91,6 +91,6 @@ def join(run: Run, elements: Any, separator: str = "") -> str:
     return separator.join(elements)
 
 
-def _pay_case(run: Run, text: str) -> None:
+def _pay_case(run: PolicyRun, text: str) -> None:
     # Letters beyond ASCII are looked up one by one, and one may become three.
     run.pay_text(len(text) if text.isascii() else 8 * len(text))

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from magistrate.engine.policy.literals import read_string, written_string
+from magistrate.engine.policy.literals import read_string, render_string
 from magistrate.engine.policy.node import Refusal
 
 END = "end"
@@ -95,7 +95,7 @@ def refuse_token(token: Token) -> Refusal:
     if token.kind == END:
         return Refusal("unexpected token EOF", max(token.offset - 1, 0))
     value = read_string(token.text, token.offset) if token.kind == "string" else token.text
-    return Refusal(f"unexpected token {_go_kind(token)}({written_string(value)})", token.offset)
+    return Refusal(f"unexpected token {_go_kind(token)}({render_string(value)})", token.offset)
 
 
 def _go_kind(token: Token) -> str:

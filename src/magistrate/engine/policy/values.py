@@ -89,12 +89,12 @@ def read_date(text: str) -> Time:
     Raises Fault for anything else."""
     match = _DATE.fullmatch(text)
     if match is None:
-        raise Fault(f"cannot read {_shortened(text)} as a date")
+        raise Fault(f"cannot read {_shorten_text(text)} as a date")
     date, clock, fraction, zone = match.groups()
     try:
         read = datetime.fromisoformat(f"{date}T{clock or '00:00:00'}{zone or 'Z'}")
     except ValueError as error:
-        raise Fault(f"cannot read {_shortened(text)} as a date") from error
+        raise Fault(f"cannot read {_shorten_text(text)} as a date") from error
     seconds = (read - _EPOCH) // timedelta(seconds=1)
     return time_at(seconds * 1_000_000_000 + int((fraction or "0").ljust(9, "0")))
 
@@ -107,12 +107,12 @@ def read_duration(text: str) -> Duration:
     if unsigned == "0":
         return Duration(0)
     if not unsigned or len(unsigned) > _LONGEST_DURATION:
-        raise Fault(f"cannot read {_shortened(text)} as a duration")
+        raise Fault(f"cannot read {_shorten_text(text)} as a duration")
     total = at = 0
     while at < len(unsigned):
         piece = _PIECE.match(unsigned, at)
         if piece is None or not (piece[1] or piece[2]):
-            raise Fault(f"cannot read {_shortened(text)} as a duration")
+            raise Fault(f"cannot read {_shorten_text(text)} as a duration")
         fraction = piece[2] or ""
         unit = _UNITS[piece[3]]
         total += int(piece[1] or "0") * unit + int(fraction or "0") * unit // 10 ** len(fraction)
@@ -120,5 +120,5 @@ def read_duration(text: str) -> Duration:
     return duration_of(-total if text[0] == "-" else total)
 
 
-def _shortened(text: str) -> str:
+def _shorten_text(text: str) -> str:
     return f'"{text}"' if len(text) <= 40 else f'"{text[:40]}"...'

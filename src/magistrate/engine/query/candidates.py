@@ -5,11 +5,11 @@ from itertools import chain
 from typing import NamedTuple
 
 from magistrate.engine.evaluation import Evaluation, Question
-from magistrate.engine.nodes import Edge, Node
+from magistrate.engine.nodes import CheckEdge, CheckNode
 from magistrate.engine.plans import Model, Plan
 from magistrate.engine.query.listed import Findings, Listed, Reports
-from magistrate.engine.query.search import Steps, gathered
-from magistrate.engine.query.spread import EXPLICIT, Spread
+from magistrate.engine.query.result_set import EXPLICIT, ResultSet
+from magistrate.engine.query.search import Steps, gather_items
 from magistrate.engine.terms import WILDCARD, ObjectId, RelationName, TypeName
 from magistrate.engine.truth import FALSE, TRUE, Truth
 from magistrate.engine.warrants import Warrant
@@ -29,32 +29,32 @@ class Candidates(NamedTuple):
 
 
 def check_candidates(
-    model: Model, candidates: Sequence[Candidates], report: Callable[[Node], Warrant | None], now: int, work: Work
+    model: Model, candidates: Sequence[Candidates], report: Callable[[CheckNode], Warrant | None], now: int, work: Work
 ) -> Steps[Findings]:
     """One Listed for each. `report`: the warrant to be reported, given the node that holds."""
     evaluation, by_warrants_alone = Evaluation(model, now, work), Evaluation(model.without_rules(), now, work)
-    nodes, read_clock = yield from _decided(evaluation, candidates)
-    explicit, _ = yield from _decided(by_warrants_alone, candidates)
+    nodes, read_clock = yield from _decide_candidates(evaluation, candidates)
+    explicit, _ = yield from _decide_candidates(by_warrants_alone, candidates)
     listed = []
     for one, found, by_warrants in zip(candidates, nodes, explicit, strict=True):
         holding = {id: node for id, node in found.items() if node.value == TRUE}
         values: dict[ObjectId, Truth] = {id: EXPLICIT if by_warrants[id].value == TRUE else TRUE for id in holding}
         settling = ((id, by_warrants[id] if values[id] == EXPLICIT else node) for id, node in holding.items())
-        reports = dict((yield from gathered(((id, report(node)) for id, node in settling), work)))
+        reports = dict((yield from gather_items(((id, report(node)) for id, node in settling), work)))
         if values.pop(NOBODY, FALSE) >= values.get(WILDCARD, FALSE):
             values.pop(WILDCARD, None)
-        listed.append(Listed(one.type, one.relation, Spread(named=values), Reports(reports.get, len(reports))))
+        listed.append(Listed(one.type, one.relation, ResultSet(named=values), Reports(reports.get, len(reports))))
     for _ in chain(evaluation.release(), by_warrants_alone.release()):
         yield None
     return Findings(listed, read_clock)
 
 
-def _decided(
+def _decide_candidates(
     evaluation: Evaluation, candidates: Sequence[Candidates]
-) -> Steps[tuple[list[Mapping[ObjectId, Node]], bool]]:
-    nodes: list[Mapping[ObjectId, Node]] = []
+) -> Steps[tuple[list[Mapping[ObjectId, CheckNode]], bool]]:
+    nodes: list[Mapping[ObjectId, CheckNode]] = []
     for one in candidates:
-        found: dict[ObjectId, Node] = {}
+        found: dict[ObjectId, CheckNode] = {}
         for id in one.ids:
             while (node := evaluation.ask(one.question(id))) is None:
                 yield None
@@ -70,13 +70,13 @@ def _decided(
     return nodes, evaluation.read_clock
 
 
-def warrant_on_object(node: Node) -> Warrant | None:
+def warrant_on_object(node: CheckNode) -> Warrant | None:
     """The last of its path: it is the one on the object that was asked about, or on every one of its type."""
     path = node.path()
     return path[-1] if path else None
 
 
-def warrant_that_settles(node: Node) -> Warrant | None:
+def warrant_that_settles(node: CheckNode) -> Warrant | None:
     """The first of its path that is no link, going from the object that was asked about."""
     while True:
         warrant, edge = node.reason
@@ -87,7 +87,7 @@ def warrant_that_settles(node: Node) -> Warrant | None:
         node = edge.child
 
 
-def _is_to_group(edge: Edge) -> bool:
+def _is_to_group(edge: CheckEdge) -> bool:
     above, below = edge.node.plan, edge.child.plan
     assert edge.warrant is not None
     names_it = isinstance(below, Plan) and below.relation == edge.warrant.subject_relation

@@ -26,7 +26,7 @@ def components(nodes: Iterable[Node], children: Callable[[Node], Iterable[Node]]
                     parent = path[-1][0]
                     lowest[parent] = min(lowest[parent], lowest[node])
                 if lowest[node] == found_at[node]:
-                    yield _taken_from(stack, node)
+                    yield _pop_component(stack, node)
             elif child not in found_at:
                 path.append((child, iter(children(child))))
                 found_at[child] = lowest[child] = len(found_at)
@@ -35,7 +35,7 @@ def components(nodes: Iterable[Node], children: Callable[[Node], Iterable[Node]]
                 lowest[node] = min(lowest[node], found_at[child])
 
 
-def _taken_from(stack: dict[Node, None], last: Node) -> list[Node]:
+def _pop_component(stack: dict[Node, None], last: Node) -> list[Node]:
     taken: list[Node] = []
     while not taken or taken[-1] != last:
         taken.append(stack.popitem()[0])

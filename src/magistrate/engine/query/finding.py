@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from magistrate.engine.conditions import Conditions
+from magistrate.engine.conditions import PolicyEvaluator
 from magistrate.engine.evaluation import Question
 from magistrate.engine.plans import Model
 from magistrate.engine.query.candidates import (
@@ -27,7 +27,7 @@ from magistrate.errors import NotFound
 def find(model: Model, query: Query, context: Mapping[str, Any], now: int, work: Work) -> Search[Findings]:
     """Raises NotFound for the first type in the query that is not defined; that of a `where` subject need not be."""
     _demand_types(model, query)
-    conditions = Conditions(context, now, work)
+    conditions = PolicyEvaluator(context, now, work)
     asked = model.without_rules() if query.is_explicit else model
     if isinstance(query, ObjectsQuery):
         steps = find_objects(asked, _targets(model, query), query.subject, conditions, work)
@@ -45,7 +45,7 @@ def check_each(
     now: int,
     work: Work,
 ) -> Search[Findings]:
-    """The same of every object there is of `found_types`, by type: for Findings that are not listed."""
+    """The same of every object there is of `find_row_types`, by type: for Findings that are not listed."""
     if isinstance(query, ObjectsQuery):
         candidates = [
             _object_candidates(query, target, existing.get(target[0], ()), context) for target in _targets(model, query)
@@ -59,7 +59,7 @@ def check_each(
     return Search(model, work, check_candidates(model, candidates, warrant_that_settles, now, work))
 
 
-def found_types(model: Model, query: Query) -> set[TypeName | None]:
+def find_row_types(model: Model, query: Query) -> set[TypeName | None]:
     """The types that rows can have; None stands for all there are."""
     if isinstance(query, SubjectsQuery):
         return {None} if query.types is None else {*query.types}

@@ -69,9 +69,9 @@ def read_query(text: str) -> Query:
     try:
         return cast(Query, _parser().parse(text))  # Lark says it gives a tree; with a transformer it does not
     except UnexpectedToken as error:
-        raise InvalidParameter("q", _unexpected(text, error.token)) from error
-    except _Refusal as refusal:
-        raise InvalidParameter("q", _told(text, refusal.reason, refusal.offset)) from refusal
+        raise InvalidParameter("q", _describe_unexpected(text, error.token)) from error
+    except _QuerySyntaxError as refusal:
+        raise InvalidParameter("q", _describe_error(text, refusal.reason, refusal.offset)) from refusal
 
 
 def read_grammar() -> None:
@@ -85,7 +85,7 @@ def _parser() -> Lark:
     return Lark(grammar, parser="lalr", lexer="basic", transformer=_Reader())
 
 
-class _Refusal(Exception):
+class _QuerySyntaxError(Exception):
     """A word that cannot stand where it does. `offset` is where in the text, in characters from 0."""
 
     def __init__(self, reason: str, offset: int) -> None:
@@ -99,21 +99,23 @@ class _Reader(Transformer[Token, Any]):
 
     def objects(self, parts: list[Any]) -> ObjectsQuery:
         _, explicit, type_words, _, reference, _, relation_words = parts
-        types = _named(type_words, type_name, "a type")
+        types = _read_names(type_words, type_name, "a type")
         subject = _read_reference(reference)
-        return ObjectsQuery(subject, _named(relation_words, relation_name, "a relation"), types, explicit is not None)
+        return ObjectsQuery(
+            subject, _read_names(relation_words, relation_name, "a relation"), types, explicit is not None
+        )
 
     def subjects(self, parts: list[Any]) -> SubjectsQuery:
         _, explicit, relation_words, _, type_words, _, reference = parts
-        relations = _named(relation_words, relation_name, "a relation")
-        types = _named(type_words, type_name, "a type")
+        relations = _read_names(relation_words, relation_name, "a relation")
+        types = _read_names(type_words, type_name, "a type")
         return SubjectsQuery(_read_reference(reference), relations, types, explicit is not None)
 
     def names(self, parts: list[Token]) -> list[Token]:
         return parts[::2]  # the rest are commas
 
 
-def _named(words: list[Token], read: Callable[[str, str], Name], kind: str) -> tuple[Name, ...] | None:
+def _read_names(words: list[Token], read: Callable[[str, str], Name], kind: str) -> tuple[Name, ...] | None:
     if words[0].type == "ALL":
         return None
     return tuple(dict.fromkeys(_read(word.value, read, kind, _offset(word)) for word in words))
@@ -124,9 +126,11 @@ def _read_reference(word: Token) -> ObjectRef:
     start = _offset(word)
     id_start = start + len(of_type + colon)
     if "#" in word:
-        raise _Refusal(f"{_quoted(word)} is a group; a query asks about one object, type:id", start + word.index("#"))
+        raise _QuerySyntaxError(
+            f"{_quote_word(word)} is a group; a query asks about one object, type:id", start + word.index("#")
+        )
     if id == WILDCARD:
-        raise _Refusal("'*' is no id here; a query asks about one object, type:id", id_start)
+        raise _QuerySyntaxError("'*' is no id here; a query asks about one object, type:id", id_start)
     return ObjectRef(_read(of_type, type_name, "a type", start), _read(id, object_id, "an id", id_start))
 
 
@@ -134,7 +138,7 @@ def _read(word: str, read: Callable[[str, str], Name], kind: str, offset: int) -
     try:
         return read(word, "q")
     except InvalidParameter as error:
-        raise _Refusal(f"cannot read {_quoted(word)} as {kind}: {error.message}", offset) from error
+        raise _QuerySyntaxError(f"cannot read {_quote_word(word)} as {kind}: {error.message}", offset) from error
 
 
 def _offset(word: Token) -> int:
@@ -177,7 +181,7 @@ FAULTS: Mapping[str, str] = {
 """By the outline of a query, kinds of words up to the one that cannot follow. Clients know these texts."""
 
 
-def _unexpected(text: str, refused: Token) -> str:
+def _describe_unexpected(text: str, refused: Token) -> str:
     is_end = refused.type == "$END"
     offset = len(text.rstrip()) if is_end else _offset(refused)
     # What the parser that failed would accept is less than what could stand there: it may have closed a list already.
@@ -185,11 +189,11 @@ def _unexpected(text: str, refused: Token) -> str:
     before = [token.type for token in parser.exhaust_lexer()]
     fault = FAULTS.get(_outline([*before, refused.type]))
     if fault is not None:
-        return _told(text, fault, offset)
-    found = "end of input" if is_end else f"token {_quoted(refused)}"
-    expected = _expected(parser.accepts(), refused.type)  # type: ignore[no-untyped-call]  # Lark leaves it without types
+        return _describe_error(text, fault, offset)
+    found = "end of input" if is_end else f"token {_quote_word(refused)}"
+    expected = _describe_expected(parser.accepts(), refused.type)  # type: ignore[no-untyped-call]  # Lark leaves it without types
     at = position(text, offset)
-    return f"error parsing query: {at}: unexpected {found} ({expected}){_pointed(at)}"
+    return f"error parsing query: {at}: unexpected {found} ({expected}){_render_position(at)}"
 
 
 def _outline(kinds: list[str]) -> str:
@@ -197,23 +201,23 @@ def _outline(kinds: list[str]) -> str:
     return re.sub("NAME COMMA (?=NAME)|EXPLICIT ", "", " ".join(kinds).replace("ALL", "NAME"))
 
 
-def _expected(accepted: set[str], refused: str) -> str:
+def _describe_expected(accepted: set[str], refused: str) -> str:
     *others, last = (written for kind, written in _WRITTEN.items() if kind in accepted)
     listed = f"{', '.join(others)} or {last}" if others else last
     hint = "; a keyword cannot be a name" if "NAME" in accepted and refused in _KEYWORDS else ""
     return f"expected {listed}{hint}"
 
 
-def _told(text: str, reason: str, offset: int) -> str:
+def _describe_error(text: str, reason: str, offset: int) -> str:
     at = position(text, offset)
-    return f"{reason} ({at}){_pointed(at)}"
+    return f"{reason} ({at}){_render_position(at)}"
 
 
-def _pointed(at: Position) -> str:
-    return at.pointed(_printable(at.text).rstrip())
+def _render_position(at: Position) -> str:
+    return at.mark_in(_printable(at.text).rstrip())
 
 
-def _quoted(word: str) -> str:
+def _quote_word(word: str) -> str:
     shown = _printable(word[:_SHOWN_OF_A_WORD])
     return f'"{shown}"' if len(word) <= _SHOWN_OF_A_WORD else f'"{shown}..."'
 

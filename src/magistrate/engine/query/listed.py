@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from magistrate.engine.query.spread import EXPLICIT, Spread
+from magistrate.engine.query.result_set import EXPLICIT, ResultSet
 from magistrate.engine.terms import WILDCARD, ObjectId, RelationName, TypeName
 from magistrate.engine.truth import TRUE
 from magistrate.engine.warrants import Warrant
@@ -40,7 +40,7 @@ class Listed:
 
     type: TypeName | None
     relation: RelationName
-    spread: Spread
+    spread: ResultSet
     reports: Reports
     is_for_everyone: bool = False
 
@@ -74,7 +74,7 @@ class Findings:
     read_clock: bool = False
 
     @property
-    def needed_types(self) -> set[TypeName | None]:
+    def types_to_read(self) -> set[TypeName | None]:
         """Of which types it must be known what exists; None, which is then the only one, stands for all there are."""
         needed = {one.type for one in self.listed or () if one.needs_existing}
         return {None} if None in needed else needed

@@ -11,12 +11,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
-from magistrate.engine.conditions import Conditions
-from magistrate.engine.plans import Gate, Model, Plan
+from magistrate.engine.conditions import PolicyEvaluator
+from magistrate.engine.plans import Model, Operation, Plan
 from magistrate.engine.query.listed import Findings, Listed, Reports
-from magistrate.engine.query.search import Steps, Turns, fetched
-from magistrate.engine.query.spread import EXPLICIT, Spread
-from magistrate.engine.query.stages import IDS_AT_ONCE, Road, Source, Stage, Stages, Target, Told, same_object
+from magistrate.engine.query.result_set import EXPLICIT, ResultSet
+from magistrate.engine.query.search import Steps, Turns, fetch_rows
+from magistrate.engine.query.stages import IDS_AT_ONCE, Road, Stage, StageEdge, Stages, Target, Told, same_object
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName
 from magistrate.engine.truth import FALSE, MISSING, TRUE, Truth
 from magistrate.engine.warrants import Warrant, creation_order
@@ -30,23 +30,23 @@ _ANY_OTHER = ObjectId("")
 
 
 def find_objects(
-    model: Model, targets: Sequence[Target], subject: ObjectRef, conditions: Conditions, work: Work
+    model: Model, targets: Sequence[Target], subject: ObjectRef, conditions: PolicyEvaluator, work: Work
 ) -> Steps[Findings]:
     """One Listed for each of these types and relations."""
     stages = Stages(model, subject.type, work)
     yield from stages.connect(targets)
     if stages.negations is None:
         return Findings(None)
-    return (yield from _Search(stages, stages.negations, subject, conditions, work).steps())
+    return (yield from _ObjectSearch(stages, stages.negations, subject, conditions, work).steps())
 
 
-class _Search:
+class _ObjectSearch:
     def __init__(
         self,
         stages: Stages,
         negations: Sequence[Sequence[Stage]],
         subject: ObjectRef,
-        conditions: Conditions,
+        conditions: PolicyEvaluator,
         work: Work,
     ) -> None:
         self._stages = stages
@@ -63,17 +63,17 @@ class _Search:
             roads = [(road, read) for road in self._stages.roads if (read := road.read())]
             if roads:
                 reads = [read for _, read in roads]
-                rows = yield from fetched(reads)
+                rows = yield from fetch_rows(reads)
                 for (road, _), found in zip(roads, rows, strict=True):
                     yield from self._take(road, found)
             elif not (yield from self._wake()):
                 break
         for stage in self._stages.all:
-            stage.let_go()
+            stage.release()
         listed: list[Listed] = []
         counted: set[Stage] = set()
         for target, root in self._stages.roots.items():
-            listed.append(_listed(target, root, (yield from same_object([root], counted, self._work))))
+            listed.append(_build_listed(target, root, (yield from same_object([root], counted, self._work))))
             self._work.spend(1)
             if self._work.turn_is_over:
                 yield None
@@ -146,7 +146,7 @@ class _Search:
                         if self._work.turn_is_over:
                             yield None
 
-    def _apply(self, source: Source, warrants: Sequence[Warrant]) -> None:
+    def _apply(self, source: StageEdge, warrants: Sequence[Warrant]) -> None:
         target, values = source.target, self._values(source, warrants)
         named, least = target.named, FALSE if target.is_exact else TRUE
         gained: list[ObjectId] = []
@@ -165,7 +165,7 @@ class _Search:
         if target.found is not None:
             _find(target.found, target.explicit, source.place, zip(warrants, values, strict=True))
 
-    def _values(self, source: Source, warrants: Sequence[Warrant]) -> Sequence[Truth]:
+    def _values(self, source: StageEdge, warrants: Sequence[Warrant]) -> Sequence[Truth]:
         """What each of the warrants gives."""
         value_of, rest, cap = source.origin.named.get, source.origin.rest, source.cap
         had = [value_of(warrant.subject_id, rest) for warrant in warrants]
@@ -243,12 +243,12 @@ def _find(
                     explicit[id] = told
 
 
-def _listed(target: Target, root: Stage, new: Iterable[Stage]) -> Listed:
+def _build_listed(target: Target, root: Stage, new: Iterable[Stage]) -> Listed:
     """`new`: what it is made of on the same object, without what is counted with another target."""
     root.named.pop(WILDCARD, None)
     entries = sum(len(stage.named) + len(stage.found or ()) + len(stage.explicit) for stage in new)
     reports = Reports(partial(_report, root), entries - len(root.named), root.steps)
-    return Listed(*target, Spread(root.rest, root.named), reports)
+    return Listed(*target, ResultSet(root.rest, root.named), reports)
 
 
 def _report(root: Stage, id: ObjectId) -> Warrant | None:
@@ -271,7 +271,7 @@ def _report(root: Stage, id: ObjectId) -> Warrant | None:
 
 def _reasons(stage: Stage, id: ObjectId) -> Sequence[Stage | Warrant]:
     """What makes it hold, in order; of a noneOf nothing does."""
-    if isinstance(stage.plan, Gate):
+    if isinstance(stage.plan, Operation):
         return () if stage.plan.rule.negates else stage.parts
     assert stage.plan is not None
     told = _first(stage.found or {}, id)

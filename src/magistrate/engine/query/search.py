@@ -5,7 +5,7 @@ from typing import Generic, TypeVar
 
 from magistrate.engine.plans import Model
 from magistrate.engine.terms import RelationName, TypeName
-from magistrate.engine.warrant_source import AnyRead
+from magistrate.engine.warrant_reader import AnyRead
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
 
@@ -20,7 +20,7 @@ Turns = Generator[None, Rows | None, T]
 """Yields when its turn is over; needs no rows."""
 
 
-def gathered(items: Iterable[T], work: Work) -> Turns[list[T]]:
+def gather_items(items: Iterable[T], work: Work) -> Turns[list[T]]:
     """All of them, each charged as one."""
     found: list[T] = []
     for item in items:
@@ -31,14 +31,14 @@ def gathered(items: Iterable[T], work: Work) -> Turns[list[T]]:
     return found
 
 
-def prepared(model: Model, names: Iterable[tuple[TypeName, RelationName]], work: Work) -> Turns[None]:
+def prepare_plans(model: Model, names: Iterable[tuple[TypeName, RelationName]], work: Work) -> Turns[None]:
     """Until the plans of all these are compiled."""
     for of_type, relation in names:
         while not model.prepare(of_type, relation, work):
             yield None
 
 
-def fetched(reads: Sequence[AnyRead]) -> Steps[Rows]:
+def fetch_rows(reads: Sequence[AnyRead]) -> Steps[Rows]:
     rows = yield reads
     assert rows is not None
     return rows

@@ -5,14 +5,14 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from magistrate.engine.plans import Gate, Link, Model, Part, Plan
+from magistrate.engine.plans import ArrowBranch, Branch, Model, Operation, Plan
 from magistrate.engine.query.components import components
-from magistrate.engine.query.search import Turns, gathered, prepared
-from magistrate.engine.query.spread import EXPLICIT, combined_values
+from magistrate.engine.query.result_set import EXPLICIT, combine_by_id
+from magistrate.engine.query.search import Turns, gather_items, prepare_plans
 from magistrate.engine.terms import WILDCARD, ObjectId, RelationName, TypeName
 from magistrate.engine.truth import FALSE, TRUE, Truth
-from magistrate.engine.warrant_source import ReverseRead, ReverseShape
-from magistrate.engine.warrants import Warrant, WarrantForm
+from magistrate.engine.warrant_reader import ReverseWarrantRead, WarrantsBySubject
+from magistrate.engine.warrants import Warrant, WarrantPattern
 from magistrate.engine.work import Work
 
 Target = tuple[TypeName, RelationName]
@@ -24,7 +24,7 @@ Told = tuple[int, Warrant]
 """A warrant to be reported, behind its place among the alternatives."""
 
 
-class Source(NamedTuple):
+class StageEdge(NamedTuple):
     """Warrants give `target` what `origin` has at their subject, at most as strongly as `cap`. `place`: where that
     stands among the alternatives of the target."""
 
@@ -38,9 +38,9 @@ class Road:
     """Warrants between objects of one type and subjects of one kind: who gains by them, by relation, and as far as
     they have been read, the warrants by subject."""
 
-    def __init__(self, form: WarrantForm) -> None:
+    def __init__(self, form: WarrantPattern) -> None:
         self._form = form
-        self.sources: dict[RelationName, dict[Stage, dict[Source, None]]] = defaultdict(dict)
+        self.sources: dict[RelationName, dict[Stage, dict[StageEdge, None]]] = defaultdict(dict)
         """Each once, by the relation of the warrants and by origin."""
         self.rows: dict[ObjectId, list[Warrant]] = {}
         self.wanted: dict[ObjectId, None] = {}
@@ -52,19 +52,19 @@ class Road:
         if not self.has_all and (id != WILDCARD or self.names_wildcard):
             self.wanted[id] = None
 
-    def read(self) -> ReverseRead | None:
+    def read(self) -> ReverseWarrantRead | None:
         """The next one that is wanted."""
         form = self._form
-        shape = ReverseShape(form.object_type, tuple(self.sources), form.subject_type, form.subject_relation)
+        shape = WarrantsBySubject(form.object_type, tuple(self.sources), form.subject_type, form.subject_relation)
         if self.wants_all:
             self.wants_all, self.has_all = False, True
             self.wanted, self.rows = {}, {}
-            return ReverseRead(shape, None)
+            return ReverseWarrantRead(shape, None)
         ids = tuple(islice(self.wanted, IDS_AT_ONCE))
         for id in ids:
             del self.wanted[id]
             self.rows[id] = []
-        return ReverseRead(shape, ids) if ids else None
+        return ReverseWarrantRead(shape, ids) if ids else None
 
 
 class Stage:
@@ -95,7 +95,7 @@ class Stage:
         "wholes",
     )
 
-    def __init__(self, plan: Plan | Gate | None) -> None:
+    def __init__(self, plan: Plan | Operation | None) -> None:
         self.plan = plan
         self.named: dict[ObjectId, Truth] = {}
         self.rest = FALSE
@@ -107,7 +107,7 @@ class Stage:
         self.origins: list[Stage] = []
         self.roads: dict[Road, None] = {}
         self.steps = 1
-        self.waits = isinstance(plan, Gate) and plan.rule.negates
+        self.waits = isinstance(plan, Operation) and plan.rule.negates
         self.is_exact = False
         self.is_asked_anywhere = False
         self.found: dict[ObjectId, Told] | None = None
@@ -118,18 +118,18 @@ class Stage:
 
     def from_parts(self, ids: Sequence[ObjectId], work: Work) -> Turns[list[Truth]]:
         """What the parts make of it, for each of these ids."""
-        combine = self.plan.rule.combined if isinstance(self.plan, Gate) else max
-        return combined_values(combine, self.parts, ids, work)
+        combine = self.plan.rule.combine if isinstance(self.plan, Operation) else max
+        return combine_by_id(combine, self.parts, ids, work)
 
     @property
     def waits_for_part(self) -> bool:
-        return self.waits or (isinstance(self.plan, Gate) and any(part.waits for part in self.parts))
+        return self.waits or (isinstance(self.plan, Operation) and any(part.waits for part in self.parts))
 
     def rests_on(self) -> "Sequence[Stage]":
         """What it is made of, on this object and on others."""
         return (*self.parts, *self.origins)
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Of what is needed only as long as somebody may gain."""
         self.wholes, self.origins, self.roads, self.gained = [], [], {}, []
 
@@ -144,7 +144,7 @@ class Stages:
         self._model = model
         self._subject_type = subject_type
         self._work = work
-        self._by_plan: dict[Plan | Gate, Stage] = {}
+        self._by_plan: dict[Plan | Operation, Stage] = {}
         self._fresh: list[Stage] = []
         self._roads: dict[tuple[str, str, str], Road] = {}
         self.itself = Stage(None)
@@ -153,7 +153,7 @@ class Stages:
 
     def connect(self, targets: Iterable[Target]) -> Turns[None]:
         for target in targets:
-            yield from prepared(self._model, [target], self._work)
+            yield from prepare_plans(self._model, [target], self._work)
             self.roots[target] = self._stage(self._model.plan(*target))
             if self._work.turn_is_over:
                 yield None
@@ -161,7 +161,7 @@ class Stages:
             yield from self._connect(self._fresh.pop())
             if self._work.turn_is_over:
                 yield None
-        ordered = yield from gathered(components(self.all, Stage.rests_on), self._work)
+        ordered = yield from gather_items(components(self.all, Stage.rests_on), self._work)
         yield from self._mark(ordered)
         self.negations = yield from _by_depth(ordered, self._work)
 
@@ -173,7 +173,7 @@ class Stages:
     def roads(self) -> Iterable[Road]:
         return self._roads.values()
 
-    def _stage(self, plan: Plan | Gate) -> Stage:
+    def _stage(self, plan: Plan | Operation) -> Stage:
         stage = self._by_plan.get(plan)
         if stage is None:
             self._work.spend(1 + (len(plan.places) if isinstance(plan, Plan) else 0))
@@ -185,7 +185,7 @@ class Stages:
         """With all that it is made of."""
         plan = stage.plan
         assert plan is not None
-        yield from prepared(
+        yield from prepare_plans(
             self._model, ((plan.type, part) for part in plan.parts if isinstance(part, str)), self._work
         )
         stage.parts = [self._part(plan.type, part) for part in plan.parts]
@@ -197,32 +197,32 @@ class Stages:
     def _join_forms(self, stage: Stage, plan: Plan) -> Turns[None]:
         relations = dict.fromkeys([*plan.relations, *(link.with_relation for link in plan.links)])
         itself = (self._subject_type, "")
-        links: dict[tuple[RelationName, TypeName], list[Link]] = defaultdict(list)
+        links: dict[tuple[RelationName, TypeName], list[ArrowBranch]] = defaultdict(list)
         for link in plan.links:
             links[link.with_relation, link.of_type].append(link)
         for form in self._model.forms_on(plan.type, relations):
             if form.relation in plan.relations and (form.subject_type, form.subject_relation) == itself:
                 self._join(form, self.itself, stage, plan.places[form.relation], _cap(plan, form))
             if form.subject_relation and form.relation in plan.group_relations:
-                group = yield from self._named(form.subject_type, RelationName(form.subject_relation))
+                group = yield from self._find_stage(form.subject_type, RelationName(form.subject_relation))
                 self._join(form, group, stage, plan.places[form.relation], _cap(plan, form))
             for link in links.get((form.relation, form.subject_type), ()):
-                linked = yield from self._named(link.of_type, link.relation)
+                linked = yield from self._find_stage(link.of_type, link.relation)
                 self._join(form, linked, stage, plan.places[link], TRUE)
 
-    def _named(self, of_type: TypeName, relation: RelationName) -> Turns[Stage]:
-        yield from prepared(self._model, [(of_type, relation)], self._work)
+    def _find_stage(self, of_type: TypeName, relation: RelationName) -> Turns[Stage]:
+        yield from prepare_plans(self._model, [(of_type, relation)], self._work)
         return self._stage(self._model.plan(of_type, relation))
 
-    def _part(self, of_type: TypeName, part: Part) -> Stage:
-        return self._stage(part if isinstance(part, Plan | Gate) else self._model.plan(of_type, part))
+    def _part(self, of_type: TypeName, part: Branch) -> Stage:
+        return self._stage(part if isinstance(part, Plan | Operation) else self._model.plan(of_type, part))
 
-    def _join(self, form: WarrantForm, origin: Stage, target: Stage, place: int, cap: Truth) -> None:
+    def _join(self, form: WarrantPattern, origin: Stage, target: Stage, place: int, cap: Truth) -> None:
         names = (form.object_type, form.subject_type, form.subject_relation)
         road = self._roads.get(names)
         if road is None:
             road = self._roads[names] = Road(form)
-        source = Source(origin, target, place, cap)
+        source = StageEdge(origin, target, place, cap)
         self._work.spend(1)
         known = road.sources[form.relation].setdefault(origin, {})
         if source not in known:
@@ -285,7 +285,7 @@ def _by_depth(ordered: Sequence[Sequence[Stage]], work: Work) -> Turns[list[list
     return negations
 
 
-def _cap(plan: Plan, form: WarrantForm) -> Truth:
+def _cap(plan: Plan, form: WarrantPattern) -> Truth:
     return EXPLICIT if form.relation == plan.relation else TRUE
 
 

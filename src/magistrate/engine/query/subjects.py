@@ -10,17 +10,17 @@ from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple
 
-from magistrate.engine.conditions import Conditions
+from magistrate.engine.conditions import PolicyEvaluator
 from magistrate.engine.facts import ROWS_FOR_A_NODE, Facts
-from magistrate.engine.plans import Gate, Link, Model, Part, Plan, shape_of
+from magistrate.engine.plans import ArrowBranch, Branch, Model, Operation, Plan, shape_of
 from magistrate.engine.query.components import components
 from magistrate.engine.query.listed import Findings, Listed, Reports
-from magistrate.engine.query.search import Steps, Turns, fetched, gathered, prepared
-from magistrate.engine.query.spread import EXPLICIT, Share, Spread, combined, explicit_part, highest
+from magistrate.engine.query.result_set import EXPLICIT, ResultSet, Share, combine_result_sets, explicit_part, highest
+from magistrate.engine.query.search import Steps, Turns, fetch_rows, gather_items, prepare_plans
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, TypeName
 from magistrate.engine.truth import MISSING, TRUE, Truth
-from magistrate.engine.warrant_source import Shape
-from magistrate.engine.warrants import Warrant, WarrantForm, creation_order
+from magistrate.engine.warrant_reader import WarrantsByObject
+from magistrate.engine.warrants import Warrant, WarrantPattern, creation_order
 from magistrate.engine.work import Work
 
 ENTRIES_AT_ONCE = 500
@@ -33,12 +33,12 @@ def find_subjects(
     relations: Sequence[RelationName],
     types: Sequence[TypeName],
     others: bool,
-    conditions: Conditions,
+    conditions: PolicyEvaluator,
     work: Work,
 ) -> Steps[Findings]:
     """Every subject of these types, one Listed for each type and relation. With `others` there is also one for all
     other types, of which no warrant must have a form."""
-    found = yield from _Search(model, types, conditions, work).steps(object, relations)
+    found = yield from _SubjectSearch(model, types, conditions, work).steps(object, relations)
     if found.listed is None or others:
         return found
     return replace(found, listed=[one for one in found.listed if one.type is not None])
@@ -52,77 +52,80 @@ class _Onward(NamedTuple):
     `report`: the warrant, if it is to be reported for whoever is found there."""
 
     order: _Order
-    place: "_Place"
+    place: "_PlanOnObject"
     cap: Truth
     report: Warrant | None
 
 
-class _Place:
+class _PlanOnObject:
     """A plan or a gate on one object; WILDCARD: on any of them. `given` has the warrants to subjects themselves, by
     their type. `spread` is over the subjects of the type that is being looked at."""
 
     __slots__ = ("given", "id", "onward", "plan", "spread")
 
-    def __init__(self, plan: Plan | Gate, id: ObjectId) -> None:
+    def __init__(self, plan: Plan | Operation, id: ObjectId) -> None:
         self.plan = plan
         self.id = id
         self.given: dict[TypeName, list[Warrant]] = {}
         self.onward: list[_Onward] = []
-        self.spread = Spread()
+        self.spread = ResultSet()
 
-    def children(self) -> "list[_Place]":
+    def children(self) -> "list[_PlanOnObject]":
         return [onward.place for onward in self.onward]
 
 
-class _Search:
-    def __init__(self, model: Model, types: Sequence[TypeName], conditions: Conditions, work: Work) -> None:
+class _SubjectSearch:
+    def __init__(self, model: Model, types: Sequence[TypeName], conditions: PolicyEvaluator, work: Work) -> None:
         self._model = model
         self._types = types
         self._type_names = {*types}
         self._conditions = conditions
         self._work = work
         self._facts = Facts()
-        self._places: dict[tuple[Plan | Gate, ObjectId], _Place] = {}
-        self._fresh: list[_Place] = []
-        self._shapes: dict[Plan, list[tuple[TypeName, Shape | None]]] = {}
+        self._places: dict[tuple[Plan | Operation, ObjectId], _PlanOnObject] = {}
+        self._fresh: list[_PlanOnObject] = []
+        self._shapes: dict[Plan, list[tuple[TypeName, WarrantsByObject | None]]] = {}
 
     def steps(self, object: ObjectRef, relations: Sequence[RelationName]) -> Steps[Findings]:
-        roots: dict[RelationName, _Place] = {}
+        roots: dict[RelationName, _PlanOnObject] = {}
         for relation in relations:
-            yield from prepared(self._model, [(object.type, relation)], self._work)
+            yield from prepare_plans(self._model, [(object.type, relation)], self._work)
             roots[relation] = self._place(self._model.plan(object.type, relation), object.id)
             if self._work.turn_is_over:
                 yield None
         yield from self._read()
-        ordered = yield from gathered(components(self._places.values(), _Place.children), self._work)
+        ordered = yield from gather_items(components(self._places.values(), _PlanOnObject.children), self._work)
         if any(map(_rests_on_its_negation, ordered)):
             return Findings(None, self._conditions.read_clock)
         listed: list[Listed] = []
-        unnamed = yield from self._solved(ordered, roots, None)
+        unnamed = yield from self._solve_components(ordered, roots, None)
         named = {of_type for place in self._places.values() for of_type in place.given}
         for of_type in self._types:
-            spreads = (yield from self._solved(ordered, roots, of_type)) if of_type in named else unnamed
+            spreads = (yield from self._solve_components(ordered, roots, of_type)) if of_type in named else unnamed
             for relation, spread in spreads.items():
                 is_for_everyone = spread.rest == EXPLICIT or spread.rest >= TRUE > unnamed[relation].rest
                 listed.append(Listed(of_type, relation, spread, _reports(spread), is_for_everyone))
         listed += [Listed(None, relation, spread, _reports(spread)) for relation, spread in unnamed.items()]
         return Findings(listed, self._conditions.read_clock)
 
-    def _solved(
-        self, components: Sequence[list[_Place]], roots: Mapping[RelationName, _Place], of_type: TypeName | None
-    ) -> Turns[dict[RelationName, Spread]]:
+    def _solve_components(
+        self,
+        components: Sequence[list[_PlanOnObject]],
+        roots: Mapping[RelationName, _PlanOnObject],
+        of_type: TypeName | None,
+    ) -> Turns[dict[RelationName, ResultSet]]:
         """By relation, what was found of the subjects of a type. None: of any type that no warrant names."""
         for component in components:
             yield from self._solve(component, of_type)
             if self._work.turn_is_over:
                 yield None
-        spreads: dict[RelationName, Spread] = {}
+        spreads: dict[RelationName, ResultSet] = {}
         for relation, root in roots.items():
-            spreads[relation] = yield from self._told(root, of_type)
+            spreads[relation] = yield from self._collect_found(root, of_type)
         return spreads
 
     def _read(self) -> Steps[None]:
-        waiting: list[_Place] = []
+        waiting: list[_PlanOnObject] = []
         while self._fresh:
             while self._fresh and self._facts.has_room:
                 place = self._fresh.pop()
@@ -132,7 +135,7 @@ class _Search:
                     yield None
             if waiting:
                 reads = self._facts.missing()
-                rows = yield from fetched(reads)
+                rows = yield from fetch_rows(reads)
                 self._work.spend(sum(map(len, rows)))
                 for taken in self._facts.take(reads, rows):
                     self._work.shorten_turn(taken // ROWS_FOR_A_NODE)
@@ -140,25 +143,25 @@ class _Search:
                         yield None
                 self._fresh, waiting = [*self._fresh, *waiting], []
 
-    def _expand(self, place: _Place) -> Turns[bool]:
+    def _expand(self, place: _PlanOnObject) -> Turns[bool]:
         """Finds out where a place leads, if all that its object says is read."""
         plan = place.plan
         names = [(plan.type, part) for part in plan.parts if isinstance(part, str)]
-        yield from prepared(self._model, names, self._work)
-        if isinstance(plan, Gate):
+        yield from prepare_plans(self._model, names, self._work)
+        if isinstance(plan, Operation):
             place.onward = [self._to_part(part, place, number) for number, part in enumerate(plan.parts)]
             return True
-        given = [(of_type, self._facts.find(shape, place.id)) for of_type, shape in self._given_shapes(plan)]
+        given = [(of_type, self._facts.find(shape, place.id)) for of_type, shape in self._list_given_shapes(plan)]
         groups = self._facts.find(plan.groups, place.id)
         links = [self._facts.find(link.shape, place.id) for link in plan.links]
         if groups is None or None in links or any(rows is None for _, rows in given):
             return False
         place.given = {of_type: rows for of_type, rows in given if rows}
         place.onward = [self._to_part(part, place, plan.places[part]) for part in plan.parts]
-        yield from prepared(self._model, ((link.of_type, link.relation) for link in plan.links), self._work)
+        yield from prepare_plans(self._model, ((link.of_type, link.relation) for link in plan.links), self._work)
         for warrant in groups:
             if warrant.relation in plan.group_relations:
-                yield from prepared(self._model, [_group(warrant)], self._work)
+                yield from prepare_plans(self._model, [_group(warrant)], self._work)
                 place.onward.append(self._to_group(plan, warrant))
             if self._work.turn_is_over:
                 yield None
@@ -169,8 +172,8 @@ class _Search:
                     yield None
         return True
 
-    def _to_part(self, part: Part, place: _Place, number: int) -> _Onward:
-        plan = part if isinstance(part, Plan | Gate) else self._model.plan(place.plan.type, part)
+    def _to_part(self, part: Branch, place: _PlanOnObject, number: int) -> _Onward:
+        plan = part if isinstance(part, Plan | Operation) else self._model.plan(place.plan.type, part)
         return _Onward((number, (0, 0)), self._place(plan, place.id), TRUE, None)
 
     def _to_group(self, plan: Plan, warrant: Warrant) -> _Onward:
@@ -178,7 +181,7 @@ class _Search:
         cap = min(EXPLICIT if warrant.relation == plan.relation else TRUE, self._worth(warrant))
         return _Onward(_order(plan, warrant), self._place(group, warrant.subject_id), cap, warrant)
 
-    def _to_linked(self, plan: Plan, link: Link, warrant: Warrant) -> _Onward:
+    def _to_linked(self, plan: Plan, link: ArrowBranch, warrant: Warrant) -> _Onward:
         linked = self._place(self._model.plan(link.of_type, link.relation), warrant.subject_id)
         return _Onward((plan.places[link], creation_order(warrant)), linked, min(TRUE, self._worth(warrant)), None)
 
@@ -186,9 +189,9 @@ class _Search:
         value = self._conditions.value(warrant)
         return EXPLICIT if value == TRUE else value
 
-    def _given_shapes(self, plan: Plan) -> list[tuple[TypeName, Shape | None]]:
+    def _list_given_shapes(self, plan: Plan) -> list[tuple[TypeName, WarrantsByObject | None]]:
         if plan not in self._shapes:
-            forms: dict[TypeName, list[WarrantForm]] = defaultdict(list)
+            forms: dict[TypeName, list[WarrantPattern]] = defaultdict(list)
             for form in self._model.forms_on(plan.type, plan.relations):
                 if not form.subject_relation:
                     forms[form.subject_type].append(form)
@@ -196,37 +199,37 @@ class _Search:
             self._shapes[plan] = [(name, shape_of(plan.type, forms[name], name)) for name in named]
         return self._shapes[plan]
 
-    def _place(self, plan: Plan | Gate, id: ObjectId) -> _Place:
+    def _place(self, plan: Plan | Operation, id: ObjectId) -> _PlanOnObject:
         place = self._places.get((plan, id))
         if place is None:
             self._work.spend(1)
-            place = self._places[plan, id] = _Place(plan, id)
+            place = self._places[plan, id] = _PlanOnObject(plan, id)
             self._fresh.append(place)
         return place
 
-    def _solve(self, component: list[_Place], of_type: TypeName | None) -> Turns[None]:
+    def _solve(self, component: list[_PlanOnObject], of_type: TypeName | None) -> Turns[None]:
         """Gives its spread to each of the places, after all others that they lead to."""
         [place, *others] = component
         if not others and place not in place.children():
             place.spread = yield from self._spread(place, of_type)
             return
         for place in component:
-            place.spread = Spread()
+            place.spread = ResultSet()
         yield from self._gain(component, of_type)
         inside = set(component)
 
-        def reported_from(place: _Place) -> list[_Place]:
+        def find_reported(place: _PlanOnObject) -> list[_PlanOnObject]:
             return [onward.place for onward in place.onward if onward.report is None and onward.place in inside]
 
-        for circle in components(component, reported_from):
+        for circle in components(component, find_reported):
             yield from self._report(circle, of_type)
 
-    def _gain(self, circle: list[_Place], of_type: TypeName | None) -> Turns[None]:
+    def _gain(self, circle: list[_PlanOnObject], of_type: TypeName | None) -> Turns[None]:
         """Rounds until no place gains anything. What is reported for a subject stays what it was found by."""
         leading = _leading(circle)
         affected = circle
         while affected:
-            gained: dict[_Place, Spread] = {}
+            gained: dict[_PlanOnObject, ResultSet] = {}
             for place in affected:
                 spread = yield from self._spread(place, of_type)
                 spread.reports |= {id: report for id, report in place.spread.reports.items() if report}
@@ -237,12 +240,12 @@ class _Search:
                 place.spread = spread
             affected = list(dict.fromkeys(parent for place in gained for parent in leading[place]))
 
-    def _report(self, circle: list[_Place], of_type: TypeName | None) -> Turns[None]:
+    def _report(self, circle: list[_PlanOnObject], of_type: TypeName | None) -> Turns[None]:
         """Reports in their order, now that it is known who is found where; as far as links do not lead in a circle."""
         leading = _leading(circle)
         affected = circle
         for _ in circle:
-            changed: dict[_Place, Spread] = {}
+            changed: dict[_PlanOnObject, ResultSet] = {}
             for place in affected:
                 spread = yield from self._spread(place, of_type)
                 if spread != place.spread:
@@ -251,13 +254,17 @@ class _Search:
                 place.spread = spread
             affected = list(dict.fromkeys(parent for place in changed for parent in leading[place]))
 
-    def _spread(self, place: _Place, of_type: TypeName | None) -> Turns[Spread]:
+    def _spread(self, place: _PlanOnObject, of_type: TypeName | None) -> Turns[ResultSet]:
         self._work.spend(1)
-        if isinstance(place.plan, Gate):
-            return (yield from combined(place.plan.rule, [child.spread for child in place.children()], self._work))
+        if isinstance(place.plan, Operation):
+            return (
+                yield from combine_result_sets(
+                    place.plan.rule, [child.spread for child in place.children()], self._work
+                )
+            )
         return (yield from highest((yield from self._shares(place, place.plan, of_type)), self._work))
 
-    def _shares(self, place: _Place, plan: Plan, of_type: TypeName | None) -> Turns[list[Share]]:
+    def _shares(self, place: _PlanOnObject, plan: Plan, of_type: TypeName | None) -> Turns[list[Share]]:
         """Every alternative, in order. Subjects that are named one after another share one spread."""
         entries: list[tuple[_Order, Warrant | _Onward]] = [(way.order, way) for way in place.onward]
         given = place.given.get(of_type, ()) if of_type else ()
@@ -265,7 +272,7 @@ class _Search:
         entries += [(_order(plan, warrant), warrant) for warrant in given]
         entries.sort(key=lambda entry: entry[0])
         shares: list[Share] = []
-        named: Spread | None = None
+        named: ResultSet | None = None
         for number, (_, entry) in enumerate(entries):
             if number % ENTRIES_AT_ONCE == 0:
                 self._work.spend(min(ENTRIES_AT_ONCE, len(entries) - number))
@@ -277,20 +284,20 @@ class _Search:
                 continue
             value = min(EXPLICIT if entry.relation == plan.relation else TRUE, self._worth(entry))
             if entry.subject_id == WILDCARD:
-                shares.append(Share(Spread(value), EXPLICIT, entry))
+                shares.append(Share(ResultSet(value), EXPLICIT, entry))
                 named = None
                 continue
             if named is None:
-                named = Spread()
+                named = ResultSet()
                 shares.append(Share(named, EXPLICIT, None))
             named.named[entry.subject_id] = max(value, named.value(entry.subject_id))
             if value >= TRUE:
                 named.reports.setdefault(entry.subject_id, entry)
         if not plan.is_defined:
-            shares.append(Share(Spread(MISSING), TRUE, None))
+            shares.append(Share(ResultSet(MISSING), TRUE, None))
         return shares
 
-    def _told(self, root: _Place, of_type: TypeName | None) -> Turns[Spread]:
+    def _collect_found(self, root: _PlanOnObject, of_type: TypeName | None) -> Turns[ResultSet]:
         """What was found on the asked object: whoever has the relation explicitly is reported for the first warrant
         that says so, whatever comes before it."""
         assert isinstance(root.plan, Plan)
@@ -298,13 +305,13 @@ class _Search:
         return (yield from highest([*map(explicit_part, shares), *shares], self._work))
 
 
-def _reports(spread: Spread) -> Reports:
+def _reports(spread: ResultSet) -> Reports:
     return Reports(spread.report, len(spread.reports))
 
 
-def _leading(places: Sequence[_Place]) -> Mapping[_Place, Sequence[_Place]]:
+def _leading(places: Sequence[_PlanOnObject]) -> Mapping[_PlanOnObject, Sequence[_PlanOnObject]]:
     """Which of the places lead to each place."""
-    leading: dict[_Place, list[_Place]] = defaultdict(list)
+    leading: dict[_PlanOnObject, list[_PlanOnObject]] = defaultdict(list)
     for place in places:
         for child in place.children():
             leading[child].append(place)
@@ -319,5 +326,7 @@ def _order(plan: Plan, warrant: Warrant) -> _Order:
     return plan.places[warrant.relation], creation_order(warrant)
 
 
-def _rests_on_its_negation(component: list[_Place]) -> bool:
-    return len(component) > 1 and any(isinstance(place.plan, Gate) and place.plan.rule.negates for place in component)
+def _rests_on_its_negation(component: list[_PlanOnObject]) -> bool:
+    return len(component) > 1 and any(
+        isinstance(place.plan, Operation) and place.plan.rule.negates for place in component
+    )

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from magistrate.engine.nesting import fold
 from magistrate.engine.rules.all_of import AllOf
 from magistrate.engine.rules.any_of import AnyOf
+from magistrate.engine.rules.arrow import Arrow
 from magistrate.engine.rules.combination import Combination
+from magistrate.engine.rules.computed import Computed
 from magistrate.engine.rules.direct import Direct
 from magistrate.engine.rules.none_of import NoneOf
 from magistrate.engine.rules.rule import Dependency, Rule, RuleForm
-from magistrate.engine.rules.same_object import SameObject
-from magistrate.engine.rules.through import Through
 from magistrate.engine.terms import RelationName, relation_name, type_name
 from magistrate.errors import InvalidParameter, MissingParameter
 
@@ -71,12 +71,12 @@ def _rule(form: RuleForm | None, branches: Sequence[Rule]) -> Rule:
         return COMBINATIONS[form.inherit_if](tuple(branches))
     relation = _condition(form.inherit_if)
     if form.of_type or form.with_relation:
-        return Through(
+        return Arrow(
             relation,
             type_name(form.of_type, "ofType"),
             relation_name(form.with_relation, "withRelation"),
         )
-    return SameObject(relation)
+    return Computed(relation)
 
 
 def _without_condition(form: RuleForm) -> Rule:

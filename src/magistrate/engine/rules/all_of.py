@@ -13,7 +13,7 @@ class AllOf(Combination):
     decisive: ClassVar[Truth] = FALSE
 
     @staticmethod
-    def combined(values: Iterable[Truth]) -> Truth:
+    def combine(values: Iterable[Truth]) -> Truth:
         return min(values)
 
     @staticmethod

@@ -14,7 +14,7 @@ class AnyOf(Combination):
     decisive: ClassVar[Truth] = TRUE
 
     @staticmethod
-    def combined(values: Iterable[Truth]) -> Truth:
+    def combine(values: Iterable[Truth]) -> Truth:
         return max(values)
 
     @staticmethod

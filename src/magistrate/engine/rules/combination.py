@@ -52,7 +52,7 @@ class Combination:
 
     @staticmethod
     @abstractmethod
-    def combined(values: Iterable[Truth]) -> Truth:
+    def combine(values: Iterable[Truth]) -> Truth:
         """The value of the combination, given those of its rules."""
 
     @staticmethod

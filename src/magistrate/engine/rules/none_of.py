@@ -14,7 +14,7 @@ class NoneOf(Combination):
     negates: ClassVar[bool] = True
 
     @staticmethod
-    def combined(values: Iterable[Truth]) -> Truth:
+    def combine(values: Iterable[Truth]) -> Truth:
         return NEGATED[max(values)]
 
     @staticmethod

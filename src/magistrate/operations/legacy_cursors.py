@@ -14,7 +14,7 @@ EARLIEST = -1
 
 
 @dataclass(frozen=True, slots=True)
-class OlderCursor:
+class LegacyCursor:
     """The row that a request names; it need not exist. `is_upwards`: rows above it in order of the sort are wanted."""
 
     side: str
@@ -40,7 +40,7 @@ class OlderCursor:
         return EARLIEST if self.value is None else read_time(self.value, f"{self.side}Value")
 
 
-def older_side(parameters: Mapping[str, str]) -> str | None:
+def legacy_side(parameters: Mapping[str, str]) -> str | None:
     """On which side of a row the page lies; None if no older cursor is given.
 
     Raises InvalidRequest if both sides are, or newer cursors besides, MissingParameter for a value without its id.

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from magistrate.api.policy_context import bounded_context
-from magistrate.api.render import rendered_time
+from magistrate.api.policy_context import check_context_size
+from magistrate.api.render import render_time
 from magistrate.api.service import Answer, Call
 from magistrate.api.warrants import SubjectAnswer
 from magistrate.engine.evaluation import Question
@@ -30,7 +30,7 @@ from magistrate.errors import InvalidParameter
 from magistrate.operations import check, object_types, query, warrants
 from magistrate.operations.definitions import read_definition
 from magistrate.operations.paging import ListKind, Wanted, read_wanted
-from magistrate.operations.query import QUERY_LIST, Asked
+from magistrate.operations.query import QUERY_LIST, QueryRequest
 from magistrate.operations.warrants import WARRANT_LIST
 from magistrate.store.contract import WarrantFilter
 
@@ -56,7 +56,7 @@ class OlderWarrantAnswer(msgspec.Struct, rename="camel", kw_only=True):
     created_at: str | msgspec.UnsetType = msgspec.UNSET
 
 
-class Conditions(msgspec.Struct, frozen=True):
+class LegacyQueryConditions(msgspec.Struct, frozen=True):
     """What a warrant must have; None for anything. `subject_relation` is empty for a subject that is no group."""
 
     object_type: TypeName | None = None
@@ -75,9 +75,9 @@ async def list_page(call: Call[None]) -> Answer:
         raise InvalidParameter("select", f"must be '{IMPLIED}' or '{STORED}'")
     clauses = [_read_clause(clause, call.parameters.get(clause, "")) for clause in CLAUSES]
     together = {**clauses[0], **clauses[1]}
-    conditions = Conditions(**together)
+    conditions = LegacyQueryConditions(**together)
     if any(together[name] != value for name, value in clauses[0].items()):
-        _wanted(call, QUERY_LIST)
+        _read_page_bounds(call, QUERY_LIST)
         newest = await call.context.store.check()
         call.freshness.demand(newest)
         return Answer([], newest)  # nothing is two things at once
@@ -87,17 +87,17 @@ async def list_page(call: Call[None]) -> Answer:
     return await _list_implied(call, conditions)
 
 
-async def _list_stored(call: Call[None], conditions: Conditions) -> Answer:
+async def _list_stored(call: Call[None], conditions: LegacyQueryConditions) -> Answer:
     columns = {name: value for name, value in msgspec.structs.asdict(conditions).items() if value is not None}
     context = columns.pop("context", None)
     if context is not None:
         columns["policy"] = policy_digest(policy_of_context(context))
-    wanted = _wanted(call, WARRANT_LIST)
+    wanted = _read_page_bounds(call, WARRANT_LIST)
     found = await warrants.list_warrants(call.context, wanted, WarrantFilter(columns), call.freshness)
-    return Answer([_stored(row) for row in found.value.rows], found.revision)
+    return Answer([_render_stored(row) for row in found.value.rows], found.revision)
 
 
-async def _list_implied(call: Call[None], conditions: Conditions) -> Answer:
+async def _list_implied(call: Call[None], conditions: LegacyQueryConditions) -> Answer:
     relations = (conditions.relation,) if conditions.relation else None
     object = _ref(conditions.object_type, conditions.object_id)
     subject = _ref(conditions.subject_type, conditions.subject_id)
@@ -114,16 +114,16 @@ async def _list_implied(call: Call[None], conditions: Conditions) -> Answer:
     raise InvalidParameter("for", "must name an object or a subject by its id")
 
 
-async def _find(call: Call[None], asked: Query, conditions: Conditions) -> Answer:
-    context = bounded_context(conditions.context or {}, call.context.max_context_bytes)
-    wanted = _wanted(call, QUERY_LIST)
-    found = await query.list_page(call.context, Asked(asked, context), wanted, call.freshness)
+async def _find(call: Call[None], asked: Query, conditions: LegacyQueryConditions) -> Answer:
+    context = check_context_size(conditions.context or {}, call.context.max_context_bytes)
+    wanted = _read_page_bounds(call, QUERY_LIST)
+    found = await query.list_page(call.context, QueryRequest(asked, context), wanted, call.freshness)
     answers = []
     for one in found.value.rows:
         other = ObjectRef(one.row.type, one.row.id)
         object, subject = (other, asked.subject) if isinstance(asked, ObjectsQuery) else (asked.object, other)
         named = Subject(subject.type, subject.id)
-        answers.append(_shown(object, named, one.row.relation, one.row.is_implicit))
+        answers.append(_render_warrant(object, named, one.row.relation, one.row.is_implicit))
     return Answer(answers, found.revision)
 
 
@@ -134,18 +134,20 @@ async def _check_each(
     subject: Subject,
     context: Mapping[str, str],
 ) -> Answer:
-    limit = _wanted(call, QUERY_LIST).slice.limit
+    limit = _read_page_bounds(call, QUERY_LIST).slice.limit
     if relations is None:
         defined = await object_types.get_object_type(call.context, object.type, call.freshness)
         relations = [RelationName(name) for name in sorted(read_definition(defined.value.definition).relations)]
-    given = bounded_context(context, call.context.max_context_bytes)
+    given = check_context_size(context, call.context.max_context_bytes)
     questions = [Question(object, name, subject, given) for name in relations]
     found = await check.check_all(call.context, questions, call.freshness)
     holding = [(name, one) for name, one in zip(relations, found.value, strict=True) if one.is_authorized]
-    return Answer([_shown(object, subject, name, one.is_implicit) for name, one in holding[:limit]], found.revision)
+    return Answer(
+        [_render_warrant(object, subject, name, one.is_implicit) for name, one in holding[:limit]], found.revision
+    )
 
 
-def _stored(row: Warrant) -> OlderWarrantAnswer:
+def _render_stored(row: Warrant) -> OlderWarrantAnswer:
     return OlderWarrantAnswer(
         object_type=row.object_type,
         object_id=row.object_id,
@@ -153,11 +155,11 @@ def _stored(row: Warrant) -> OlderWarrantAnswer:
         subject=SubjectAnswer(row.subject_type, row.subject_id, row.subject_relation),
         policy=row.policy or msgspec.UNSET,
         is_implicit=False,
-        created_at=rendered_time(row.created_at),
+        created_at=render_time(row.created_at),
     )
 
 
-def _shown(object: ObjectRef, subject: Subject, relation: str, is_implicit: bool) -> OlderWarrantAnswer:
+def _render_warrant(object: ObjectRef, subject: Subject, relation: str, is_implicit: bool) -> OlderWarrantAnswer:
     return OlderWarrantAnswer(
         object_type=object.type,
         object_id=object.id,
@@ -167,7 +169,7 @@ def _shown(object: ObjectRef, subject: Subject, relation: str, is_implicit: bool
     )
 
 
-def _wanted(call: Call[None], kind: ListKind[Any]) -> Wanted:
+def _read_page_bounds(call: Call[None], kind: ListKind[Any]) -> Wanted:
     """The first rows. Raises InvalidParameter for what would lead on: this query has no cursors."""
     for name in ("lastId", "nextCursor", "prevCursor"):
         if name in call.parameters:

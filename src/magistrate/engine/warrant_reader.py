@@ -13,7 +13,7 @@ from magistrate.engine.warrants import Warrant
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shape:
+class WarrantsByObject:
     """Which warrants of an object are wanted: those of any of `relations`, of objects of `type`, and
 
     - `subjects` is a Subject: given to exactly this one, or to every subject of its type with the same relation;
@@ -31,16 +31,16 @@ class Shape:
     to_all: bool = True
 
 
-class Read(NamedTuple):
+class WarrantRead(NamedTuple):
     """The warrants of this shape on each of these objects; None stands for every object of the type there is, WILDCARD
     among the ids for the warrants that say `*` themselves."""
 
-    shape: Shape
+    shape: WarrantsByObject
     ids: tuple[ObjectId, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
-class ReverseShape:
+class WarrantsBySubject:
     """Which warrants to a subject are wanted: those of any of `relations`, on objects of `type`, to a subject of
     `subject_type`; with a `subject_relation`, to the group of all that have it on that object."""
 
@@ -50,14 +50,14 @@ class ReverseShape:
     subject_relation: str
 
 
-class ReverseRead(NamedTuple):
+class ReverseWarrantRead(NamedTuple):
     """The warrants of this shape to each of these subjects; None and WILDCARD as in Read."""
 
-    shape: ReverseShape
+    shape: WarrantsBySubject
     ids: tuple[ObjectId, ...] | None
 
 
-AnyRead = Read | ReverseRead
+AnyRead = WarrantRead | ReverseWarrantRead
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Reading:
     rows: Sequence[Sequence[Warrant]]
 
 
-class WarrantSource(Protocol):
+class WarrantReader(Protocol):
     def read_warrants(self, reads: Sequence[AnyRead], at: Revision | None, most: int) -> Awaitable[Reading]:
         """All reads at one revision, the newest or `at`, in one round trip; without any read, one that tells the
         revisions. Of more than `most` rows, that many of them.

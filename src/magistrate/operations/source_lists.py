@@ -44,7 +44,7 @@ class WarrantServer(Protocol):
         ...
 
 
-class _Place(msgspec.Struct, frozen=True):
+class _ListPosition(msgspec.Struct, frozen=True):
     """The list, by its number in LISTS, and the cursor of the page to ask for next; none for the first."""
 
     list: int = 0
@@ -69,17 +69,17 @@ class _Trail:
 
 
 _ENCODER = msgspec.json.Encoder()
-_DECODER = msgspec.json.Decoder(_Place)
+_DECODER = msgspec.json.Decoder(_ListPosition)
 
 
-class OldLists:
+class SourceLists:
     """A Source. A chunk has rows of one `kind`: all object types, as their rules name each other, and of others whole
     pages until it has `chunk_lines` or more."""
 
     def __init__(self, server: WarrantServer, chunk_lines: int) -> None:
         self._server = server
         self._chunk_lines = chunk_lines
-        self._place = _Place()
+        self._place = _ListPosition()
         self._may_be_forgotten = False
         self._trail = _Trail()
         self.kind: Kind = "object type"
@@ -132,13 +132,13 @@ class OldLists:
                 break
         return lines
 
-    def _behind(self, path: str, has_rows: bool, cursor: str | None) -> _Place:
+    def _behind(self, path: str, has_rows: bool, cursor: str | None) -> _ListPosition:
         if cursor is None:
             self._trail = _Trail()
-            return _Place(self._place.list + 1)
+            return _ListPosition(self._place.list + 1)
         if fault := self._trail.fault(has_rows, cursor):
             raise ServiceUnreachable(self._server.url, f"{path} goes on for ever: {fault}")
-        return _Place(self._place.list, cursor)
+        return _ListPosition(self._place.list, cursor)
 
     async def _page(self, path: str, sort: str) -> tuple[list[bytes], str | None]:
         parameters = {"sortBy": sort, "sortOrder": "ASC"}

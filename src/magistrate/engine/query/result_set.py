@@ -31,7 +31,7 @@ class Valued(Protocol):
 
 
 @dataclass(slots=True)
-class Spread:
+class ResultSet:
     """A Valued. `reports` and `rest_report` are the warrants to be reported where it holds; None where none can be."""
 
     rest: Truth = FALSE
@@ -49,7 +49,7 @@ class Spread:
 class Share(NamedTuple):
     """What one alternative adds: a spread, at most as strong as `cap`. `report` takes the place of its reports."""
 
-    spread: Spread
+    spread: ResultSet
     cap: Truth
     report: Warrant | None
 
@@ -58,16 +58,16 @@ def explicit_part(share: Share) -> Share:
     """The same share where it is EXPLICIT."""
     spread = share.spread
     if share.cap < EXPLICIT:
-        return Share(Spread(), share.cap, None)
+        return Share(ResultSet(), share.cap, None)
     rest = spread.rest if spread.rest == EXPLICIT else FALSE
     named = {id: value if value == EXPLICIT else FALSE for id, value in spread.named.items()}
-    return Share(Spread(rest, named, spread.rest_report, spread.reports), EXPLICIT, share.report)
+    return Share(ResultSet(rest, named, spread.rest_report, spread.reports), EXPLICIT, share.report)
 
 
-def highest(shares: Sequence[Share], work: Work) -> Turns[Spread]:
+def highest(shares: Sequence[Share], work: Work) -> Turns[ResultSet]:
     """Where any of them holds. The report is that of the first that holds and has one. Yields when its turn is over."""
-    everyone = _named_in(share.spread for share in shares) if any(share.spread.rest for share in shares) else {}
-    found = Spread(FALSE, dict.fromkeys(everyone, FALSE))
+    everyone = _collect_ids(share.spread for share in shares) if any(share.spread.rest for share in shares) else {}
+    found = ResultSet(FALSE, dict.fromkeys(everyone, FALSE))
     for share in shares:
         _add(found, share, everyone)
         work.spend(len(share.spread.named) // IDS_FOR_A_NODE)
@@ -78,7 +78,7 @@ def highest(shares: Sequence[Share], work: Work) -> Turns[Spread]:
     return found
 
 
-def _add(found: Spread, share: Share, everyone: Iterable[ObjectId]) -> None:
+def _add(found: ResultSet, share: Share, everyone: Iterable[ObjectId]) -> None:
     spread, cap, report = share
     named, rest = spread.named, spread.rest
     values, reports = found.named, found.reports
@@ -96,13 +96,13 @@ def _add(found: Spread, share: Share, everyone: Iterable[ObjectId]) -> None:
         found.rest_report = report or spread.rest_report
 
 
-def combined(rule: Combined, spreads: Sequence[Spread], work: Work) -> Turns[Spread]:
+def combine_result_sets(rule: Combined, spreads: Sequence[ResultSet], work: Work) -> Turns[ResultSet]:
     """Where a combination of them holds. Yields when its turn is over."""
-    found = Spread(rule.combined([min(spread.rest, TRUE) for spread in spreads]))
+    found = ResultSet(rule.combine([min(spread.rest, TRUE) for spread in spreads]))
     if found.rest == TRUE:
         found.rest_report = _report(rule, [(spread.rest, spread.rest_report) for spread in spreads])
-    ids = list(_named_in(spreads))
-    values = yield from combined_values(rule.combined, spreads, ids, work)
+    ids = list(_collect_ids(spreads))
+    values = yield from combine_by_id(rule.combine, spreads, ids, work)
     for id, value in zip(ids, values, strict=True):
         if value or found.rest:
             found.named[id] = value
@@ -115,7 +115,7 @@ def combined(rule: Combined, spreads: Sequence[Spread], work: Work) -> Turns[Spr
     return found
 
 
-def combined_values(
+def combine_by_id(
     combine: Callable[[Iterable[Truth]], Truth], spreads: Sequence[Valued], ids: Sequence[ObjectId], work: Work
 ) -> Turns[list[Truth]]:
     """What becomes of the values of the spreads for each of the ids. Yields when its turn is over."""
@@ -140,5 +140,5 @@ def _report(rule: Combined, parts: Sequence[tuple[Truth, Warrant | None]]) -> Wa
     return None if witness is None else reports[witness]
 
 
-def _named_in(spreads: Iterable[Spread]) -> Mapping[ObjectId, None]:
+def _collect_ids(spreads: Iterable[ResultSet]) -> Mapping[ObjectId, None]:
     return {id: None for spread in spreads for id in spread.named}

@@ -18,7 +18,7 @@ from magistrate.api.freshness import TOKEN_HEADERS, read_freshness, token_of
 from magistrate.api.ledger import Ledger
 from magistrate.api.parse import decode_body
 from magistrate.api.public import JSON
-from magistrate.api.render import rendered
+from magistrate.api.render import render_json
 from magistrate.api.route import Route
 from magistrate.api.service import Answer, Call, Service
 from magistrate.engine.terms import Revision
@@ -42,7 +42,7 @@ class Hot:
     decoder: msgspec.json.Decoder[Any]
 
 
-class Shortcut:
+class FastPath:
     """Made of those routes that can answer at once. `service` raises StoreUnavailable while it is not open."""
 
     def __init__(self, service: Callable[[], Service], routes: Iterable[Route], ledger: Ledger) -> None:
@@ -56,7 +56,7 @@ class Shortcut:
         self._default_headers: RawHeaders | None = None
         self._head = b""
 
-    def held(self, method: bytes, url: bytes, headers: RawHeaders) -> "Held | None":
+    def begin_request(self, method: bytes, url: bytes, headers: RawHeaders) -> "PendingCheck | None":
         """A request worth waiting for its body, given its head: its key is right, and it says that it is short."""
         hot = self._hot.get((method, url))
         read = _read(headers) if hot is not None else None
@@ -69,9 +69,9 @@ class Shortcut:
             return None
         if read.length > min(MOST_BYTES, service.limits.max_body_bytes):
             return None
-        return Held(hot, service, actor, read.given)
+        return PendingCheck(hot, service, actor, read.given)
 
-    def answer(self, held: "Held", body: bytes, default_headers: RawHeaders) -> bytes | None:
+    def answer(self, held: "PendingCheck", body: bytes, default_headers: RawHeaders) -> bytes | None:
         """The whole answer, beginning with the status line and these headers; None if it takes the ordinary way."""
         started = perf_counter()
         try:
@@ -79,7 +79,7 @@ class Shortcut:
         except Exception:  # the ordinary way comes upon the same, and knows what to say
             return None
 
-    def _answer(self, held: "Held", body: bytes, default_headers: RawHeaders, started: float) -> bytes | None:
+    def _answer(self, held: "PendingCheck", body: bytes, default_headers: RawHeaders, started: float) -> bytes | None:
         hot, context = held.hot, held.service.context
         identity = context.store.identity
         freshness = read_freshness(identity, held.given) if held.given else NO_DEMAND
@@ -87,20 +87,20 @@ class Shortcut:
         found = hot.answer(Call(context, {}, {}, value, held.actor, freshness, None))
         if found is None:
             return None
-        content, tokens = rendered(found.value), _token_lines(identity, found.revision)
+        content, tokens = render_json(found.value), _token_lines(identity, found.revision)
         if default_headers is not self._default_headers:
             self._default_headers = default_headers
             lines = [b"HTTP/1.1 200 OK", *(name + b": " + value for name, value in default_headers)]
             self._head = b"\r\n".join([*lines, b""])
         request_id, route = str(uuid7()), hot.route
-        self._ledger.answered(route.method, route.path, route.path, 200, request_id, started)
+        self._ledger.record_answer(route.method, route.path, route.path, 200, request_id, started)
         described = (
             f"content-type: {JSON}\r\nwarrant-request-id: {request_id}\r\ncontent-length: {len(content)}\r\n\r\n"
         )
         return b"".join((self._head, tokens, described.encode(), content))
 
 
-class Held(NamedTuple):
+class PendingCheck(NamedTuple):
     """A request that waits for its body."""
 
     hot: Hot

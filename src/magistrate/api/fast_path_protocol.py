@@ -1,17 +1,17 @@
 """Connections whose requests are answered before the web framework sees them, where that is possible."""
 
+from magistrate.api.fast_path import FastPath, PendingCheck
 from magistrate.api.protocol import BoundedProtocol
-from magistrate.api.shortcut import Held, Shortcut
 
 MOST_PIECES = 100
 """Of a body that is held: whoever sends more of them is not in a hurry."""
 
 
-class ShortcutProtocol(BoundedProtocol):
+class FastPathProtocol(BoundedProtocol):
     """Answers by the shortcut of the application what can be. A request that may be is held until all of it has come,
     or for as long as its head may take."""
 
-    _held: Held | None = None
+    _held: PendingCheck | None = None
     _pieces: tuple[bytes, ...] = ()
 
     def data_received(self, data: bytes) -> None:
@@ -46,8 +46,8 @@ class ShortcutProtocol(BoundedProtocol):
         super().shutdown()
 
     @property
-    def _shortcut(self) -> Shortcut:
-        shortcut: Shortcut = self.app.shortcut  # the application must be an Application
+    def _shortcut(self) -> FastPath:
+        shortcut: FastPath = self.app.shortcut  # the application must be an Application
         return shortcut
 
     def _start(self) -> None:
@@ -59,7 +59,7 @@ class ShortcutProtocol(BoundedProtocol):
             and self.parser.should_keep_alive()
             and self.parser.get_http_version() == "1.1"
         )
-        held = self._shortcut.held(self.parser.get_method(), self.url, self.headers) if is_plain else None
+        held = self._shortcut.begin_request(self.parser.get_method(), self.url, self.headers) if is_plain else None
         if held is None:
             super()._start()
         else:

@@ -9,7 +9,7 @@ from magistrate.engine.terms import RelationName
 
 
 @dataclass(frozen=True, slots=True)
-class SameObject:
+class Computed:
     """`relation` need not exist on the type: then it never holds."""
 
     rules: ClassVar[tuple[Rule, ...]] = ()

@@ -13,7 +13,7 @@ from magistrate.engine.terms import RelationName, TypeName
 
 
 @dataclass(frozen=True, slots=True)
-class Through:
+class Arrow:
     """None of the three names need exist: then the rule never holds."""
 
     rules: ClassVar[tuple[Rule, ...]] = ()

@@ -1,9 +1,9 @@
-"""What a graph is told of a change."""
+"""A change of a warrant, as the graph cache sees it."""
 
 from typing import NamedTuple
 
 
-class Touch(NamedTuple):
+class WarrantChange(NamedTuple):
     """The names in a warrant that was written or deleted."""
 
     object_type: str

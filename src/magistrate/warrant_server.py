@@ -50,13 +50,13 @@ class _Fault(msgspec.Struct):
     parameter: str | None = None
 
 
-class _Answer(NamedTuple):
+class _HttpAnswer(NamedTuple):
     status: int
     headers: httpx.Headers
     body: bytes
 
 
-class OldServer:
+class HttpWarrantServer:
     """Every method raises ServiceUnreachable if nothing answers, or what is no Warrant server, and RequestRefused if it
     answers with an error. The key is sent, and never told."""
 
@@ -76,7 +76,7 @@ class OldServer:
             trust_env=False,
         )
 
-    async def __aenter__(self) -> "OldServer":
+    async def __aenter__(self) -> "HttpWarrantServer":
         return self
 
     async def __aexit__(
@@ -99,7 +99,7 @@ class OldServer:
     async def _page(self, path: str, parameters: Mapping[str, str]) -> tuple[list[bytes], str | None]:
         answer = await self._send("GET", path, parameters=parameters)
         if answer.status != 200:
-            raise self._refused(answer)
+            raise self._build_refusal(answer)
         try:
             page = msgspec.json.decode(answer.body, type=_Page)
         except _UNREADABLE as error:
@@ -117,7 +117,7 @@ class OldServer:
         except AnswerTooSlow:
             return NO_ANSWER, None
         if answer.status in (401, 403) or _is_passing("POST", answer.status):
-            raise self._refused(answer)
+            raise self._build_refusal(answer)
         try:
             return answer.status, msgspec.json.decode(answer.body)
         except _UNREADABLE as error:
@@ -127,7 +127,7 @@ class OldServer:
 
     async def _send(
         self, method: str, path: str, parameters: Mapping[str, str] | None = None, content: bytes | None = None
-    ) -> _Answer:
+    ) -> _HttpAnswer:
         breaks = iter(self._breaks_seconds)
         while True:
             pause = next(breaks, None)
@@ -142,18 +142,18 @@ class OldServer:
                 self._has_answered = True
                 if pause is None or not _is_passing(method, answer.status):
                     return answer
-                pause = max(pause, asked_break(answer.headers))
+                pause = max(pause, read_retry_delay(answer.headers))
             await asyncio.sleep(pause)
 
     async def _ask(
         self, method: str, path: str, parameters: Mapping[str, str] | None, content: bytes | None
-    ) -> _Answer:
+    ) -> _HttpAnswer:
         """Raises httpx.RequestError if another try may do better."""
         most_ms = MOST_WAITS * self._timeout_ms
         asked = self._http.stream(method, self.url + path, params=parameters, content=content)
         try:
             async with asyncio.timeout(most_ms / 1_000), asked as response:
-                return _Answer(response.status_code, response.headers, await self._body(response))
+                return _HttpAnswer(response.status_code, response.headers, await self._body(response))
         except TimeoutError as error:
             raise ServiceUnreachable(self.url, f"{path} was not answered completely within {most_ms} ms") from error
 
@@ -178,7 +178,7 @@ class OldServer:
             self.url, f"no answer within {self._timeout_ms} ms"
         )
 
-    def _refused(self, answer: _Answer) -> RequestRefused | ServiceUnreachable:
+    def _build_refusal(self, answer: _HttpAnswer) -> RequestRefused | ServiceUnreachable:
         try:
             fault = msgspec.json.decode(answer.body, type=_Fault)
         except _UNREADABLE:
@@ -186,7 +186,7 @@ class OldServer:
         request_id = answer.headers.get("Warrant-Request-Id")
         return RequestRefused(answer.status, fault.code, fault.message, fault.parameter, request_id)
 
-    def _stranger(self, answer: _Answer) -> ServiceUnreachable:
+    def _stranger(self, answer: _HttpAnswer) -> ServiceUnreachable:
         return ServiceUnreachable(self.url, f"what answers there, with status {answer.status}, is no Warrant server")
 
 
@@ -195,7 +195,7 @@ def _is_passing(method: str, status: int) -> bool:
     return status in (429, 502, 503) or (status >= 500 and method == "GET")
 
 
-def asked_break(headers: httpx.Headers) -> float:
+def read_retry_delay(headers: httpx.Headers) -> float:
     """In seconds; 0 if it did not say."""
     text = headers.get("Retry-After", "")
     return min(float(text), LONGEST_BREAK_SECONDS) if re.fullmatch(r"[0-9]{1,9}", text) else 0.0

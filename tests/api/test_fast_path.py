@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from magistrate.api.shortcut import Shortcut
+from magistrate.api.fast_path import FastPath
 from magistrate.config import read_settings
 from tests.api.sockets import connect, is_hung_up, read_answer
 from tests.running import KEY, Client, running_service, settings_for
@@ -170,14 +170,14 @@ def test_a_check_with_a_token_is_answered_alike(services: Services) -> None:
 
 def test_a_check_that_was_asked_before_takes_the_shortcut(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[bool] = []
-    answer = Shortcut.answer
+    answer = FastPath.answer
 
-    def observed(self: Shortcut, *given: object) -> bytes | None:
+    def observed(self: FastPath, *given: object) -> bytes | None:
         found = answer(self, *given)  # type: ignore[arg-type]  # handed on as they are
         taken.append(found is not None)
         return found
 
-    monkeypatch.setattr(Shortcut, "answer", observed)
+    monkeypatch.setattr(FastPath, "answer", observed)
     for body in (ALLOWED, DENIED, EXPLICIT, BATCH, b"{"):
         services[0].post("/v2/check", content=body)
         services[1].post("/v2/check", content=body)

@@ -11,9 +11,9 @@ from typing import Any
 import httpx
 import pytest
 
-from magistrate import old_server
+from magistrate import warrant_server
 from magistrate.errors import InvalidSetting, RequestRefused, ServiceUnreachable
-from magistrate.old_server import LONGEST_BREAK_SECONDS, NO_ANSWER, OldServer, asked_break
+from magistrate.warrant_server import LONGEST_BREAK_SECONDS, NO_ANSWER, HttpWarrantServer, read_retry_delay
 from tests.reference_server import fault
 from tests.stub_server import Answered, Sent, StubServer, stub_server
 
@@ -28,9 +28,9 @@ CLAIM = {"objectType": "document"}
 @asynccontextmanager
 async def asked(
     answer: Callable[[Sent], bytes | Answered], tries: int = 3, timeout_ms: int = 5_000
-) -> AsyncIterator[tuple[OldServer, StubServer]]:
+) -> AsyncIterator[tuple[HttpWarrantServer, StubServer]]:
     with stub_server(answer) as stub:
-        async with OldServer(stub.url + "/", "secret", timeout_ms, [0.01] * (tries - 1)) as server:
+        async with HttpWarrantServer(stub.url + "/", "secret", timeout_ms, [0.01] * (tries - 1)) as server:
             yield server, stub
 
 
@@ -100,7 +100,7 @@ async def test_a_server_that_hangs_up_is_asked_again() -> None:
 
 
 async def test_a_server_that_never_answered_is_not_asked_again() -> None:
-    async with OldServer("http://127.0.0.1:9", None, breaks_seconds=[60]) as server:
+    async with HttpWarrantServer("http://127.0.0.1:9", None, breaks_seconds=[60]) as server:
         with pytest.raises(ServiceUnreachable):
             await server.page("/v2/objects", {})
 
@@ -157,9 +157,9 @@ async def test_what_is_no_warrant_server_is_told(body: bytes) -> None:
 
 async def test_an_answer_above_the_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     async with asked(lambda sent: EMPTY) as (server, stub):
-        monkeypatch.setattr(old_server, "MAX_ANSWER_BYTES", len(EMPTY))
+        monkeypatch.setattr(warrant_server, "MAX_ANSWER_BYTES", len(EMPTY))
         assert await server.page("/v2/objects", {}) == ([], None)
-        monkeypatch.setattr(old_server, "MAX_ANSWER_BYTES", len(EMPTY) - 1)
+        monkeypatch.setattr(warrant_server, "MAX_ANSWER_BYTES", len(EMPTY) - 1)
         with pytest.raises(ServiceUnreachable, match=f"an answer is larger than {len(EMPTY) - 1} bytes"):
             await server.page("/v2/objects", {})
 
@@ -167,7 +167,7 @@ async def test_an_answer_above_the_limit_is_refused(monkeypatch: pytest.MonkeyPa
 
 
 async def test_an_answer_of_very_many_values_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(old_server, "MAX_ANSWER_VALUES", 3)
+    monkeypatch.setattr(warrant_server, "MAX_ANSWER_VALUES", 3)
 
     async with asked(in_turn(b'{"results":[{},{},{}]}', b'{"results":[{},{},{},{}]}')) as (server, _):
         assert len((await server.page("/v2/objects", {}))[0]) == 3
@@ -176,7 +176,7 @@ async def test_an_answer_of_very_many_values_is_refused(monkeypatch: pytest.Monk
 
 
 async def test_a_smaller_page_is_asked_for_if_one_is_above_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(old_server, "MAX_ANSWER_BYTES", 100)
+    monkeypatch.setattr(warrant_server, "MAX_ANSWER_BYTES", 100)
 
     def answer(sent: Sent) -> bytes:
         return b'{"results":[' + b" " * int(sent.path.partition("limit=")[2]) + b"]}"
@@ -196,7 +196,9 @@ async def test_a_compressed_answer_is_neither_wanted_nor_unpacked() -> None:
 
 
 @pytest.mark.parametrize("asks", [lambda server: server.page("/v2/objects", {}), lambda server: server.check(CLAIM)])
-async def test_an_answer_that_comes_drop_by_drop_is_given_up(asks: Callable[[OldServer], Awaitable[object]]) -> None:
+async def test_an_answer_that_comes_drop_by_drop_is_given_up(
+    asks: Callable[[HttpWarrantServer], Awaitable[object]],
+) -> None:
     async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n")
         while not writer.is_closing():
@@ -207,14 +209,14 @@ async def test_an_answer_that_comes_drop_by_drop_is_given_up(asks: Callable[[Old
     hung_up = asyncio.Event()
     dripping = await asyncio.start_server(drip, "127.0.0.1", 0)
     port = dripping.sockets[0].getsockname()[1]
-    async with dripping, OldServer(f"http://127.0.0.1:{port}", None, 100) as server:
+    async with dripping, HttpWarrantServer(f"http://127.0.0.1:{port}", None, 100) as server:
         with pytest.raises(ServiceUnreachable, match="not answered completely within 400 ms"):
             await asks(server)
         await hung_up.wait()
 
 
 def test_how_long_to_wait_is_heeded_within_bounds() -> None:
-    waits = {text: asked_break(httpx.Headers({"Retry-After": text})) for text in ("7", "9999", "soon")}
+    waits = {text: read_retry_delay(httpx.Headers({"Retry-After": text})) for text in ("7", "9999", "soon")}
 
     assert waits == {"7": 7.0, "9999": LONGEST_BREAK_SECONDS, "soon": 0.0}
 
@@ -259,7 +261,7 @@ async def test_a_check_that_may_not_be_asked_or_finds_nobody_is_a_fault(status: 
 
 async def test_a_check_that_no_connection_is_to_be_had_for_is_a_fault() -> None:
     with stub_server(lambda sent: Answered(200, EMPTY, {"Connection": "close"})) as stub:
-        server = OldServer(stub.url, None, 200, [0.01])
+        server = HttpWarrantServer(stub.url, None, 200, [0.01])
         await server.page("/v2/objects", {})
     with full_listener(int(stub.url.rpartition(":")[2])):
         async with server:
@@ -284,4 +286,4 @@ async def test_a_check_that_answers_no_json_is_a_fault_unless_the_server_failed_
 
 def test_what_is_no_url_of_a_server_is_refused() -> None:
     with pytest.raises(InvalidSetting, match="not the URL of a service"):
-        OldServer("ftp://x", None)
+        HttpWarrantServer("ftp://x", None)

@@ -1,0 +1,100 @@
+"""The segments of the graph cache, each with a young and an old generation, within one capacity.
+
+When the young generation has filled half of the capacity, the old one is evicted and the young one becomes old. Finding
+an entry therefore costs one lookup in a dict, with no order to maintain."""
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+E = TypeVar("E")
+
+Key = tuple[str, str] | str
+
+
+class Capacity:
+    """The number of warrants that all segments hold together at most. Each entry counts as one at least."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._young = 0
+        self._old = 0
+        self._segments: list[CacheSegment[object]] = []
+
+    @property
+    def size(self) -> int:
+        return self._young + self._old
+
+    def add(self, segment: "CacheSegment[object]") -> None:
+        self._segments.append(segment)
+
+    def remove(self, segment: "CacheSegment[E]") -> None:
+        """Evicts all entries of the segment and forgets the segment."""
+        segment.evict_all()
+        self._segments = [one for one in self._segments if one is not segment]
+
+    def take(self, weight: int) -> None:
+        self._young += weight
+        if 2 * self._young > self._most:
+            for segment in self._segments:
+                segment.age()
+            self._old, self._young = self._young, 0
+
+    def move(self, weight: int) -> None:
+        """Moves this weight from the old generation to the young one."""
+        self._old -= weight
+        self.take(weight)
+
+    def free(self, young: int, old: int) -> None:
+        self._young -= young
+        self._old -= old
+
+    def clear(self) -> None:
+        for segment in self._segments:
+            segment.clear()
+        self._young = self._old = 0
+
+
+class CacheSegment(Generic[E]):
+    """Entries of one kind, by key. For speed, callers look into `young` first and then call `find`."""
+
+    __slots__ = ("_capacity", "_old", "_weight", "young")
+
+    def __init__(self, capacity: Capacity, weight: Callable[[E], int]) -> None:
+        self.young: dict[Key, E] = {}
+        self._old: dict[Key, E] = {}
+        self._capacity = capacity
+        self._weight = weight
+        capacity.add(self)  # type: ignore[arg-type]  # it asks segments nothing about their entries
+
+    def find(self, key: Key) -> E | None:
+        """Returns an entry of the old generation, which moves into the young one."""
+        found = self._old.pop(key, None)
+        if found is not None:
+            self.young[key] = found
+            self._capacity.move(self._weight(found))
+        return found
+
+    def keep(self, key: Key, value: E) -> None:
+        self.evict(key)
+        self.young[key] = value
+        self._capacity.take(self._weight(value))
+
+    def evict(self, key: Key) -> None:
+        young, old = self.young.pop(key, None), self._old.pop(key, None)
+        if young is not None or old is not None:
+            self._capacity.free(self._weigh(young), self._weigh(old))
+
+    def evict_all(self) -> None:
+        self._capacity.free(sum(map(self._weight, self.young.values())), sum(map(self._weight, self._old.values())))
+        self.clear()
+
+    def _weigh(self, value: E | None) -> int:
+        return 0 if value is None else self._weight(value)
+
+    def age(self) -> None:
+        self._old = self.young
+        self.young = {}
+
+    def clear(self) -> None:
+        self.young = {}
+        self._old = {}
