@@ -40,6 +40,7 @@ from magistrate.api.supervisor import Bounds, Supervisor
 from magistrate.config import Settings, SqliteUrl, read_client_settings
 from magistrate.engine import query
 from magistrate.errors import InvalidSetting
+from magistrate.log import log_to_stderr
 from magistrate.operations.background import attempt_work, running_beside
 from magistrate.operations.context import Context
 from magistrate.operations.decision_log import DecisionLog
@@ -390,17 +391,3 @@ def _announce_example(example: Example, url: str, key: str | None) -> None:
         context = "".join(f" --context {key}={value}" for key, value in shown.context.items())
         print(f"  magistrate check {shown.ask}{context} --explain")
     print(flush=True)
-
-
-def log_to_stderr() -> None:
-    """Makes this process log lines of JSON."""
-    structlog.configure(
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.format_exc_info,
-            structlog.processors.JSONRenderer(),
-        ],
-        logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
-        cache_logger_on_first_use=True,
-    )

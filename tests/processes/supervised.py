@@ -9,6 +9,7 @@ from pathlib import Path
 from magistrate import wiring
 from magistrate.api.server import run_worker
 from magistrate.api.supervisor import Bounds, Supervisor
+from magistrate.log import log_to_stderr
 from tests.running import settings_for
 
 
@@ -16,7 +17,7 @@ def main(folder: Path, hung_seconds: float, steady_seconds: float) -> int:
     settings = settings_for(f"sqlite:///{folder}/magistrate.db", workers=2)
     wiring.migrate_store(settings)
     asyncio.run(wiring.prepare_store(settings))
-    wiring.log_to_stderr()
+    log_to_stderr()
     listening = wiring.listen(settings)
     print(f"Magistrate listens on http://127.0.0.1:{listening.getsockname()[1]}", flush=True)
     worker = partial(run_worker, wiring.server_config(settings))

@@ -82,6 +82,7 @@ class Walk:
         "_shares",
         "_steps_left",
         "_subject_id",
+        "_subject_type",
         "_values",
         "_views",
         "missing",
@@ -97,6 +98,8 @@ class Walk:
         self._shares = shares
         self._findings: dict[Subject, _Findings] = {}
         self._found: _Findings | None = None
+        self._question: Question | None = None
+        self._conditions: PolicyEvaluator | None = None
 
     def decide(self, question: Question) -> Decision | None:
         """None if something is missing. Raises GivenUp, TurnIsOver, BudgetSpent."""
@@ -120,17 +123,18 @@ class Walk:
         return IMPLICIT if value == TRUE else DENIED
 
     def _begin(self, question: Question) -> None:
-        self._question = question
-        self._subject_id = question.subject.id
+        self._subject_type, self._subject_id = question.subject.type, question.subject.id
         self._name = subject_name(question.subject.id)
         self._steps_left = MOST_STEPS
         self._nesting = 0
         self._closure: MembershipClosure | None = None
         """None until it is needed."""
         if not self._shares:
-            self._conditions: PolicyEvaluator | None = None
+            if question is not self._question:  # one that is asked again keeps what its policies came to
+                self._question, self._conditions = question, None
             self._values, self._chosen = _NO_VALUES, {}
             return
+        self._question = question
         found = self._findings.get(question.subject)
         if found is None or found.context != question.context:
             conditions = PolicyEvaluator(question.context, self._now, self.work)
@@ -235,7 +239,7 @@ class Walk:
 
     def _grow_closure(self) -> MembershipClosure:
         """Raises TurnIsOver if it could go on, BudgetSpent."""
-        of_type = self._question.subject.type
+        of_type = self._subject_type
         closure = self._graph.memberships(of_type).closure(self._subject_id, self.work)
         if closure.is_open:
             if closure.is_interrupted:
@@ -298,10 +302,11 @@ class Walk:
         warrant = conditioned.warrant
         if not conditioned.states and warrant.subject_id not in (self._subject_id, WILDCARD):
             return FALSE
-        if self.work.turn_is_over:
-            raise GivenUp
         if self._conditions is None:
+            assert self._question is not None
             self._conditions = PolicyEvaluator(self._question.context, self._now, self.work)
+        if self.work.turn_is_over and not self._conditions.is_known(warrant):
+            raise TurnIsOver
         return self._conditions.value(warrant)
 
     def _entry(self, view: PlanView, id: ObjectId, is_bare: bool = False) -> Entry | None:
