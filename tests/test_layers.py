@@ -15,6 +15,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "operations": {"store.contract", "store.events", "store.following", "store.session_keys", "engine", "errors"},
     "api": {"operations", "store.contract", "store.events", "engine", "errors", "__version__"},
     "client": {"errors"},
+    "log": set(),
     "warrant_server": {"client", "errors"},
     "moving": {"wiring", "warrant_server", "operations", "store.postgres", "api.lines", "config", "errors"},
     "cli": {"client", "config", "wiring", "moving", "engine.nesting", "engine.written", "errors", "__version__"},
