@@ -64,6 +64,17 @@ def explicit_part(share: Share) -> Share:
     return Share(ResultSet(rest, named, spread.rest_report, spread.reports), EXPLICIT, share.report)
 
 
+def explicit_parts(shares: Sequence[Share], work: Work) -> Turns[list[Share]]:
+    """The same of each. Yields when its turn is over."""
+    parts: list[Share] = []
+    for share in shares:
+        parts.append(explicit_part(share))
+        work.shorten_turn(1 + len(share.spread.named) // IDS_FOR_A_NODE)
+        if work.turn_is_over:
+            yield None
+    return parts
+
+
 def highest(shares: Sequence[Share], work: Work) -> Turns[ResultSet]:
     """Where any of them holds. The report is that of the first that holds and has one. Yields when its turn is over."""
     everyone = _collect_ids(share.spread for share in shares) if any(share.spread.rest for share in shares) else {}
@@ -71,6 +82,7 @@ def highest(shares: Sequence[Share], work: Work) -> Turns[ResultSet]:
     for share in shares:
         _add(found, share, everyone)
         work.spend(len(share.spread.named) // IDS_FOR_A_NODE)
+        work.shorten_turn(1)  # most shares may be of nobody
         if work.turn_is_over:
             yield None
     for id in everyone:

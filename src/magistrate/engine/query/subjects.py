@@ -15,7 +15,7 @@ from magistrate.engine.facts import ROWS_FOR_A_NODE, Facts
 from magistrate.engine.plans import ArrowBranch, Branch, Model, Operation, Plan, shape_of
 from magistrate.engine.query.components import components
 from magistrate.engine.query.listed import Findings, Listed, Reports
-from magistrate.engine.query.result_set import EXPLICIT, ResultSet, Share, combine_result_sets, explicit_part, highest
+from magistrate.engine.query.result_set import EXPLICIT, ResultSet, Share, combine_result_sets, explicit_parts, highest
 from magistrate.engine.query.search import Steps, Turns, fetch_rows, gather_items, prepare_plans
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, TypeName
 from magistrate.engine.truth import MISSING, TRUE, Truth
@@ -131,6 +131,7 @@ class _SubjectSearch:
                 place = self._fresh.pop()
                 if not (yield from self._expand(place)):
                     waiting.append(place)
+                self._work.shorten_turn(2)
                 if self._work.turn_is_over:
                     yield None
             if waiting:
@@ -302,7 +303,8 @@ class _SubjectSearch:
         that says so, whatever comes before it."""
         assert isinstance(root.plan, Plan)
         shares = yield from self._shares(root, root.plan, of_type)
-        return (yield from highest([*map(explicit_part, shares), *shares], self._work))
+        explicit = yield from explicit_parts(shares, self._work)
+        return (yield from highest([*explicit, *shares], self._work))
 
 
 def _reports(spread: ResultSet) -> Reports:
