@@ -192,6 +192,7 @@ class _Walk:
                 return True
             else:
                 self._go_on_with(self._fresh.pop())
+            self._work.shorten_turn(1)
             if not self._finish():
                 return False
         return False
