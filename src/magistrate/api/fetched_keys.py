@@ -97,9 +97,7 @@ class FetchedKeys:
             if now - self._tried_at < PAUSE_SECONDS:
                 return
             self._tried_at = now
-            self._failure = TimeoutError(
-                "the fetch was given up"
-            )  # stays in place if the fetch is cancelled along with its request
+            self._failure = TimeoutError("the fetch was given up")  # kept if the fetch is cancelled
             try:
                 self._keys = read_keys(await self._origin.content())
             except _FAILURES as error:
