@@ -42,9 +42,8 @@ def apply(client: "Client", as_json: bool, file: IO[str]) -> None:
     for word, definition in _apply_types(client, wanted):
         done[word].append(definition)
         if not as_json:
-            print_table(
-                [[f"{word:<9}", definition["type"]]]
-            )  # printed at once, so that it is seen even if the next one fails
+            # Printed at once, so that it is seen even if the next one fails.
+            print_table([[f"{word:<9}", definition["type"]]])
     if as_json:
         print_json(done)
 
