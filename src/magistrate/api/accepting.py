@@ -1,4 +1,4 @@
-"""Where a server gets its connections from: a listening socket of its own, or a supervisor that accepts them."""
+"""Provides the connections of a server: from a listening socket of its own, or from a supervisor that accepts them."""
 
 import asyncio
 import errno
@@ -12,18 +12,19 @@ from typing import NamedTuple, Protocol
 from magistrate.api.throttled_warning import ThrottledWarning
 
 Admit = Callable[[socket.socket], None]
-"""Takes a connection over; must not raise."""
+"""Takes ownership of a connection; must not raise."""
 
 ACCEPTED_AT_ONCE = 64
-"""Connections accepted before the event loop does something else."""
+"""Limits the connections accepted before the event loop runs other callbacks."""
 
 ACCEPT_AGAIN_SECONDS = 0.2
-"""How long to wait when no descriptor is free: each try before would fail, and the event loop would do nothing else."""
+"""Sets the pause when no descriptor is free: every earlier attempt would fail and keep the event loop busy."""
 
 REPORT_EVERY_SECONDS = 1.0
 
 LAST_CONNECTIONS_WITHIN_SECONDS = 5.0
-"""A supervisor closes the channel of a worker that leaves in milliseconds, unless it is gone or hangs."""
+"""Limits the wait for the last connections. The supervisor closes the channel of a leaving worker within milliseconds,
+unless the supervisor has died or hangs."""
 
 _descriptors_exhausted = ThrottledWarning("connections cannot be accepted")
 _EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
@@ -31,8 +32,8 @@ _REPORT = struct.Struct("!QQ?")
 
 
 class Report(NamedTuple):
-    """What a worker says about itself: how many connections it has received so far, how many are open, and whether it
-    is leaving, and wants no more."""
+    """Holds the report of a worker: the number of connections it has received so far, the number that are open, and
+    whether it is leaving and accepts no more."""
 
     received: int
     open: int
@@ -41,10 +42,10 @@ class Report(NamedTuple):
 
 class ConnectionSource(Protocol):
     def start(self, admit: Admit) -> None:
-        """Begins to accept, in the running event loop."""
+        """Begins to accept connections in the running event loop."""
 
     async def finish(self) -> None:
-        """Ends it. Connections that clients have made already are admitted before."""
+        """Stops accepting, after admitting the connections that clients have already made."""
 
 
 class Acceptor:
@@ -70,7 +71,7 @@ class Acceptor:
             self._loop.add_reader(self._listening.fileno(), self._accept)
 
     def pause(self) -> None:
-        """Leaves connections in the queue of the kernel until `resume` is called."""
+        """Leaves connections in the kernel's queue until `resume` is called."""
         if self._is_accepting:
             self._is_accepting = False
             self._loop.remove_reader(self._listening.fileno())
@@ -79,7 +80,7 @@ class Acceptor:
             self._again = None
 
     def close(self) -> None:
-        """Accepts what is in the queue: the kernel would reset it."""
+        """Accepts the queued connections, which the kernel would otherwise reset, and closes the socket."""
         self.pause()
         connection = self._next()
         while connection is not None:
@@ -95,7 +96,7 @@ class Acceptor:
             self._admit(connection)
 
     def _next(self) -> socket.socket | None:
-        """None if there is no connection, or if it cannot be accepted now."""
+        """Returns the next connection, or None if there is none or it cannot be accepted now."""
         while True:
             try:
                 return self._listening.accept()[0]
@@ -105,7 +106,7 @@ class Acceptor:
                 if error.errno in _EXHAUSTED:
                     self._wait_for_descriptors(error)
                     return None
-                # Otherwise it was the connection that failed: the next one is another.
+                # Any other error concerns only the connection that failed, so the next one is tried.
 
     def _wait_for_descriptors(self, error: OSError) -> None:
         _descriptors_exhausted(reason=error.strerror)
@@ -115,8 +116,8 @@ class Acceptor:
 
 
 class Channel:
-    """Receives the connections that the supervisor has accepted for this worker, and reports to it: after each
-    connection, and every second, so that it knows that the event loop runs."""
+    """Receives the connections that the supervisor has accepted for this worker, and sends it reports: one after each
+    connection, and one every second to show that the event loop runs."""
 
     def __init__(self, channel: socket.socket, connections: Sized) -> None:
         self._channel = channel
@@ -161,7 +162,7 @@ class Channel:
             self._report()
 
     def _report(self) -> None:
-        # Numbers count from the start, so that a report which finds no room does not matter: the next one says it all.
+        # The counters are cumulative, so a report that does not fit may be lost: the next one contains its numbers.
         with suppress(OSError):
             self._channel.send(_REPORT.pack(self._received, len(self._connections), self._is_leaving))
 
@@ -180,13 +181,13 @@ class Channel:
 
 
 def send_connection(channel: socket.socket, connection: socket.socket) -> None:
-    """Gives a connection to the Channel at the other end. Raises BlockingIOError if there is no room, and another
-    OSError if there is nobody."""
+    """Sends a connection to the Channel at the other end. Raises BlockingIOError if the channel is full, and another
+    OSError if the other end is closed."""
     socket.send_fds(channel, [b"c"], [connection.fileno()])
 
 
 def read_reports(received: bytes) -> tuple[Report | None, bytes]:
-    """Returns the last complete report in what came through a channel, and what remains behind it."""
+    """Returns the last complete report in the bytes received from a channel, and the bytes that follow it."""
     end = len(received) - len(received) % _REPORT.size
     if not end:
         return None, received

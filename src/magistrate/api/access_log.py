@@ -1,7 +1,8 @@
-"""A line of JSON for each request that was answered, if it is wanted.
+"""Writes a line of JSON for each answered request, if the access log is enabled.
 
-Lines are written some at a time: a system call for each would cost as much as a tenth of a check. What is not written
-yet when the process is killed is lost; when it stops, nothing is. What cannot be written is lost, too."""
+Lines are written in batches, because a system call per line would cost up to a tenth of a check. Lines that are not yet
+written are lost when the process is killed, but not when it stops normally. Lines that cannot be written are lost,
+too."""
 
 import asyncio
 import os
@@ -13,15 +14,15 @@ import msgspec
 
 WRITTEN_EVERY_SECONDS = 0.2
 LINES_AT_ONCE = 10
-"""Written by one call: with paths of usual lengths less than the 4 KiB of which a pipe lets no other worker's lines in
-between (POSIX, PIPE_BUF)."""
+"""Limits the lines per write. With paths of usual length they stay below 4 KiB, which a pipe does not interleave with
+the lines of other workers (POSIX, PIPE_BUF)."""
 MOST_LINES = 500
-"""That wait to be written."""
+"""Limits the lines that wait to be written."""
 
 
 class Line(msgspec.Struct):
-    """`request` is the id in the answer's header `Warrant-Request-Id`; `path` without the query string, its escapes
-    resolved; `ms` from the moment the request was read until its answer was ready."""
+    """Represents a line of the log. `request` is the id in the response header `Warrant-Request-Id`, `path` is
+    unescaped and without the query string, and `ms` runs from when the request was read until its answer was ready."""
 
     time: str
     request: str
@@ -32,7 +33,7 @@ class Line(msgspec.Struct):
 
 
 class AccessLog:
-    """To a file descriptor that is not closed by it."""
+    """Writes lines to a file descriptor, which it does not close."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -41,7 +42,7 @@ class AccessLog:
         self._timer: asyncio.TimerHandle | None = None
 
     def write(self, request: str, method: str, path: str, status: int, seconds: float) -> None:
-        """Must be called in an event loop."""
+        """Adds a line. Must be called in an event loop."""
         now = time()
         stamp = f"{_whole_seconds(int(now))}.{int(now % 1 * 1_000):03}Z"
         self._lines.append(Line(stamp, request, method, path, status, round(seconds * 1_000, 3)))
@@ -55,7 +56,7 @@ class AccessLog:
             self._timer.cancel()
             self._timer = None
         lines, self._lines = self._lines, []
-        with suppress(OSError):  # nobody reads it, or the disk is full: requests are answered all the same
+        with suppress(OSError):  # no reader, or the disk is full: requests are answered all the same
             for start in range(0, len(lines), LINES_AT_ONCE):
                 left = self._encoder.encode_lines(lines[start : start + LINES_AT_ONCE])
                 while left:

@@ -1,7 +1,7 @@
-"""The ASGI application: the table of routes becomes a Falcon app, and every request goes through `_responder`.
+"""Builds the ASGI application: the table of routes becomes a Falcon app, and every request goes through `_responder`.
 
-The order of answers is fixed (docs/compatibility.md#routing): an unknown path or method is 404 before
-anything else, then comes the key, then the size and form of the request."""
+The order of checks is fixed (docs/compatibility.md#routing): an unknown path or method is answered 404 before anything
+else; then the key is checked, then the size and the content of the request."""
 
 import asyncio
 import hashlib
@@ -57,10 +57,10 @@ log = structlog.get_logger()
 
 
 class Running:
-    """Opens the service when the server starts, in its event loop, and closes it when it stops (ASGI lifespan).
+    """Opens the service when the server starts, in its event loop, and closes it when the server stops (ASGI lifespan).
 
-    A store that cannot be reached then does not keep the server from starting: it answers 503 and tries again. A
-    worker that gave up instead would make the supervisor stop all the others."""
+    A store that cannot be reached does not keep the server from starting: the server answers 503 and retries. If the
+    worker exited instead, the supervisor would stop all the others."""
 
     def __init__(self, opened: Callable[[], AbstractAsyncContextManager[Service]]) -> None:
         self.deadlines = Deadlines()
@@ -71,7 +71,7 @@ class Running:
 
     @property
     def service(self) -> Service:
-        """Raises StoreUnavailable while the service is not open yet."""
+        """Returns the service. Raises StoreUnavailable while it is not open yet."""
         if self._service is None:
             raise errors.StoreUnavailable("the store could not be opened yet")
         return self._service
@@ -98,7 +98,7 @@ class Running:
 
     async def process_request(self, req: falcon.asgi.Request, resp: falcon.asgi.Response) -> None:
         if b"%2f" in req.scope["raw_path"].lower():
-            # Decoded, it would divide an id in two, and be another request than the one that was meant.
+            # Decoded, it would split an id in two and make this a different request.
             raise errors.NotFound("Endpoint", req.path)
         if "//" in req.path:
             query = req.scope[_QUERY].decode("latin-1")
@@ -113,9 +113,9 @@ class Running:
 
 
 class Application:
-    """What the server calls. Falcon would wait for the first bytes of the body, and decode the query string, before
-    it looks at a request; here neither is touched until the request is known to be one of ours, with a key and within
-    the limits."""
+    """Represents the ASGI application that the server calls. Falcon would wait for the first bytes of the body and
+    decode the query string before it looks at a request; here neither is touched until the request is known to match a
+    route, to have a key and to be within the limits."""
 
     def __init__(
         self, opened: Callable[[], AbstractAsyncContextManager[Service]], ledger: Ledger | None = None
@@ -124,7 +124,7 @@ class Application:
         self._ledger = ledger or Ledger()
         self.shortcut = FastPath(lambda: self._running.service, ROUTES, self._ledger)
         self._app: App = falcon.asgi.App(middleware=[self._running])
-        # Not every answer has one. Falcon reads None so, but does not say so in its types.
+        # Some answers have no media type. Falcon accepts None here, although its types do not say so.
         self._app.resp_options.default_media_type = None  # type: ignore[assignment]
         self._app.add_error_handler(errors.MagistrateError, _answer_error)
         self._app.add_error_handler(falcon.HTTPError, _answer_http_error)
@@ -146,8 +146,8 @@ class Application:
 
 
 async def _answer_cancelled(send: Send) -> None:
-    """The server cancels what is still running when it must stop; after an answer has begun, nothing more can be
-    said."""
+    """Answers a request that the server cancels because it must stop. Once a response has begun, nothing can be
+    sent."""
     body = render_json(error_body(errors.StoreUnavailable("the service is stopping")))
     headers = {
         "content-type": "application/json",
@@ -171,7 +171,7 @@ def _responders(running: Running, routes: Sequence[Route]) -> list[tuple[str, st
 
 
 def _public_responders(running: Running) -> list[tuple[str, str, Responder]]:
-    """The few that are not part of the API proper: their answers are made in public.py."""
+    """Returns the responders of the routes outside the API proper; their answers are made in public.py."""
 
     def responder(page: public.PublicPage) -> Responder:
         async def respond(req: falcon.asgi.Request, resp: falcon.asgi.Response) -> None:
@@ -232,8 +232,8 @@ def _responder(running: Running, route: Route) -> Responder:
 
 
 async def _caller(service: Service, route: Route, header: str | None) -> tuple[str, Holder | None]:
-    """What to call who calls, and the holder of the token if it is one. Raises Unauthenticated,
-    ProviderUnavailable, StoreUnavailable."""
+    """Returns the actor that is recorded for the caller, and the holder of the bearer token, or None if the caller used
+    a key. Raises Unauthenticated, ProviderUnavailable or StoreUnavailable."""
     if not route.takes_bearer:
         return service.keys.actor(header), None
     token = bearer_token(header)
@@ -244,7 +244,9 @@ async def _caller(service: Service, route: Route, header: str | None) -> tuple[s
 
 
 async def _read_body(req: falcon.asgi.Request, service: Service) -> bytes:
-    """Raises BodyTooLarge before reading if the request says how long it is, else as soon as it is too long."""
+    """Returns the request body. Raises BodyTooLarge, before reading if the request states its length, otherwise as soon
+    as the limit is exceeded. Raises BodyTooSlow or InvalidRequest if the body does not arrive in time or is
+    incomplete."""
     limit, limit_ms = service.limits.max_body_bytes, service.limits.body_timeout_ms
     if (req.content_length or 0) > limit:
         raise errors.BodyTooLarge(limit)
@@ -301,7 +303,7 @@ async def _answer_error(
     if isinstance(error, errors.StoreUnavailable | errors.DeadlineExceeded):
         log.warning("unavailable", method=req.method, path=req.path, error=error.message, cause=repr(error.__cause__))
     if isinstance(error, errors.BodyTooLarge | errors.BodyTooSlow):
-        # The rest of the body is still to come, and nobody wants to read it.
+        # The rest of the body is still to come and would not be read.
         resp.set_header("Connection", "close")
     _finish(req, resp)
     if resp.status_code == 500:
@@ -311,8 +313,8 @@ async def _answer_error(
 async def _answer_http_error(
     req: falcon.asgi.Request, resp: falcon.asgi.Response, error: falcon.HTTPError, path: dict[str, Any]
 ) -> None:
-    """What Falcon refuses by itself: paths it has no route for, methods it does not know, and headers it cannot
-    read."""
+    """Answers the requests that Falcon refuses by itself: paths without a route, unknown methods and unreadable
+    headers."""
     if error.status_code == 404 or req.method not in COMBINED_METHODS:
         await _answer_error(req, resp, errors.NotFound("Endpoint", req.path), path)
     else:

@@ -1,4 +1,4 @@
-"""Handlers of the assignments of v1: a resource is given to another one by a warrant (docs/compatibility.md#v1)."""
+"""Handles the assignments of v1: a resource is assigned to another one by a warrant (docs/compatibility.md#v1)."""
 
 from dataclasses import replace
 from typing import Any
@@ -18,7 +18,7 @@ from magistrate.store.contract import NewWarrant, StoredObject
 
 
 class Assignment:
-    """Of one resource to another: of permissions to roles."""
+    """Represents the assignment of one resource to another, such as permissions to roles."""
 
     def __init__(self, given: ResourceView, holder: ResourceView) -> None:
         self._given = given
@@ -29,7 +29,7 @@ class Assignment:
         given = self._given.read_ref(call)
         try:
             row = (await objects.get_object(call.context, given, NO_DEMAND)).value
-        except NotFound:  # deleted since, which changes nothing about what was done
+        except NotFound:  # It was deleted in the meantime, which does not change what was done.
             row = StoredObject(given.type, given.id, None, created.value[0].created_at)
         return Answer(self._given.render_row(row), created.revision)
 
@@ -45,7 +45,7 @@ class Assignment:
 
 
 class TenantUsers:
-    """The users of a tenant. They are assigned by warrants that say as what."""
+    """Handles the users of a tenant, who are assigned by warrants that name their role."""
 
     def __init__(self, users: ResourceView, tenants: ResourceView) -> None:
         self._users = users
@@ -60,7 +60,7 @@ async def _run_query(call: Call[Any], asked: Query, view: ResourceView) -> Answe
     wanted = read_wanted(listed, call.parameters, call.context.store.identity)
     found = await query.list_page(call.context, QueryRequest(asked, {}), wanted, call.freshness, listed)
     if any(row.stored is None for row in found.value.rows):
-        # A warrant with `*` for the subject: one row that stands for nobody, in the place of one that is wanted.
+        # A warrant with `*` as its subject is a row that names no user, where one is expected.
         wider = replace(wanted, slice=replace(wanted.slice, limit=wanted.slice.limit + 1))
         found = await query.list_page(call.context, QueryRequest(asked, {}), wider, call.freshness, listed)
     shown = [view.render_row(row.stored) for row in found.value.rows if row.stored is not None]

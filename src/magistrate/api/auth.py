@@ -1,4 +1,4 @@
-"""Who may call: `Authorization: ApiKey <key>`, on some routes also `Authorization: Bearer <token>`
+"""Authenticates callers by `Authorization: ApiKey <key>` and, on some routes, `Authorization: Bearer <token>`
 (docs/compatibility.md#sessions)."""
 
 import hashlib
@@ -15,12 +15,12 @@ SCHEME, BEARER_SCHEME = "ApiKey", "Bearer"
 ONLY_KEYS, KEYS_AND_TOKENS = (SCHEME,), (SCHEME, BEARER_SCHEME)
 USER = TypeName("user")
 TENANT = "tenant"
-"""The variable of policies that names it."""
+"""Names the policy variable that holds the tenant."""
 
 
 class Holder(msgspec.Struct, frozen=True):
-    """Who shows a bearer token: the user it was made for. `context` is what it says for policies to read, its tenant
-    among it."""
+    """Represents the user that a bearer token was made for. `context` holds the claims that policies can read,
+    including the tenant."""
 
     user: ObjectId
     context: Mapping[str, Any]
@@ -30,8 +30,8 @@ class Holder(msgspec.Struct, frozen=True):
         return Subject(USER, self.user)
 
     def overlay_context(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What policies read of a context that the holder gave: what the token says wins, and which tenant it is only
-        the token can say."""
+        """Returns the context that policies read, given the holder's own. Claims of the token take precedence, and only
+        the token can name the tenant."""
         return {**{name: value for name, value in given.items() if name != TENANT}, **self.context}
 
 
@@ -40,29 +40,28 @@ def holder(user: ObjectId, tenant: ObjectId | None, context: Mapping[str, Any]) 
 
 
 def bearer_token(header: str | None) -> str | None:
-    """The token in an Authorization header; None if it has none, or is malformed."""
+    """Returns the token in an Authorization header, or None if there is none or it is malformed."""
     scheme, _, token = (header or "").partition(" ")
     return token if scheme == BEARER_SCHEME and token and " " not in token else None
 
 
 def key_digest(key: str) -> str:
-    """SHA-256 in hex: all that is ever kept of a key. Keys we make have 256 random bits, so that no salt is
-    needed."""
+    """Returns the SHA-256 of a key in hex, which is all that is ever stored of a key. The keys generated here have 256
+    random bits, so no salt is needed."""
     return hashlib.sha256(key.encode("latin-1")).hexdigest()
 
 
 class KeyRing:
-    """The digests of all keys that are good now."""
+    """Holds the digests of all keys that are currently valid."""
 
     def __init__(self, digests: Iterable[str]) -> None:
         self._digests = tuple(digests)
 
     def actor(self, header: str | None, schemes: Sequence[str] = ONLY_KEYS) -> str:
-        """What the change log calls the holder of the key in an Authorization header: `key-` and 8 hex digits of its
-        digest. `schemes`: what might have been there as well.
+        """Returns the name under which the change log records the holder of the key in an Authorization header: `key-`
+        and 8 hex digits of its digest. `schemes` names the schemes that the route accepts.
 
-        Every known key is compared, each in constant time. Raises Unauthenticated.
-        """
+        Compares every known key, each in constant time. Raises Unauthenticated."""
         scheme, _, key = (header or "").partition(" ")
         if not scheme or not key or " " in key:
             raise Unauthenticated("Invalid authorization header: invalid format")

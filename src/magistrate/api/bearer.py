@@ -1,4 +1,4 @@
-"""Who a bearer token was made for."""
+"""Determines the user that a bearer token was made for."""
 
 from magistrate.api.auth import Holder, holder
 from magistrate.api.provider import Provider
@@ -10,15 +10,15 @@ from magistrate.operations.context import Context
 
 
 class Bearers:
-    """Tokens of sessions on this store, and those of a provider if there is one. Which of the two a token can be
-    follows from its algorithm: they have none in common."""
+    """Verifies the tokens of this store's sessions, and those of a provider if one is configured. The algorithm of a
+    token tells the two apart, because they have none in common."""
 
     def __init__(self, context: Context, provider: Provider | None = None) -> None:
         self._context = context
         self._provider = provider
 
     async def holder(self, token: str) -> Holder:
-        """Raises InvalidToken, TokenExpired, ProviderUnavailable, StoreUnavailable."""
+        """Returns the holder of a token. Raises InvalidToken, TokenExpired, ProviderUnavailable or StoreUnavailable."""
         head = read_head(token)
         if head.algorithm == sessions.ALGORITHM:
             session = await sessions.read_session(self._context, token, head.key_id)

@@ -1,4 +1,4 @@
-"""Bodies and handler of /v2/check, which /v2/authorize is another name of (docs/compatibility.md#check)."""
+"""Defines the bodies and the handler of /v2/check and its alias /v2/authorize (docs/compatibility.md#check)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
@@ -25,11 +25,11 @@ from magistrate.operations import check
 from magistrate.store.contract import Snapshot
 
 MAX_CHECKS = 1_000
-"""Warrants in one check."""
+"""Limits the warrants in one check."""
 MAX_CHECKS_BY_TOKEN = 100
-"""The same with a bearer token: anybody's browser has one."""
+"""Limits the warrants in one check with a bearer token, which any browser may hold."""
 MOST_CONTEXTS = 128
-"""Of the largest size, of warrants that have their own: 8 MiB unless configured otherwise."""
+"""Limits the contexts of warrants that have their own, as a multiple of the maximum context size: 8 MiB by default."""
 
 LAST = {
     None: check.none_is_last,
@@ -42,8 +42,8 @@ ALLOWED, DENIED = (200, "Authorized"), (403, "Not Authorized")
 
 
 class ClaimBody(msgspec.Struct, rename="camel", frozen=True):
-    """A warrant to check. Its `context` is laid over that of the whole check. With a bearer token `subject` can be left
-    out."""
+    """Represents a warrant to check. Its `context` is merged over the context of the whole check. With a bearer token,
+    `subject` may be omitted."""
 
     object_type: TypeText | None = None
     object_id: IdOrWildcard | None = None
@@ -53,7 +53,8 @@ class ClaimBody(msgspec.Struct, rename="camel", frozen=True):
 
 
 class CheckBody(msgspec.Struct, rename="camel", frozen=True):
-    """One warrant, or several and an operator: `anyOf`, `allOf`, or `batch` for an answer to each."""
+    """Represents a check of one warrant, or of several with an operator: `anyOf`, `allOf`, or `batch` for an answer to
+    each."""
 
     op: str | None = None
     warrants: list[ClaimBody] | None = None
@@ -63,8 +64,9 @@ class CheckBody(msgspec.Struct, rename="camel", frozen=True):
 
 
 class CheckAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True):
-    """`code` is 200 or 403. With `debug`: `processingTime` in milliseconds, and by the written form of each warrant
-    that holds the warrants it rests on, from the subject to the object."""
+    """Represents the answer to a check. `code` is 200 or 403. With `debug`, it has `processingTime` in milliseconds,
+    and for each warrant that holds, keyed by its written form, the warrants it rests on, from the subject to the
+    object."""
 
     code: int
     result: str
@@ -74,7 +76,7 @@ class CheckAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=Tr
 
 
 async def answer_check(call: Call[CheckBody]) -> Answer:
-    if call.holder is not None:  # the warrants that an answer rests on name others
+    if call.holder is not None:  # the warrants that an answer rests on name other users
         call = replace(call, body=replace(call.body, debug=None))
     started = call.context.now()
     op, questions = _read(call.body, call.context.max_context_bytes, call.holder)
@@ -83,7 +85,7 @@ async def answer_check(call: Call[CheckBody]) -> Answer:
 
 
 def answer_check_now(call: Call[CheckBody]) -> Answer | None:
-    """The same, if nothing has to be waited for."""
+    """Answers a check if it can be decided without waiting, and returns None otherwise."""
     if call.body.debug:
         return None
     op, questions = _read(call.body, call.context.max_context_bytes, call.holder)
@@ -119,7 +121,7 @@ def _read(body: CheckBody, max_context_bytes: int, holder: Holder | None) -> tup
 
 
 def _question(claim: ClaimBody, contexts: "_Contexts", holder: Holder | None) -> Question:
-    """Raises Forbidden if it is about anybody else than the holder."""
+    """Returns the check that a claim describes. Raises Forbidden if its subject is not the holder."""
     subject = claim.subject
     if holder is not None and subject is None:
         subject = SubjectBody(holder.subject.type, holder.user)
@@ -131,7 +133,8 @@ def _question(claim: ClaimBody, contexts: "_Contexts", holder: Holder | None) ->
 
 
 class _Contexts:
-    """Those of the warrants of one check: their own over the common one, and what the holder's token says over both."""
+    """Merges the contexts of the warrants of one check: their own over the common one, and the token's claims over
+    both."""
 
     __slots__ = ("_common", "_holder", "_laid", "_left", "_limit")
 
@@ -143,7 +146,8 @@ class _Contexts:
         self._left = MOST_CONTEXTS * limit
 
     def of(self, claim: ClaimBody) -> Mapping[str, Any]:
-        """Raises InvalidParameter if it is too large, or all of them are: each is a copy of the common one."""
+        """Returns the context of a warrant. Raises InvalidParameter if it is too large, or if all contexts together
+        are: each includes a copy of the common one."""
         if not claim.context:
             return self._laid
         merged = {**self._common, **claim.context}

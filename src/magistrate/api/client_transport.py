@@ -1,9 +1,9 @@
 """Closes connections so that the client can still read its last answer.
 
-A socket that is closed while the client is sending answers what comes with a reset, and a reset makes the client's
-kernel throw away the answer that it has not read yet. So if a client may be sending when its connection is to be
-closed, only our side is closed at first; what comes is read and discarded, until the client closes its side or a limit
-is reached (a lingering close)."""
+A socket that is closed while the client is sending answers further data with a reset, and a reset makes the client's
+kernel discard the answer that the client has not read yet. So if a client may be sending when its connection is to be
+closed, only the server's side is closed at first. Data that arrives is read and discarded until the client closes its
+side or a limit is reached (a lingering close)."""
 
 from asyncio import AbstractEventLoop, Transport
 from asyncio.events import TimerHandle
@@ -14,10 +14,11 @@ from struct import unpack
 from termios import FIONREAD
 
 LINGER_BYTES = 33_554_432
-"""What is discarded at most (32 MiB): four times the default limit of bodies. A client that sends more never reads."""
+"""Limits the bytes that are discarded (32 MiB): four times the default limit of bodies. A client that sends more never
+reads."""
 
 LINGER_SILENCE_SECONDS = 2.0
-"""A client that sends nothing for so long has had the time to read its answer."""
+"""Limits the silence of a lingering client: one that sends nothing for this long has had time to read its answer."""
 
 
 class State(Enum):
@@ -27,11 +28,10 @@ class State(Enum):
 
 
 class ClientTransport:
-    """The transport of one connection, as far as the protocol and uvicorn use it.
+    """Represents the transport of one connection, as far as the protocol and uvicorn use it.
 
-    `is_client_sending` says whether the client may be sending what nobody is going to read. Nothing is kept of what is
-    discarded.
-    """
+    `is_client_sending` says whether the client may be sending data that will not be read. Discarded data is not
+    stored."""
 
     __slots__ = (
         "_bytes_left",
@@ -79,14 +79,14 @@ class ClientTransport:
         return self._state is State.LINGERING
 
     def has_unread_bytes(self) -> bool:
-        """Whether the kernel has received bytes that `data_received` has not been given yet."""
+        """Returns whether the kernel has received bytes that have not been passed to `data_received` yet."""
         if self._transport.is_closing():
             return False
         waiting = ioctl(self._transport.get_extra_info("socket").fileno(), FIONREAD, bytes(4))
         return bool(unpack("i", waiting)[0])
 
     def close(self) -> None:
-        """Closes the connection when what was written is sent; reads on until then if the client may be sending."""
+        """Closes the connection once pending data is sent; keeps reading until then if the client may be sending."""
         if self.is_closing():
             return
         if self._is_client_sending():
@@ -102,13 +102,13 @@ class ClientTransport:
         self._transport.abort()
 
     def discard(self, data: bytes) -> None:
-        """Counts what came in while lingering; closes the connection when it is too much."""
+        """Counts the bytes received while lingering, and closes the connection when they exceed the limit."""
         self._bytes_left -= len(data)
         if self._bytes_left < 0:
             self.abort()
 
     def hurry(self) -> None:
-        """Ends a lingering soon: the service is stopping."""
+        """Shortens a lingering close because the service is stopping."""
         self._ends_at = min(self._ends_at, self._loop.time() + LINGER_SILENCE_SECONDS)
 
     def connection_lost(self) -> None:

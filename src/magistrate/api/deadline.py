@@ -1,10 +1,10 @@
-"""How long a request may take: one deadline for all that it waits for, set where it comes in.
+"""Limits the time that a request may take: one deadline, set on arrival, covers everything that the request waits for.
 
-At the deadline, whatever the request waits for just then is cancelled: a connection, a statement, a turn, the queue of
-writes. Stores leave nothing half-done then. What the client takes to send its body has a limit of its own and does not
-count.
+At the deadline, the operation that the request is waiting for is cancelled: a connection, a statement, a yield or the
+queue of writes. Stores leave nothing half-done in that case. The time that the client takes to send its body has a
+limit of its own and does not count.
 
-One timer of the process looks after all requests: a timer for each would cost as much as a fifth of a warm check."""
+One timer per process serves all requests, because a timer for each would cost up to a fifth of a cached check."""
 
 import asyncio
 import math
@@ -14,24 +14,24 @@ from types import TracebackType
 from magistrate.errors import DeadlineExceeded
 
 LOOK_EVERY_SECONDS = 0.05
-"""A request may take so much longer than its limit."""
+"""Bounds the time by which a request may exceed its limit."""
 
 
 class Deadlines:
-    """Those of all requests that run in one event loop."""
+    """Holds the deadlines of all requests that run in one event loop."""
 
     def __init__(self) -> None:
         self._running: set[RequestDeadline] = set()
         self._timer: asyncio.TimerHandle | None = None
 
     def begin(self, limit_ms: int, writes: bool) -> "RequestDeadline":
-        """For `with`, which raises DeadlineExceeded when what is awaited in it takes longer than the limit. `writes`:
-        something may have been written by then."""
+        """Returns a context manager that raises DeadlineExceeded when the code in it waits longer than the limit.
+        `writes` says that something may have been written by then."""
         return RequestDeadline(self, limit_ms, writes)
 
     @property
     def is_looking(self) -> bool:
-        """Whether there is a timer: there is none a moment after the last request."""
+        """Returns whether the timer is running; it stops shortly after the last request."""
         return self._timer is not None
 
     def add(self, deadline: "RequestDeadline") -> None:
@@ -56,7 +56,7 @@ class Deadlines:
 
 
 class RequestDeadline:
-    """Of the task that enters it. `ends_at` by the monotonic clock."""
+    """Represents the deadline of the task that enters it. `ends_at` is a time of the monotonic clock."""
 
     __slots__ = ("_cancelling", "_deadlines", "_is_expired", "_limit_ms", "_paused", "_task", "_writes", "ends_at")
 
@@ -78,12 +78,12 @@ class RequestDeadline:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._deadlines.remove(self)
-        # As asyncio.timeout does: whoever else cancelled the task means that it shall end.
+        # As in asyncio.timeout: if another caller cancelled the task too, the task must end.
         if self._is_expired and self._task.uncancel() <= self._cancelling and isinstance(error, asyncio.CancelledError):
             raise DeadlineExceeded(self._limit_ms, self._writes) from error
 
     def pause(self) -> None:
-        """Until `resume`, time does not count."""
+        """Stops the clock until `resume` is called."""
         now = monotonic()
         self._paused, self.ends_at = self.ends_at - now, math.inf
 

@@ -1,4 +1,4 @@
-"""Which status and code each error has, and which of its attributes its body shows (docs/compatibility.md#errors)."""
+"""Maps each error to its status, its code and the attributes that its body shows (docs/compatibility.md#errors)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from magistrate import errors
 
 @dataclass(frozen=True, slots=True)
 class ErrorRow:
-    """`members` maps names in the body to attributes of the error, in order."""
+    """Holds the status and code of an error. `members` maps names in the body to attributes of the error, in order."""
 
     status: int
     code: str
@@ -46,7 +46,7 @@ ERROR_TABLE: Mapping[type[errors.MagistrateError], ErrorRow] = {
 }
 
 INTERNAL_ERROR = {"code": "internal_error", "message": "Internal Server Error"}
-"""The body of every answer to a fault of ours: it tells nothing about the inside."""
+"""Holds the body of every answer to an internal error, which reveals nothing about the cause."""
 
 
 def error_body(error: errors.MagistrateError) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Handlers of the lists of events, of v2 and of v1 (docs/compatibility.md#events)."""
+"""Handles the event lists of v2 and v1 (docs/compatibility.md#events)."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -33,8 +33,8 @@ _TYPES = {kind_and_action: name for name, kind_and_action in ACCESS_TYPES.items(
 
 
 class ResourceEventAnswer(msgspec.Struct, rename="camel", kw_only=True):
-    """Something that was created, updated or deleted, an object or an object type; `meta` is that of the object, or the
-    definition."""
+    """Represents the creation, update or deletion of an object or an object type; `meta` is the object's meta or the
+    type's definition."""
 
     id: str
     type: str
@@ -46,8 +46,8 @@ class ResourceEventAnswer(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class AccessEventAnswer(msgspec.Struct, rename="camel", kw_only=True):
-    """A warrant that was created or deleted, or one that a check asked for; `meta` has its `policy`, or is the context
-    of the check."""
+    """Represents a warrant that was created, deleted or checked; `meta` has its `policy`, or is the context of the
+    check."""
 
     id: str
     type: str
@@ -63,7 +63,7 @@ class AccessEventAnswer(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class EventsAnswer(msgspec.Struct, Generic[A], rename="camel", omit_defaults=True):
-    """A page of v1. `lastId` is left out when nothing follows."""
+    """Represents a page of v1. `lastId` is omitted on the last page."""
 
     events: list[A]
     last_id: str | None = None

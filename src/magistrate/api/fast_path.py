@@ -1,9 +1,8 @@
-"""Answers that need nothing but memory, given before the web framework sees the request: half of what a check costs
-otherwise.
+"""Answers requests that need only memory before the web framework sees them, which halves the cost of a check.
 
-Only what succeeds is answered here. Whatever else there is to say, and whatever has to be waited for, is left to the
-ordinary way, which begins anew with the same request; both use the same table of routes, the same decoding and the same
-handlers. So there is nothing a caller could tell them apart by."""
+Only successful answers are given here. Errors, and requests that have to wait, are left to the web framework, which
+processes the same request from the start. Both use the same table of routes, the same decoding and the same handlers,
+so callers cannot tell them apart."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,10 +26,10 @@ from magistrate.operations.consistency import NO_DEMAND
 from magistrate.store.contract import Identity
 
 RawHeaders = Sequence[tuple[bytes, bytes]]
-"""As they were received, the names in lower case."""
+"""Holds headers as received, with their names in lower case."""
 
 MOST_BYTES = 65_536
-"""Of a body that is waited for (64 KiB)."""
+"""Limits the size of a body that the fast path waits for (64 KiB)."""
 
 _TOKENS = {header.lower().encode(): header for header in TOKEN_HEADERS}
 
@@ -43,7 +42,7 @@ class Hot:
 
 
 class FastPath:
-    """Made of those routes that can answer at once. `service` raises StoreUnavailable while it is not open."""
+    """Answers requests to the routes that have `answer_now`. `service` raises StoreUnavailable while it is not open."""
 
     def __init__(self, service: Callable[[], Service], routes: Iterable[Route], ledger: Ledger) -> None:
         self._service = service
@@ -57,7 +56,8 @@ class FastPath:
         self._head = b""
 
     def begin_request(self, method: bytes, url: bytes, headers: RawHeaders) -> "PendingCheck | None":
-        """A request worth waiting for its body, given its head: its key is right, and it says that it is short."""
+        """Returns a pending check if the head of a request qualifies for the fast path: the key is valid and the stated
+        length is within the limits. Returns None otherwise."""
         hot = self._hot.get((method, url))
         read = _read(headers) if hot is not None else None
         if hot is None or read is None:
@@ -72,11 +72,12 @@ class FastPath:
         return PendingCheck(hot, service, actor, read.given)
 
     def answer(self, held: "PendingCheck", body: bytes, default_headers: RawHeaders) -> bytes | None:
-        """The whole answer, beginning with the status line and these headers; None if it takes the ordinary way."""
+        """Returns the whole response, beginning with the status line and these headers, or None if the web framework
+        must answer."""
         started = perf_counter()
         try:
             return self._answer(held, body, default_headers, started)
-        except Exception:  # the ordinary way comes upon the same, and knows what to say
+        except Exception:  # the framework runs into the same error and answers it
             return None
 
     def _answer(self, held: "PendingCheck", body: bytes, default_headers: RawHeaders, started: float) -> bytes | None:
@@ -101,17 +102,17 @@ class FastPath:
 
 
 class PendingCheck(NamedTuple):
-    """A request that waits for its body."""
+    """Represents a request that waits for its body."""
 
     hot: Hot
     service: Service
     actor: str
     given: Mapping[str, str]
-    """Headers with tokens."""
+    """Holds the headers that contain consistency tokens."""
 
 
 class _Head(NamedTuple):
-    """Of a request: what it has in these headers."""
+    """Holds the values of the request headers that the fast path reads."""
 
     key: str | None
     length: int
@@ -119,7 +120,7 @@ class _Head(NamedTuple):
 
 
 def _read(headers: RawHeaders) -> _Head | None:
-    """None if one is there twice, or if it does not say how long the body is."""
+    """Returns the values of the headers, or None if one is repeated or the length of the body is not stated."""
     key, length = None, None
     given: dict[str, str] = {}
     for name, value in headers:
@@ -128,7 +129,7 @@ def _read(headers: RawHeaders) -> _Head | None:
                 return None
             key = value.decode("latin-1")
         elif name == b"content-length":
-            length = int(value)  # the parser has seen to it that it is one
+            length = int(value)  # the parser has checked that it is a number
         elif name in _TOKENS:
             if _TOKENS[name] in given:
                 return None

@@ -1,15 +1,15 @@
-"""Connections whose requests are answered before the web framework sees them, where that is possible."""
+"""Implements connections whose requests are answered before the web framework sees them, where possible."""
 
 from magistrate.api.fast_path import FastPath, PendingCheck
 from magistrate.api.protocol import BoundedProtocol
 
 MOST_PIECES = 100
-"""Of a body that is held: whoever sends more of them is not in a hurry."""
+"""Limits the pieces of a body that is held: a client that sends more of them is slow."""
 
 
 class FastPathProtocol(BoundedProtocol):
-    """Answers by the shortcut of the application what can be. A request that may be is held until all of it has come,
-    or for as long as its head may take."""
+    """Answers requests by the application's fast path where possible. A request that qualifies is held until all of it
+    has arrived, or for as long as its head may take."""
 
     _held: PendingCheck | None = None
     _pieces: tuple[bytes, ...] = ()
@@ -72,7 +72,7 @@ class FastPathProtocol(BoundedProtocol):
             super()._is_late()
 
     def _release(self) -> None:
-        """Lets what is held take the ordinary way."""
+        """Releases the held request to the web framework."""
         if self._held is not None and not self.transport.is_closing():
             self._held = None
             self._stop_deadline()

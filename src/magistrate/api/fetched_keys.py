@@ -1,7 +1,7 @@
-"""The public keys of a provider, which replaces them when it likes.
+"""Fetches the public keys of a token provider, which may replace them at any time.
 
-They are fetched now and then beside everything else, so that no check waits for it; and when a token names a key that
-is not among them, but not every time: anybody can send such tokens."""
+Keys are fetched periodically in the background, so that no check waits for it. They are also fetched when a token names
+an unknown key, but at a limited rate, because anybody can send such tokens."""
 
 import asyncio
 import math
@@ -17,9 +17,9 @@ from magistrate.errors import ProviderUnavailable
 from magistrate.operations.bearer_tokens import TokenHead
 
 PAUSE_SECONDS = 10.0
-"""Between the beginnings of two fetches at the least."""
+"""Sets the minimum time between the starts of two fetches."""
 KEPT_SECONDS = 86_400.0
-"""So long the keys are used when no fetch succeeds any more (a day)."""
+"""Limits how long keys are used after the last successful fetch (a day)."""
 
 _FAILURES = (OSError, ValueError, msgspec.MsgspecError, RecursionError)
 
@@ -27,19 +27,19 @@ log = structlog.get_logger()
 
 
 class KeyOrigin(Protocol):
-    """Where the keys are fetched, every so many seconds."""
+    """Fetches keys from a source, which is read every `every_seconds`."""
 
     every_seconds: float
 
     async def content(self) -> bytes:
-        """PEM or a key set. Raises OSError or ValueError."""
+        """Returns PEM or a key set. Raises OSError or ValueError."""
         ...
 
     async def close(self) -> None: ...
 
 
 class KeyFile:
-    """A KeyOrigin."""
+    """Reads keys from a file, as a KeyOrigin."""
 
     every_seconds = PAUSE_SECONDS
 
@@ -50,11 +50,11 @@ class KeyFile:
         return await asyncio.to_thread(read_limited, self._path)
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Does nothing, because no resource is held."""
 
 
 class FetchedKeys:
-    """Of one provider."""
+    """Holds the keys of one provider."""
 
     def __init__(self, origin: KeyOrigin, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._origin = origin
@@ -63,11 +63,11 @@ class FetchedKeys:
         self._fetched_at = -math.inf
         self._tried_at = -math.inf
         self._failure: Exception | None = None
-        """Of the last fetch."""
+        """Holds the error of the last fetch, or None if it succeeded."""
         self._fetching = asyncio.Lock()
 
     async def fitting(self, head: TokenHead) -> Sequence[ProviderKey]:
-        """The keys that a token with this head may be signed with. Raises ProviderUnavailable."""
+        """Returns the keys that a token with this head may be signed with. Raises ProviderUnavailable."""
         found = self._get_cached(head)
         if not found:
             await self._fetch()
@@ -77,7 +77,7 @@ class FetchedKeys:
         return found
 
     async def keep_fresh(self) -> None:
-        """To be run beside everything else, once; what it holds is given back when it ends."""
+        """Fetches the keys periodically, and closes the origin when it ends. It must run once, as a background task."""
         try:
             while True:
                 await self._fetch()
@@ -91,13 +91,13 @@ class FetchedKeys:
         return [key for key in self._keys if key.fits(head)]
 
     async def _fetch(self) -> None:
-        """Unless that was tried a moment ago. Whoever comes while it is going on waits for it."""
+        """Fetches the keys unless a fetch was started recently. A caller that arrives during a fetch waits for it."""
         async with self._fetching:
             now = self._monotonic()
             if now - self._tried_at < PAUSE_SECONDS:
                 return
             self._tried_at = now
-            self._failure = TimeoutError("the fetch was given up")  # unless it ends: its request may be cancelled
+            self._failure = TimeoutError("the fetch was given up")  # kept if the fetch is cancelled
             try:
                 self._keys = read_keys(await self._origin.content())
             except _FAILURES as error:

@@ -1,4 +1,4 @@
-"""The headers that say how fresh an answer must be, and how fresh it is (docs/compatibility.md#tokens)."""
+"""Defines the headers that state how fresh an answer must be and how fresh it is (docs/compatibility.md#tokens)."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -14,10 +14,9 @@ token_of = lru_cache(maxsize=256)(write_token)
 
 
 def read_freshness(identity: Identity, given: Mapping[str, str]) -> Freshness:
-    """What the texts of these headers demand.
+    """Returns the freshness that these headers demand.
 
-    Raises InvalidRequest if they differ, InvalidParameter for the token of another store.
-    """
+    Raises InvalidRequest if they differ, and InvalidParameter for the token of another store."""
     if not given:
         return NO_DEMAND
     if len(set(given.values())) > 1:

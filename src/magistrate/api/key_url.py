@@ -1,4 +1,5 @@
-"""The URL of a provider's keys. Apart from the rest, because an HTTP client takes memory, which few need."""
+"""Fetches a provider's keys from a URL. It is a separate module because an HTTP client takes memory, and few servers
+need one."""
 
 import asyncio
 
@@ -8,13 +9,13 @@ from magistrate.api.provider_keys import MAX_KEYS_BYTES
 
 FETCH_EVERY_SECONDS = 300.0
 TIMEOUT_SECONDS = 5.0
-"""Of a whole fetch."""
+"""Limits the duration of a whole fetch."""
 
 _HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity"}
 
 
 class KeyUrl:
-    """A KeyOrigin."""
+    """Fetches keys over HTTP, as a KeyOrigin."""
 
     def __init__(self, url: str) -> None:
         self.every_seconds = FETCH_EVERY_SECONDS
@@ -22,7 +23,8 @@ class KeyUrl:
         self._client = httpx.AsyncClient(headers=_HEADERS, timeout=TIMEOUT_SECONDS, follow_redirects=False)
 
     async def content(self) -> bytes:
-        """Raises OSError or ValueError, the latter unless the answer is 200 and short enough."""
+        """Returns the fetched keys. Raises OSError or ValueError, the latter unless the answer is 200 and short
+        enough."""
         try:
             return await self._content()
         except (httpx.HTTPError, httpx.InvalidURL) as error:

@@ -1,5 +1,5 @@
-"""The query of the first clients, `GET /v1/query?select=…&for=…&where=…` (docs/compatibility.md#v1): which warrants
-there are, or follow from those there are, under conditions on their object, relation, subject and context."""
+"""Implements the query of v1, `GET /v1/query?select=…&for=…&where=…` (docs/compatibility.md#v1): it lists stored or
+implied warrants under conditions on their object, relation, subject and context."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -45,7 +45,7 @@ _ENTITY = re.compile(r"([^:#]+):([^#]+)(?:#([^#]+))?")
 
 
 class OlderWarrantAnswer(msgspec.Struct, rename="camel", kw_only=True):
-    """Who has what on which object. `createdAt` and `policy` are there if it is a warrant that is stored so."""
+    """Represents a warrant. `createdAt` and `policy` are present if it is stored."""
 
     object_type: str
     object_id: str
@@ -57,7 +57,8 @@ class OlderWarrantAnswer(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class LegacyQueryConditions(msgspec.Struct, frozen=True):
-    """What a warrant must have; None for anything. `subject_relation` is empty for a subject that is no group."""
+    """Holds the conditions on a warrant; None matches anything. An empty `subject_relation` matches a subject that is
+    not a userset."""
 
     object_type: TypeName | None = None
     object_id: ObjectId | None = None
@@ -69,7 +70,7 @@ class LegacyQueryConditions(msgspec.Struct, frozen=True):
 
 
 async def list_page(call: Call[None]) -> Answer:
-    """An array. Raises InvalidParameter for a clause that is none."""
+    """Returns an array of warrants. Raises InvalidParameter for an invalid clause."""
     selected = call.parameters["select"]
     if selected not in (IMPLIED, STORED):
         raise InvalidParameter("select", f"must be '{IMPLIED}' or '{STORED}'")
@@ -80,7 +81,7 @@ async def list_page(call: Call[None]) -> Answer:
         _read_page_bounds(call, QUERY_LIST)
         newest = await call.context.store.check()
         call.freshness.demand(newest)
-        return Answer([], newest)  # nothing is two things at once
+        return Answer([], newest)  # contradictory conditions match nothing
     names_both = conditions.object_id and conditions.subject_id
     if selected == STORED or (conditions.subject_relation and not names_both):
         return await _list_stored(call, conditions)
@@ -170,7 +171,7 @@ def _render_warrant(object: ObjectRef, subject: Subject, relation: str, is_impli
 
 
 def _read_page_bounds(call: Call[None], kind: ListKind[Any]) -> Wanted:
-    """The first rows. Raises InvalidParameter for what would lead on: this query has no cursors."""
+    """Reads the bounds of the first page. Raises InvalidParameter for a cursor, because this query has none."""
     for name in ("lastId", "nextCursor", "prevCursor"):
         if name in call.parameters:
             raise InvalidParameter(name, "this query has no cursors: ask for up to 1000 rows with limit, or by q")
@@ -183,8 +184,8 @@ def _ref(of_type: TypeName | None, id: ObjectId | None) -> ObjectRef | None:
 
 
 def _read_clause(clause: str, text: str) -> dict[str, Any]:
-    """`object=type:id,relation=r,subject=type:id#r,context=k=v k2=v2`, in any order; `*` for an id is any. Values of a
-    context are not escaped: they end where the next name and `=`, or the next condition, begins."""
+    """Reads `object=type:id,relation=r,subject=type:id#r,context=k=v k2=v2`, in any order; an id of `*` matches any.
+    Values of a context are not escaped: they end where the next name and `=`, or the next condition, begins."""
     conditions: dict[str, Any] = {}
     try:
         for name, value in _conditions(text):

@@ -1,5 +1,5 @@
-"""From lines of JSON to checked values, for imports: the bodies of requests to create, one a line, and read as these
-are."""
+"""Reads lines of JSON into checked values for imports. Each line holds the body of a create request and is read like
+one."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ WHAT_A_LINE_IS = (
 
 
 class LineBody(WarrantBody, rename="camel", frozen=True, omit_defaults=True):
-    """With the members of ObjectTypeBody and ObjectBody, and the time that answers have."""
+    """Represents a line, with the members of ObjectTypeBody and ObjectBody and the creation time that answers have."""
 
     type: str | None = None
     source: SourceForm | None = None
@@ -37,10 +37,10 @@ _ENCODER = msgspec.json.Encoder()
 
 
 def read_line(ctx: Context, max_json_depth: int, line: bytes) -> ObjectType | NewObject | NewWarrant:
-    """What the line describes; an object needs its id. Of warrants `createdAt` counts: `expiresIn` and
-    `warrant.createdAt` in policies go by it.
+    """Returns the value that the line describes; an object must have an id. The `createdAt` of a warrant is kept,
+    because `expiresIn` and `warrant.createdAt` in policies depend on it.
 
-    Raises InvalidRequest, InvalidParameter or MissingParameter as a request with this body would."""
+    Raises InvalidRequest, InvalidParameter or MissingParameter like a request with this body."""
     body = _decode_line(line, max_json_depth)
     is_type = body.type is not None or body.relations is not None
     is_warrant = body.subject is not None or body.relation is not None or bool(body.policy or body.context)
@@ -65,12 +65,12 @@ def _read_warrant(body: LineBody) -> NewWarrant:
 
 
 def _decode_line(line: bytes, max_json_depth: int) -> LineBody:
-    """A line that reads like what it says is written has no member twice and does not nest deeply, but in meta: most
-    lines are so, and are spared the search for that."""
+    """Decodes a line. A line that reads the same when it is encoded again has no repeated member and, outside meta, no
+    deep nesting. Most lines are so and skip the search for both."""
     try:
         body = _DECODER.decode(line)
         if body.meta is None and body.relations is None and _ENCODER.encode(body) == line.rstrip():
             return body
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        pass  # decode_body has the words for it
+        pass  # decode_body reports the error in the usual words
     return decode_body(line, _DECODER, max_json_depth)

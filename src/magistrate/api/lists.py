@@ -1,4 +1,4 @@
-"""The form of a page, for every list (docs/compatibility.md#lists-and-cursors)."""
+"""Defines the form of a page for every list (docs/compatibility.md#lists-and-cursors)."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, Generic, TypeVar, cast
@@ -13,7 +13,7 @@ A = TypeVar("A")
 
 
 class ListAnswer(msgspec.Struct, Generic[A], rename="camel", omit_defaults=True):
-    """A cursor is left out when nothing precedes or follows."""
+    """Represents a page. A cursor is omitted when nothing precedes or follows."""
 
     results: list[A]
     prev_cursor: str | None = None
@@ -21,7 +21,7 @@ class ListAnswer(msgspec.Struct, Generic[A], rename="camel", omit_defaults=True)
 
 
 def bare(list_page: Callable[[Call[Any]], Awaitable[Answer]]) -> Callable[[Call[Any]], Awaitable[Answer]]:
-    """The same list as v1 has it: an array, without cursors."""
+    """Converts a handler to the list form of v1: an array without cursors."""
 
     async def answer_list(call: Call[Any]) -> Answer:
         answer = await list_page(call)

@@ -1,9 +1,9 @@
-"""What the service counts about itself, for Prometheus.
+"""Counts requests and events of the service for Prometheus.
 
-A request costs a look into a dict and three additions. The counters of prometheus-client, which several processes can
-share, take five times as long, a twentieth of a whole check; here it only writes the text. So that every worker can
-tell for all, each writes down what it has counted: now and then, and before it tells. What another counted since then
-is missing for a second at most, and no counter ever goes back."""
+Counting a request costs one dict lookup and three additions. The multiprocess counters of prometheus-client take five
+times as long, a twentieth of a whole check, so that library only renders the text here. Every worker can report for
+all, because each one writes its counts to a file, periodically and before it reports. Counts of other workers are at
+most a second old, and no counter ever decreases."""
 
 import os
 from bisect import bisect_left
@@ -20,7 +20,7 @@ from uuid_utils import uuid7
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-"""Upper bounds of the classes of latencies."""
+"""Lists the upper bounds of the latency buckets."""
 
 COUNTERS = {
     "unknown_tokens": "Consistency tokens ignored because they are none of ours.",
@@ -38,14 +38,16 @@ GAUGES = {
     "graph_lag_seconds": "How long ago the graph is known to have been of the newest revision; 0 if it is.",
 }
 Readings = Mapping[str, float]
-"""By name, from COUNTERS and GAUGES."""
+"""Maps names of COUNTERS and GAUGES to values."""
 
 Key = tuple[str, str, int]
-"""Method, route with its variables as in the table of routes (empty if there is none) and status."""
+"""Identifies a series by method, route with its variables as in the table of routes (empty if there is none), and
+status."""
 
 
 class Timings(msgspec.Struct):
-    """How many requests took up to each of SECONDS, but longer than the one before it; the last is for the rest."""
+    """Counts the requests in each latency bucket: `counts[i]` has those that took up to SECONDS[i] and longer than the
+    bound before it, and the last one has the rest."""
 
     seconds: float = 0.0
     counts: list[int] = msgspec.field(default_factory=lambda: [0] * (len(SECONDS) + 1))
@@ -56,7 +58,7 @@ class Timings(msgspec.Struct):
 
 
 class Told(msgspec.Struct):
-    """What one process has counted."""
+    """Holds the counts of one process."""
 
     pid: int
     requests: list[tuple[Key, Timings]]
@@ -64,17 +66,18 @@ class Told(msgspec.Struct):
 
 
 class Metrics:
-    """Of this process. `read` answers what others count by themselves, once there is a service."""
+    """Counts the requests of this process. `read` returns the values that other components count, once there is a
+    service."""
 
     def __init__(self) -> None:
         self.unknown_tokens = 0
         self.board: Board | None = None
-        """None if this process is the only one."""
+        """Holds the shared folder, or None if this process is the only one."""
         self.read: Callable[[], Readings] = dict
         self._timings: dict[Key, Timings] = {}
 
     def observe(self, method: str, route: str, status: int, seconds: float) -> None:
-        """A request was answered, so long after it came."""
+        """Counts an answered request and its duration."""
         key = (method, route, status)
         timings = self._timings.get(key)
         if timings is None:
@@ -87,8 +90,8 @@ class Metrics:
 
 
 class Board:
-    """A folder where the workers of one service write down what they have counted: a file each. Those of workers that
-    have ended stay, so that no counter goes back."""
+    """Represents the folder to which the workers of one service write their counts, one file each. The files of workers
+    that have ended stay, so that no counter decreases."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -96,7 +99,8 @@ class Board:
         self._decoder = msgspec.json.Decoder(Told)
 
     def write(self, told: Told) -> None:
-        """Does without where nothing can be written: others then tell what they read the last time."""
+        """Writes the counts of this process. A failed write is ignored: other workers then report the last counts they
+        read."""
         own = self._folder / self._name
         unfinished = own.with_suffix(".new")
         with suppress(OSError):
@@ -117,7 +121,7 @@ METRICS = Metrics()
 
 
 def exposition() -> bytes:
-    """In Prometheus' text format; of all workers, if there are several."""
+    """Returns all metrics in Prometheus' text format, summed over all workers if there are several."""
     told = [METRICS.collect_values()]
     if METRICS.board is not None:
         METRICS.board.write(told[0])
@@ -128,7 +132,7 @@ def exposition() -> bytes:
 
 
 class _Collected:
-    """A Collector of prometheus-client."""
+    """Collects the metrics for prometheus-client."""
 
     def __init__(self, told: Sequence[Told]) -> None:
         self._told = told

@@ -1,5 +1,5 @@
-"""Bodies and handlers of /v2/object-types (docs/compatibility.md#object-types, docs/compatibility.md#lists-and-cursors
-and docs/compatibility.md#rules)."""
+"""Defines the bodies and handlers of /v2/object-types (docs/compatibility.md#object-types,
+docs/compatibility.md#lists-and-cursors and docs/compatibility.md#rules)."""
 
 from collections.abc import Callable
 from functools import partial
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class ObjectTypeBody(msgspec.Struct, frozen=True):
-    """An object type to create or replace."""
+    """Represents an object type to create or replace."""
 
     type: str | None = None
     source: SourceForm | None = None
@@ -35,7 +35,7 @@ class ObjectTypeBody(msgspec.Struct, frozen=True):
 
 
 class ObjectTypeAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True):
-    """An object type as it is stored."""
+    """Represents a stored object type."""
 
     type: str
     source: SourceForm | None = None
@@ -88,7 +88,7 @@ def _read(body: ObjectTypeBody) -> ObjectType:
 
 
 def _read_type_name(text: str) -> TypeName:
-    """The type in the path. What cannot be the name of a type is not found, like any other that is not there."""
+    """Returns the type in the path. Raises NotFound for an invalid name, as for a type that does not exist."""
     try:
         return type_name(text, "type")
     except InvalidParameter:

@@ -1,5 +1,5 @@
-"""Bodies and handlers of /v2/objects (docs/compatibility.md#objects, docs/compatibility.md#lists-and-cursors and
-docs/compatibility.md#batches)."""
+"""Defines the bodies and handlers of /v2/objects (docs/compatibility.md#objects,
+docs/compatibility.md#lists-and-cursors and docs/compatibility.md#batches)."""
 
 from typing import Annotated, Any
 
@@ -21,7 +21,7 @@ IdText = Annotated[str, document_pattern(r"^[a-zA-Z0-9_\-.@|:]{0,255}$")]
 
 
 class ObjectBody(msgspec.Struct, rename="camel", frozen=True):
-    """An object to create or replace. Without an id it gets a UUIDv7."""
+    """Represents an object to create or replace. An object without an id gets a UUIDv7."""
 
     object_type: TypeText | None = None
     object_id: IdText | None = None
@@ -29,20 +29,20 @@ class ObjectBody(msgspec.Struct, rename="camel", frozen=True):
 
 
 class MetaBody(msgspec.Struct, frozen=True):
-    """What replaces the meta of an object; empty, null or absent clears it."""
+    """Represents the new meta of an object; empty, null or absent clears it."""
 
     meta: dict[str, Any] | None = None
 
 
 class ObjectRefBody(msgspec.Struct, rename="camel", frozen=True):
-    """An object to delete."""
+    """Represents an object to delete."""
 
     object_type: TypeText | None = None
     object_id: IdText | None = None
 
 
 class ObjectAnswer(msgspec.Struct, rename="camel", kw_only=True):
-    """An object as it is stored; `meta` is left out when empty."""
+    """Represents a stored object; `meta` is omitted when empty."""
 
     object_type: str
     object_id: str
@@ -94,7 +94,7 @@ async def list_page(call: Call[None]) -> Answer:
 
 
 def _read_object_ref(call: Call[Any]) -> ObjectRef:
-    """The object in the path. What cannot be the name of an object is not found, like any other that is not there."""
+    """Returns the object in the path. Raises NotFound for an invalid name, as for an object that does not exist."""
     of_type, id = call.path["objectType"], call.path["objectId"]
     try:
         return object_ref(of_type, id)
@@ -103,8 +103,8 @@ def _read_object_ref(call: Call[Any]) -> ObjectRef:
 
 
 def _read_type_filter(text: str | None) -> str | None:
-    """The type to filter by; None for no filter. No object has the empty type, which stands for all that cannot
-    exist."""
+    """Returns the type to filter by, or None for no filter. An invalid name becomes the empty type, which no object
+    has."""
     if not text:
         return None
     try:

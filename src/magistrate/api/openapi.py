@@ -1,5 +1,4 @@
-"""The OpenAPI 3.1 document, made from the table of routes and the very types that decode requests and encode
-answers."""
+"""Generates the OpenAPI 3.1 document from the table of routes and the types that decode requests and encode answers."""
 
 import re
 from typing import Any
@@ -31,7 +30,8 @@ REQUIRED: dict[type[msgspec.Struct], list[str]] = {
     **{view.ref_body: [resource.id_member] for resource, view in VIEWS.items() if resource.is_numerous},
     SessionBody: ["type", "userId"],
 }
-"""Members that are optional to the decoder, so that their absence is reported in the words that clients expect."""
+"""Lists members that are optional to the decoder, so that their absence is reported in the words that clients
+expect."""
 
 _REF = "#/components/schemas/{name}"
 
@@ -136,7 +136,8 @@ def _operation(route: Route, body: Schema | None, answer: Schema | None) -> dict
 
 
 def _operation_id(route: Route) -> str:
-    """`PUT /v2/objects/{objectType}/{objectId}` becomes `put_objects_objectType_objectId`; `v1` remains."""
+    """Returns the id of an operation: `PUT /v2/objects/{objectType}/{objectId}` becomes
+    `put_objects_objectType_objectId`; `v1` remains."""
     return "_".join([route.method.lower(), *re.findall(r"[A-Za-z0-9]+", route.path.removeprefix("/v2"))])
 
 
@@ -154,7 +155,7 @@ def _parameters(route: Route) -> list[dict[str, Any]]:
 
 
 def _batch(body: Schema) -> Schema:
-    """Array bodies have 1 to MAX_BATCH elements: the decoder leaves that to `read_batch`."""
+    """Adds the bounds of array bodies, 1 to MAX_BATCH elements, which `read_batch` checks instead of the decoder."""
     if body.get("type") == "array":
         return body | {"minItems": 1, "maxItems": MAX_BATCH}
     return {key: [_batch(option) for option in value] if key == "anyOf" else value for key, value in body.items()}

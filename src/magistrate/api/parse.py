@@ -1,8 +1,8 @@
-"""From bytes to checked values: JSON bodies, query parameters, and the words for what is wrong with them.
+"""Reads bytes into checked values: JSON bodies, query parameters, and the messages for invalid ones.
 
-msgspec decodes and checks the JSON types in one pass; only when it refuses are its messages read, to answer with
-those of docs/compatibility.md#errors. It does not see members given twice, or nesting that is deep but legal:
-`decode_body` looks for these."""
+msgspec decodes and checks the JSON types in one pass; its messages are read only when it refuses, to answer with those
+of docs/compatibility.md#errors. It does not detect repeated members or nesting that is deep but legal: `decode_body`
+checks for these."""
 
 import json
 import re
@@ -19,14 +19,15 @@ T = TypeVar("T")
 B = TypeVar("B")
 
 MAX_BATCH = 100
-"""Elements of an array body (docs/compatibility.md#batches)."""
+"""Limits the elements of an array body (docs/compatibility.md#batches)."""
 LARGE_BODY_BYTES = 65_536
-"""Bodies above it (64 KiB) take milliseconds to decode: that is done in a thread, so that others need not wait."""
+"""Bounds the bodies that are decoded in the event loop (64 KiB). Larger ones take milliseconds and are decoded in a
+thread, so that other requests do not wait."""
 MAX_VALUES = 100_000
-"""Values, arrays and objects in one body, at any depth. They are counted before anything is decoded: decoding holds the
-interpreter, in a thread as well, for up to half a microsecond a value."""
+"""Limits the values, arrays and objects in one body, at any depth. They are counted before decoding, because decoding
+holds the interpreter lock, in a thread as well, for up to half a microsecond per value."""
 COUNTED_AT_ONCE_BYTES = 262_144
-"""Other threads can run between two pieces of this size (256 KiB)."""
+"""Sets the size of the pieces that are counted at once (256 KiB); other threads can run between two of them."""
 
 INVALID_BODY = "Invalid request body"
 
@@ -45,7 +46,7 @@ _TYPE_FAULT = re.compile(r"Expected `(?P<wanted>[^`]*)`, got `(?P<given>[^`]*)`(
 _PATH = re.compile(r" - at `(?P<path>[^`]*)`")
 _INDEX = re.compile(r"\[(?:\d+|\.\.\.)\]")
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
-# Possessive, so that a string without end is read once.
+# Possessive, so that an unterminated string is scanned once.
 _STRING_OR_BEGINNING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{,]', re.DOTALL)
 _QUOTATION_MARK = ord('"')
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
@@ -54,11 +55,11 @@ _STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 
 
 def decode_body(body: bytes, decoder: msgspec.json.Decoder[T], max_depth: int) -> T:
-    """The value of a JSON body.
+    """Returns the value of a JSON body.
 
-    Raises InvalidRequest if it is no JSON, nests deeper than `max_depth` arrays and objects, has more than MAX_VALUES
-    values, or an object with one member twice; InvalidParameter for a member of the wrong JSON type, with its dotted
-    path, array indices and map keys left out."""
+    Raises InvalidRequest if it is not JSON, nests deeper than `max_depth` arrays and objects, has more than MAX_VALUES
+    values, or repeats a member in an object. Raises InvalidParameter for a member of the wrong JSON type, with its
+    dotted path, without array indices and map keys."""
     if not body.strip():
         raise InvalidRequest("Request body must not be empty")
     _check_values(body)
@@ -79,12 +80,12 @@ def decode_body(body: bytes, decoder: msgspec.json.Decoder[T], max_depth: int) -
 
 
 def read_parameters(query_string: bytes) -> dict[str, str]:
-    """The parameters of a query string. A repeated one: the first counts."""
+    """Returns the parameters of a query string. The first value of a repeated parameter counts."""
     return dict(reversed(parse_qsl(query_string.decode("utf-8", "replace"), keep_blank_values=True)))
 
 
 def read_batch(bodies: list[B], read: Callable[[B], T]) -> list[T]:
-    """Every element, checked in order. Raises InvalidRequest unless there are 1 to MAX_BATCH; a fault in an element
+    """Reads every element, in order. Raises InvalidRequest unless there are 1 to MAX_BATCH; an error in an element
     names its parameter with the index before it, as in `[3].objectId`."""
     if not 1 <= len(bodies) <= MAX_BATCH:
         raise InvalidRequest(f"an array must have 1 to {MAX_BATCH} elements, not {len(bodies)}")
@@ -98,8 +99,7 @@ def read_batch(bodies: list[B], read: Callable[[B], T]) -> list[T]:
 
 
 def document_pattern(pattern: str) -> msgspec.Meta:
-    """For the OpenAPI document only: what is checked, and in which words it is refused, is said in
-    engine/terms.py."""
+    """Returns a pattern for the OpenAPI document only: engine/terms.py defines the checks and their messages."""
     return msgspec.Meta(extra_json_schema={"pattern": pattern})
 
 
@@ -132,7 +132,7 @@ def _type_fault(message: str, body: bytes) -> InvalidRequest:
 
 
 def _member_path(path: str) -> str:
-    """`$[3].relations[...].inheritIf` becomes `[3].relations.inheritIf`: the index of a batch element stays."""
+    """Converts `$[3].relations[...].inheritIf` to `[3].relations.inheritIf`: the index of a batch element stays."""
     element = re.match(r"\$(\[\d+\])?", path)
     assert element is not None, path
     index = element[1] or ""
@@ -143,7 +143,7 @@ def _member_path(path: str) -> str:
 def _check_values(body: bytes) -> None:
     """Raises InvalidRequest if the body, which need not be JSON, has more than MAX_VALUES values.
 
-    Each value begins with a bracket or behind a comma, except for the first in an array or object, which is counted by
+    Each value begins with a bracket or follows a comma, except for the first in an array or object, which is counted by
     the bracket before it."""
     if len(body) <= MAX_VALUES:
         return
@@ -158,7 +158,7 @@ def _check_values(body: bytes) -> None:
 
 
 def _check_nesting(body: bytes, max_depth: int) -> None:
-    """Raises InvalidRequest if this valid JSON has too many arrays and objects in each other."""
+    """Raises InvalidRequest if this valid JSON nests arrays and objects too deeply."""
     if body.count(b"{") + body.count(b"[") <= max_depth:
         return
     # Without an escape, every second quotation mark ends a string.
@@ -169,23 +169,23 @@ def _check_nesting(body: bytes, max_depth: int) -> None:
 
 
 def _check_members(body: bytes, text: str) -> None:
-    """Raises InvalidRequest if an object of this valid JSON has one member twice.
+    """Raises InvalidRequest if an object of this valid JSON repeats a member.
 
-    What is decoded and encoded again has each member once: if that is the body, blanks aside, there was none twice.
-    Only bodies that are written differently, with escapes for example, are read by a parser that shows every member.
-    """
+    A value that is decoded and encoded again has each member once. If the result equals the body, blanks aside, no
+    member was repeated. Only bodies that are written differently, for example with escapes, are read by a parser that
+    reports every member."""
     try:
         again = msgspec.json.encode(msgspec.json.decode(body))
     except msgspec.MsgspecError:
         again = b""
     if again != body and again.translate(None, _BLANKS) != body.translate(None, _BLANKS):
-        # Numbers are of no interest here, and Python refuses to make integers of more than 4300 digits.
+        # The values do not matter, and Python refuses to convert integers of more than 4300 digits.
         json.loads(text, object_pairs_hook=_refuse_repeated_members, parse_int=len, parse_float=len)
 
 
 def _refuse_repeated_members(pairs: list[tuple[str, object]]) -> None:
-    """Two readers of one text must not see two different requests: which of two equal members counts is anyone's
-    guess."""
+    """Raises InvalidRequest for repeated members: two parsers of one text could read two different requests, because it
+    is not defined which of two equal members counts."""
     seen: set[str] = set()
     if len(dict(pairs)) != len(pairs):
         for name, _ in pairs:

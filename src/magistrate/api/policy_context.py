@@ -1,4 +1,4 @@
-"""The variables of policies as requests give them (docs/compatibility.md#policies)."""
+"""Reads the policy variables of requests (docs/compatibility.md#policies)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,20 +9,20 @@ from magistrate.api.parse import decode_body
 from magistrate.errors import InvalidParameter, InvalidRequest
 
 MAX_CONTEXT_DEPTH = 128
-"""Levels of a context in a query string."""
+"""Limits the levels of a context in a query string."""
 
 _DECODER = msgspec.json.Decoder(dict[str, Any])
 
 
 def check_context_size(context: Mapping[str, Any], limit: int) -> Mapping[str, Any]:
-    """Raises InvalidParameter if it is more than `limit` bytes of compact JSON."""
+    """Raises InvalidParameter if the context is more than `limit` bytes of compact JSON."""
     if context:
         context_bytes(context, limit)
     return context
 
 
 def context_bytes(context: Mapping[str, Any], limit: int) -> int:
-    """As compact JSON. Raises InvalidParameter if it is more than `limit`."""
+    """Returns the size of the context as compact JSON. Raises InvalidParameter if it is more than `limit` bytes."""
     size = len(msgspec.json.encode(context))
     if size > limit:
         raise InvalidParameter("context", f"must be at most {limit} bytes of JSON")
@@ -30,7 +30,8 @@ def context_bytes(context: Mapping[str, Any], limit: int) -> int:
 
 
 def read_context(text: str | None, limit: int) -> Mapping[str, Any]:
-    """That of a query string: the text of a JSON object; none, or an empty one, is no context."""
+    """Returns the context in a query string, which is the text of a JSON object. If it is absent or empty, there is no
+    context."""
     if not text:
         return {}
     try:

@@ -1,8 +1,8 @@
-"""What uvicorn leaves unbounded or open: how large the head of a request may be, how long a client may take to send or
-to read, how many connections there may be, what is no valid HTTP, and how connections end.
+"""Adds the limits that uvicorn lacks: the size of a request head, the time a client may take to send or to read, the
+number of connections, the handling of invalid HTTP, and how connections end.
 
-Without this, one client can fill memory with a header (or a trailer) that never ends, and any number can hold
-connections open in silence. Bodies that are read have limits of their own in app.py."""
+Without them, one client could fill memory with an endless header (or trailer), and any number could hold connections
+open in silence. Bodies that are read have limits of their own in app.py."""
 
 import re
 from asyncio import BaseTransport, Transport
@@ -20,18 +20,19 @@ from magistrate.api.render import render_json
 from magistrate.api.throttled_warning import ThrottledWarning
 
 UNSENT_BYTES = 65_536
-"""What may lie unsent behind an answer without anyone wondering (64 KiB): the kernel takes most answers at once."""
+"""Sets the unsent bytes of an answer up to which reading is not timed (64 KiB): the kernel takes most answers at
+once."""
 
 GRACE_SECONDS = 1.0
-"""How long an idle connection stays open when the service is going down, so that the next request, which may be on its
-way, is answered and the answer says that the connection is closed. Clients that are busy send one in that time."""
+"""Sets how long an idle connection stays open during shutdown, so that a request that may be on its way is answered,
+and the answer announces that the connection is closed. Busy clients send one within that time."""
 
 MOST_REFUSED = 64
-"""Connections beyond the limit that are answered 503 at the same time; others are closed without an answer."""
+"""Limits the surplus connections that are answered 503 at the same time; others are closed without an answer."""
 
 AROUND_A_REQUEST_LINE = len("  HTTP/1.1\r\n")
 AROUND_A_HEADER = len(": \r\n")
-"""What stands around the method and the target; around name and value."""
+"""Counts the bytes around a header's name and value; the constant beside it counts those around method and target."""
 
 NOT_HTTP = "Request is not valid HTTP"
 UNKNOWN_CODING = (HTTPStatus.NOT_IMPLEMENTED, "Transfer-Encoding must be chunked")
@@ -40,8 +41,8 @@ _UPGRADE_HEADER = re.compile(rb"\r\nupgrade:[^\r\n]*", re.IGNORECASE)
 
 
 class BoundedConfig(uvicorn.Config):
-    """Makes every connection a BoundedProtocol with these limits, or what extends one. Picklable, as worker processes
-    need it."""
+    """Makes every connection a BoundedProtocol with these limits, or a subclass of it. It is picklable, as worker
+    processes require."""
 
     def __init__(
         self,
@@ -63,32 +64,33 @@ class BoundedConfig(uvicorn.Config):
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """Refuses what is too large with 431, what is too slow with 408, what is no HTTP with 400, a transfer coding other
-    than chunked with 501, and connections beyond the limit with 503, then hangs up."""
+    """Refuses what is too large with 431, what is too slow with 408, what is not HTTP with 400, a transfer coding other
+    than chunked with 501, and surplus connections with 503, and then closes the connection."""
 
     config: BoundedConfig
     transport: ClientTransport  # type: ignore[assignment]  # it has what uvicorn uses of one
     _is_refused = False
-    """Whether the client has been answered before its request was complete, or is going to be."""
+    """Says whether the client has been, or will be, answered before its request was complete."""
     _is_going_down = False
     _announced: RequestResponseCycle | None = None
-    """What was made the last of its connection because the service is going down."""
+    """Holds the request that was made the last of its connection because the service is shutting down."""
     _grace: TimerHandle | None = None
     _hosts = 0
-    """Headers of that name in the head being read."""
+    """Counts the Host headers in the head being read."""
     _coding = b""
-    """Its transfer coding, in lower case; of several headers, all with commas between."""
+    """Holds the transfer coding of the head being read, in lower case; several headers are joined by commas."""
     _in_head = True
-    """Whether the next bytes belong to a request line or headers."""
+    """Says whether the next bytes belong to a request line or headers."""
     _head = b""
-    """What has come of the head so far, in segments before this one."""
+    """Holds the bytes of the head from earlier segments."""
     _is_inside_segment = False
     _began_inside_segment = False
-    """Whether a request has ended in the segment being read; and had, when the head began."""
+    """Says whether a request had ended in the current segment when the head began; `_is_inside_segment` says whether
+    one has ended by now."""
     _idle_bytes = 0
-    """Bytes received since the last that made a head complete or that someone will read."""
+    """Counts the bytes received since the last byte that completed a head or that will be read."""
     _may_be_too_large = False
-    """Whether a head that ends in the segment being read has to be measured."""
+    """Says whether a head that ends in the current segment must be measured."""
     _deadline: TimerHandle | None = None
     _reading_deadline: TimerHandle | None = None
 
@@ -112,7 +114,7 @@ class BoundedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def eof_received(self) -> bool:  # type: ignore[override]  # asyncio lets it answer whether to stay open
-        """A client may close its side when it has sent its request, and still read the answer."""
+        """Keeps the connection open for the answer if the client closes its side after sending its request."""
         if self.transport.is_lingering or not self._is_answering() or not self._in_head:
             return False
         self.cycle.keep_alive = False
@@ -142,7 +144,7 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._in_head and self._idle_bytes:
             self._head += data
         if self._idle_bytes > self.config.max_head_bytes and not self._in_head and not self._is_answering():
-            self.transport.close()  # a body that nobody reads; its request has had its answer
+            self.transport.close()  # nobody reads this body; its request has been answered
         elif self._idle_bytes > self.config.max_head_bytes:
             self._refuse(*self._head_too_large())
         elif self._in_head and self._idle_bytes and self._deadline is None:
@@ -156,7 +158,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if not self._in_head:
-            return  # trailers are of no use here
+            return  # trailers are ignored
         name = name.lower()
         if name == b"host":
             self._hosts += 1
@@ -168,10 +170,10 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         if self.parser.should_upgrade():
-            return  # data_received goes on when the parser has stopped
+            return  # data_received continues when the parser has stopped
         may_be_too_large = self._may_be_too_large or self._began_inside_segment
         if may_be_too_large and self._head_bytes() > self.config.max_head_bytes:
-            raise _RejectedRequest(*self._head_too_large())  # so that the parser stops, whatever follows
+            raise _RejectedRequest(*self._head_too_large())  # stops the parser, whatever follows
         self._check_head()
         self._in_head = False
         self._head = b""
@@ -180,7 +182,7 @@ class BoundedProtocol(HttpToolsProtocol):
         preceding = self.cycle
         self._start()
         if self._announced is not None and self._announced is preceding and not preceding.response_started:
-            preceding.keep_alive = True  # it is not the last any more
+            preceding.keep_alive = True  # it is no longer the last
 
     def on_body(self, body: bytes) -> None:
         if self._is_answering():
@@ -207,12 +209,12 @@ class BoundedProtocol(HttpToolsProtocol):
         self._refuse(HTTPStatus.BAD_REQUEST, NOT_HTTP)
 
     def timeout_keep_alive_handler(self) -> None:
-        """Closes an idle connection, unless its next request has come while the loop was busy."""
+        """Closes an idle connection, unless its next request has arrived while the loop was busy."""
         if not self.transport.is_closing() and not self.transport.has_unread_bytes():
             self.transport.close()
 
     def shutdown(self) -> None:
-        """Begins to close the connection: between two requests, and said in the last answer."""
+        """Begins to close the connection: between two requests, and announced in the last answer."""
         self._is_going_down = True
         if self.transport.is_lingering:
             self.transport.hurry()
@@ -222,7 +224,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._start_grace()
 
     def _announce_last_answer(self) -> None:
-        """Makes the newest request the last, unless its answer has begun or another one is there to be read."""
+        """Makes the newest request the last, unless its answer has begun or another request is waiting to be read."""
         if self._is_answering() and not self.cycle.response_started and self.cycle.keep_alive:
             if self.transport.has_unread_bytes():
                 return
@@ -239,11 +241,11 @@ class BoundedProtocol(HttpToolsProtocol):
             self._grace = None
 
     def _end_grace(self) -> None:
-        """Closes an idle connection. One with the beginning of a request has the time that a head may take."""
+        """Closes an idle connection. One that has begun a request has the time that a head may take."""
         if self.transport.has_unread_bytes():
             self._start_grace()
         elif not self._is_answering() and not self._head:
-            self.transport.close()  # if that was done already, it does nothing
+            self.transport.close()  # does nothing if it is closed already
 
     def _is_client_sending(self) -> bool:
         return self._is_refused or self._is_going_down or not self._in_head
@@ -253,7 +255,7 @@ class BoundedProtocol(HttpToolsProtocol):
         return HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, limit
 
     def _check_head(self) -> None:
-        """Raises _Refusal if a complete head is not valid HTTP, or asks for what is not supported."""
+        """Raises _RejectedRequest if a complete head is not valid HTTP or asks for something that is not supported."""
         version = self.parser.get_http_version()
         if version not in ("1.0", "1.1"):
             raise _RejectedRequest(HTTPStatus.BAD_REQUEST, NOT_HTTP)
@@ -266,7 +268,7 @@ class BoundedProtocol(HttpToolsProtocol):
                 raise _RejectedRequest(*UNKNOWN_CODING)
 
     def _reason_of(self, error: httptools.HttpParserError) -> tuple[HTTPStatus, str]:
-        """The status and message for what the parser stopped at."""
+        """Returns the status and message for the error at which the parser stopped."""
         if isinstance(error.__context__, _RejectedRequest):
             return error.__context__.status, error.__context__.message
         if self._in_head and self._coding not in (b"", b"chunked") and self.parser.get_http_version() == "1.1":
@@ -274,12 +276,12 @@ class BoundedProtocol(HttpToolsProtocol):
         return HTTPStatus.BAD_REQUEST, NOT_HTTP
 
     def _head_bytes(self) -> int:
-        """Of a head that is complete."""
+        """Returns the size of a complete head."""
         line = len(self.parser.get_method()) + len(self.url) + AROUND_A_REQUEST_LINE
         return line + sum(len(name) + len(value) + AROUND_A_HEADER for name, value in self.headers)
 
     def _start(self) -> None:
-        """A request whose head is complete."""
+        """Starts a request whose head is complete."""
         super().on_headers_complete()
 
     def _expect_head(self) -> None:
@@ -293,9 +295,9 @@ class BoundedProtocol(HttpToolsProtocol):
         return self.cycle is not None and not self.cycle.response_complete
 
     def _read_on_without_upgrade(self, received: bytes, head_end: int) -> None:
-        """Offers of another protocol are ignored (RFC 9110, section 7.8), but the parser takes what follows for that
-        protocol, and leaves a body to be read as the next request: so the head is read once more, without the
-        offer. One that began behind another request in the same segment is refused: nobody knows where."""
+        """Ignores the offer of another protocol (RFC 9110, section 7.8). The parser would take the following bytes for
+        that protocol and leave a body to be read as the next request, so the head is parsed again without the offer. A
+        request that began behind another one in the same segment is refused, because its start is unknown."""
         head = received[:head_end]
         is_whole = not self._began_inside_segment and head.count(b"\r\n\r\n") == 1
         if self._is_answering() or not is_whole or not _UPGRADE_HEADER.search(head):
@@ -319,13 +321,13 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._is_answering():
             self._start_deadline()  # the next request may wait as long as this one takes
         elif not self._in_head:
-            self.transport.abort()  # it has had its answer for long
+            self.transport.abort()  # it was answered long ago
         elif not self.transport.is_closing():
             limit = f"Request line and headers were not complete within {self.config.head_timeout_ms} milliseconds"
             self._refuse(HTTPStatus.REQUEST_TIMEOUT, limit)
 
     def _abort_if_unread(self, unsent: int) -> None:
-        """Frees what a client does not read: while it reads on, however slowly, it is left alone."""
+        """Aborts a connection whose client does not read; a client that reads, however slowly, is left alone."""
         remaining = self.transport.get_write_buffer_size()
         if remaining >= unsent:
             self.transport.abort()
@@ -333,7 +335,8 @@ class BoundedProtocol(HttpToolsProtocol):
             self._expect_reading(remaining)
 
     def _expect_reading(self, unsent: int) -> None:
-        """An answer is not begun while much of the one before it is unread, so each may start the time anew."""
+        """Starts the time for reading anew for each answer. No answer is begun while much of the one before it is
+        unread."""
         self._stop_expecting()
         seconds = self.config.body_timeout_ms / 1000
         self._reading_deadline = self.loop.call_later(seconds, self._abort_if_unread, unsent)
@@ -344,10 +347,9 @@ class BoundedProtocol(HttpToolsProtocol):
             self._reading_deadline = None
 
     def _refuse(self, status: HTTPStatus, message: str) -> None:
-        """Hangs up, after an answer in the shape of every error unless another has begun.
+        """Closes the connection after an error answer, unless another answer has begun.
 
-        What is wrong with the next request is not said in place of the answer to this one: that goes out, and no other.
-        """
+        An error in the next request is not reported in place of the current answer: only that answer is sent."""
         self._is_refused = True
         if self._is_answering() and self._in_head:
             self.cycle.keep_alive = False
@@ -355,14 +357,14 @@ class BoundedProtocol(HttpToolsProtocol):
             return
         begun = not self._in_head and (not self._is_answering() or self.cycle.response_started)
         if self._is_answering():
-            self.cycle.disconnected = True  # whatever the application answers now is not sent
+            self.cycle.disconnected = True  # the application's answer is not sent any more
             self.cycle.message_event.set()
         if not begun:
             self.transport.write(_last_answer(status, "invalid_request", message))
         self.transport.close()
 
     def _refuse_connection(self, surplus: int) -> None:
-        """Answers a connection beyond the limit before it asks anything."""
+        """Answers a surplus connection before it sends a request."""
         _too_many_connections(limit=self.config.max_connections)
         if surplus > MOST_REFUSED:
             self.transport.abort()

@@ -1,4 +1,4 @@
-"""Tokens of an outside provider, which users have from where they log in."""
+"""Verifies the tokens of an external provider, which users receive where they log in."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,15 +11,15 @@ from magistrate.errors import InvalidParameter, InvalidToken, MissingParameter
 from magistrate.operations.bearer_tokens import Expected, TokenHead, verify_claims
 
 LEEWAY_SECONDS = 10
-"""So much its clock may differ from ours."""
+"""Bounds the difference between the provider's clock and ours."""
 IAT_AHEAD_SECONDS = 300
-"""So much later than now a token may say that it was made: enough for clocks that nobody sets."""
+"""Bounds how far in the future the `iat` claim of a token may be, to allow for clocks that are not synchronized."""
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """`issuer` and `audience` are what the claims `iss` and `aud` must be. The user is the text in the claim that
-    `user_claim` names, the tenant likewise; `tenant_claim` is empty if tokens say none."""
+    """Represents a token provider. The claims `iss` and `aud` must equal `issuer` and `audience`. The claims named by
+    `user_claim` and `tenant_claim` hold the user and the tenant; `tenant_claim` is empty if tokens name none."""
 
     keys: FetchedKeys
     issuer: str
@@ -28,7 +28,7 @@ class Provider:
     tenant_claim: str
 
     async def holder(self, token: str, head: TokenHead) -> Holder:
-        """Raises InvalidToken, TokenExpired, ProviderUnavailable."""
+        """Returns the holder of a token. Raises InvalidToken, TokenExpired or ProviderUnavailable."""
         claims = await self._claims(token, head)
         tenant = claims.get(self.tenant_claim) if self.tenant_claim else None
         return holder(_id(claims.get(self.user_claim)), None if tenant is None else _id(tenant), {})

@@ -1,7 +1,7 @@
-"""The public keys of a provider of tokens: read from PEM, or from a JSON Web Key Set (RFC 7517).
+"""Reads the public keys of a token provider from PEM or from a JSON Web Key Set (RFC 7517).
 
-A key is used with one algorithm only, which follows from its kind: RS256 for RSA, ES256 for the curve P-256. So no
-token can choose another, or have a public key taken for a secret."""
+A key is used with one algorithm only, which follows from its type: RS256 for RSA, ES256 for the curve P-256. So no
+token can choose another algorithm, or have a public key taken for a secret."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -19,9 +19,9 @@ from magistrate.operations.bearer_tokens import TokenHead
 
 ALGORITHMS = ("RS256", "ES256")
 LEAST_RSA_BITS = 2_048
-"""NIST SP 800-131A."""
+"""Sets the minimum length of RSA keys (NIST SP 800-131A)."""
 MAX_KEYS_BYTES = 262_144
-"""256 KiB."""
+"""Limits the size of a key file or key set (256 KiB)."""
 
 _PEM = b"-----BEGIN "
 _READERS = {"RSA": RSAAlgorithm.from_jwk, "EC": ECAlgorithm.from_jwk}
@@ -29,7 +29,8 @@ _READERS = {"RSA": RSAAlgorithm.from_jwk, "EC": ECAlgorithm.from_jwk}
 
 @dataclass(frozen=True, slots=True)
 class ProviderKey:
-    """`id` is None if the provider gives it none: then tokens with any may be signed with it."""
+    """Represents a public key. If `id` is None, because the provider gives none, tokens with any key id may be signed
+    with it."""
 
     id: str | None
     algorithm: str
@@ -44,10 +45,9 @@ class _KeySet(msgspec.Struct):
 
 
 def read_keys(content: bytes) -> tuple[ProviderKey, ...]:
-    """Every key that can be used; those of other kinds, and those for encryption, are passed over.
+    """Returns every usable key; keys of other types and encryption keys are skipped.
 
-    Raises ValueError if this is neither PEM nor a key set.
-    """
+    Raises ValueError if the content is neither PEM nor a key set."""
     if content.lstrip().startswith(_PEM):
         return _usable(None, _pem_key(content))
     keys = msgspec.json.decode(content, type=_KeySet).keys
@@ -55,7 +55,7 @@ def read_keys(content: bytes) -> tuple[ProviderKey, ...]:
 
 
 def read_limited(path: str) -> bytes:
-    """What a file has. Raises OSError, or ValueError if it is longer than keys are."""
+    """Returns the content of a file. Raises OSError, or ValueError if it is longer than MAX_KEYS_BYTES."""
     with open(path, "rb") as file:
         content = file.read(MAX_KEYS_BYTES + 1)
     if len(content) > MAX_KEYS_BYTES:
@@ -64,7 +64,7 @@ def read_limited(path: str) -> bytes:
 
 
 def read_key_file(path: str) -> tuple[ProviderKey, ...]:
-    """Those of a file, one at the least. Raises InvalidSetting."""
+    """Returns the keys of a file, at least one. Raises InvalidSetting."""
     try:
         keys = read_keys(read_limited(path))
     except OSError as error:
@@ -87,7 +87,7 @@ def _pem_key(content: bytes) -> object:
 
 def _entry_keys(entry: dict[str, Any]) -> tuple[ProviderKey, ...]:
     read, id = _READERS.get(str(entry.get("kty"))), entry.get("kid")
-    # A private key that is published is one that anybody may have used.
+    # A published private key may have been used by anybody.
     if read is None or "d" in entry or entry.get("use", "sig") != "sig" or not isinstance(id, str | None):
         return ()
     try:

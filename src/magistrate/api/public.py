@@ -1,4 +1,4 @@
-"""What surrounds the API: health, readiness, metrics, and its description for machines and people."""
+"""Handles the routes around the API: health, readiness, metrics, the OpenAPI document and the reference page."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -14,7 +14,7 @@ from magistrate.errors import StoreUnavailable
 READY_WITHIN_SECONDS = 1.5
 
 Opened = Callable[[], Service]
-"""Answers the service; raises StoreUnavailable while it is not open."""
+"""Returns the service; raises StoreUnavailable while it is not open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +28,13 @@ class PublicPage:
 
 
 async def healthz(service: Opened) -> bytes:
-    """The process answers; the store is not asked."""
+    """Answers that the process is alive, without access to the store."""
     return _HEALTHY
 
 
 async def readyz(service: Opened) -> bytes:
-    """Raises StoreUnavailable unless the store can be reached, is migrated, and answers soon: whoever routes requests
-    must not wait for this as long as a request may take."""
+    """Answers whether the service is ready. Raises StoreUnavailable unless the store can be reached, is migrated and
+    answers soon: load balancers must not wait for this as long as a request may take."""
     try:
         async with asyncio.timeout(READY_WITHIN_SECONDS):
             await service().context.store.check()

@@ -1,4 +1,4 @@
-"""The handlers of /v2/query and /v1/query (docs/compatibility.md#query)."""
+"""Handles /v2/query and /v1/query (docs/compatibility.md#query)."""
 
 from typing import Annotated, cast
 
@@ -19,7 +19,8 @@ OLDER_CURSORS = ("afterId", "lastId")
 
 
 class FoundAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True):
-    """An object or a subject that was found. `warrant` is null where it was found because others do not hold."""
+    """Represents an object or a subject that was found. `warrant` is null for a result of an exclusion, which rests on
+    the absence of warrants."""
 
     object_type: str
     object_id: str
@@ -30,7 +31,8 @@ class FoundAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=Tr
 
 
 class OlderFoundAnswer(msgspec.Struct, rename="camel", omit_defaults=True):
-    """A page as v1 has it. `lastId` is there if more follows: as `afterId` or `lastId` it leads on."""
+    """Represents a page of v1. `lastId` is present if more rows follow; passed as `afterId` or `lastId`, it selects the
+    next page."""
 
     results: list[FoundAnswer]
     last_id: str | None = None

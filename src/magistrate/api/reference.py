@@ -1,5 +1,4 @@
-"""The page at /docs: the OpenAPI document made readable, as one piece of HTML without scripts or anything loaded from
-elsewhere."""
+"""Renders the page at /docs: the OpenAPI document as one piece of HTML, without scripts or external resources."""
 
 import json
 from base64 import b64encode
@@ -28,11 +27,11 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
-"""A browser is to load nothing for the page, to run nothing in it, and to show it in no other."""
+"""Forbids browsers to load anything for the page, to run anything in it, and to show it in a frame."""
 
 
 def page(document: dict[str, Any]) -> str:
-    """A complete HTML page; every text of the document is escaped."""
+    """Returns a complete HTML page; every text of the document is escaped."""
     info = document["info"]
     operations = [
         (method.upper(), path, operation)

@@ -1,4 +1,5 @@
-"""Bodies and handlers of the six resources of v1, made from the table of views (docs/compatibility.md#v1)."""
+"""Defines the bodies and handlers of the six resources of v1, made from the table of views
+(docs/compatibility.md#v1)."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -23,7 +24,7 @@ Handler = Callable[[Call[Any]], Awaitable[Answer]]
 
 
 class ResourceView:
-    """A resource as callers see it: the types of its bodies and answers, and its handlers."""
+    """Represents a resource as callers see it: the types of its bodies and answers, and its handlers."""
 
     def __init__(self, resource: Resource) -> None:
         self.resource = resource
@@ -39,7 +40,8 @@ class ResourceView:
         self.answer = made(f"{name}Answer", shown)
 
     def read_ref(self, call: Call[Any]) -> ObjectRef:
-        """The one in the path. What cannot be an id is not found, like any other that is not there."""
+        """Returns the resource in the path. Raises NotFound for an invalid id, as for a resource that does not
+        exist."""
         id = call.path[self.resource.id_member]
         try:
             return ObjectRef(self.resource.type, object_id(id, self.resource.id_member))
@@ -88,8 +90,8 @@ class ResourceView:
         return Answer(list_answer(found.value, self.render_row), found.revision)
 
     def _meta(self, context: Context, body: msgspec.Struct) -> str | None:
-        """What a body says besides the id, as meta. Raises InvalidParameter; of texts too long together, it names the
-        longest."""
+        """Returns the members of a body other than the id, as meta. Raises InvalidParameter; if the texts are too long
+        together, it names the longest."""
         given: Members = {member: getattr(body, member) for member in self.resource.members}
         for member, text in given.items():
             if text and "\0" in text:

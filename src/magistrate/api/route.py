@@ -1,4 +1,4 @@
-"""What a row in the table of routes says, and the query parameters that lists have in common."""
+"""Defines the rows of the table of routes, and the query parameters that lists have in common."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from magistrate.operations.paging import DEFAULT_LIMIT, MAX_LIMIT, MAX_SEARCH_LE
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A query parameter as the OpenAPI document tells it."""
+    """Represents a query parameter as the OpenAPI document describes it."""
 
     name: str
     meaning: str
@@ -19,13 +19,13 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """`body` is what the request body decodes to, None if it is ignored; `answer` the type of the 200 body, None if
-    empty.
+    """Represents a route. `body` is the type of the request body, None if it is ignored; `answer` is the type of the
+    200 body, None if it is empty.
 
-    `writes`: the answer carries a token of its own, and a POST may carry an Idempotency-Key. Otherwise the request
-    may carry a token. `not_found`: the route answers 404 for things it names. `answer_now`: the handler where nothing
-    has to be waited for, None if it cannot tell then (see shortcut.py). `takes_bearer`: a bearer token does as well as
-    a key. `is_typed`: the answer has a Content-Type, even if it is empty."""
+    `writes`: the answer carries a token of its own, and a POST may carry an Idempotency-Key; otherwise the request may
+    carry a token. `not_found`: the route answers 404 for things it names. `answer_now`: the handler for requests that
+    need not wait, which returns None if it cannot decide without waiting (see fast_path.py). `takes_bearer`: a bearer
+    token is accepted as well as a key. `is_typed`: the answer has a Content-Type, even if it is empty."""
 
     method: str
     path: str
@@ -42,7 +42,7 @@ class Route:
 
     @property
     def takes_key(self) -> bool:
-        """Whether an Idempotency-Key has an effect."""
+        """Returns whether an Idempotency-Key has an effect."""
         return self.writes and self.method == "POST"
 
 

@@ -1,4 +1,4 @@
-"""Every route, once: the router, the OpenAPI document and the page at /docs are made from this table."""
+"""Lists every route once: the router, the OpenAPI document and the page at /docs are made from this table."""
 
 from collections.abc import Iterable
 

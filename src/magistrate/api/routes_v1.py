@@ -1,5 +1,5 @@
-"""The routes of v1 (docs/compatibility.md#v1): those of v2 that it has too, and others over the same objects
-and warrants. Lists are bare arrays."""
+"""Lists the routes of v1 (docs/compatibility.md#v1): those it shares with v2, and others over the same objects and
+warrants. Lists are bare arrays."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -26,7 +26,7 @@ VIEWS = {resource: ResourceView(resource) for resource in RESOURCES}
 
 
 def v1_routes(v2: Iterable[Route]) -> Iterator[Route]:
-    """All of them, given those of v2."""
+    """Returns all routes of v1, given those of v2."""
     for route in v2:
         if route.path.startswith(_SHARED):
             yield _adapt_route(route)
@@ -119,7 +119,8 @@ def _assignment_routes(given: ResourceView, holder: ResourceView) -> Iterator[Ro
 
 
 def _tenancy_routes(users: ResourceView, tenants: ResourceView) -> Iterator[Route]:
-    """Who is in which tenant; assigned by warrants, for there are several ways to be."""
+    """Yields the routes that list the users of a tenant and the tenants of a user. There are no routes to assign them:
+    warrants do that, because there are several relations to choose from."""
     tenants_of = Assignment(tenants, users).list_page
     yield _list(
         f"{_item(users)}/tenants", tenants_of, "List the tenants of a user", tenants, tenants.listed_as_assigned
@@ -142,6 +143,7 @@ def _list(
 
 
 def _older(parameters: Iterable[Parameter], takes_ids: bool) -> tuple[Parameter, ...]:
-    """Cursors cannot be told in an array; ids are known without."""
+    """Returns the parameters of a list of v1: no cursors, because an array cannot carry them, but ids if
+    `takes_ids`."""
     kept = [parameter for parameter in parameters if parameter.name not in ("nextCursor", "prevCursor", "snapshot")]
     return (*kept, *OLDER_PARAMETERS) if takes_ids else tuple(kept)

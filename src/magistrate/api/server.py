@@ -1,4 +1,4 @@
-"""uvicorn's server, with connections that are accepted in our own way, and that lose no request when it stops."""
+"""Extends uvicorn's server with its own way to accept connections and a stop that loses no request."""
 
 import asyncio
 import resource
@@ -17,9 +17,8 @@ from magistrate.api.protocol import BoundedConfig, BoundedProtocol
 class GracefulServer(uvicorn.Server):
     """Serves the connections of a listening socket, or those that come through the channel of a supervisor.
 
-    When it stops, connections that clients have made are still served, each for one more request or for a moment; see
-    BoundedProtocol.
-    """
+    During a stop, connections that clients have already made are still served, each for one more request or for a
+    moment; see BoundedProtocol."""
 
     config: BoundedConfig
 
@@ -61,7 +60,7 @@ class GracefulServer(uvicorn.Server):
     async def _connect(self, connection: socket.socket) -> None:
         try:
             _, protocol = await self._loop.connect_accepted_socket(self._create_protocol, connection)
-        except OSError:  # the client has gone already
+        except OSError:  # the client has already gone
             connection.close()
             return
         if self._is_stopping:
@@ -73,16 +72,16 @@ class GracefulServer(uvicorn.Server):
 
 
 def limit_connections(wanted: int) -> int:
-    """Returns how many connections a worker can have: the database needs descriptors as well."""
+    """Returns the maximum number of connections of a worker: the database needs descriptors as well."""
     descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return wanted if descriptors == resource.RLIM_INFINITY else min(wanted, descriptors * 3 // 4)
 
 
 def run_worker(config: BoundedConfig, channel: socket.socket) -> None:
-    """Runs a server in a process of its own, until it is told to stop."""
+    """Runs a server in a process of its own until it is told to stop."""
     config.configure_logging()
     server = GracefulServer(config, channel)
-    with suppress(KeyboardInterrupt):  # the server has stopped on SIGINT already, and then raises it again
+    with suppress(KeyboardInterrupt):  # the server has already stopped on SIGINT and then raises it again
         server.run()
     if not server.started:
         sys.exit(1)

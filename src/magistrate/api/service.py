@@ -1,4 +1,4 @@
-"""What a running service has, and what one call of it carries."""
+"""Defines the parts of a running service, and the values that one call carries."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ B = TypeVar("B")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """In bytes, levels of nesting and milliseconds, as the settings of these names."""
+    """Holds the limits in bytes, levels of nesting and milliseconds, as in the settings of these names."""
 
     max_body_bytes: int
     max_json_depth: int
@@ -35,8 +35,8 @@ class Service:
 
 
 class Call(msgspec.Struct, Generic[B], frozen=True):
-    """One request, authenticated and decoded. `path` holds the variables of the route's path, `parameters` the query
-    string; `body` is None for routes that take none; `holder` who calls, if that is no key."""
+    """Represents one request, authenticated and decoded. `path` holds the variables of the route's path, `parameters`
+    the query string; `body` is None for routes that take none; `holder` is the caller, or None if it used a key."""
 
     context: Context
     path: Mapping[str, str]
@@ -52,7 +52,8 @@ class Call(msgspec.Struct, Generic[B], frozen=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """`value` becomes the body; None stands for no body at all. The token is that of `revision`."""
+    """Represents an answer. `value` becomes the body; None means no body. The consistency token is that of
+    `revision`."""
 
     value: object
     revision: Revision

@@ -1,4 +1,4 @@
-"""Bodies and handler of /v2/sessions and /v1/sessions (docs/compatibility.md#sessions)."""
+"""Defines the bodies and handler of /v2/sessions and /v1/sessions (docs/compatibility.md#sessions)."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -15,14 +15,15 @@ from magistrate.operations.session_keys import MAX_TTL_SECONDS
 from magistrate.operations.sessions import CHECKS, DASHBOARD, DEFAULT_TTL_SECONDS, Session
 
 MAX_SESSION_CONTEXT_BYTES = 4_096
-"""Of compact JSON (4 KiB): it travels in a header with each check, and proxies refuse headers above 8 KiB."""
+"""Limits the compact JSON of a session's context (4 KiB): it travels in a header with each check, and proxies refuse
+headers above 8 KiB."""
 
 KINDS = (CHECKS, DASHBOARD)
 STRATEGIES = ("rbac", "fgac")
 
 
 def _one_of(*values: str) -> msgspec.Meta:
-    """For the OpenAPI document only."""
+    """Returns an enumeration for the OpenAPI document only."""
     return msgspec.Meta(extra_json_schema={"enum": [*values, "", None]})
 
 
@@ -33,8 +34,8 @@ _Ttl = msgspec.Meta(
 
 
 class SessionBody(msgspec.Struct, rename="camel", frozen=True):
-    """`type` is `sess` for checks, or `ssdash` for a dashboard, which needs a tenant and a strategy as well. `context`
-    goes into every check, as far as policies read it."""
+    """Represents a session to create. `type` is `sess` for checks, or `ssdash` for a dashboard, which needs a tenant
+    and a strategy as well. `context` is added to every check, as far as policies read it."""
 
     type: Annotated[str | None, msgspec.Meta(extra_json_schema={"enum": list(KINDS)})] = None
     user_id: IdText | None = None
@@ -47,7 +48,7 @@ class SessionBody(msgspec.Struct, rename="camel", frozen=True):
 
 
 class SessionAnswer(msgspec.Struct):
-    """The token of a new session, to be shown as `Authorization: Bearer <token>`."""
+    """Represents the token of a new session, to be sent as `Authorization: Bearer <token>`."""
 
     token: str
 
@@ -91,7 +92,7 @@ def _ttl(given: int | None) -> int:
 
 
 def _dashboard(body: SessionBody) -> Mapping[str, str]:
-    """What a dashboard has to know besides, by the names of the members."""
+    """Returns the additional values of a dashboard session, by the names of the members."""
     known = {"selfServiceStrategy": _read_choice(body.self_service_strategy, STRATEGIES, "selfServiceStrategy")}
     if body.object_type:
         known["objectType"] = type_name(body.object_type, "objectType")

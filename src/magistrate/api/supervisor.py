@@ -1,4 +1,4 @@
-"""Several worker processes behind one socket. See docs/decisions/0029-the-supervisor-accepts-connections.md."""
+"""Runs several worker processes behind one socket. See docs/decisions/0029-the-supervisor-accepts-connections.md."""
 
 import asyncio
 import signal
@@ -17,26 +17,26 @@ log = structlog.get_logger()
 TICK_SECONDS = 1.0
 
 START_WITHIN_SECONDS = 300
-"""A worker takes a second to start, and a hundred times as long on a hundredth of a core. One that takes longer than
-this waits for something that will not come."""
+"""Limits the start of a worker. It takes a second, and a hundred times as long on a hundredth of a core; one that takes
+longer than this limit will never start."""
 
 HUNG_AFTER_SECONDS = 30
-"""Without a report, which the event loop sends every second. Longer than any pause a heavy request makes, and than the
-whole machine is likely to be too busy to run a process."""
+"""Limits the time without a report, which the event loop sends every second. The limit exceeds any pause that a heavy
+request causes, and any time for which a whole machine is likely to be too busy to run a process."""
 
 STEADY_AFTER_SECONDS = 10
-"""A worker that has served for so long did not fail for the reason that it was started with."""
+"""Sets the time after which the failure of a worker is not attributed to its start."""
 
 MOST_FAILURES = 5
-"""In a row: then the reason is not going to go away."""
+"""Limits the failures in a row, after which the cause is considered permanent."""
 
 STOP_MARGIN_SECONDS = 10
-"""How long a worker may take to end when the time for requests in flight is over."""
+"""Sets how long a worker may take to end after the time for requests in flight is over."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """In seconds; see the constants."""
+    """Holds the time limits in seconds; see the constants."""
 
     stop: float
     start: float = START_WITHIN_SECONDS
@@ -45,11 +45,11 @@ class Bounds:
 
 
 class Supervisor:
-    """Keeps so many workers running, and gives each connection to the one that has the fewest.
+    """Keeps the given number of workers running, and gives each connection to the worker that has the fewest.
 
-    One that ends, or does not answer, is replaced; after five failures in a row all are stopped. On SIGHUP all are
-    replaced, one after the other, each when the next one serves; in a terminal SIGHUP means that it was closed.
-    """
+    A worker that ends or does not respond is replaced; after five failures in a row, all are stopped. On SIGHUP all are
+    replaced one after the other, each when its successor serves; in a terminal, SIGHUP means that the terminal was
+    closed."""
 
     def __init__(self, run_worker: RunWorker, listening: socket.socket, workers: int, bounds: Bounds) -> None:
         self._run_worker = run_worker
@@ -57,11 +57,11 @@ class Supervisor:
         self._wanted = workers
         self._bounds = bounds
         self._workers: list[Worker] = []
-        """All that run, the retired ones included."""
+        """Holds all running workers, including the retired ones."""
         self._incoming: Worker | None = None
-        """The one that is to take the place of another, when it is ready."""
+        """Holds the worker that will replace another one when it is ready."""
         self._pending: socket.socket | None = None
-        """A connection that no worker had room for."""
+        """Holds a connection for which no worker had room."""
         self._failures = 0
         self._exit_code = 0
         self._is_stopping = False
@@ -159,7 +159,7 @@ class Supervisor:
             worker.kill(f"did not answer the health check for {bounds.hung:g} seconds")
 
     def _bury(self, worker: Worker) -> None:
-        """Takes note that a worker has ended."""
+        """Removes a worker that has ended, and counts its failure."""
         pid = worker.pid
         self._loop.remove_reader(worker.sentinel)
         if not worker.is_retired:
@@ -190,7 +190,7 @@ class Supervisor:
         self._stop()
 
     def _stop(self) -> None:
-        """Gives workers the connections that clients have made, and tells them to finish what they have."""
+        """Gives workers the connections that clients have made, and tells them to finish their requests."""
         if self._is_stopping:
             return
         self._is_stopping = True
@@ -208,7 +208,7 @@ class Supervisor:
         if self._reloading is None or self._reloading.done():
             self._reloading = self._loop.create_task(self._replace_all())
         else:
-            self._reload_again = True  # those that were replaced already may have begun too early
+            self._reload_again = True  # workers that were already replaced may have started before the change
 
     async def _replace_all(self) -> None:
         self._reload_again = True
@@ -219,7 +219,7 @@ class Supervisor:
                     return
 
     async def _replace(self, worker: Worker) -> bool:
-        """Returns whether another worker serves in its place."""
+        """Returns whether another worker serves in the place of this one."""
         self._incoming = incoming = self._start_worker()
         try:
             is_ready = incoming is not None and await incoming.ready

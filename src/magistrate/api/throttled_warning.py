@@ -1,4 +1,4 @@
-"""A line of the log for what may happen very often."""
+"""Limits the rate of a warning about an event that may be very frequent."""
 
 import time
 
@@ -10,8 +10,8 @@ SECONDS_BETWEEN_LINES = 10.0
 
 
 class ThrottledWarning:
-    """Logs an event when it happens first, and then at most every ten seconds, with how often it has happened since the
-    line before."""
+    """Logs an event when it first happens, and then at most every ten seconds, with the number of occurrences since the
+    previous line."""
 
     def __init__(self, event: str) -> None:
         self._event = event

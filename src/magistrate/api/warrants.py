@@ -1,4 +1,4 @@
-"""Bodies and handlers of /v2/warrants (docs/compatibility.md#warrants)."""
+"""Defines the bodies and handlers of /v2/warrants (docs/compatibility.md#warrants)."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -33,7 +33,8 @@ RelationText = Annotated[str, document_pattern(r"^[a-zA-Z0-9_-]{0,64}$")]
 
 
 class SubjectBody(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
-    """Who gets the relation: an object, with a relation the group of all that have it, with the id `*` every one."""
+    """Represents the subject of a warrant: an object; with a relation, the userset of all that have it; with the id
+    `*`, every object of the type."""
 
     object_type: TypeText | None = None
     object_id: IdOrWildcard | None = None
@@ -41,7 +42,8 @@ class SubjectBody(msgspec.Struct, rename="camel", frozen=True, omit_defaults=Tru
 
 
 class WarrantBody(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
-    """A warrant to create or delete. `context` is the older form of a policy: what must be equal."""
+    """Represents a warrant to create or delete. `context` is the legacy form of a policy: variables that must be
+    equal."""
 
     object_type: TypeText | None = None
     object_id: IdOrWildcard | None = None
@@ -52,7 +54,7 @@ class WarrantBody(msgspec.Struct, rename="camel", frozen=True, omit_defaults=Tru
 
 
 class SubjectAnswer(msgspec.Struct, rename="camel", omit_defaults=True):
-    """The subject of a warrant as it is stored."""
+    """Represents the subject of a stored warrant."""
 
     object_type: str
     object_id: str
@@ -60,7 +62,7 @@ class SubjectAnswer(msgspec.Struct, rename="camel", omit_defaults=True):
 
 
 class WarrantAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True):
-    """A warrant as it is stored; `policy` is left out when there is none."""
+    """Represents a stored warrant; `policy` is omitted when there is none."""
 
     object_type: str
     object_id: str
@@ -98,7 +100,7 @@ async def list_page(call: Call[None]) -> Answer:
 def read_claim(
     object_type: str | None, object_id: str | None, relation: str | None, subject: SubjectBody | None
 ) -> tuple[ObjectRef, RelationName, Subject]:
-    """Who is said to have what on which object; raises for the first fault, in the order of the members."""
+    """Returns the object, relation and subject of a claim; raises for the first error, in the order of the members."""
     ref = ObjectRef(type_name(object_type, "objectType"), object_id_or_wildcard(object_id, "objectId"))
     name = relation_name(relation, "relation")
     if subject is None:
@@ -125,18 +127,18 @@ def _read_all(body: WarrantOrBatch, read: Callable[[WarrantBody], NewWarrant]) -
 
 
 PolicyFaults = Mapping[str, InvalidParameter | None]
-"""By the text of a policy, what is wrong with it."""
+"""Maps the text of a policy to its error, or None if it is valid."""
 
 
 async def _find_policy_faults(body: WarrantOrBatch) -> PolicyFaults:
-    """Reads every policy once. A long one takes milliseconds: others get a turn between two of them. Faults are told
-    later, in the order of the elements."""
+    """Reads every policy once. A long one takes milliseconds, so other requests can run between two of them. Errors are
+    raised later, in the order of the elements."""
     faults: dict[str, InvalidParameter | None] = {}
     for one in body[:MAX_BATCH] if isinstance(body, list) else [body]:
         try:
             text = _policy_text(one)
         except InvalidRequest:
-            continue  # it is going to be refused for that
+            continue  # it will be refused for that
         if text and text not in faults:
             takes_time = not is_kept(text)
             faults[text] = _policy_fault(text)

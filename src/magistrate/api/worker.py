@@ -1,4 +1,4 @@
-"""A worker process, as its supervisor sees it."""
+"""Represents a worker process for its supervisor."""
 
 import asyncio
 import multiprocessing
@@ -10,17 +10,17 @@ from contextlib import suppress
 from magistrate.api.accepting import read_reports, send_connection
 
 RunWorker = Callable[[socket.socket], None]
-"""What a worker process runs, with its end of the channel. Must be picklable."""
+"""Runs in a worker process, with that process's end of the channel. Must be picklable."""
 
 LATE_AFTER_TICKS = 3
-"""Reports come every second: a worker that misses some gets no connection while others do not."""
+"""Sets how many reports, one per second, a worker may miss before connections go to other workers that are not late."""
 
 # Not forked: threads and connections of the supervisor would not survive that.
 _PROCESSES = multiprocessing.get_context("spawn")
 
 
 class Worker:
-    """Is started when it is made; raises OSError if that fails."""
+    """Represents a worker process, which is started by the constructor. Raises OSError if the start fails."""
 
     def __init__(self, run_worker: RunWorker) -> None:
         self.channel, theirs = socket.socketpair()
@@ -34,15 +34,15 @@ class Worker:
         finally:
             theirs.close()
         self.ticks = 0
-        """Seconds since it was started, or since it was retired. Seconds in which the supervisor itself was stopped,
-        as all processes of a container may be, are not counted; nor are they in the others."""
+        """Counts the seconds since the worker was started or retired. Seconds in which the supervisor itself was
+        suspended, as all processes of a container may be, are not counted, here or in the other counters."""
         self.ticks_ready = 0
         self.ticks_silent = 0
         self.is_retired = False
-        """Whether it is to end: it gets no connections, and is not replaced when it does."""
+        """Says whether the worker is to end: it gets no connections, and is not replaced when it ends."""
         self.was_killed_for: str | None = None
         self.ready: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        """Becomes true when it serves, false when it ends before."""
+        """Becomes true when the worker serves, false when it ends before."""
         self.ended = asyncio.Event()
         self._sent = 0
         self._received = 0
@@ -56,7 +56,7 @@ class Worker:
 
     @property
     def sentinel(self) -> int:
-        """A descriptor that becomes readable when the process ends."""
+        """Returns a descriptor that becomes readable when the process ends."""
         return self._process.sentinel
 
     @property
@@ -69,22 +69,22 @@ class Worker:
 
     @property
     def load(self) -> tuple[bool, int, int]:
-        """What to choose by the worker that gets a connection: whether it is late, how many it has, how many it has
-        had."""
+        """Returns the key by which the worker for a connection is chosen: whether it is late, how many connections it
+        has, and how many it has had."""
         return self.ticks_silent >= LATE_AFTER_TICKS, self._open + self._sent - self._received, self._sent
 
     def give(self, connection: socket.socket) -> bool:
-        """Returns whether the worker has got the connection, or will."""
+        """Returns whether the worker has received the connection or will receive it."""
         try:
             send_connection(self.channel, connection)
-        except OSError:  # it does not read, or has ended; of that we shall hear
+        except OSError:  # it does not read, or has ended, which the supervisor will notice
             self._has_room = False
             return False
         self._sent += 1
         return True
 
     def read_report(self) -> bool:
-        """Takes note of what the worker says; returns False when it will not say anything more."""
+        """Reads the worker's reports; returns False when no more will come."""
         try:
             received = self.channel.recv(65_536)
         except BlockingIOError:
@@ -110,7 +110,7 @@ class Worker:
         self.ticks_ready += self.is_ready
 
     def retire(self) -> None:
-        """Tells the worker to finish what it has."""
+        """Tells the worker to finish its requests and end."""
         self.is_retired = True
         self.ticks = 0
         self.channel.close()
@@ -122,7 +122,7 @@ class Worker:
         self._process.kill()
 
     def bury(self) -> str:
-        """Frees what a process that has ended leaves behind; returns why it ended."""
+        """Releases the resources of a process that has ended; returns the reason why it ended."""
         self._process.join()
         code = self._process.exitcode or 0
         self._process.close()

@@ -1,4 +1,4 @@
-"""`magistrate check`: asks, prints the answer, and says it with the exit code."""
+"""Implements `magistrate check`, which prints the result of a check and reports it by the exit code."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from magistrate.client import Client, Operator
 
 DENIED = 1
-"""The exit code when the answer is no."""
+"""Sets the exit code of a denied check."""
 
 
 @click.command(short_help="Check whether subjects have relations on objects.")

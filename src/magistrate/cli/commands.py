@@ -1,5 +1,5 @@
-"""The command line: `serve`, `import`, `sessions`, and the commands that ask a service, one file a noun. Options are
-read off config.py."""
+"""Defines the command line: `serve`, `import`, `sessions`, and the commands that call a service, one file per noun.
+Options are generated from config.py."""
 
 import os
 import sys
@@ -21,7 +21,7 @@ from magistrate.config import SETTINGS, read_settings
 from magistrate.errors import MagistrateError
 
 EXAMPLES = ("code-hosting", "document-sharing", "multi-tenant-rbac")
-"""The files of magistrate/examples. Said here so that no command has to look for them."""
+"""Lists the files of magistrate/examples. They are repeated here so that no command has to search for them."""
 
 
 @click.group(help="Magistrate answers one question: may this subject do this to that object?")
@@ -41,7 +41,7 @@ def serve(example: str | None, fix_permissions: bool, **flags: Any) -> None:
     By default it listens on http://127.0.0.1:8000 and stores everything in magistrate.db in the working directory, a
     SQLite file that is created if it does not exist. If no API key is configured, the first start creates one and
     prints it once."""
-    from magistrate import wiring  # the server takes a moment to import, which `--help` need not wait for
+    from magistrate import wiring  # importing the server takes a moment, which `--help` need not wait for
 
     try:
         sys.exit(wiring.serve(read_settings(flags, os.environ), example, fix_permissions))

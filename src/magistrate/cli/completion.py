@@ -1,4 +1,4 @@
-"""Shell completion: the scripts, and names that the service knows."""
+"""Implements shell completion: the scripts, and the names that the service knows."""
 
 from typing import Any
 
@@ -10,20 +10,20 @@ from magistrate.errors import MagistrateError
 
 SHELLS = ("bash", "zsh", "fish")
 TIMEOUT_MS = 250
-"""To connect, and again to be answered: nobody waits for a completion longer than half a second."""
+"""Limits the time to connect, and again the time for the answer: a completion takes half a second at most."""
 COMPLETE_VARIABLE = "_MAGISTRATE_COMPLETE"
 
 
 def complete_types(ctx: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
-    """Names of object types; none if no service answers."""
+    """Returns the names of object types, or none if no service answers."""
     return [name for name in _type_names(ctx) if name.startswith(begun)]
 
 
 def complete_objects(ctx: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
-    """What an object or a claim begins with: `document:`."""
+    """Returns the type prefixes of an object or a claim, such as `document:`."""
     before: Any = ctx.params.get(parameter.name or "")
     if before and before[-1].endswith(":"):
-        return []  # bash takes the colon for a word of its own: what follows it is an id
+        return []  # bash treats the colon as a word of its own: an id follows it
     return [f"{name}:" for name in _type_names(ctx) if f"{name}:".startswith(begun)]
 
 
@@ -51,6 +51,6 @@ def completion(ctx: click.Context, shell: str) -> None:
     assert made is not None, shell
     script = made(ctx.find_root().command, {}, "magistrate", COMPLETE_VARIABLE).source()
     if shell == "bash":
-        # After `document:` comes an id, not the next word.
+        # After `document:`, an id follows instead of the next word.
         script = script.replace("    return 0\n", "    [[ ${COMPREPLY-} == *: ]] && compopt -o nospace\n    return 0\n")
     click.echo(script)

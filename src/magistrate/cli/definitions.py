@@ -1,4 +1,4 @@
-"""Object types in files, and told in words."""
+"""Reads object types from files, and describes them in words."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -12,16 +12,16 @@ Definition = dict[str, Any]
 RULE_MEMBERS = {"inheritIf", "ofType", "withRelation", "rules"}
 
 _COMBINED = {"anyOf": (" or ", ""), "allOf": (" and ", ""), "noneOf": (" and ", "not ")}
-"""What is between the rules of a combination in words, and before each."""
+"""Maps each combination to the words between its rules and the words before each of them."""
 
 HOW = 'write {"type": "document", "relations": {"viewer": {}}}, an array of such, or {"document": {"viewer": {}}}'
 
 
 def read_definitions(text: str) -> list[Definition]:
-    """Object types as one JSON object, an array of them, or relations by type.
+    """Returns the object types in a JSON object, an array of them, or a map of relations by type.
 
-    Raises InvalidRequest for another form, a type that is named twice, and a rule with a member that means nothing: a
-    slip of the pen there would quietly make another rule."""
+    Raises InvalidRequest for any other form, for a type that is named twice, and for a rule with an unknown member: a
+    typing error there would silently make a different rule."""
     value = read_json(text, "the file")
     if isinstance(value, dict) and not isinstance(value.get("type"), str):
         value = [{"type": name, "relations": relations} for name, relations in value.items()]
@@ -49,7 +49,7 @@ def _check(definition: Any) -> None:
 
 
 def _check_rule(rule: Any, place: str) -> None:
-    """All of it. Raises InvalidRequest."""
+    """Checks a whole rule. Raises InvalidRequest."""
     waiting = [rule]
     while waiting:
         one = waiting.pop()
@@ -58,7 +58,7 @@ def _check_rule(rule: Any, place: str) -> None:
 
 
 def _check_parts(rule: Any, place: str) -> Sequence[Any]:
-    """The rules within a rule that is right as far as these. Raises InvalidRequest."""
+    """Returns the rules within a rule, after checking the rule itself. Raises InvalidRequest."""
     if not isinstance(rule, dict):
         raise InvalidRequest(f"{place}: a rule is a JSON object")
     if unknown := rule.keys() - RULE_MEMBERS:
@@ -71,13 +71,14 @@ def _check_parts(rule: Any, place: str) -> Sequence[Any]:
 
 
 def is_same(wanted: Definition, stored: Definition) -> bool:
-    """Whether writing it would change nothing, as far as can be seen: the service may leave out more."""
+    """Returns whether writing the definition would visibly change nothing: the service may omit more than is known
+    here."""
     relations = {name: rule or {} for name, rule in wanted["relations"].items()}
     return bool(relations == stored["relations"] and wanted.get("source") == stored.get("source"))
 
 
 def describe_relations(relations: dict[str, Definition]) -> Iterator[list[str]]:
-    """Rows of a table: the relation, and a line for each way to inherit it."""
+    """Yields the rows of a table: the relation, and a line for each rule that it can be inherited by."""
     for name, rule in relations.items():
         ways = rule["rules"] if rule.get("inheritIf") == "anyOf" else [rule]
         for number, way in enumerate(ways):
@@ -85,7 +86,7 @@ def describe_relations(relations: dict[str, Definition]) -> Iterator[list[str]]:
 
 
 def describe_rule(rule: Definition | None) -> str:
-    """`editor and (viewer of any folder that is its parent) and not blocked`."""
+    """Describes a rule in words, as in `editor and (viewer of any folder that is its parent) and not blocked`."""
     text: str = fold(rule, _parts, _describe_rule)
     return text
 
@@ -96,7 +97,7 @@ def _parts(rule: Definition | None) -> Sequence[Definition | None]:
 
 
 def _describe_rule(rule: Definition | None, told_parts: Sequence[str]) -> str:
-    """A rule in words, given those of its parts."""
+    """Describes a rule in words, given the descriptions of its parts."""
     match rule:
         case {"inheritIf": keyword, "rules": _} if keyword in _COMBINED:
             separator, before = _COMBINED[keyword]

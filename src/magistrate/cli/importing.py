@@ -1,4 +1,4 @@
-"""`magistrate import`: much into a store at once, past the service."""
+"""Implements `magistrate import`, which loads many rows directly into a store, without a running service."""
 
 import os
 import stat
@@ -89,7 +89,7 @@ def _build_move(
 
 
 def _import_file(path: str, settings: Settings, chunk_lines: int) -> None:
-    from magistrate import wiring  # the server takes a moment to import, which `--help` need not wait for
+    from magistrate import wiring  # importing the server takes a moment, which `--help` need not wait for
 
     started = time.monotonic()
     with _open_source(path) as (file, source), _telling(file, source) as told:
@@ -102,7 +102,7 @@ def _import_file(path: str, settings: Settings, chunk_lines: int) -> None:
 
 @contextmanager
 def _open_source(path: str) -> Iterator[tuple[BufferedReader, str | None]]:
-    """The file, and by what name an import of it is known; None if it cannot be read again."""
+    """Opens the file, and yields it with the name that identifies its import, or None if it cannot be read again."""
     if path == "-":
         yield cast(BufferedReader, sys.stdin.buffer), None
         return
@@ -114,7 +114,8 @@ def _open_source(path: str) -> Iterator[tuple[BufferedReader, str | None]]:
 
 @contextmanager
 def _telling(file: BufferedReader, source: str | None) -> Iterator[Told]:
-    """What is to hear of each chunk: a bar on a terminal, otherwise lines now and then, on stderr."""
+    """Yields a callback that reports the progress after each chunk on stderr: as a bar on a terminal, otherwise as
+    occasional lines."""
     size_bytes = os.fstat(file.fileno()).st_size if source is not None else 0
     if not size_bytes or not sys.stderr.isatty():
         yield _line_teller(size_bytes)

@@ -1,4 +1,5 @@
-"""What is typed, as the values of requests. All raise InvalidRequest, which says how to write it."""
+"""Reads typed arguments into the values of requests. All functions raise InvalidRequest, which says how to write
+them."""
 
 import json
 from collections.abc import Iterable
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def read_claim(text: str) -> "ClaimForm":
-    """`document:plan#viewer@user:ann`, as a check asks it."""
+    """Reads a claim to check, such as `document:plan#viewer@user:ann`."""
     *names, subject_type, subject_id, group, policy = read_written(text)
     if policy:
         raise InvalidRequest(f"{text!r} has a policy; a check asks without, and gives what policies read by --context")
@@ -25,7 +26,7 @@ def read_claim(text: str) -> "ClaimForm":
 
 
 def read_warrant(text: str, policy: str | None) -> "WarrantForm":
-    """With the policy in its brackets, or the one given apart."""
+    """Reads a warrant with the policy in its brackets, or with the policy given separately."""
     *names, subject_type, subject_id, group, own = read_written(text)
     if own and policy is not None:
         raise InvalidRequest(f"{text!r} has a policy already; leave out --policy, or the brackets")
@@ -40,14 +41,14 @@ def _subject(of_type: str, id: str, relation: str) -> "SubjectForm":
 
 
 def read_type(text: str) -> str:
-    """`document`."""
+    """Reads an object type, such as `document`."""
     if not text or "/" in text:
         raise InvalidRequest(f"{text!r} cannot be the name of an object type")
     return text
 
 
 def read_ref(text: str) -> "RefForm":
-    """`document:plan`."""
+    """Reads an object, such as `document:plan`."""
     of_type, _, id = text.partition(":")
     if not of_type or not id:
         raise InvalidRequest(f"{text!r} is no object; write it as in document:plan")
@@ -60,12 +61,12 @@ context_option = click.option(
     multiple=True,
     help="variables for policies: key=text, key:=JSON, or a JSON object; can be repeated",
 )
-"""What it gives is for `read_context`."""
+"""Collects values for `read_context`."""
 
 
 def read_context(texts: Iterable[str]) -> dict[str, Any]:
-    """Each is a JSON object, or one value: `tenant=acme` is a text, `amount:=50` is JSON. Of equal keys the last
-    counts."""
+    """Reads a context, of which each part is a JSON object or one value: `tenant=acme` is a text, `amount:=50` is JSON.
+    The last of equal keys counts."""
     context: dict[str, Any] = {}
     for text in texts:
         key, equals, value = text.partition("=")
@@ -88,7 +89,7 @@ def read_json_object(text: str, origin: str) -> dict[str, Any]:
 
 
 def read_json(text: str, origin: str) -> Any:
-    """Members given twice are refused, as the service does: which one counts is anyone's guess."""
+    """Reads JSON. Repeated members are refused, as the service does, because it is not defined which one counts."""
     try:
         return json.loads(text, object_pairs_hook=_members, parse_constant=_refuse_constant, parse_float=_finite)
     except (ValueError, RecursionError) as error:
@@ -103,7 +104,7 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_constant(constant: str) -> Any:
-    """NaN and Infinity, which Python would read and write."""
+    """Refuses NaN and Infinity, which Python would read and write."""
     raise ValueError(f"{constant} is no number of JSON")
 
 

@@ -1,4 +1,5 @@
-"""`magistrate import --from-warrant URL`: everything from a running Warrant server, and whether it arrived."""
+"""Implements `magistrate import --from-warrant URL`, which copies everything from a running Warrant server and verifies
+the copy."""
 
 import os
 import time
@@ -19,13 +20,13 @@ if TYPE_CHECKING:
     from magistrate.moving import Comparison, Kind, Origin, Reached, Refused
 
 SHOWN_ROW_BYTES = 500
-"""Of a row that is refused."""
+"""Limits the bytes shown of a refused row."""
 SAMPLE_SIZE = 300
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """What the options of the command say."""
+    """Holds the options of the command."""
 
     settings: Settings
     url: str
@@ -37,8 +38,8 @@ class Move:
 
 
 def move(wanted: Move) -> None:
-    """Raises CommandFailed unless everything arrived and is answered alike."""
-    from magistrate import moving  # the server takes a moment to import, which `--help` need not wait for
+    """Copies all rows and verifies them. Raises CommandFailed unless everything was copied and all checks agree."""
+    from magistrate import moving  # importing the server takes a moment, which `--help` need not wait for
 
     origin = moving.Origin(wanted.url, read_warrant_api_key(wanted.key, os.environ))
     with _failures_told(origin):
@@ -100,7 +101,7 @@ def _import(wanted: Move, origin: "Origin") -> None:
 
 @dataclass(slots=True)
 class _Refusals:
-    """Each is told on stderr at once; then how many there were, by kind and reason."""
+    """Reports each refused row on stderr at once, and then the number of refused rows by kind and reason."""
 
     origin: "Origin"
     counted: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -110,7 +111,7 @@ class _Refusals:
         told = self.origin.without_key(refused.reason)
         shown = row if len(row) <= SHOWN_ROW_BYTES else row[:SHOWN_ROW_BYTES] + "..."
         click.echo(f"refused {kind}  {printable(told)}  {printable(shown)}", err=True)
-        # What is said of a policy quotes it, so that no two are alike.
+        # Messages about a policy quote it, so that no two are alike.
         reason = "policy: is not understood" if told.startswith("policy: ") else told
         self.counted[kind, reason] += 1
 
@@ -121,7 +122,7 @@ class _Refusals:
 
 
 def _teller(done: str, origin: "Origin") -> Callable[[int], None]:
-    """Says now and then how many rows were dealt with."""
+    """Returns a callback that reports periodically how many rows were processed."""
     now_and_then = NowAndThen()
 
     def tell(rows: int) -> None:

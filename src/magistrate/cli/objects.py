@@ -1,4 +1,4 @@
-"""`magistrate objects`: create, get, update, delete and list them."""
+"""Implements `magistrate objects`, which creates, gets, updates, deletes and lists objects."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,4 +1,4 @@
-"""What commands print: JSON documents, aligned columns, and warrants in written form."""
+"""Prints the output of commands: JSON documents, aligned columns, and warrants in written form."""
 
 import json
 import sys
@@ -21,15 +21,15 @@ def print_json(value: object) -> None:
 
 
 def print_list(rows: Iterator[Row], limit: int, as_json: bool, columns: Columns) -> None:
-    """At most `limit` rows, as `print_answer` shows them."""
+    """Prints at most `limit` rows, in the format of `print_answer`."""
     shown = list(islice(rows, limit))
     has_more = next(rows, None) is not None
     print_answer({"results": shown}, as_json, columns, "--limit shows more" if has_more else "")
 
 
 def print_answer(answer: Answer, as_json: bool, columns: Columns, how_to_see_more: str) -> None:
-    """Rows in the envelope of the API: as it is, or as a table of columns (title and what to show of a row). That there
-    are more, and how to see them, goes to stderr."""
+    """Prints rows in the envelope of the API: as JSON, or as a table of columns (a title and a function of the row). If
+    there are more rows, a hint on stderr says how to see them."""
     rows = answer["results"]
     if as_json:
         print_json(answer)
@@ -42,8 +42,9 @@ def print_answer(answer: Answer, as_json: bool, columns: Columns, how_to_see_mor
 
 
 def count_rows(pages: Iterable[Answer]) -> Iterator[Answer]:
-    """The pages. If stderr is a terminal, it says how many rows there are while another page is waited for, and is
-    wiped before anything else is printed. (A progress bar of click would stay, and shows up for a single page, too.)"""
+    """Yields the pages. If stderr is a terminal, it shows the number of rows while the next page is fetched, and erases
+    it before anything else is printed. (A progress bar of click would stay, and would appear for a single page,
+    too.)"""
     rows, told = 0, ""
     try:
         for page in pages:
@@ -58,13 +59,14 @@ def count_rows(pages: Iterable[Answer]) -> Iterator[Answer]:
 
 
 class NowAndThen:
-    """When a long command says on stderr how far it has come, where that is no terminal: not for the first seconds."""
+    """Decides when a long command reports progress on stderr where that is not a terminal; it skips the first
+    seconds."""
 
     def __init__(self) -> None:
         self._last_told = time.monotonic()
 
     def is_due(self) -> bool:
-        """Answers True once, then for a while no more."""
+        """Returns True once per interval, and False in between."""
         is_due = time.monotonic() - self._last_told >= TELL_EVERY_SECONDS
         if is_due:
             self._last_told = time.monotonic()
@@ -77,7 +79,7 @@ def print_table(rows: Sequence[Sequence[str]]) -> None:
 
 
 def align_columns(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """The rows as lines, cells two blanks apart below each other."""
+    """Returns the rows as lines, with cells aligned in columns two blanks apart."""
     safe = [[printable(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*safe, strict=True)]
     for row in safe:
@@ -85,7 +87,7 @@ def align_columns(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def printable(text: str) -> str:
-    """With escapes in place of what could move the cursor or break a line."""
+    """Returns the text with escapes for the characters that could move the cursor or break a line."""
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
 
 
@@ -99,7 +101,7 @@ def render_object(ref: dict[str, Any]) -> str:
 
 
 def render_warrant(warrant: dict[str, Any]) -> str:
-    """`document:plan#viewer@team:eng#member[amount < 10]`, as commands take it."""
+    """Renders a warrant in the form that commands accept: `document:plan#viewer@team:eng#member[amount < 10]`."""
     policy = f"[{warrant['policy']}]" if warrant.get("policy") else ""
     return f"{render_object(warrant)}#{warrant['relation']}@{render_subject(warrant['subject'])}{policy}"
 
@@ -109,5 +111,5 @@ def compact_json(value: object) -> str:
 
 
 def print_done(word: str, names: Iterable[str]) -> None:
-    """A line for each thing something was done to."""
+    """Prints a line for each item that was processed."""
     print_table([[word, name] for name in names])

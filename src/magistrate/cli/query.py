@@ -1,4 +1,4 @@
-"""`magistrate query`: finds objects or subjects, and says by which warrants."""
+"""Implements `magistrate query`, which finds objects or subjects and shows the warrants that they rest on."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from magistrate.client import Client
 
 SHOWN = 100
-"""Rows that are shown unless --limit or --all says otherwise."""
+"""Limits the rows that are shown unless --limit or --all says otherwise."""
 
 COLUMNS: Columns = {
     "FOUND": render_object,
@@ -74,7 +74,7 @@ def query(
 
 
 def _page_sizes(limit: int | None, shows_all: bool) -> Iterable[int]:
-    from magistrate.client import PAGE_SIZE  # with httpx, which `--help` need not wait for
+    from magistrate.client import PAGE_SIZE  # imports httpx, which `--help` need not wait for
 
     if shows_all:
         return repeat(min(limit or PAGE_SIZE, PAGE_SIZE))
@@ -82,7 +82,7 @@ def _page_sizes(limit: int | None, shows_all: bool) -> Iterable[int]:
 
 
 def _join_pages(pages: Iterable[Answer]) -> Answer:
-    """The answer to a request for as many rows as all pages have."""
+    """Joins all pages into the answer to a request for that many rows."""
     rows, cursor = [], {}
     for page in pages:
         rows += page["results"]

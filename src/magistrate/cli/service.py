@@ -1,4 +1,4 @@
-"""What all commands that ask a service share: their options, the client, and what is said and answered on errors."""
+"""Provides the common parts of all commands that call a service: options, the client, error messages and exit codes."""
 
 import os
 import re
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 Command = Callable[..., None]
 
 FAILED = 2
-"""The exit code of every failure; 1 means that a check is denied."""
+"""Sets the exit code of every failure; 1 means that a check is denied."""
 INTERRUPTED = 130
-"""128 + SIGINT, as shells have it."""
+"""Sets the exit code after SIGINT, which is 128 + SIGINT, as in shells."""
 
 HINTS = (
     ("the object type does not exist", "`magistrate types list` shows those that do"),
@@ -31,7 +31,7 @@ HINTS = (
     ("ObjectType ", "`magistrate types list` shows those that are defined"),
     ("Warrant ", "`magistrate warrants list` shows those that are there; the policy must be the same, too"),
 )
-"""What to do, by how the service's message begins."""
+"""Maps the beginning of a service's message to a hint for the user."""
 HINTS_BY_CODE = {
     "internal_error": "the log of the service tells more",
     "unavailable": "try again in a moment",
@@ -42,13 +42,14 @@ _ELEMENT = re.compile(r"\[(\d+)\]\.?")
 
 
 class CommandFailed(click.ClickException):
-    """One sentence for stderr that says what is wrong and what to do."""
+    """Represents a failure as one sentence for stderr that says what is wrong and what to do."""
 
     exit_code = FAILED
 
 
 def with_settings(settings: Sequence[Setting]) -> Callable[[Command], Command]:
-    """Adds an option for each. Variables are read by config.py, not by click: there, an empty one is an error."""
+    """Adds an option for each setting. Variables are read by config.py, not by click, so that an empty one is an
+    error."""
 
     def decorate(command: Command) -> Command:
         for setting in reversed(settings):
@@ -65,7 +66,7 @@ def _setting_option(setting: Setting) -> Callable[[Command], Command]:
 
 
 def asks_service(command: Command) -> Command:
-    """Adds the options of every such command, and calls it with `client` and `as_json` before its own arguments."""
+    """Adds the common options to a command, and calls it with `client` and `as_json` before its own arguments."""
 
     @wraps(command)
     def call_service(server: str | None, api_key: str | None, as_json: bool, **given: Any) -> None:
@@ -87,7 +88,7 @@ limit_option = click.option(
 
 
 def page_size(limit: int) -> int:
-    """One more than is shown, to know whether there are more; as far as a page goes."""
+    """Returns one more than the rows to show, to detect whether there are more, but at most the maximum page size."""
     from magistrate.client import PAGE_SIZE
 
     return min(limit + 1, PAGE_SIZE)
@@ -95,10 +96,10 @@ def page_size(limit: int) -> int:
 
 @contextmanager
 def connect_client(flags: dict[str, str | None], timeout_ms: int = 30_000) -> Iterator["Client"]:
-    """A client for these flags and the environment.
+    """Yields a client for these flags and the environment.
 
-    Raises InvalidSetting, and what the client raises, with what to do added."""
-    from magistrate.client import Client  # httpx takes a moment to import, which `--help` need not wait for
+    Raises InvalidSetting, and the errors of the client as CommandFailed with a hint."""
+    from magistrate.client import Client  # importing httpx takes a moment, which `--help` need not wait for
 
     settings = read_client_settings(flags, os.environ)
     with Client(settings.server, settings.api_key, timeout_ms) as client:
@@ -112,7 +113,7 @@ def connect_client(flags: dict[str, str | None], timeout_ms: int = 30_000) -> It
 
 @contextmanager
 def elements_named(names: Sequence[str]) -> Iterator[None]:
-    """Lets an error that is about one of these, by its index in the request, name it instead."""
+    """Replaces the index of an element in an error with the name of that element."""
     try:
         yield
     except RequestRefused as error:
@@ -126,7 +127,7 @@ def elements_named(names: Sequence[str]) -> Iterator[None]:
 
 @contextmanager
 def failures_told() -> Iterator[None]:
-    """Whatever goes wrong must not end with exit code 1: that would say that a check was denied."""
+    """Converts every failure to an exit code other than 1, which would mean that a check was denied."""
     try:
         yield
     except (click.ClickException, click.exceptions.Exit):
@@ -140,7 +141,7 @@ def failures_told() -> Iterator[None]:
             raise CommandFailed(f"{error.filename}: {error.strerror}") from error
         # The output cannot be written; the interpreter must not try to flush the rest of it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if isinstance(error, BrokenPipeError):  # whoever read it has seen enough
+        if isinstance(error, BrokenPipeError):  # the reader has seen enough
             sys.exit(FAILED)
         raise CommandFailed(f"the output cannot be written: {error.strerror or error}") from error
     except KeyboardInterrupt:

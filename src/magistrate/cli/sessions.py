@@ -1,4 +1,4 @@
-"""`magistrate sessions`: what an operator can do about the sessions of users."""
+"""Implements `magistrate sessions`, with which operators manage the sessions of users."""
 
 import os
 
@@ -20,7 +20,7 @@ def revoke(database_url: str | None) -> None:
     services refuse the old tokens within ten seconds, and sign new ones with a new key."""
     with failures_told():
         settings = read_settings({"database_url": database_url}, os.environ)
-        from magistrate import wiring  # the server takes a moment to import, which `--help` need not wait for
+        from magistrate import wiring  # importing the server takes a moment, which `--help` need not wait for
 
         if wiring.revoke_sessions(settings):
             click.echo("All sessions are ended: running services refuse their tokens within 10 seconds")

@@ -1,4 +1,4 @@
-"""`magistrate types`: define, show and delete object types."""
+"""Implements `magistrate types`, which defines, shows and deletes object types."""
 
 from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from magistrate.client import Client
 
 BATCH = 100
-"""How many definitions one request may replace."""
+"""Limits the definitions that one request may replace."""
 
 COLUMNS: Columns = {
     "TYPE": lambda found: found["type"],
@@ -42,13 +42,14 @@ def apply(client: "Client", as_json: bool, file: IO[str]) -> None:
     for word, definition in _apply_types(client, wanted):
         done[word].append(definition)
         if not as_json:
-            print_table([[f"{word:<9}", definition["type"]]])  # at once, so that it is seen even if the next one fails
+            # Printed at once, so that it is seen even if the next one fails.
+            print_table([[f"{word:<9}", definition["type"]]])
     if as_json:
         print_json(done)
 
 
 def _apply_types(client: "Client", wanted: list[Definition]) -> Iterator[tuple[str, Definition]]:
-    """What became of each, as it is done."""
+    """Writes the types, and yields the outcome of each as soon as it is known."""
     known = {definition["type"]: definition for definition in client.object_types()}
     for definition in wanted:
         if definition["type"] not in known:

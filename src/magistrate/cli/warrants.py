@@ -1,4 +1,4 @@
-"""`magistrate warrants`: create, delete and list them."""
+"""Implements `magistrate warrants`, which creates, deletes and lists warrants."""
 
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ FILTERS = {
     "--subject-id": "subjectId",
     "--subject-relation": "subjectRelation",
 }
-"""Options of `list`, and the query parameter each stands for."""
+"""Maps the options of `list` to query parameters."""
 
 
 @click.group(short_help="Manage warrants.")
