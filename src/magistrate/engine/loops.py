@@ -89,7 +89,7 @@ def _combine_ends(node: CheckNode, ends: Sequence[Ends]) -> Ends:
     lows, highs = zip(*ends, strict=True)
     if not node.plan.rule.negates:
         return node.plan.rule.combine(lows), node.plan.rule.combine(highs)
-    # Negating the two bounds is not enough: UNKNOWN and MISSING stay as they are, and may lie outside the negated bounds.
+    # Negating both bounds is not enough: UNKNOWN and MISSING stay as they are, perhaps outside the negated bounds.
     between = [node.plan.rule.combine([Truth(inner)]) for inner in range(max(lows), max(highs) + 1)]
     return min(between), max(between)
 
