@@ -1,4 +1,4 @@
-"""What the policies of warrants are worth in one evaluation."""
+"""Evaluates the policies of warrants for one evaluation."""
 
 from collections.abc import Generator, Iterable, Mapping
 from typing import Any
@@ -11,15 +11,17 @@ from magistrate.errors import InvalidParameter
 
 POLICY_STEPS_FOR_A_NODE = 20
 POLICY_CHARACTERS_FOR_A_NODE = 4
-"""Parts and steps of evaluating, and characters of reading a policy, that usually take as long as a node: about two
-microseconds."""
+"""Counts the steps of evaluating a policy, and the characters of parsing it, that usually take as long as one node:
+about two microseconds."""
 
 _VALUES: dict[bool | None, Truth] = {True: TRUE, False: FALSE, None: UNKNOWN}
 
 
 class PolicyEvaluator:
-    """With one context, at one time: `now` is in microseconds since 1970 UTC. `read_clock` tells whether any policy
-    asked what time it is."""
+    """Evaluates policies with one context, at one time.
+
+    `now` is in microseconds since 1970 UTC. `read_clock` is set when any policy read the clock.
+    """
 
     __slots__ = ("_context", "_now", "_policies", "_values", "_work", "read_clock")
 
@@ -32,7 +34,8 @@ class PolicyEvaluator:
         self.read_clock = False
 
     def value(self, warrant: Warrant) -> Truth:
-        """TRUE for a warrant without a policy. Each policy is evaluated once for a warrant."""
+        """Returns the value of a warrant's policy, TRUE when it has none. Each policy is evaluated once for a
+        warrant."""
         if not warrant.policy:
             return TRUE
         value = self._values.get(warrant.number)
@@ -41,7 +44,7 @@ class PolicyEvaluator:
         return value
 
     def is_known(self, warrant: Warrant) -> bool:
-        """Whether `value` takes no time."""
+        """Returns whether `value` takes no time."""
         return not warrant.policy or warrant.number in self._values
 
     def evaluate_each(self, warrants: Iterable[Warrant]) -> Generator[None, Any, None]:
@@ -59,16 +62,19 @@ class PolicyEvaluator:
         outcome = policy.outcome(self._context, warrant, self._now)
         steps = policy.weight + outcome.steps
         self._work.spend(1 + steps // POLICY_STEPS_FOR_A_NODE)
-        self._work.shorten_turn(steps * 4 // POLICY_STEPS_FOR_A_NODE)  # the slowest take five times as long as usual
+        self._work.shorten_turn(
+            steps * 4 // POLICY_STEPS_FOR_A_NODE
+        )  # the slowest policies take five times as long as usual
         self.read_clock |= outcome.read_clock
         return _VALUES[outcome.value]
 
     def _policy(self, text: str) -> Policy | None:
-        """None if it is not in the language any more: it was written when the language had more in it."""
+        """Returns the parsed policy, or None when it is not valid any more because the language had more when it was
+        written."""
         if text not in self._policies:
             if not is_kept(text):
                 self._work.spend(len(text) // POLICY_CHARACTERS_FOR_A_NODE)
-                self._work.shorten_turn(len(text))  # the slowest take four times as long as usual ones
+                self._work.shorten_turn(len(text))  # the slowest policies take four times as long as usual
             try:
                 self._policies[text] = read_policy(text)
             except InvalidParameter:

@@ -1,4 +1,4 @@
-"""What comes of a check."""
+"""Defines the result of a check."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,9 +7,12 @@ from magistrate.engine.warrants import Warrant
 
 
 class Decision(NamedTuple):
-    """`is_implicit`: it rests on more than one warrant of the asked relation to the subject itself. `path`, where it is
-    wanted: the warrants that grant it, from the subject to the object; empty if denied, or if it holds because others
-    do not."""
+    """Represents the result of a check.
+
+    `is_implicit` is true when the relation does not rest on a single warrant of that relation to the subject itself.
+    `path`, if it was requested, has the warrants that grant it, from the subject to the object; it is empty when access
+    is denied or holds because something else does not.
+    """
 
     is_authorized: bool
     is_implicit: bool
@@ -19,4 +22,4 @@ class Decision(NamedTuple):
 DENIED = Decision(False, False)
 EXPLICIT = Decision(True, False)
 IMPLICIT = Decision(True, True)
-"""The three there are without a path."""
+"""Completes, with DENIED and EXPLICIT, the three decisions without a path."""

@@ -1,13 +1,13 @@
-"""Deciding checks (docs/compatibility.md#check): which reads are missing, then what follows from them.
+"""Decides checks (docs/compatibility.md#check): determines which reads are missing, then what follows from their rows.
 
-An evaluation is driven from outside: `advance` goes as far as it can and answers the reads it misses, all of a level
-at once; `take` is given their rows; and so on until the nodes that are asked for have a value. So a check costs as
-many reads as there are levels between the object and what settles it, not as many as there are nodes, and a hundred
-questions together cost as many as the deepest of them. `advance` may also answer None because its turn is over:
-then it wants to be called again, when others have had theirs.
+An evaluation is driven from outside. `advance` goes as far as it can and returns the reads it misses, all of a level at
+once; `take` receives their rows; this repeats until the root nodes have a value. A check therefore costs as many reads
+as there are levels between the object and what decides it, not as many as there are nodes, and a hundred checks in a
+batch cost as many as the deepest of them. `advance` may also return None because its turn, the work between two yields,
+is over: the caller then yields to other requests and calls it again.
 
-Nothing here recurses over objects: groups may be nested as deep as they like. A node that turns up again is the same
-node, and what waits only for itself is settled in loops.py.
+Nothing here recurses over objects, so groups may be nested to any depth. A node that is reached again is the same node,
+and nodes that wait only for each other are settled in loops.py.
 """
 
 import hashlib
@@ -30,11 +30,14 @@ from magistrate.engine.work import Work
 from magistrate.engine.written import render_claim
 
 NODES_RELEASED_AT_ONCE = 1_000
-"""With as many edges as they have; a millisecond or two."""
+"""Counts the nodes, with all their edges, that are released between two yields; it takes a millisecond or two."""
 
 
 class Question(msgspec.Struct, frozen=True):
-    """Does `subject` have `relation` on `object`? `context` holds the variables of policies. The ids may be `*`."""
+    """Represents a check: does `subject` have `relation` on `object`?
+
+    `context` holds the variables of policies. The ids may be `*`.
+    """
 
     object: ObjectRef
     relation: RelationName
@@ -42,7 +45,10 @@ class Question(msgspec.Struct, frozen=True):
     context: Mapping[str, Any] = {}
 
     def render(self) -> str:
-        """`report:q3#editor@user:ann[tenant=acme]`: the names of the context sorted, nothing if it is empty."""
+        """Returns the check in written form, `report:q3#editor@user:ann[tenant=acme]`.
+
+        The names of the context are sorted; the brackets are left out when it is empty.
+        """
         object, subject = self.object, self.subject
         names = (object.type, object.id, self.relation, subject.type, subject.id, subject.relation or "")
         given = " ".join(f"{name}={_plain(value)}" for name, value in sorted(self.context.items()))
@@ -54,7 +60,7 @@ def _plain(value: object) -> str:
 
 
 class Evaluation:
-    """Decides the questions it is given, all at one revision. `now` is in microseconds since 1970 UTC."""
+    """Decides the checks it is given, all at one revision. `now` is in microseconds since 1970 UTC."""
 
     def __init__(self, model: Model, now: int, work: Work) -> None:
         self.model = model
@@ -68,14 +74,15 @@ class Evaluation:
 
     @property
     def read_clock(self) -> bool:
-        """Whether any policy asked what time it is."""
+        """Returns whether any policy read the clock."""
         return any(walk.conditions.read_clock for walk in self._walks.values())
 
     def ask(self, question: Question) -> CheckNode | None:
-        """The node that will have the answer; None if its turn is over before it is known what to look at: then it
-        wants to be asked again. Questions with one subject and one context share what they find.
+        """Returns the node that will have the value of a check.
 
-        Raises BudgetSpent."""
+        Returns None when the turn ends before the plan is compiled; the caller then yields and makes the check again.
+        Checks with the same subject and context share their nodes. Raises BudgetSpent.
+        """
         if not self.model.prepare(question.object.type, question.relation, self.work):
             return None
         key = (question.subject, self._digest(question.context))
@@ -86,10 +93,10 @@ class Evaluation:
         return walk.root(question.object, question.relation)
 
     def advance(self) -> list[WarrantRead] | None:
-        """Decides what can be decided, and answers the reads that are missing for the rest: an empty list if all is
-        decided, None if its turn is over. Whoever drives it begins the turns of its work.
+        """Decides what can be decided, and returns the reads that are missing for the rest.
 
-        Raises BudgetSpent.
+        The list is empty when everything is decided; None means that the turn is over. The caller begins each turn of
+        `work`. Raises BudgetSpent.
         """
         for rows in self._arriving:
             self.work.shorten_turn(rows // ROWS_FOR_A_NODE)
@@ -103,21 +110,24 @@ class Evaluation:
         return self._asked
 
     def take(self, rows: Sequence[Sequence[Warrant]]) -> None:
-        """The rows of the reads that `advance` answered, one by one."""
+        """Takes the rows of the reads that `advance` returned, one list for each read."""
         self.work.spend(sum(map(len, rows)))
         self._arriving = self._facts.take(self._asked, rows)
         for walk in self._walks.values():
             walk.go_on()
 
     def release(self) -> Iterator[int]:
-        """Takes the nodes apart, which hold each other: so they are freed at once, and not by a garbage collection that
-        looks through all there are in one piece. Nothing may be asked afterwards. Yields how many were taken apart."""
+        """Unlinks the nodes, which refer to each other, and yields how many were unlinked.
+
+        They are then freed at once, instead of by a garbage collection that scans all of them without a pause. The
+        evaluation cannot be used afterwards.
+        """
         for walk in self._walks.values():
             yield from walk.release()
         self._walks.clear()
 
     def _digest(self, context: Mapping[str, Any]) -> bytes:
-        """The same for equal contexts. One that many questions share is looked at once."""
+        """Returns a digest that is equal for equal contexts. A context that several checks share is encoded once."""
         known = self._digests.get(id(context))
         if known is None:
             encoded = msgspec.json.encode(context, order="deterministic")
@@ -126,7 +136,7 @@ class Evaluation:
 
 
 class _Walk:
-    """The nodes for one subject and one context."""
+    """Holds the nodes for one subject and one context."""
 
     def __init__(self, model: Model, subject: Subject, conditions: PolicyEvaluator, work: Work, facts: Facts) -> None:
         self._facts = facts
@@ -141,7 +151,8 @@ class _Walk:
         self._waiting: list[CheckNode] = []
         self._decided: list[CheckNode] = []
         self._doing: Iterator[int] = iter(())
-        """What was begun and is not done yet; it yields how much work was done since it yielded last."""
+        """Holds the work that was begun and is not finished; it yields the amount of work done since it last
+        yielded."""
 
     def root(self, object: ObjectRef, relation: RelationName) -> CheckNode:
         node = self._node(self._model.plan(object.type, relation), object.id)
@@ -150,12 +161,12 @@ class _Walk:
         return node
 
     def advance(self) -> None:
-        """Goes on until every root is decided, rows are missing, or the turn is over."""
+        """Continues until every root is decided, rows are missing, or the turn is over."""
         while self._finish() and self._go():
             open_roots = [root for root in self._roots if root.value is None]
             if self._fresh or self._waiting or not open_roots:
                 return
-            # Nothing is left to be read, and yet these are open: they wait for each other.
+            # Nothing is left to be read, so the roots that are still open wait for each other.
             self._doing = self._settle_all(open_roots)
 
     def release(self) -> Iterator[int]:
@@ -171,7 +182,8 @@ class _Walk:
                 yield NODES_RELEASED_AT_ONCE
 
     def _finish(self) -> bool:
-        """Whether what was begun is done: nothing else is done before it. If not, the turn is over."""
+        """Finishes the work that was begun, before anything else, and returns whether it is done; if not, the turn
+        is over."""
         for done in self._doing:
             self._work.shorten_turn(done)
             if self._work.turn_is_over:
@@ -179,12 +191,12 @@ class _Walk:
         return True
 
     def go_on(self) -> None:
-        """What waited for rows may have them now."""
+        """Schedules the nodes that waited for rows."""
         self._fresh += self._waiting
         self._waiting = []
 
     def _go(self) -> bool:
-        """Whether nothing is left to be done but what rows are missing for. If not, the turn is over."""
+        """Continues and returns whether only work that waits for rows is left; if not, the turn is over."""
         while not self._work.turn_is_over:
             if self._decided:
                 self._doing = self._tell_parents(self._decided.pop())
@@ -199,7 +211,7 @@ class _Walk:
 
     def _go_on_with(self, node: CheckNode) -> None:
         if node not in self._roots and not node.is_asked_by_someone:
-            node.waits = False  # nobody wants to know any more; should somebody, `_attach` wakes it
+            node.waits = False  # no open node needs its value; if one does later, `_attach` wakes it
         else:
             self._doing = self._expand(node)
 
@@ -220,7 +232,8 @@ class _Walk:
                 yield 1
 
     def _expand(self, node: CheckNode) -> Iterator[int]:
-        """Attaches its children to a node, if all that it says itself is known; else the node waits for it."""
+        """Attaches its children to a node when the warrants it needs have been read; otherwise the node waits for
+        them."""
         plan = node.plan
         if isinstance(plan, Operation):
             yield from self._prepare(plan, ())
@@ -242,7 +255,7 @@ class _Walk:
             yield from self._follow(node, plan, groups, known_links)
 
     def _prepare(self, plan: Plan | Operation, groups: Sequence[Warrant]) -> Iterator[int]:
-        """Has all plans compiled that this one leads to."""
+        """Compiles all plans that this one leads to."""
         while not self._model.prepare_following(plan, self._work):
             yield 0
         names = {(warrant.subject_type, warrant.subject_relation) for warrant in groups} if groups else ()
@@ -270,7 +283,7 @@ class _Walk:
     def _leading_on(
         self, plan: Plan, groups: list[Warrant], links: list[list[Warrant]]
     ) -> Iterator[tuple[Warrant, Plan]]:
-        """Each warrant that leads on, with the plan on the object that it leads to."""
+        """Yields each warrant that is expanded, with the plan on the object that it leads to."""
         for warrant in groups:
             if warrant.relation in plan.group_relations:
                 yield warrant, self._model.plan(warrant.subject_type, RelationName(warrant.subject_relation))
@@ -283,13 +296,17 @@ class _Walk:
                     yield warrant, following
 
     def _lead(self, node: CheckNode, warrant: Warrant, plan: Plan) -> None:
-        """To whom a warrant points, unless its policy says no."""
+        """Attaches the node that a warrant leads to, unless its policy is false."""
         cap = self.conditions.value(warrant)
         if cap != FALSE:
             self._attach(node, self._node(plan, warrant.subject_id), cap, warrant)
 
     def _holds_directly(self, node: CheckNode, plan: Plan, given: list[Warrant]) -> bool:
-        """By a warrant to the subject itself: of the asked relation first, without a policy first, oldest first."""
+        """Decides the node by a warrant to the subject itself, and returns whether one holds.
+
+        Warrants of the check's relation are tried first; among these and among the others, those without a policy come
+        first, then the oldest.
+        """
         for warrant in sorted(given, key=lambda warrant: (warrant.relation != plan.relation, warrant.policy != "")):
             value = self.conditions.value(warrant)
             if value == TRUE:
@@ -313,7 +330,7 @@ class _Walk:
             self._fresh.append(node)
 
     def _settle(self, node: CheckNode) -> None:
-        """Hears the children that were decided already; the others will be heard of."""
+        """Applies the values of children that are already decided; the others report theirs later."""
         for edge in node.edges:
             if edge.child.value is not None and node.value is None:
                 node.hear(edge)
@@ -339,7 +356,8 @@ class _Walk:
 
 
 def _open_nodes(roots: Sequence[CheckNode]) -> Generator[int, None, list[CheckNode]]:
-    """Returns every undecided node that an undecided root leads to, and yields how much was looked at."""
+    """Returns every undecided node that an undecided root leads to, and yields the number of nodes and edges
+    examined."""
     found = dict.fromkeys(roots)
     waiting = list(found)
     while waiting:

@@ -1,4 +1,4 @@
-"""The warrants an evaluation has been given, and those it still has to ask for."""
+"""Holds the warrants that an evaluation was given, and those it has yet to request."""
 
 from collections.abc import Generator, Iterator, Sequence
 from heapq import merge
@@ -8,20 +8,22 @@ from magistrate.engine.warrant_reader import WarrantRead, WarrantsByObject
 from magistrate.engine.warrants import Warrant, creation_order
 
 ROWS_BETWEEN_CHECKPOINTS = 500
-"""Some tenths of a millisecond."""
+"""Counts the rows processed between two checkpoints, some tenths of a millisecond."""
 ROWS_FOR_A_NODE = 10
-"""So many are taken in the time of one unit of work."""
+"""Counts the rows that take as long as one unit of work."""
 ROWS_SORTED_AT_ONCE = 4_000
-"""A few milliseconds; more are sorted in parts, which are merged."""
+"""Limits the rows that are sorted at once, which takes a few milliseconds; more are sorted in parts that are then
+merged."""
 
 OBJECTS_AT_ONCE = 4_000
-"""Objects whose warrants are read together. Above it one level is more than one read, so that others get a turn."""
+"""Limits the objects whose warrants are read together. A level with more objects takes several reads, which lets
+other requests run in between."""
 
 _NONE: list[Warrant] = []
 
 
 class Facts:
-    """The warrants that have been read so far, by shape and object."""
+    """Holds the warrants that have been read so far, by request and object."""
 
     def __init__(self) -> None:
         self._rows: dict[WarrantsByObject, dict[ObjectId, list[Warrant]]] = {}
@@ -32,12 +34,15 @@ class Facts:
 
     @property
     def has_room(self) -> bool:
-        """Whether one more object may be looked up in the next reads."""
+        """Returns whether one more object may be added to the next reads."""
         return self._room > 0
 
     def find(self, shape: WarrantsByObject | None, id: ObjectId) -> list[Warrant] | None:
-        """Warrants on this object and those on every object, oldest first; all there are on the type if the id is
-        `*`. None if they have not been read yet, and must be (see `missing`)."""
+        """Returns the warrants on this object and those on every object, oldest first.
+
+        For the id `*` it returns all warrants on the type. It returns None when they have not been read yet, and adds
+        them to the next reads (see `missing`).
+        """
         if shape is None:
             return _NONE
         if id == WILDCARD:
@@ -61,15 +66,17 @@ class Facts:
                 missing[wanted] = None
 
     def missing(self) -> list[WarrantRead]:
-        """The reads that `find` asked for since the last time."""
+        """Returns the reads that `find` requested since the last call."""
         reads = [WarrantRead(shape, tuple(ids)) for shape, ids in self._missing.items()]
         reads += [WarrantRead(shape, None) for shape in self._missing_everywhere]
         self._missing, self._missing_everywhere, self._room = {}, {}, OBJECTS_AT_ONCE
         return reads
 
     def take(self, reads: Sequence[WarrantRead], rows: Sequence[Sequence[Warrant]]) -> Iterator[int]:
-        """Takes the rows of these reads, and yields how many it has been through since it yielded last: `find` knows
-        them when it is at its end."""
+        """Takes the rows of these reads, and yields how many it has processed since it yielded last.
+
+        `find` returns them once the iterator is exhausted.
+        """
         for read, found in zip(reads, rows, strict=True):
             if read.ids is None:
                 self._everywhere[read.shape] = yield from _sort(list(found))
@@ -87,7 +94,7 @@ class Facts:
 
 
 def _sort(found: list[Warrant]) -> Generator[int, None, list[Warrant]]:
-    """Returns them by age, the oldest first, and yields like `take`."""
+    """Returns the warrants sorted by age, oldest first, and yields like `take`."""
     parts = []
     for start in range(0, len(found), ROWS_SORTED_AT_ONCE):
         parts.append(sorted(found[start : start + ROWS_SORTED_AT_ONCE], key=creation_order))

@@ -1,9 +1,9 @@
-"""In which ways a relation can hold on one object, with the rules of the relations that it names written out.
+"""Determines in which ways a relation can hold on one object, with the rules of the relations it names inlined.
 
-If viewer inherits editor and editor owner, the ways to viewer are those three relations. Written out without a limit,
-the last of a chain of thousands would be written out in each of the others, which grows with the square of what was
-written. So only so much is written out besides a relation's own rule; what is beyond stays a name, and has ways of its
-own."""
+If viewer inherits editor and editor inherits owner, the ways to viewer are these three relations. Without a limit, the
+last of a chain of thousands would be inlined in each of the others, which grows with the square of the chain. So only a
+limited number of rules is inlined besides a relation's own; beyond that, a name stays a name and has ways of its own.
+"""
 
 from collections.abc import Generator, Mapping, Sequence, Set
 from typing import NamedTuple, TypeVar
@@ -14,14 +14,14 @@ from magistrate.engine.terms import RelationName, TypeName
 T = TypeVar("T")
 
 MOST_WRITTEN_OUT = 32
-"""Rules of other relations, those within them counted. Models that people write stay below it."""
+"""Limits the inlined rules of other relations, nested ones included. Models written by people stay below it."""
 
 Compiling = Generator[int, None, T]
-"""Yields how much was done since it last did: 1 for looking at a rule or a name."""
+"""Yields the work done since the last yield: 1 for examining a rule or a name."""
 
 
 class LinkNames(NamedTuple):
-    """A link as a rule names it."""
+    """Holds the names of a link in a rule."""
 
     with_relation: RelationName
     of_type: TypeName
@@ -29,19 +29,21 @@ class LinkNames(NamedTuple):
 
 
 Way = RelationName | LinkNames | Combined
-"""How a rule can hold: a relation or a combination on the same object, or a relation on a linked one."""
+"""Represents how a rule can hold: by a relation or combination on the same object, or by a relation on a linked one."""
 
 
 class Ways(NamedTuple):
-    """`ways` in written order, each once. `whole`: those relations among them whose rules are not written out, though
-    they have some."""
+    """Holds the ways to a relation in written order, each once.
+
+    `whole` has those relations among them whose rules are not inlined although they have some.
+    """
 
     ways: list[Way]
     whole: Set[RelationName]
 
 
 class _Alternatives:
-    """Collects what one rule adds."""
+    """Collects the alternatives that one rule adds."""
 
     __slots__ = ("rules", "ways")
 
@@ -63,8 +65,10 @@ class _Alternatives:
 
 
 class _Flattening:
-    """What has been found, and what is still to be looked at: names with `rules` are written out as far as there is
-    `room`."""
+    """Holds the ways found so far, and the rules and names that remain to be examined.
+
+    Names that have `rules` are inlined while there is `room`.
+    """
 
     def __init__(self, rules: Mapping[RelationName, Rule], room: int) -> None:
         self._rules = rules
@@ -105,8 +109,10 @@ class _Flattening:
 
 
 def flatten_relation(relation: RelationName, rules: Mapping[RelationName, Rule]) -> Compiling[Ways]:
-    """Returns the ways to a relation of a type with these rules. The relation itself comes first; its own rule is
-    written out however long it is."""
+    """Returns the ways to a relation of a type with these rules.
+
+    The relation itself comes first; its own rule is inlined whatever its length.
+    """
     flattening = _Flattening(rules, MOST_WRITTEN_OUT)
     flattening.ways[relation] = None
     if relation in rules:
@@ -116,7 +122,7 @@ def flatten_relation(relation: RelationName, rules: Mapping[RelationName, Rule])
 
 
 def flatten_rule(rule: Rule) -> Compiling[list[Way]]:
-    """Returns the ways in which one rule can hold; the relations that it names stay names."""
+    """Returns the ways in which one rule can hold; the relations it names are not inlined."""
     flattening = _Flattening({}, 0)
     flattening.waiting.append(rule)
     yield from flattening.steps()

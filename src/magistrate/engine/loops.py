@@ -1,13 +1,13 @@
-"""What is left when everything has been read: nodes that wait for each other.
+"""Settles the nodes that wait for each other when everything has been read.
 
-Loops of alternatives add nothing: whatever has no other support does not hold. A loop through a noneOf, which only
-warrants to groups can tie, leaves its nodes UNKNOWN. Together this is the well-founded semantics (Van Gelder, Ross
-and Schlipf, "The well-founded semantics for general logic programs", 1991), by an alternating fixpoint that treats
-each noneOf as a barrier: it looks at what is settled, not at what is being worked out.
+Cycles of alternatives add nothing: a node without other support does not hold. A cycle through a noneOf, which only
+warrants to groups can create, leaves its nodes UNKNOWN. Together this is the well-founded semantics (Van Gelder, Ross
+and Schlipf, "The well-founded semantics for general logic programs", 1991), computed by an alternating fixpoint that
+treats each noneOf as a barrier: it uses settled values only, not those of the fixpoint that is being computed.
 
-A barrier that looks at unsettled relations may have any value between two ends. Where the least fixpoints for the
-lower and for the upper ends agree, a node is settled; when none is any more, what remains below a barrier counts as
-UNKNOWN."""
+A barrier over unsettled relations may have any value between two bounds. A node is settled where the least fixpoints
+for the lower and for the upper bounds agree; when none agrees any more, what remains below a barrier counts as UNKNOWN.
+"""
 
 from collections import deque
 from collections.abc import Generator, Sequence
@@ -20,7 +20,7 @@ from magistrate.engine.plans import Operation, Plan
 from magistrate.engine.truth import FALSE, TRUE, UNKNOWN, Truth
 
 EDGES_FOR_A_NODE = 4
-"""As much work as a node is otherwise."""
+"""Counts the edges that take as much work as one node."""
 
 T = TypeVar("T")
 
@@ -28,12 +28,12 @@ Ends = tuple[Truth, Truth]
 
 
 Settling = Generator[int, None, T]
-"""Yields how much work was done since it yielded last."""
+"""Yields the amount of work done since the last yield."""
 
 
 def settle(nodes: Sequence[CheckNode]) -> Settling[list[tuple[CheckNode, Truth]]]:
-    """Returns the values of one node or more out of `nodes`, which are all that are undecided, each of them with all
-    its children known."""
+    """Returns the values of at least one of `nodes`, which must be all undecided nodes, each with all of its
+    children known."""
     low = yield from _find_least_values(nodes, (FALSE, TRUE), 0)
     high = yield from _find_least_values(nodes, (FALSE, TRUE), 1)
     agreed = [(node, low[node]) for node in nodes if low[node] == high[node]]
@@ -44,8 +44,8 @@ def settle(nodes: Sequence[CheckNode]) -> Settling[list[tuple[CheckNode, Truth]]
 
 
 def _find_least_values(nodes: Sequence[CheckNode], unsettled: Ends, end: int) -> Settling[dict[CheckNode, Truth]]:
-    """Returns the least values that agree with each other, if each combination with a noneOf has this end of those
-    between which it must lie."""
+    """Returns the least fixpoint in which each combination with a noneOf has this end (0 lower, 1 upper) of its
+    bounds."""
     barriers: dict[CheckNode, Truth] = {}
     for node in nodes:
         if isinstance(node.plan, Operation) and node.plan.rule.negates:
@@ -56,14 +56,17 @@ def _find_least_values(nodes: Sequence[CheckNode], unsettled: Ends, end: int) ->
 
 
 def _ends(barrier: CheckNode, unsettled: Ends) -> Ends:
-    """Between which values a combination must lie if every unsettled relation lies between these."""
+    """Returns the bounds of a combination when the bounds of every unsettled relation are `unsettled`."""
     ends: Ends = fold(barrier, _between, partial(_ends_of, unsettled))
     return ends
 
 
 def _between(node: CheckNode) -> Sequence[CheckNode]:
-    """Of a relation nothing is known as long as it is not settled; into what stands between the barrier and the
-    relations one looks further, as deep as rules were written into each other."""
+    """Returns the children that the bounds of a node depend on.
+
+    Nothing is known of a relation until it is settled, so it has none. The nodes between the barrier and the relations
+    are followed as deep as rules are nested.
+    """
     is_relation = isinstance(node.plan, Plan) and node.plan.relation is not None
     return () if node.value is not None or is_relation else [edge.child for edge in node.edges]
 
@@ -86,13 +89,13 @@ def _combine_ends(node: CheckNode, ends: Sequence[Ends]) -> Ends:
     lows, highs = zip(*ends, strict=True)
     if not node.plan.rule.negates:
         return node.plan.rule.combine(lows), node.plan.rule.combine(highs)
-    # Not the negated ends: the negation of what lies between them may lie outside of theirs (UNKNOWN and MISSING stay).
+    # Negating both bounds is not enough: UNKNOWN and MISSING stay as they are, perhaps outside the negated bounds.
     between = [node.plan.rule.combine([Truth(inner)]) for inner in range(max(lows), max(highs) + 1)]
     return min(between), max(between)
 
 
 def _least_fixpoint(nodes: Sequence[CheckNode], barriers: dict[CheckNode, Truth]) -> Settling[dict[CheckNode, Truth]]:
-    """Returns the least values that agree with each other, given those of the barriers."""
+    """Returns the least fixpoint for these values of the barriers."""
     values: dict[CheckNode, Truth] = dict.fromkeys(nodes, FALSE)
     raised: deque[CheckNode] = deque()
 

@@ -1,7 +1,7 @@
-"""Object types and the model they make together (docs/compatibility.md#object-types and docs/compatibility.md#rules).
+"""Defines object types and the model they form (docs/compatibility.md#object-types and docs/compatibility.md#rules).
 
 A relation holds for a subject if a matching warrant exists or its rule holds; a rule never takes away what a warrant
-gives. The model of a store is the set of all its object types at one revision.
+grants. The model of a store is the set of all its object types at one revision.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,8 @@ from magistrate.errors import InvalidParameter, MissingParameter
 
 
 class ForeignKeyForm(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
-    """How a column of the caller's table stands for a relation; stored and echoed, without effect on decisions."""
+    """Describes how a column of the caller's table represents a relation; stored and echoed, without effect on
+    decisions."""
 
     column: str | None = None
     relation: str | None = None
@@ -26,7 +27,7 @@ class ForeignKeyForm(msgspec.Struct, rename="camel", frozen=True, omit_defaults=
 
 
 class SourceForm(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
-    """The table of the caller an object type stands for; stored and echoed, without effect on decisions."""
+    """Describes the caller's table that an object type represents; stored and echoed, without effect on decisions."""
 
     db_type: str | None = None
     db_name: str | None = None
@@ -37,7 +38,7 @@ class SourceForm(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True
 
 @dataclass(frozen=True, slots=True)
 class ObjectType:
-    """`relations` in written order. `source` is checked but otherwise opaque."""
+    """Represents an object type, with `relations` in written order. `source` is checked but otherwise opaque."""
 
     name: TypeName
     relations: Mapping[RelationName, Rule]
@@ -45,11 +46,11 @@ class ObjectType:
 
     @property
     def size(self) -> int:
-        """How many relations and rules are written in it."""
+        """Returns the number of relations and rules in the type."""
         return sum(1 + rule.size for rule in self.relations.values())
 
     def relation_forms(self) -> dict[str, RuleForm]:
-        """The relations as JSON, in written order."""
+        """Returns the relations as JSON, in written order."""
         return {name: rule_form(rule) for name, rule in self.relations.items()}
 
     def without_rules(self) -> "ObjectType":
@@ -62,7 +63,7 @@ def read_object_type(
     relations: Mapping[str, RuleForm | None] | None,
     name_parameter: str = "type",
 ) -> ObjectType:
-    """The object type a body describes.
+    """Returns the object type that a request body describes.
 
     Raises InvalidParameter or MissingParameter for the first fault, in the order type, source, relations.
     """

@@ -1,4 +1,4 @@
-"""Values of nested things without recursion: callers nest what they write as deep as they are let."""
+"""Computes values of nested structures without recursion, because callers control how deep they nest."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -8,10 +8,11 @@ T = TypeVar("T")
 
 
 def fold(root: N, parts: Callable[[N], Sequence[N]], value: Callable[[N, Sequence[T]], T]) -> T:
-    """Returns the value of `root`, made by `value` from the thing itself and the values of its parts.
+    """Returns the value of `root`, which `value` computes from each item and the values of its parts.
 
-    `parts` is called once for each thing, in written order: for a thing before those within it and those behind it, so
-    that the first fault in a text is the first that `parts` or `value` raises."""
+    `parts` is called once for each item, in written order: for an item before those nested in it and those after it, so
+    that the first fault in a text is the first that `parts` or `value` raises.
+    """
     values: list[T] = []
     waiting: list[tuple[N, int | None]] = [(root, None)]
     while waiting:

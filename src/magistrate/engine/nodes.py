@@ -1,4 +1,4 @@
-"""The graph of one decision: what is to be decided, what each thing waits for, and why it was decided as it was."""
+"""Defines the graph of one decision: what has to be decided, what it waits for, and what its value rests on."""
 
 from magistrate.engine.plans import Operation, Plan
 from magistrate.engine.terms import ObjectId, RelationName
@@ -7,8 +7,11 @@ from magistrate.engine.warrants import Warrant
 
 
 class CheckEdge:
-    """`child` speaks for `node`, at most as strongly as `cap`: the value of the policy of `warrant`, which leads from
-    one to the other (None within one object)."""
+    """Passes the value of `child` to `node`, limited to `cap`.
+
+    `cap` is the value of the policy of `warrant`, which leads from one to the other; `warrant` is None within one
+    object.
+    """
 
     __slots__ = ("cap", "child", "node", "warrant")
 
@@ -20,11 +23,12 @@ class CheckEdge:
 
 
 class CheckNode:
-    """Whether the subject has what `plan` gives on the object `id` of the plan's type; WILDCARD: on any of them.
+    """Represents whether the subject has what `plan` grants on the object `id` of the plan's type; WILDCARD stands for
+    any.
 
-    `value` is None until it is decided. `floor` is what the node is worth by itself and by those children that are
+    `value` is None until it is decided. `floor` is the value of the node by itself and by those children that are
     decided; `open_children` counts the others. A node that holds has a `reason`, the warrant or the edge it rests on
-    (both None: it holds because something does not), and `length`, the number of warrants on its path.
+    (both None when it holds because something does not), and `length`, the number of warrants on its path.
     """
 
     __slots__ = ("edges", "floor", "id", "length", "open_children", "parents", "plan", "reason", "value", "waits")
@@ -43,12 +47,12 @@ class CheckNode:
 
     @property
     def relation(self) -> RelationName | None:
-        """None within a combination."""
+        """Returns the relation of the node, or None within a combination."""
         return self.plan.relation if isinstance(self.plan, Plan) else None
 
     @property
     def is_asked_by_someone(self) -> bool:
-        """Whether a node that is not decided yet waits for this one."""
+        """Returns whether an undecided node waits for this one."""
         return any(edge.node.value is None for edge in self.parents)
 
     def hold_by(self, warrant: Warrant) -> None:
@@ -57,7 +61,7 @@ class CheckNode:
         self.length = 1
 
     def decide(self, value: Truth) -> None:
-        """From the values of its children, as far as they are decided."""
+        """Sets the value, and what it rests on, from those children that are decided."""
         self.value = value
         if value == TRUE and isinstance(self.plan, Operation):
             witness = self.plan.rule.witness([edge.child.length for edge in self.edges])
@@ -65,7 +69,7 @@ class CheckNode:
                 self._rest_on(self.edges[witness])
 
     def hear(self, edge: CheckEdge) -> bool:
-        """A child has been decided: whether that settles this node, or was the last thing it waited for."""
+        """Applies the value of a child that has been decided, and returns whether this node is decided now."""
         self.open_children -= 1
         heard = edge.child.value
         assert heard is not None
@@ -87,7 +91,8 @@ class CheckNode:
         self.length = edge.child.length + (edge.warrant is not None)
 
     def path(self) -> list[Warrant]:
-        """The warrants the node rests on, from the subject to the object; of a combination, those of one rule."""
+        """Returns the warrants the node rests on, from the subject to the object; of a combination, those of one
+        rule."""
         path: list[Warrant] = []
         node = self
         while True:
@@ -101,8 +106,10 @@ class CheckNode:
             node = edge.child
 
     def missing_type(self) -> str:
-        """The name of an object type that is not defined, and because of which the node is MISSING: the first in
-        written order, and of the warrants in order of their creation."""
+        """Returns the name of the undefined object type that makes the node MISSING.
+
+        It is the first in written order, and by warrants in order of their creation.
+        """
         seen = {id(self)}
         waiting = [self]
         while waiting:

@@ -1,15 +1,16 @@
-"""What a check has to look at, worked out once for each relation instead of at every check.
+"""Compiles what a check has to read, once for each relation instead of at every check.
 
-A relation holds on an object if a warrant gives it or its rule holds. Rules that are mere alternatives (same object,
-anyOf) are flattened away: if viewer inherits editor and editor owner, then *viewer* is one plan whose warrants are
-those of all three. What is left are links to other objects, combinations that must be decided as a whole, and relations
-that are too much to be written out (see flattening.py).
+A relation holds on an object when a warrant grants it or its rule holds. Rules that are mere alternatives (same object,
+anyOf) are flattened: if viewer inherits editor and editor inherits owner, then *viewer* is one plan that has the
+warrants of all three. What is left are links to other objects, combinations that must be decided as a whole, and
+relations that are too large to be inlined (see flattening.py).
 
-Compiling is done in steps, so that it can be charged like other work, and interrupted: see `Model.prepare`.
+Compilation is done in steps, so that it can be charged like other work and interrupted: see `Model.prepare`.
 
-Two things are left out because they add nothing: what no warrant has the form of, and a link to those who have a
-relation if there is the same link to those who have another relation that includes it. The editors of a folder need
-not be looked for where its viewers are, if every editor is a viewer."""
+Two kinds of branches are left out because they add nothing: those that match no warrant pattern, and a link whose
+subjects another link includes. If every editor is a viewer, the editors of a folder need not be read where its viewers
+are.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -24,18 +25,21 @@ from magistrate.engine.warrants import Warrant, WarrantPattern
 from magistrate.engine.work import Work
 
 STEPS_FOR_A_NODE = 2
-"""Rules or names that are looked at: so many take as long as a node."""
+"""Counts the rules or names whose compilation takes as long as one node."""
 STEPS_FOR_A_PLAN = 12
-"""As much work as so many steps, to make a plan or a gate when all that is in it is known."""
+"""Counts the steps that creating a plan or an operation takes once its contents are known."""
 
 MOST_STRANGE_PLANS = 1_000
-"""Of relations that nobody has defined and no warrant has had."""
+"""Limits the cached plans of relations that are neither defined nor used by any warrant."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArrowBranch:
-    """Whoever has `relation` on an object of type `of_type` that a warrant of `with_relation` names has the relation
-    of the plan here. `shape`: such warrants, but for those that name a group on such an object; None if all do."""
+    """Grants the relation of the plan to subjects that have `relation` on a linked object of type `of_type`.
+
+    An object is linked when a warrant of `with_relation` names it. `shape` describes such warrants, without those to a
+    group on such an object; it is None when all of them are to groups.
+    """
 
     with_relation: RelationName
     of_type: TypeName
@@ -43,23 +47,24 @@ class ArrowBranch:
     shape: WarrantsByObject | None
 
     def follows(self, warrant: Warrant | WarrantPattern) -> bool:
-        """Whether a warrant leads on. One to a group does as if it named the object (docs/compatibility.md#rules)."""
+        """Returns whether a warrant makes such a link; one to a group counts as if it named the object
+        (docs/compatibility.md#rules)."""
         return warrant.relation == self.with_relation and warrant.subject_type == self.of_type
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """Alternatives: any of them gives the relation. `relation` is None for alternatives within a combination.
+    """Holds alternatives, any of which grants the relation. `relation` is None for alternatives within a combination.
 
     - `relations`: a warrant of one of these to the subject; the plan's own relation comes first;
     - `group_relations`: a warrant of one of these to a group the subject is in;
-    - `links`, `parts`.
+    - `links`, `parts`: arrows to other objects, and further branches on this object.
 
-    `groups`: all warrants to groups that matter, those of links among them; None if there is none.
+    `groups` describes all warrants to groups that matter, those of links included; it is None when there are none.
 
-    `places` has all of these by the order they are written in, beginning with the plan's own relation.
+    `places` maps all of these to their position in written order, beginning with the plan's own relation.
 
-    `is_defined` is false if the object type does not exist: then it is not known what else might give the relation.
+    `is_defined` is false when the object type does not exist; what else might grant the relation is then not known.
     """
 
     type: TypeName
@@ -75,7 +80,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Operation:
-    """A combination on an object of `type`, decided from its parts on the same object."""
+    """Represents a combination on an object of `type`, decided from its parts on the same object."""
 
     type: TypeName
     rule: Combined
@@ -83,12 +88,14 @@ class Operation:
 
 
 Branch = Plan | Operation | RelationName
-"""A name stands for the plan of that relation, which may lead back to where it stands."""
+"""Represents one branch of a plan. A name stands for the plan of that relation, which may lead back to this branch."""
 
 
 class Model:
-    """All object types as of one revision, and every form that warrants had; immutable. `revision` is the one that
-    last changed any of it."""
+    """Holds all object types as of one revision, and every warrant pattern that occurred; immutable.
+
+    `revision` is the last one that changed any of these.
+    """
 
     def __init__(self, types: Mapping[TypeName, ObjectType], revision: Revision, forms: Set[WarrantPattern]) -> None:
         self.types = types
@@ -100,15 +107,18 @@ class Model:
         self._plans: dict[tuple[str, str], Plan] = {}
         self._strange_plans: dict[tuple[str, str], Plan] = {}
         self._compiling: dict[tuple[str, str], Compiling[Plan]] = {}
-        """Begun, and not done when the turn of who needed them was over. Only relations that are known."""
+        """Holds compilations that were interrupted at the end of a turn; only of relations that are known."""
         self._followed: set[Plan | Operation] = set()
-        """What is compiled with all that it leads to, but for groups."""
+        """Holds the plans and operations that are compiled with all they lead to, except by groups."""
         self._included: dict[tuple[str, str], Set[str]] = {}
         self._without_rules: Model | None = None
 
     def plan(self, of_type: TypeName, relation: RelationName) -> Plan:
-        """Compiled when it is first asked for. Always the same for the same names, if they are those of a relation that
-        is defined or that a warrant had; others lead nowhere, and anyone may ask for any number of them."""
+        """Returns the plan of a relation, compiling it when it is first needed.
+
+        For a relation that is defined or that a warrant had, this is always the same plan. The plans of other relations
+        lead nowhere and are cached up to a limit only, because callers may name any number of them.
+        """
         key = (of_type, relation)
         plan = self._plans.get(key) or self._strange_plans.get(key)
         if plan is None:
@@ -117,10 +127,10 @@ class Model:
         return plan
 
     def prepare(self, of_type: TypeName, relation: RelationName, work: Work) -> bool:
-        """Compiles a plan as long as the turn lasts, from where it was left; returns whether it is done, so that `plan`
-        takes no time.
+        """Compiles a plan until the turn is over, continuing where it stopped, and returns whether it is complete.
 
-        Raises BudgetSpent."""
+        `plan` takes no time afterwards. Raises BudgetSpent.
+        """
         key = (of_type, relation)
         if key in self._plans or not self.knows(of_type, relation):
             return True
@@ -137,37 +147,37 @@ class Model:
         return True
 
     def prepare_following(self, plan: Plan | Operation, work: Work) -> bool:
-        """The same for all plans that this one leads to without a group. Raises BudgetSpent."""
+        """Compiles all plans that this one leads to without a group, like `prepare`. Raises BudgetSpent."""
         if plan in self._followed:
             return True
         named = [(plan.type, part) for part in plan.parts if isinstance(part, str)]
         named += [(link.of_type, link.relation) for link in plan.links] if isinstance(plan, Plan) else []
         if not all(self.prepare(of_type, relation, work) for of_type, relation in named):
             return False
-        if plan.parts or named:  # what leads nowhere may be of a relation that nobody has defined
+        if plan.parts or named:  # a plan that leads nowhere may be of an undefined relation
             self._followed.add(plan)
         return True
 
     def knows(self, of_type: TypeName, relation: RelationName) -> bool:
-        """Whether it is defined, or a warrant had it."""
+        """Returns whether the relation is defined, or a warrant had it."""
         defined = self.types.get(of_type)
         return (defined is not None and relation in defined.relations) or (of_type, relation) in self._forms
 
     def without_rules(self) -> "Model":
-        """The same types and relations, which only warrants give."""
+        """Returns a model with the same types and relations, in which only warrants grant a relation."""
         if self._without_rules is None:
             types = {name: one.without_rules() for name, one in self.types.items()}
             self._without_rules = Model(types, self.revision, self.forms)
         return self._without_rules
 
     def forms_on(self, of_type: TypeName, relations: Iterable[str]) -> list[WarrantPattern]:
-        """Those of warrants of these relations."""
+        """Returns the patterns of warrants of these relations."""
         return [form for relation in relations for form in self._forms.get((of_type, relation), ())]
 
     def shape(
         self, of_type: TypeName, relations: Sequence[RelationName], subjects: Subject | TypeName | None
     ) -> WarrantsByObject | None:
-        """See `shape_of`; None if there is no such warrant."""
+        """Returns the request for such warrants, or None when none can exist; see `shape_of`."""
         return shape_of(of_type, self.forms_on(of_type, relations), subjects)
 
     def _compile(self, of_type: TypeName, relation: RelationName) -> Compiling[Plan]:
@@ -182,7 +192,8 @@ class Model:
         return plan
 
     def relations_within(self, of_type: TypeName, relation: RelationName) -> Compiling[Set[str]]:
-        """Returns relations on an object that give this one there, itself among them; not all, if they are many."""
+        """Returns relations on an object that grant this one there, itself included; the set is incomplete when
+        there are many."""
         key = (of_type, relation)
         if key not in self._included:
             defined = self.types.get(of_type)
@@ -192,7 +203,7 @@ class Model:
 
 
 class _GateDraft:
-    """A gate to be made; `parts` are its own when they are known."""
+    """Holds an operation that is to be created; `parts` are filled in when they are known."""
 
     def __init__(self, rule: Combined) -> None:
         self.rule = rule
@@ -201,7 +212,10 @@ class _GateDraft:
 
 
 class _PlanDraft:
-    """A plan to be made of `ways`. `relations` and `group_relations` as in the plan, `gates` by their rules."""
+    """Holds a plan that is to be created from `ways`.
+
+    `relations` and `group_relations` are those of the plan; `gates` maps rules to the drafts of their operations.
+    """
 
     def __init__(
         self,
@@ -222,7 +236,7 @@ _Draft = _PlanDraft | _GateDraft
 
 
 class _Compilation:
-    """Makes plans for one type: first a draft of each plan and gate in the whole, the outer before the inner ones; then
+    """Compiles plans for one type: first drafts of all plans and operations, the outer before the inner ones, then
     these themselves, from the last draft to the first."""
 
     def __init__(self, model: Model, of_type: TypeName) -> None:
@@ -236,11 +250,11 @@ class _Compilation:
             return Plan(self._type, relation, (relation,), frozenset(), None, (), (), places, is_defined=False)
         ways, whole = yield from flatten_relation(relation, defined.relations)
         relations = tuple(way for way in ways if isinstance(way, str) and way not in whole)
-        # One that was dropped still counts where a warrant names the subject itself.
+        # A relation that was deleted still counts where a warrant names the subject itself.
         with_groups = tuple(name for name in relations if name in defined.relations)
         whole_plan = _PlanDraft(relation, ways, relations, with_groups)
         drafts: list[_Draft] = [whole_plan]
-        for draft in drafts:  # which becomes longer meanwhile
+        for draft in drafts:  # grows during the loop
             drafts += yield from self._draft_inner(draft)
         for draft in reversed(drafts):
             if isinstance(draft, _PlanDraft):
@@ -281,7 +295,7 @@ class _Compilation:
         return Plan(self._type, draft.relation, draft.relations, group_relations, groups, links, parts, places)
 
     def _links(self, named: Sequence[LinkNames]) -> Compiling[Mapping[LinkNames, ArrowBranch]]:
-        """Without those that no warrant makes, and those that another one includes."""
+        """Returns the branches of links, without those that match no warrant and those that another one includes."""
         forms: dict[tuple[RelationName, TypeName], list[WarrantPattern]] = defaultdict(list)
         for form in self._model.forms_on(self._type, {link.with_relation for link in named}):
             forms[form.relation, form.subject_type].append(form)
@@ -303,14 +317,17 @@ class _Compilation:
 
 
 def _draft_part(ways: Sequence[Way]) -> RelationName | _Draft:
-    """Of a rule within a combination. The relations it names stay whole: they are decided once, wherever they are."""
+    """Returns the draft of a rule within a combination.
+
+    The relations that it names are not inlined, so that each is decided once, wherever it is used.
+    """
     if len(ways) != 1 or isinstance(ways[0], LinkNames):
         return _PlanDraft(None, ways)
     return ways[0] if isinstance(ways[0], str) else _GateDraft(ways[0])
 
 
 def _last(compiling: Compiling[Plan]) -> Plan:
-    """What comes out when all steps are made at once."""
+    """Returns the result of a compilation, after running all of its steps at once."""
     while True:
         try:
             next(compiling)
@@ -322,8 +339,10 @@ def _last(compiling: Compiling[Plan]) -> Plan:
 def shape_of(
     of_type: TypeName, forms: Iterable[WarrantPattern], subjects: Subject | TypeName | None
 ) -> WarrantsByObject | None:
-    """One that looks for no relation and for no `*` that no warrant of these forms has; None if none of them is to such
-    subjects."""
+    """Returns the request for warrants to such subjects, or None when no pattern is to such subjects.
+
+    It names no relation and no `*` that does not occur in these patterns.
+    """
     found = [form for form in forms if _is_among(form, subjects)]
     if not found:
         return None
@@ -333,7 +352,7 @@ def shape_of(
 
 
 def _is_among(form: WarrantPattern, subjects: Subject | TypeName | None) -> bool:
-    """Whether a warrant of the form can have the subjects of a Shape."""
+    """Returns whether a warrant of this pattern can be given to the subjects of a WarrantsByObject."""
     if subjects is None:
         return form.subject_relation != ""
     if not isinstance(subjects, Subject):

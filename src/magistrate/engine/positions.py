@@ -1,10 +1,10 @@
-"""Where in a text something is wrong, as messages about policies and queries show it."""
+"""Locates faults in a text for messages about policies and queries."""
 
 from typing import NamedTuple
 
 
 class Position(NamedTuple):
-    """Line and column, both from 1, and the text of the line."""
+    """Holds the line and column, both from 1, and the text of the line."""
 
     line: int
     column: int
@@ -14,11 +14,11 @@ class Position(NamedTuple):
         return f"{self.line}:{self.column}"
 
     def mark_in(self, shown: str) -> str:
-        """The line as it is `shown`, character for character, and below it a sign under the place."""
+        """Returns the line in the form `shown`, character for character, and a mark below the position."""
         return f"\n | {shown}\n | {'.' * (self.column - 1)}^"
 
 
 def position(text: str, offset: int) -> Position:
-    """`offset` in characters, from 0."""
+    """Returns the position of an offset, which is in characters from 0."""
     start = text.rfind("\n", 0, offset) + 1
     return Position(text.count("\n", 0, offset) + 1, offset - start + 1, text[start:].partition("\n")[0])

@@ -1,5 +1,7 @@
-"""The six object types a fresh store holds (docs/compatibility.md#object-types). Clients compare this list, the order
-of rules included."""
+"""Defines the six object types of a new store (docs/compatibility.md#object-types).
+
+Clients compare this list, including the order of rules.
+"""
 
 from magistrate.engine.model import ObjectType, read_object_type
 from magistrate.engine.rules.rule import RuleForm
@@ -29,4 +31,4 @@ _RELATIONS: dict[str, dict[str, RuleForm | None]] = {
 PREDEFINED_TYPES: tuple[ObjectType, ...] = tuple(
     read_object_type(name, None, relations) for name, relations in _RELATIONS.items()
 )
-"""In alphabetical order."""
+"""Lists the predefined types in alphabetical order."""

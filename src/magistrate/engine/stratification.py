@@ -1,9 +1,10 @@
-"""Which relations depend on their own negation.
+"""Finds relations that depend on their own negation.
 
-A model has a meaning when its relations can be put in layers such that every noneOf looks only at layers below its
-own (Apt, Blair and Walker, "Towards a theory of declarative knowledge", 1988). That fails exactly when some loop in
-the graph of (type, relation) pairs has a negated edge. Loops without one are fine: they add nothing to the least
-fixpoint."""
+A model has a meaning when its relations can be stratified: put in layers such that every noneOf uses only layers below
+its own (Apt, Blair and Walker, "Towards a theory of declarative knowledge", 1988). That fails exactly when some cycle
+in the graph of (type, relation) pairs has a negated edge. Cycles without one are valid: they add nothing to the least
+fixpoint.
+"""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
@@ -23,7 +24,7 @@ class RelationNode(NamedTuple):
 
 
 class RelationEdge(NamedTuple):
-    """`source` looks at `target`, below a noneOf if `negated`."""
+    """Represents the dependency of `source` on `target`, below a noneOf if `negated`."""
 
     source: RelationNode
     target: RelationNode
@@ -33,12 +34,12 @@ class RelationEdge(NamedTuple):
 def find_negation_loop(
     lookup: Callable[[TypeName], ObjectType | None], changed: Iterable[TypeName]
 ) -> tuple[RelationEdge, ...] | None:
-    """A loop of edges through relations of the changed types: the first of them negated, each starting where the one
-    before ends; None if there is none.
+    """Returns a cycle of edges through relations of the changed types, or None when there is none.
 
-    `lookup` answers the type of a name, None if it is not defined. Only types that the changed ones lead to are
-    looked up: every loop that a change can close goes through them. Cost: linear in the number of their edges, plus
-    one search for the loop that is reported."""
+    The first edge is negated, and each starts where the one before ends. `lookup` returns the type of a name, or None
+    when it is not defined. Only types that the changed ones lead to are looked up: every cycle that a change can close
+    goes through them. The cost is linear in the number of their edges, plus one search for the cycle that is reported.
+    """
     edges = _edges_by_source(lookup, changed)
     component = _components({source: [edge.target for edge in out] for source, out in edges.items()})
     for out in edges.values():
@@ -49,14 +50,14 @@ def find_negation_loop(
 
 
 def render_loop(loop: tuple[RelationEdge, ...]) -> str:
-    """`document#viewer -> not document#blocked -> document#viewer`."""
+    """Returns the cycle as text, such as `document#viewer -> not document#blocked -> document#viewer`."""
     return str(loop[0].source) + "".join(f" -> {'not ' if edge.negated else ''}{edge.target}" for edge in loop)
 
 
 def _edges_by_source(
     lookup: Callable[[TypeName], ObjectType | None], changed: Iterable[TypeName]
 ) -> dict[RelationNode, list[RelationEdge]]:
-    """All that can be reached from the relations of the changed types; a relation that does not exist has no edge."""
+    """Returns all edges reachable from relations of the changed types, by source; an undefined relation has no edge."""
     types: dict[TypeName, ObjectType | None] = {name: lookup(name) for name in changed}
     edges: dict[RelationNode, list[RelationEdge]] = {}
     waiting = [
@@ -79,7 +80,8 @@ def _edges_by_source(
 
 
 def _components(targets: Mapping[RelationNode, list[RelationNode]]) -> dict[RelationNode, int]:
-    """Each node's strongly connected component, as a number (Kosaraju, without recursion: models may be deep)."""
+    """Returns the number of each node's strongly connected component (Kosaraju, without recursion: models may be
+    deep)."""
     sources: dict[RelationNode, list[RelationNode]] = {node: [] for node in targets}
     for node, reached in targets.items():
         for target in reached:
@@ -100,7 +102,7 @@ def _components(targets: Mapping[RelationNode, list[RelationNode]]) -> dict[Rela
 
 
 def _sort_by_finish(targets: Mapping[RelationNode, list[RelationNode]]) -> list[RelationNode]:
-    """Every node, each after all that a depth-first walk reached from it."""
+    """Returns every node, each after all nodes that a depth-first search reached from it."""
     order: list[RelationNode] = []
     seen: set[RelationNode] = set()
     for root in targets:
@@ -123,7 +125,7 @@ def _sort_by_finish(targets: Mapping[RelationNode, list[RelationNode]]) -> list[
 def _path(
     edges: Mapping[RelationNode, list[RelationEdge]], start: RelationNode, end: RelationNode
 ) -> tuple[RelationEdge, ...]:
-    """A shortest path of edges between two nodes of one component; empty if they are the same node."""
+    """Returns a shortest path of edges between two nodes of one component; it is empty when they are the same node."""
     arrived_by: dict[RelationNode, RelationEdge] = {}
     waiting = deque([start])
     while waiting and end not in arrived_by and start != end:

@@ -1,7 +1,7 @@
-"""The words of the field as types: names and references that have been checked once and can be trusted after.
+"""Defines names and references as types whose values have been validated once and can be trusted afterwards.
 
-Each constructor takes the text and the name of the parameter it came in, and raises MissingParameter when the text is
-absent or empty, InvalidParameter when it is too long or has a character that is not allowed
+Each constructor takes the text and the name of its parameter. It raises MissingParameter when the text is absent or
+empty, and InvalidParameter when it is too long or has a character that is not allowed
 (docs/compatibility.md#ids-and-names and docs/compatibility.md#errors).
 """
 
@@ -19,12 +19,12 @@ ObjectId = NewType("ObjectId", str)
 Revision = NewType("Revision", int)
 
 MAX_NAME_LENGTH = 64
-"""Characters in the name of an object type or of a relation."""
+"""Limits the characters in the name of an object type or of a relation."""
 MAX_ID_LENGTH = 255
-"""Characters in an object id."""
+"""Limits the characters in an object id."""
 
 KEYWORDS = frozenset({"anyOf", "allOf", "noneOf"})
-"""What `inheritIf` may say besides a relation; hence no relation can be called so."""
+"""Lists what `inheritIf` accepts besides a relation; no relation can have one of these names."""
 
 NAME_MESSAGE = "can only contain lower-case alphanumeric characters and/or '-' and '_'"
 ID_MESSAGE = "can only contain alphanumeric characters and/or '-', '_', '@', ':', and '|'"
@@ -35,19 +35,20 @@ _OBJECT_ID = re.compile(r"[a-zA-Z0-9_\-.@|:]+")
 
 
 WILDCARD = ObjectId("*")
-"""In the place of an id: every object, or every subject, of the type. No object can be called so."""
+"""Stands for every object, or every subject, of the type in place of an id. No object can have this id."""
 
 
-# Structs are made five times as fast as dataclasses, and every check makes some.
+# Structs are created five times as fast as dataclasses, and every check creates some.
 class ObjectRef(msgspec.Struct, frozen=True, order=True):
-    """One object, existing or not. Sorts by type, then by id, bytewise."""
+    """Identifies one object, whether or not it exists. Sorts by type, then by id, bytewise."""
 
     type: TypeName
     id: ObjectId
 
 
 class Subject(msgspec.Struct, frozen=True, order=True):
-    """One object, or with a relation the group of all that have the relation on it. The id may be WILDCARD."""
+    """Identifies one object, or with a relation the userset of all that have the relation on it. The id may be
+    WILDCARD."""
 
     type: TypeName
     id: ObjectId
@@ -62,7 +63,10 @@ def type_name(text: str | None, parameter: str) -> TypeName:
 @lru_cache(maxsize=1_024)
 @lru_cache(maxsize=1_024)
 def relation_name(text: str | None, parameter: str) -> RelationName:
-    """Raises InvalidParameter for a keyword too: `anyOf` could never be told from the operator."""
+    """Returns the text as the name of a relation.
+
+    Raises InvalidParameter for a keyword too, because `anyOf` could not be distinguished from the operator.
+    """
     name = _match_text(_RELATION_NAME, text, parameter, MAX_NAME_LENGTH, NAME_MESSAGE)
     if name in KEYWORDS:
         raise InvalidParameter(parameter, f"'{name}' is a keyword and cannot be the name of a relation")
@@ -78,7 +82,7 @@ def object_id_or_wildcard(text: str | None, parameter: str) -> ObjectId:
 
 
 def object_ref(of_type: str | None, id: str | None) -> ObjectRef:
-    """The reference a body gives in its members `objectType` and `objectId`, checked in this order."""
+    """Returns the reference that a request body gives as `objectType` and `objectId`, validated in this order."""
     return ObjectRef(type_name(of_type, "objectType"), object_id(id, "objectId"))
 
 

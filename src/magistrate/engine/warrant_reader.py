@@ -1,7 +1,8 @@
-"""What the engine asks of whoever holds the warrants: few kinds of reads, many at once, all at one revision.
+"""Defines the port through which the engine reads warrants: few kinds of requests, many in a batch, all at one
+revision.
 
-The engine itself never calls a source. An evaluation names the reads it misses; the operation that drives it fetches
-them in one go and hands the rows back.
+The engine itself never calls a reader. An evaluation names the reads it misses; the operation that drives it fetches
+them in one batch and passes the rows back.
 """
 
 from collections.abc import Awaitable, Sequence
@@ -14,14 +15,14 @@ from magistrate.engine.warrants import Warrant
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WarrantsByObject:
-    """Which warrants of an object are wanted: those of any of `relations`, of objects of `type`, and
+    """Requests warrants by object: those of any of `relations`, on objects of `type`, and
 
     - `subjects` is a Subject: given to exactly this one, or to every subject of its type with the same relation;
-    - `subjects` is the name of a type: given to a subject of this type, no group;
+    - `subjects` is the name of a type: given to a subject of this type, not to a group;
     - `subjects` is None: given to any group.
 
-    `on_all` and `to_all` are false if it is known that no such warrant says `*` in place of the object, or of a
-    subject: then nobody need look for one. Compared by identity, which is what makes them fast keys.
+    `on_all` and `to_all` are false when no such warrant has `*` in place of the object, or of a subject; wildcards then
+    need not be read. Requests are compared by identity, which makes them fast keys.
     """
 
     type: TypeName
@@ -32,8 +33,10 @@ class WarrantsByObject:
 
 
 class WarrantRead(NamedTuple):
-    """The warrants of this shape on each of these objects; None stands for every object of the type there is, WILDCARD
-    among the ids for the warrants that say `*` themselves."""
+    """Requests the warrants of this shape on each of these objects.
+
+    None stands for every object of the type; WILDCARD among the ids stands for the warrants that have `*` themselves.
+    """
 
     shape: WarrantsByObject
     ids: tuple[ObjectId, ...] | None
@@ -41,8 +44,10 @@ class WarrantRead(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WarrantsBySubject:
-    """Which warrants to a subject are wanted: those of any of `relations`, on objects of `type`, to a subject of
-    `subject_type`; with a `subject_relation`, to the group of all that have it on that object."""
+    """Requests warrants by subject: those of any of `relations`, on objects of `type`, to a subject of `subject_type`.
+
+    With a `subject_relation`, these are the warrants to the group of all that have it on that object.
+    """
 
     type: TypeName
     relations: tuple[RelationName, ...]
@@ -51,7 +56,8 @@ class WarrantsBySubject:
 
 
 class ReverseWarrantRead(NamedTuple):
-    """The warrants of this shape to each of these subjects; None and WILDCARD as in Read."""
+    """Requests the warrants of this shape to each of these subjects; None and WILDCARD have the meaning of
+    WarrantRead."""
 
     shape: WarrantsBySubject
     ids: tuple[ObjectId, ...] | None
@@ -62,8 +68,11 @@ AnyRead = WarrantRead | ReverseWarrantRead
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """`rows` answers the reads one by one, in their order; the rows of one read are in no order. `newest` is the newest
-    revision there is, and `model_revision` the one that last changed the model, as of `newest`."""
+    """Holds the result of a batch of reads.
+
+    `rows` has one list for each read, in the order of the reads; the rows of one read have no order. `newest` is the
+    newest revision there is, and `model_revision` the one that last changed the model, as of `newest`.
+    """
 
     revision: Revision
     newest: Revision
@@ -73,9 +82,9 @@ class Reading:
 
 class WarrantReader(Protocol):
     def read_warrants(self, reads: Sequence[AnyRead], at: Revision | None, most: int) -> Awaitable[Reading]:
-        """All reads at one revision, the newest or `at`, in one round trip; without any read, one that tells the
-        revisions. Of more than `most` rows, that many of them.
+        """Executes all reads at one revision, the newest or `at`, in one round trip.
 
-        Raises RevisionUnavailable, StoreUnavailable.
+        Without any read it returns the revisions alone. When there are more than `most` rows, it returns that many of
+        them. Raises RevisionUnavailable and StoreUnavailable.
         """
         ...

@@ -1,4 +1,4 @@
-"""Warrants: what was granted, as facts (docs/compatibility.md#warrants)."""
+"""Defines warrants and warrant patterns (docs/compatibility.md#warrants)."""
 
 import hashlib
 from collections.abc import Callable
@@ -12,8 +12,10 @@ from magistrate.engine.written import render_claim
 
 
 class WarrantPattern(NamedTuple):
-    """('document', '', 'viewer', 'team', '*', 'member'): what a warrant says but for its ids. These are `*` where the
-    warrant says so, otherwise empty texts."""
+    """Holds a warrant without its ids, such as ('document', '', 'viewer', 'team', '*', 'member').
+
+    An id is `*` where the warrant has `*`, otherwise the empty text.
+    """
 
     object_type: TypeName
     object_id: str
@@ -24,7 +26,7 @@ class WarrantPattern(NamedTuple):
 
 
 def warrant_pattern(*names: str) -> WarrantPattern:
-    """Of the first six columns of a warrant."""
+    """Returns the pattern of a warrant, given its first six columns."""
     object_type, object_id, relation, subject_type, subject_id, subject_relation = names
     return WarrantPattern(
         TypeName(object_type),
@@ -37,10 +39,11 @@ def warrant_pattern(*names: str) -> WarrantPattern:
 
 
 class Warrant(msgspec.Struct, frozen=True):
-    """('document', 'plan', 'viewer', 'team', 'eng', 'member', 'amount < 10', 1763683200000000, 7340032).
+    """Represents ('document', 'plan', 'viewer', 'team', 'eng', 'member', 'amount < 10', 1763683200000000, 7340032).
 
-    The first six say who has what on which object; `subject_relation` and `policy` are empty texts when absent, the
-    ids may be `*`. `created_at` is in microseconds since 1970 UTC. `number` is unique, and in order of writing.
+    The first six columns state who has which relation on which object; `subject_relation` and `policy` are empty texts
+    when absent, and the ids may be `*`. `created_at` is in microseconds since 1970 UTC. `number` is unique, and ascends
+    in the order of writing.
     """
 
     object_type: TypeName
@@ -54,7 +57,7 @@ class Warrant(msgspec.Struct, frozen=True):
     number: int
 
     def render(self) -> str:
-        """`document:plan#viewer@team:eng#member[amount < 10]`."""
+        """Returns the warrant in written form, `document:plan#viewer@team:eng#member[amount < 10]`."""
         names = (self.object_type, self.object_id, self.relation)
         claim = render_claim(*names, self.subject_type, self.subject_id, self.subject_relation)
         return f"{claim}[{self.policy}]" if self.policy else claim
@@ -65,10 +68,12 @@ class Warrant(msgspec.Struct, frozen=True):
 
 
 creation_order: Callable[[Warrant], tuple[int, int]] = attrgetter("created_at", "number")
-"""To sort by (docs/compatibility.md#warrants). An import writes warrants that were created long before those with lower
-numbers."""
+"""Returns the key by which warrants are sorted (docs/compatibility.md#warrants).
+
+An import writes warrants that were created long before those with lower numbers.
+"""
 
 
 def policy_digest(text: str) -> str:
-    """SHA-256 in hex of a policy, by which stores know it; the empty text for no policy."""
+    """Returns the SHA-256 of a policy in hex, by which stores identify it; the empty text when there is no policy."""
     return hashlib.sha256(text.encode()).hexdigest() if text else ""

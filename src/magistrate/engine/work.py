@@ -1,13 +1,16 @@
-"""How much an evaluation may do: altogether, and before others get a turn."""
+"""Limits the work of an evaluation: in total by a budget, and between two yields to other requests by turns."""
 
 from magistrate.errors import BudgetSpent
 
 WORK_IN_A_TURN = 2_000
-"""Nodes and warrants, or as much work of other kinds: some ten milliseconds."""
+"""Limits the nodes and warrants, or equivalent work, in one turn: some ten milliseconds."""
 
 
 class Work:
-    """`budget` is the number of nodes and warrants that may be looked at; what else is done is charged in these."""
+    """Counts work against a budget and the current turn, which is the work between two yields.
+
+    `budget` is the number of nodes and warrants that may be examined; other work is charged in the same unit.
+    """
 
     __slots__ = ("_budget", "_left_in_turn", "left")
 
@@ -17,15 +20,17 @@ class Work:
         self.left = budget
 
     def spend(self, amount: int) -> None:
-        """Raises BudgetSpent if there is not so much left."""
+        """Charges work to the budget and the turn. Raises BudgetSpent when less than `amount` is left of the budget."""
         self.left -= amount
         self._left_in_turn -= amount
         if self.left < 0:
             raise BudgetSpent(self._budget)
 
     def shorten_turn(self, amount: int) -> None:
-        """Counts towards the turn alone, so that others get theirs sooner: for what was charged already, and for what
-        may take longer than is charged for it."""
+        """Charges work to the turn alone, so that other requests run sooner.
+
+        It serves for work that is charged to the budget already, and for work that may take longer than is charged.
+        """
         self._left_in_turn -= amount
 
     @property

@@ -1,6 +1,7 @@
-"""Warrants in written form, `document:plan#viewer@team:eng#member[amount < 10]` (docs/compatibility.md#warrants).
+"""Parses and renders warrants in written form, `document:plan#viewer@team:eng#member[amount < 10]`.
 
-The form is unambiguous: no name and no id can hold the sign that ends it. Whether they can stand is not looked at here.
+The form is unambiguous (docs/compatibility.md#warrants): no name and no id can contain the character that ends it.
+Names and ids are not validated here.
 """
 
 import re
@@ -10,7 +11,7 @@ from magistrate.errors import InvalidRequest
 
 
 class Written(NamedTuple):
-    """The parts in order; `subject_relation` and `policy` are empty texts when absent."""
+    """Holds the parts in order; `subject_relation` and `policy` are empty texts when absent."""
 
     object_type: str
     object_id: str
@@ -23,12 +24,12 @@ class Written(NamedTuple):
 
 _WRITTEN = re.compile(
     r"([^:#@\[]+):([^#\[]+)#([^:#@\[]+)@([^:#@\[]+):([^#\[]+)(?:#([^#\[]+))?(?:\[(.+)\])?",
-    re.DOTALL,  # a policy may have lines
+    re.DOTALL,  # a policy may have several lines
 )
 
 
 def read_written(text: str) -> Written:
-    """Raises InvalidRequest, which shows what a warrant looks like."""
+    """Returns the parts of a warrant in written form. Raises InvalidRequest, whose message shows the form."""
     matched = _WRITTEN.fullmatch(text)
     if matched is None:
         raise InvalidRequest(
@@ -40,7 +41,9 @@ def read_written(text: str) -> Written:
 def render_claim(
     object_type: str, object_id: str, relation: str, subject_type: str, subject_id: str, subject_relation: str
 ) -> str:
-    """`document:plan#viewer@team:eng#member`: the written form without a policy or context. `subject_relation` is
-    the empty text if absent."""
+    """Returns the written form without a policy or context, `document:plan#viewer@team:eng#member`.
+
+    `subject_relation` is the empty text when absent.
+    """
     group = f"#{subject_relation}" if subject_relation else ""
     return f"{object_type}:{object_id}#{relation}@{subject_type}:{subject_id}{group}"

@@ -1,10 +1,10 @@
-"""A change of a warrant, as the graph cache sees it."""
+"""Defines the change of a warrant, as the graph cache sees it."""
 
 from typing import NamedTuple
 
 
 class WarrantChange(NamedTuple):
-    """The names in a warrant that was written or deleted."""
+    """Holds the names in a warrant that was written or deleted."""
 
     object_type: str
     object_id: str

@@ -1,7 +1,8 @@
-"""The membership closure of one subject: every group it is in, found group by group as they are read.
+"""Computes the membership closure of a subject: every group it is in, found group by group as they are read.
 
-It is worked out in steps, because callers may write any number of groups in each other: it stops when the turn is over
-or when something has not been read yet, and goes on from there. No group is expanded twice."""
+It is computed in steps, because callers may nest any number of groups: it stops when the turn is over or a group has
+not been read yet, and later continues from there. No group is expanded twice.
+"""
 
 from collections.abc import Callable, Container, Sequence
 
@@ -13,17 +14,20 @@ from magistrate.engine.work import Work
 Member = tuple[Kind, ObjectId]
 
 MOST_GROUPS_ALTOGETHER = 5_000
-"""In a closure that is used."""
+"""Limits the groups in a closure that is used."""
 
 GROUPS_FOR_A_NODE = 8
-"""So many groups of a member are looked through in the time of one unit of work."""
+"""Counts the groups of a member that are examined in the time of one unit of work."""
 
 
 class MembershipClosure:
-    """`names`: the groups found so far, each as `state_name` has it. `missing`: the members whose groups have to be
-    read before it can go on. `is_open` until all is found that can be, `is_complete` when that is all there is; it is
-    not `is_usable` if that may not be all. `changes`: it is worked out from the memberships as they are after so many
-    changes."""
+    """Holds the groups that one subject was found to be in.
+
+    `names` has the groups found so far, in the form of `state_name`, and `missing` the members whose groups have to be
+    read before it can continue. It `is_open` until every group that can be found is found; it `is_complete` when these
+    are all groups there are, and not `is_usable` when some may be missing. `changes` is the number of membership
+    changes that it takes into account.
+    """
 
     __slots__ = (
         "_found",
@@ -52,19 +56,19 @@ class MembershipClosure:
 
     @property
     def is_interrupted(self) -> bool:
-        """Whether it can go on in the next turn, although nothing more is read until then."""
+        """Returns whether it can continue in the next turn without any more reads."""
         return bool(self._waiting)
 
     @property
     def is_blocked(self) -> bool:
-        """Whether it cannot go on, as what has to be read first has not been read."""
+        """Returns whether it cannot continue because the groups it needs next have not been read."""
         return not self._waiting and bool(self.missing) and _groups_of(self.missing[0]) is None
 
     def grow(self, member_of: Callable[[str], Member | None], work: Work) -> None:
-        """Goes on until the turn is over or nothing is left but what has to be read. `member_of` tells what a group is
-        as a member of others, None if it can be none.
+        """Continues until the turn is over or only groups that have to be read are left.
 
-        Raises BudgetSpent; what was found until then is kept.
+        `member_of` returns the member of other groups that a group is, or None when it can be in no group. Raises
+        BudgetSpent; the groups found until then are kept.
         """
         self._waiting += reversed(self.missing)
         self.missing = []

@@ -1,4 +1,4 @@
-"""What is kept of one object for one view of it."""
+"""Defines the cache entry of one object in one view."""
 
 from collections.abc import Container, Iterable, Sequence
 from typing import NamedTuple, Protocol
@@ -10,24 +10,28 @@ from magistrate.engine.terms import WILDCARD, ObjectId, TypeName
 from magistrate.engine.warrants import Warrant
 
 State = tuple[int, ObjectId]
-"""The number of a view, and an object."""
+"""Identifies a state by the number of a view and the id of an object."""
 
 
 class Conditioned(NamedTuple):
-    """A warrant with a policy, and where it leads: nowhere, if it is to the subjects themselves."""
+    """Holds a warrant with a policy and the states it leads to; these are empty when it names the subjects
+    themselves."""
 
     warrant: Warrant
     states: tuple[State, ...]
 
 
-# Without the garbage collector, which would look through millions of them in vain: there are no cycles in them.
+# Entries have no cycles, and the garbage collector would scan millions of them in vain.
 class Entry(msgspec.Struct, frozen=True, gc=False):
-    """What the warrants on an object say, those on every object of the type among them.
+    """Holds the warrants on an object, wildcard warrants on its type included.
 
-    `direct`: the names of the subjects they are given to, None if they are too many to be kept; `own`: those of them
-    that a warrant of the view's own relation names. `closed`: the names of where they lead to views that memberships
-    tell about; `onward`: where else. `conditioned`: those with a policy, which are in none of the others. `rows`: how
-    many warrants it is made of. `is_readable` is false if it cannot be told from here what they say."""
+    - `direct` has the names of the subjects they are given to, or is None when these are too many to be cached.
+    - `own` has those of them that a warrant of the view's own relation names.
+    - `closed` has the names of the states they lead to in views that memberships cover, `onward` all other states.
+    - `conditioned` has the warrants with a policy, which are in none of the others.
+    - `rows` counts the warrants that the entry is made of.
+    - `is_readable` is false when the entry cannot be used to decide a check.
+    """
 
     direct: Container[str] | None = ""
     own: Container[str] = ""
@@ -38,7 +42,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     is_readable: bool = True
 
     def with_subject(self, point: "Entry") -> "Entry":
-        """This one, which has no subjects, with what another says of a single one."""
+        """Returns a copy of this entry, which has no subjects, with those of `point`, which has a single one."""
         conditioned = self.conditioned + point.conditioned
         return msgspec.structs.replace(self, direct=point.direct, own=point.own, conditioned=conditioned)
 
@@ -52,7 +56,7 @@ def weight(entry: Entry) -> int:
 
 
 class _Everyone:
-    """The subjects that a warrant to `*` names."""
+    """Represents the subjects that a warrant to `*` names."""
 
     def __contains__(self, name: object) -> bool:
         return True
@@ -63,18 +67,21 @@ FEW_NAMES = 64
 
 
 def together(names: Sequence[str]) -> Container[str]:
-    """Names of which each begins and ends with a blank, and has none in between; a few as one text. Looked through, it
-    is as fast as a set, and takes a tenth of the memory: that is what a look-up waits for."""
+    """Packs names, each of which begins and ends with a blank and has none in between, into one container.
+
+    A few names are joined into one text. Searching that is as fast as searching a set, and it takes a tenth of the
+    memory, which is what lookups wait for.
+    """
     return "".join(names) if len(names) <= FEW_NAMES else frozenset(names)
 
 
 def subject_name(id: ObjectId) -> str:
-    """How a subject stands in an entry."""
+    """Returns the name of a subject in an entry."""
     return f" {id} "
 
 
 def state_name(state: State) -> str:
-    """How a state stands in an entry or a closure."""
+    """Returns the name of a state in an entry or a closure."""
     number, id = state
     return f" {number}:{id} "
 
@@ -85,23 +92,24 @@ def parse_state(name: str) -> State:
 
 
 class Surroundings(Protocol):
-    """What an entry needs to know of the graph it is in."""
+    """Tells an entry what it needs to know about its graph."""
 
     def following(self, plan: Plan, subject_type: TypeName) -> int | None:
-        """The number of the view, None if no subject of this type is ever reached through it."""
+        """Returns the number of the plan's view, or None when it never leads to a subject of this type."""
         ...
 
     def is_closed(self, number: int) -> bool: ...
 
     def expand_warrant(self, warrant: Warrant, plan: Plan) -> Iterable[Plan]:
-        """The plans of what a warrant leads to, on the subject that it names."""
+        """Returns the plans that a warrant leads to on the subject it names."""
         ...
 
 
 def read_entry(
     plan: Plan, subject_type: TypeName, warrants: Iterable[Warrant], around: Surroundings, is_whole: bool
 ) -> Entry:
-    """That of these warrants, all different. `is_whole` is false if those to subjects are not among them."""
+    """Returns the entry made of these warrants, all different. `is_whole` is false when warrants to subjects are not
+    included."""
     direct: list[ObjectId] = []
     own: list[ObjectId] = []
     states: dict[State, None] = {}

@@ -1,8 +1,9 @@
-"""Reading what a walk misses, and keeping it.
+"""Reads the entries that a walk misses, and caches them.
 
-Everything is read in one go, with a limit on the rows. If that is reached, each half is read by itself; and one thing
-that is too much by itself is kept as what it is: an object with too many subjects without them, anything else as
-something that tells nothing."""
+All lookups are read in one batch with a limit on the rows. When the limit is reached, the batch is split into halves
+that are read separately. A single lookup that exceeds the limit is cached without its rows: an object with too many
+subjects is cached without its subjects, anything else as an entry that cannot be used.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -21,15 +22,16 @@ from magistrate.engine.warrant_reader import AnyRead, WarrantRead
 from magistrate.engine.warrants import Warrant
 
 MOST_ON_ALL = 20
-"""Warrants on every object of a type: they are kept with each object. If there are more, an Evaluation decides."""
+"""Limits the wildcard warrants on a type, which are cached with every object of it. Above the limit, an Evaluation
+decides the check."""
 ROWS_EACH = 10
-"""So many are read together of each thing, on average, before they are read in halves."""
+"""Limits the rows a batch may return for each key, on average, before it is split into halves."""
 
 Rows = Sequence[Sequence[Warrant]]
 
 
 class Lookup(Protocol):
-    """Things to be read together; `reads` has as many reads as `keep` is given lists of rows."""
+    """Represents a group of keys that are read together; `keep` takes one list of rows for each read of `reads`."""
 
     @property
     def count(self) -> int: ...
@@ -37,16 +39,18 @@ class Lookup(Protocol):
     def reads(self) -> Sequence[AnyRead]: ...
 
     def keep(self, rows: Rows) -> Iterator[int]:
-        """Keeps what the rows say, thing by thing, and yields how much work each was."""
+        """Caches the entry of each key, and yields the work that each took."""
         ...
 
     def some(self, places: slice) -> "Lookup":
-        """Returns a lookup of those at these places only."""
+        """Returns a lookup that is limited to the keys at these places."""
         ...
 
     def less(self) -> "Lookup | None":
-        """Of a single thing: what can be read of it instead, because it is too much. None if nothing can be: then it is
-        kept as such."""
+        """Returns a smaller lookup for a single key whose rows exceed the limit.
+
+        Returns None when there is no smaller one; the key is then cached as unusable.
+        """
         ...
 
 
@@ -85,7 +89,7 @@ class Entries:
 
 
 class Points:
-    """What objects with too many subjects say of one of them."""
+    """Looks up a single subject on objects that have too many subjects to be cached."""
 
     def __init__(
         self, view: PlanView, ids: Sequence[ObjectId], subject_id: ObjectId, model: Model, around: Surroundings
@@ -122,7 +126,7 @@ class Points:
 
 
 class Groups:
-    """Of subjects, or of other groups, of one kind."""
+    """Looks up the groups that the members of one kind, subjects or groups, are in."""
 
     def __init__(self, kind: Kind, ids: Sequence[ObjectId]) -> None:
         self._kind = kind
@@ -149,7 +153,7 @@ class Groups:
 
 
 def _by_object(rows: Rows) -> dict[str, dict[int, Warrant]]:
-    """Each once, though several reads may have found it."""
+    """Groups the warrants by object; a warrant that several reads returned occurs once."""
     found: dict[str, dict[int, Warrant]] = defaultdict(dict)
     for warrant in chain.from_iterable(rows):
         found[warrant.object_id][warrant.number] = warrant
@@ -157,8 +161,11 @@ def _by_object(rows: Rows) -> dict[str, dict[int, Warrant]]:
 
 
 class Fetch:
-    """What is missing from a graph, being read as of `revision`. It ends when nothing is left to be read. What has
-    changed since then must be told before the rows are kept; `is_in_vain` says that this cannot be told."""
+    """Reads what is missing from a graph as of `revision`, batch by batch, until nothing is left.
+
+    Changes since that revision must be passed to `note_changes` before the rows are cached. `is_in_vain` is set when
+    these changes cannot be determined; nothing more is cached then.
+    """
 
     def __init__(self, graph: Graph, missing: Missing) -> None:
         self.graph = graph
@@ -171,14 +178,14 @@ class Fetch:
         self.is_in_vain = False
 
     def reads(self) -> tuple[Sequence[AnyRead], int] | None:
-        """The next reads, and the most rows they may have together; None if nothing is left."""
+        """Returns the next reads and the limit on their rows in total, or None when nothing is left."""
         if not self._left or self.is_in_vain:
             return None
         together = self._left[-1]
         return [read for lookup in together for read in lookup.reads()], self._limit(together)
 
     def take(self, rows: Rows) -> None:
-        """The rows of the last reads, to be kept by `keep`."""
+        """Takes the rows of the last reads; `keep` then caches them."""
         together = self._left.pop()
         if sum(map(len, rows)) < self._limit(together):
             self._keeping = _keep_all(together, rows)
@@ -190,7 +197,7 @@ class Fetch:
                 self._left.append([less])
 
     def keep(self, most: int) -> bool:
-        """Keeps rows that were taken, as many as so much work allows; whether that is all of them."""
+        """Caches rows that were taken, up to `most` units of work, and returns whether all of them are cached."""
         is_done = self.is_in_vain
         while most > 0 and not is_done:
             work = next(self._keeping, None)
@@ -200,11 +207,11 @@ class Fetch:
         return is_done
 
     def note_changes(self, touches: Sequence[WarrantChange]) -> None:
-        """These warrants have come or gone since `revision`."""
+        """Records warrants that were written or deleted after `revision`."""
         self._touches += touches
 
     def _limit(self, together: Sequence[Lookup]) -> int:
-        """So many rows are too many."""
+        """Returns the number of rows at which the batch is split."""
         return self.graph.most_each + 1 + ROWS_EACH * (sum(lookup.count for lookup in together) - 1)
 
 

@@ -1,9 +1,10 @@
-"""The warrants that checks have needed, kept in memory: who has what on an object, and where it leads on.
+"""Caches the warrants that checks have read: who has what on an object, and what it leads to.
 
-A graph belongs to one model, and to one revision at a time: when it is told what has changed since, it drops what that
-touches, exactly, and is of the later revision from then on. When the model changes it keeps the entries of every view
-that means the same in both. Nothing is dropped because of its age, and nothing that depends on the context of a request
-is kept."""
+A graph belongs to one model, and to one revision at a time. When changes are applied it evicts exactly the entries that
+they affect, and from then on is as of the later revision. When the model changes it keeps the entries of every view
+that means the same in both models. Nothing is evicted because of its age, and nothing that depends on the context of a
+request is cached.
+"""
 
 import sys
 from collections import defaultdict
@@ -23,17 +24,21 @@ from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
 
 MOST_EACH = 500
-"""About a millisecond to read, and as long as others wait. A larger number of subjects is looked up one by one."""
+"""Limits the subjects that are cached for one object; above it, subjects are looked up one by one. This many rows
+take about a millisecond to read, during which other requests wait."""
 MOST_OUTDATED = 10_000
-"""Views; when more than half of so many have not been looked at with the present model, all are let go."""
+"""Limits the views. When more than half of this many have not been used with the present model, all are evicted."""
 WORK_FOR_A_VIEW = 5
 
 _Place = tuple[Branch, tuple[int, ...]]
 
 
 class Graph:
-    """`revision`: what is kept is as of this one. `most`: how many warrants are kept at the most; `most_each`: how many
-    of a single object, or of the groups that a single subject is in by its own warrants."""
+    """Holds the cached entries as of `revision`.
+
+    `most` limits the warrants that are cached in total; `most_each` limits those of a single object, and the groups
+    that a single subject is in by its own warrants.
+    """
 
     def __init__(self, model: Model, revision: Revision, most: int, most_each: int = MOST_EACH) -> None:
         self.revision = revision
@@ -58,16 +63,16 @@ class Graph:
 
     @property
     def rows(self) -> int:
-        """About how many warrants are kept: what says that there is none counts as one."""
+        """Returns about how many warrants are cached; an entry without any counts as one."""
         return self._room.size
 
     def apply(self, touches: Iterable[WarrantChange], revision: Revision) -> None:
-        """Is from now on as of this revision, up to which only these warrants have come or gone."""
+        """Applies the only changes up to this revision, and is as of it from then on."""
         self.invalidate(touches)
         self.revision = revision
 
     def invalidate(self, touches: Iterable[WarrantChange]) -> None:
-        """Whatever these warrants are in."""
+        """Evicts the entries that contain these warrants."""
         for touch in touches:
             for view in self._views_by_relation.get((touch.object_type, touch.relation), ()):
                 view.invalidate(touch)
@@ -75,8 +80,10 @@ class Graph:
                 memberships.invalidate(touch)
 
     def change_model(self, model: Model, revision: Revision) -> None:
-        """Is from now on as of this revision, which has this model, and up to which no warrant has come or gone. What
-        the model says as the one before did is kept; of a view, that is found out when it is next looked at."""
+        """Replaces the model by that of this revision, up to which no warrant was written or deleted.
+
+        Entries that mean the same in both models are kept; for each view this is determined when it is next used.
+        """
         self._use(model)
         self.revision = revision
         self._evict_unused_views()
@@ -86,17 +93,19 @@ class Graph:
             self._memberships[subject_type] = self.memberships(subject_type).adopt(memberships)
 
     def clear(self, revision: Revision) -> None:
-        """Is from now on as of this revision, whatever has changed."""
+        """Evicts all entries, and is as of this revision from then on."""
         self._room.clear()
         self.revision = revision
 
     def find_view(
         self, object_type: TypeName, relation: RelationName, subject_type: TypeName, work: Work
     ) -> int | None:
-        """The number of the view that a question is about; None if it has names that nobody has defined and no warrant
-        has had: those are not kept, however many are asked for.
+        """Returns the number of the view that a check starts from.
 
-        Raises TurnIsOver before all it leads to is ready, BudgetSpent."""
+        Returns None for names that are neither defined nor used by any warrant; these are not cached, so that callers
+        cannot fill the memory with them. Raises TurnIsOver when the turn ends before all views it leads to are ready,
+        and BudgetSpent.
+        """
         names = (object_type, relation, subject_type)
         number = self._asked_views.get(names)
         if number is not None and not self._unresolved:
@@ -119,7 +128,7 @@ class Graph:
         return number
 
     def _prepare(self, names: tuple[TypeName, RelationName, TypeName], work: Work) -> None:
-        """Has the plans compiled that a question may need. Raises TurnIsOver, BudgetSpent."""
+        """Compiles the plans that a check may need. Raises TurnIsOver and BudgetSpent."""
         object_type, relation, subject_type = names
         if names not in self._preparing:
             known = self._leading[subject_type]
@@ -129,7 +138,7 @@ class Graph:
         del self._preparing[names]
 
     def view(self, plan: Plan, subject_type: TypeName) -> int:
-        """Returns its number in `views`. The plan must be one of the model, with a name."""
+        """Returns the number in `views` of the view of this plan, which must be one of the model's and have a name."""
         number = self._place_named(plan, subject_type)
         while self._unresolved:
             self._resolve(self._unresolved.pop())
@@ -152,11 +161,11 @@ class Graph:
         return self.views[number].is_closed
 
     def following(self, plan: Plan, subject_type: TypeName) -> int | None:
-        """The number of the view, None if it never leads to a subject of this type."""
+        """Returns the number of the plan's view, or None when it never leads to a subject of this type."""
         return self.view(plan, subject_type) if self._leads(plan, subject_type) else None
 
     def _leads(self, plan: Plan, subject_type: TypeName) -> bool:
-        """Of a plan with a name."""
+        """Returns whether a plan that has a name can lead to subjects of this type."""
         names = (plan.type, plan.relation or RelationName(""))
         known = self._leading[subject_type]
         if names not in known:
@@ -166,7 +175,7 @@ class Graph:
         return known[names]
 
     def expand_warrant(self, warrant: Warrant, plan: Plan) -> Iterable[Plan]:
-        """The plans of whatever a warrant leads to, on the subject that it names."""
+        """Returns the plans that a warrant leads to on the subject it names."""
         if warrant.subject_relation and warrant.relation in plan.group_relations:
             yield self.model.plan(warrant.subject_type, RelationName(warrant.subject_relation))
         for link in plan.links:
@@ -174,8 +183,8 @@ class Graph:
                 yield self.model.plan(link.of_type, link.relation)
 
     def _place(self, key: ViewKey, plan: Plan) -> int:
-        """Returns the number of a view. What it leads to is still to be resolved if it is new, or was last looked at
-        with another model."""
+        """Returns the number of a view. Its targets are resolved later when it is new, or was last used with another
+        model."""
         number = self._numbers.get(key)
         if number is not None and number not in self._outdated:
             return number
@@ -206,8 +215,10 @@ class Graph:
                     self._place_named(target, view.subject_type)
 
     def _targets(self, view: PlanView) -> dict[tuple[str, str], tuple[Plan, bool, bool]]:
-        """Returns the plans that warrants in the entries can lead to, by type and relation; of each, whether it leads
-        to subjects of the type, and whether it is closed."""
+        """Returns the plans that warrants in the entries can lead to, by type and relation.
+
+        With each plan comes whether it leads to subjects of the view's type, and whether it is closed.
+        """
         plan = view.plan
         names = {(link.of_type, link.relation) for link in plan.links} | {
             (form.subject_type, RelationName(form.subject_relation))
@@ -221,7 +232,7 @@ class Graph:
         return targets
 
     def _part(self, part: Branch, owner: ViewKey, path: tuple[int, ...]) -> int | CombinedView:
-        """Returns what stands for a part of a plan, or for a combination as deep as combinations are nested in it."""
+        """Returns the view of a branch, or its CombinedView, however deep combinations are nested in it."""
 
         def parts_of(place: _Place) -> Sequence[_Place]:
             part, path = place
@@ -240,7 +251,7 @@ class Graph:
         return found
 
     def _evict_unused_views(self) -> None:
-        """Begins anew if there are many more views than are in use: relations may be renamed any number of times."""
+        """Evicts all views when far more exist than are used, because relations may be renamed any number of times."""
         if len(self.views) > MOST_OUTDATED and 2 * len(self._outdated) > len(self.views):
             self.clear(self.revision)
             for view in self.views:

@@ -1,4 +1,4 @@
-"""Which groups the members of one kind are in by their own warrants, and how that is read."""
+"""Caches the groups that the members of one kind are in by their own warrants, and defines how these are read."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -10,10 +10,11 @@ from magistrate.engine.warrant_reader import ReverseWarrantRead, WarrantsBySubje
 from magistrate.engine.warrants import Warrant
 
 Groups = tuple[str, ...]
-"""The names of the groups that a subject, or a group, is in by its own warrants; see `state_name`."""
+"""Holds the names of the groups that a subject, or a group, is in by its own warrants; see `state_name`."""
 
 UNUSABLE: Groups = ("",)
-"""Too many, or of a warrant with a policy: then the objects are asked, instead of the subject."""
+"""Marks members with too many groups, or with a warrant that has a policy. Their groups are expanded from the
+object's side instead of the subject's."""
 
 
 def len_or_one(states: Sequence[object]) -> int:
@@ -21,9 +22,11 @@ def len_or_one(states: Sequence[object]) -> int:
 
 
 class Kind:
-    """Subjects of one type, or of one relation on objects of a type: `views` has, by type and relation of a warrant to
-    them, those it makes them members of. `own` has the views of which these subjects are the members, none for subjects
-    that are no group."""
+    """Represents the subjects of one type, or of one relation on objects of one type.
+
+    `views` maps the type and relation of a warrant to these subjects to the views it makes them members of. `own` has
+    the views whose members these subjects are, and is empty for subjects that are no group.
+    """
 
     def __init__(self, number: int, room: Capacity) -> None:
         self.number = number
@@ -47,16 +50,16 @@ class Kind:
         self.groups.keep(id, tuple(dict.fromkeys(map(state_name, states))))
 
     def find(self, id: ObjectId) -> Groups | None:
-        """Returns None if the groups of this member have not been read, or are no longer kept."""
+        """Returns the groups of this member, or None when they have not been read or were evicted."""
         groups = self.groups.young.get(id)
         return self.groups.find(id) if groups is None else groups
 
     def is_like(self, other: "Kind") -> bool:
-        """Whether both read the same warrants and name the same views by them."""
+        """Returns whether both read the same warrants and map them to the same views."""
         return (self.views, self.own, self.shapes) == (other.views, other.own, other.shapes)
 
     def read_from(self, member_type: TypeName, member_relation: str) -> None:
-        """Sets which warrants are read of these members, given their names; `views` must be complete."""
+        """Sets which warrants are read for these members, given their type and relation; `views` must be complete."""
         relations: dict[TypeName, list[RelationName]] = defaultdict(list)
         for of_type, relation in self.views:
             relations[of_type].append(relation)

@@ -1,8 +1,9 @@
-"""The groups that subjects are in, found from the subject's side.
+"""Finds the groups that subjects are in, from the subject's side.
 
-Of groups that are made of nothing but warrants, a subject's closure says it all: every group it is in, by however many
-others (closures.py). What the subject has on an object is then a matter of one look at the groups named there, however
-they nest."""
+For groups that consist of warrants alone, the membership closure of a subject has every group it is in, however deeply
+nested (closures.py). Whether the subject has a relation on an object then takes one lookup of the groups named there,
+at any nesting depth.
+"""
 
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -18,11 +19,11 @@ from magistrate.engine.terms import WILDCARD, ObjectId, TypeName
 from magistrate.engine.work import Work
 
 CHANGES_REMEMBERED = 200
-"""A closure that is older than so many changes of memberships is worked out anew."""
+"""Limits the membership changes that a closure is updated by; a closure that is further behind is computed again."""
 
 
 class Memberships:
-    """Of the subjects of one type. `number_of` tells the view of a plan for them."""
+    """Holds the memberships of the subjects of one type. `number_of` returns the view of a plan for these subjects."""
 
     def __init__(
         self,
@@ -69,10 +70,10 @@ class Memberships:
                 views.append(number)
 
     def closure(self, id: ObjectId, work: Work) -> MembershipClosure:
-        """Returns the closure of a subject as far as it can be worked out now: until the turn is over, or something has
-        to be read first. The next call goes on from there.
+        """Returns the membership closure of a subject, as complete as it can be now.
 
-        Raises BudgetSpent.
+        It stops when the turn is over or something has to be read first; the next call continues from there. Raises
+        BudgetSpent.
         """
         closure = self._closures.young.get(id) or self._closures.find(id)
         if closure is not None and closure.changes == self._changes and not closure.is_open:
@@ -90,7 +91,7 @@ class Memberships:
         return closure
 
     def _is_current(self, closure: MembershipClosure) -> bool:
-        """Whether no member that the closure was worked out from has been given or has lost a group since."""
+        """Returns whether no member that the closure was computed from has joined or left a group since."""
         behind = self._changes - closure.changes
         if behind > len(self._changed):
             return False
@@ -105,7 +106,7 @@ class Memberships:
         return True
 
     def _member(self, name: str) -> Member | None:
-        """Returns what a group is as a member of others; None if it can be none."""
+        """Returns the member of other groups that a group is, or None when it can be in no group."""
         number, id = parse_state(name)
         kind = self._kinds_by_view.get(number)
         return None if kind is None else (kind, id)
@@ -119,8 +120,11 @@ class Memberships:
             self._changed.append((kind, id))
 
     def adopt(self, former: "Memberships") -> "Memberships":
-        """Returns the memberships to go on with when the model has changed: what another model's memberships of the
-        same subjects hold is kept as far as it is the same here. The views of both must have the same numbers."""
+        """Returns the memberships to use after the model has changed.
+
+        Entries of `former`, the memberships of the same subjects in another model, are kept where they mean the same in
+        this one. The views of both must have the same numbers.
+        """
         if self._is_like(former):
             self.release()
             return former
@@ -137,7 +141,7 @@ class Memberships:
         return is_like and all(kind.is_like(others[names]) for names, kind in kinds.items())
 
     def release(self) -> None:
-        """Gives up the room that is taken."""
+        """Releases the capacity that is used."""
         self._room.remove(self._closures)
         for kind in self.kinds:
             self._room.remove(kind.groups)

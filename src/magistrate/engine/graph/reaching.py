@@ -1,5 +1,5 @@
-"""Which plans can lead to subjects of a type at all, and which are made of nothing but groups: both as far as the forms
-of a model tell."""
+"""Determines which plans can lead to subjects of a type, and which consist of groups alone, from the warrant
+patterns."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -12,13 +12,16 @@ PlanNames = tuple[TypeName, RelationName]
 
 
 def group_names(model: Model) -> Iterable[PlanNames]:
-    """Returns the names of the plans that `find_closed_plans` looks at."""
+    """Returns the names of the plans that `find_closed_plans` examines."""
     return {(form.subject_type, RelationName(form.subject_relation)) for form in model.forms if form.subject_relation}
 
 
 def find_closed_plans(model: Model) -> frozenset[Plan]:
-    """Those of groups that only warrants make members of: to subjects, and to other such groups, by name. Who is in
-    such a group can be told from the subject's side."""
+    """Returns the plans of groups whose members are given by warrants alone, to subjects or to other such groups by
+    name.
+
+    The membership in such a group can be determined from the subject's side.
+    """
     plans = {model.plan(*names) for names in group_names(model)}
     closed = {plan for plan in plans if plan.is_defined and not plan.links and not plan.parts}
     closed = {plan for plan in closed if not any(form.object_id for form in model.forms_on(plan.type, plan.relations))}
@@ -28,7 +31,7 @@ def find_closed_plans(model: Model) -> frozenset[Plan]:
 
 
 def _inner(model: Model, plan: Plan) -> Iterator[Plan | None]:
-    """The groups in a group; None for every group there is."""
+    """Yields the groups that a group has as members; None stands for every group of a type."""
     for form in model.forms_on(plan.type, plan.group_relations):
         if form.subject_relation:
             relation = RelationName(form.subject_relation)
@@ -36,12 +39,15 @@ def _inner(model: Model, plan: Plan) -> Iterator[Plan | None]:
 
 
 PlanKey = PlanNames | Plan
-"""The names of a plan, or the plan itself if it has none of its own."""
+"""Identifies a plan by its names, or by itself when it has none of its own."""
 
 
 class LeadingSearch:
-    """Finds out whether a plan, and each that it leads to, may give a subject of a type something, or leaves open
-    whether it does. Plans are compiled as they are come upon. What is found is added to `known` when it is complete."""
+    """Determines whether a plan, and each that it leads to, may grant something to a subject of a type.
+
+    A plan that leaves this open counts as one that does. Plans are compiled as they are reached. The result is added to
+    `known` when it is complete.
+    """
 
     def __init__(self, model: Model, names: PlanNames, subject_type: TypeName, known: dict[PlanKey, bool]) -> None:
         self._model = model
@@ -49,11 +55,11 @@ class LeadingSearch:
         self._known = known
         self._waiting: list[PlanKey] = [names]
         self._seen: dict[PlanKey, bool] = {}
-        """Of those looked at: whether they give such a subject something by themselves."""
+        """Maps each plan that was examined to whether it grants such a subject something by itself."""
         self._reverse: dict[PlanKey, list[PlanKey]] = defaultdict(list)
 
     def go_on(self, work: Work) -> bool:
-        """Returns whether it is complete; otherwise the turn is over. Raises BudgetSpent."""
+        """Continues the search and returns whether it is complete; if not, the turn is over. Raises BudgetSpent."""
         while self._waiting:
             key = self._waiting[-1]
             if not isinstance(key, Plan) and not self._model.prepare(*key, work):
@@ -86,13 +92,14 @@ class LeadingSearch:
 
 
 def _gives(model: Model, plan: Plan, subject_type: TypeName) -> bool:
-    """By itself. A combination may hold because something does not."""
+    """Returns whether a plan may grant something by itself. A combination may, because it may hold when its part
+    does not."""
     has_gate = any(isinstance(part, Operation) for part in plan.parts)
     return has_gate or not plan.is_defined or model.shape(plan.type, plan.relations, subject_type) is not None
 
 
 def _targets(model: Model, plan: Plan) -> Iterator[PlanKey]:
-    """What a plan leads to: plans without a name of their own, and the names of others."""
+    """Yields what a plan leads to: plans without a name of their own, and the names of others."""
     for form in model.forms_on(plan.type, plan.group_relations):
         if form.subject_relation:
             yield form.subject_type, RelationName(form.subject_relation)

@@ -1,7 +1,8 @@
-"""The segments of the graph cache, each with a young and an old generation, within one capacity.
+"""Stores the graph cache in segments with a young and an old generation each, within one capacity.
 
-When the young generation has filled half of the capacity, the old one is evicted and the young one becomes old. Finding
-an entry therefore costs one lookup in a dict, with no order to maintain."""
+When the young generation fills half of the capacity, the old one is evicted and the young one becomes old. Finding an
+entry therefore costs one lookup in a dict, with no order to maintain.
+"""
 
 from collections.abc import Callable
 from typing import Generic, TypeVar
@@ -12,7 +13,7 @@ Key = tuple[str, str] | str
 
 
 class Capacity:
-    """The number of warrants that all segments hold together at most. Each entry counts as one at least."""
+    """Limits the warrants that all segments hold together. Each entry counts as one at least."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -28,7 +29,7 @@ class Capacity:
         self._segments.append(segment)
 
     def remove(self, segment: "CacheSegment[E]") -> None:
-        """Evicts all entries of the segment and forgets the segment."""
+        """Evicts all entries of the segment and unregisters it."""
         segment.evict_all()
         self._segments = [one for one in self._segments if one is not segment]
 
@@ -55,7 +56,8 @@ class Capacity:
 
 
 class CacheSegment(Generic[E]):
-    """Entries of one kind, by key. For speed, callers look into `young` first and then call `find`."""
+    """Holds entries of one kind by key. For speed, callers read `young` first and call `find` only when the key is
+    not there."""
 
     __slots__ = ("_capacity", "_old", "_weight", "young")
 
@@ -64,7 +66,7 @@ class CacheSegment(Generic[E]):
         self._old: dict[Key, E] = {}
         self._capacity = capacity
         self._weight = weight
-        capacity.add(self)  # type: ignore[arg-type]  # it asks segments nothing about their entries
+        capacity.add(self)  # type: ignore[arg-type]  # capacity never reads the entries of a segment
 
     def find(self, key: Key) -> E | None:
         """Returns an entry of the old generation, which moves into the young one."""

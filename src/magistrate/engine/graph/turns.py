@@ -1,5 +1,5 @@
-"""How a graph says that others want to be served."""
+"""Defines the exception by which the graph cache yields to other requests."""
 
 
 class TurnIsOver(Exception):
-    """The same question has to be asked again in the next turn; what was worked out for it is not lost."""
+    """Signals that the caller must yield and then make the same check again; work done so far is kept."""

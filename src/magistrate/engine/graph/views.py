@@ -1,4 +1,4 @@
-"""What a graph looks at on an object for one plan, and for subjects of one type."""
+"""Defines the views of a graph: what it reads on an object for one plan and for subjects of one type."""
 
 from typing import NamedTuple
 
@@ -12,8 +12,11 @@ from magistrate.engine.warrant_reader import WarrantsByObject
 
 
 class ViewKey(NamedTuple):
-    """Tells a view from others, whatever the model says: `path` is where a plan without a name of its own stands within
-    the combinations of the relation, empty for the plan of the relation itself."""
+    """Identifies a view across models.
+
+    `path` is the position of a plan without a name of its own within the combinations of the relation; it is empty for
+    the plan of the relation itself.
+    """
 
     type: TypeName
     relation: RelationName | None
@@ -22,8 +25,10 @@ class ViewKey(NamedTuple):
 
 
 class CombinedView(NamedTuple):
-    """A combination on an object; `parts` are views of the same object, by number, and other combinations on it.
-    `number` tells it from others."""
+    """Represents a combination on an object.
+
+    `parts` are views of the same object, by number, and other combinations on it. `number` identifies the combination.
+    """
 
     number: int
     rule: Combined
@@ -31,11 +36,14 @@ class CombinedView(NamedTuple):
 
 
 class PlanView:
-    """What a plan looks at on an object, for subjects of one type. `same`: other views of the object that give the
-    relation; `choices`: combinations that do; `is_simple` if there is neither, and the type is defined. `is_closed`:
-    memberships tell the same. `is_empty` if no warrant can say anything, and `has_own` if one of the plan's own
-    relation can name a subject. `signature`: all that the entries depend on; entries of a view remain right as long as
-    it is equal."""
+    """Holds what a plan reads on an object, for subjects of one type.
+
+    - `same` has other views of the object that grant the relation, `choices` the combinations that do.
+    - `is_simple` is true when there is neither, and the type is defined.
+    - `is_closed` is true when memberships give the same result.
+    - `is_empty` is true when no warrant matters, and `has_own` when one of the plan's own relation can name a subject.
+    - `signature` has all that the entries depend on; entries stay valid as long as it is equal.
+    """
 
     def __init__(self, number: int, key: ViewKey, room: Capacity, plan: Plan, model: Model, is_closed: bool) -> None:
         self.number = number
@@ -43,12 +51,12 @@ class PlanView:
         self.subject_type = key.subject_type
         self.entries: CacheSegment[Entry] = CacheSegment(room, weight)
         self.points: CacheSegment[Entry] = CacheSegment(room, weight)
-        """By object and subject, where the entry of the object has no subjects."""
+        """Holds entries by object and subject, where the entry of the object has no subjects."""
         self.signature: object = None
         self.look_at(plan, model, is_closed)
 
     def look_at(self, plan: Plan, model: Model, is_closed: bool) -> None:
-        """From now on at what this plan says; the parts of the plan are set by the graph."""
+        """Sets the plan that the view reads for from now on; the graph sets the branches of the plan."""
         self.plan = plan
         self.direct = model.shape(plan.type, plan.relations, self.subject_type)
         self.leading = [shape for shape in (plan.groups, *(link.shape for link in plan.links)) if shape is not None]
@@ -63,7 +71,8 @@ class PlanView:
         self.is_simple = plan.is_defined and not plan.parts
 
     def sign(self, targets: object) -> bool:
-        """Whether the entries are still right, given what the warrants in them can lead to; they are evicted if not."""
+        """Returns whether the entries are still valid, given what their warrants can lead to; evicts them when they
+        are not."""
         plan = self.plan
         links = tuple((link.with_relation, link.of_type, link.relation) for link in plan.links)
         shapes = tuple(map(_shape_signature, self.shapes))

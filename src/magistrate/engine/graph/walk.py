@@ -1,13 +1,14 @@
-"""Deciding a check from what a graph keeps.
+"""Decides checks from the graph cache.
 
-A walk goes from the object on, over everything that alone gives the relation, until a warrant names the subject, or a
-group that the subject is in. Combinations are decided from their parts, each with a walk of its own, by the same few
-lines that combine values in an Evaluation (engine/rules/). It works with what holds and what does not: as soon as
-something is not known (a policy that fails, a type that is not defined) or depends on itself, and matters, the walk
-gives up, and an Evaluation has to decide. So it does where the walk would be long.
+A walk starts at the object and expands every branch that alone grants the relation, until a warrant names the subject
+or a group that the subject is in. Combinations are decided from their parts, each with a walk of its own, and their
+values are combined by the code that an Evaluation uses (engine/rules/). A walk works with true and false only: it
+raises GivenUp when a value that matters is unknown (a policy fails, a type is not defined) or depends on itself, and
+when the walk becomes too long. An Evaluation then decides the check.
 
-As long as the groups that the subject is in are not all known, the walk follows groups from the object's side too, as
-an Evaluation does: then it never needs more rounds of reads than that, whichever side is the longer one."""
+While the membership closure of the subject is incomplete, the walk also expands groups from the object's side, as an
+Evaluation does. It therefore never needs more rounds of reads than an Evaluation, whichever side is longer.
+"""
 
 from collections.abc import Iterable, Mapping
 from itertools import islice
@@ -26,18 +27,22 @@ from magistrate.engine.truth import FALSE, TRUE, Truth
 from magistrate.engine.work import Work
 
 MOST_STEPS = 10_000
-"""For one question, each from one state to another: some milliseconds."""
+"""Limits the steps of one check, each from one state to another; this many take some milliseconds."""
 STEPS_FOR_A_NODE = 8
-"""So many are taken in the time of one unit of work; to begin with a question takes two."""
+"""Counts the steps that take as long as one unit of work; starting a check costs two units."""
 MOST_MEMBERS = 100
-"""Of a closure, whose groups are read with what else is missing: it may go on in the next round."""
+"""Limits the members of a closure whose groups are read in one round with what else is missing; later rounds read
+the rest."""
 MOST_NESTING = 40
-"""Of combinations on different objects in each other."""
+"""Limits the nesting of combinations on different objects."""
 
 
 class Missing:
-    """What has to be read, each once: entries by state; points by view, object and subject; groups by type of the
-    subjects, kind and id. Of the entries in `bare`, the subjects are not wanted."""
+    """Collects what has to be read, each key once.
+
+    `entries` is keyed by state, `points` by view, object and subject, and `groups` by subject type, kind and id. The
+    entries in `bare` are read without their subjects.
+    """
 
     __slots__ = ("bare", "entries", "groups", "points")
 
@@ -51,7 +56,7 @@ class Missing:
         return frozenset((*self.entries, *self.bare, *self.points, *self.groups))
 
     def of_groups(self) -> "Missing":
-        """Returns the groups alone."""
+        """Returns the missing groups alone."""
         missing = Missing()
         missing.groups = self.groups
         return missing
@@ -61,12 +66,15 @@ class Missing:
 
 
 class GivenUp(Exception):
-    """An Evaluation has to decide."""
+    """Signals that the graph cache cannot decide the check and an Evaluation must."""
 
 
 class Walk:
-    """Over one graph, at one revision; one question after the other. `now`: in microseconds since 1970 UTC. With
-    `shares`, questions of the same subject and context use what was found out for those before them."""
+    """Decides checks one after the other from one graph, at one revision.
+
+    `now` is in microseconds since 1970 UTC. With `shares`, checks with the same subject and context reuse the results
+    of earlier ones.
+    """
 
     __slots__ = (
         "_chosen",
@@ -102,7 +110,10 @@ class Walk:
         self._conditions: PolicyEvaluator | None = None
 
     def decide(self, question: Question) -> Decision | None:
-        """None if something is missing. Raises GivenUp, TurnIsOver, BudgetSpent."""
+        """Returns the decision, or None when something has to be read first.
+
+        Raises GivenUp, TurnIsOver when the caller must yield, and BudgetSpent.
+        """
         subject, object = question.subject, question.object
         if subject.relation is not None or subject.id == WILDCARD or object.id == WILDCARD:
             raise GivenUp
@@ -118,7 +129,7 @@ class Walk:
         self.work.spend(2 + (MOST_STEPS - self._steps_left) // STEPS_FOR_A_NODE)
         if own is None or value is None:
             if self._closure is None:
-                self._grow_closure()  # it may be needed next, and costs no round of reads of its own now
+                self._grow_closure()  # it may be needed next, and can be read in the same round now
             return None
         return IMPLICIT if value == TRUE else DENIED
 
@@ -128,9 +139,9 @@ class Walk:
         self._steps_left = MOST_STEPS
         self._nesting = 0
         self._closure: MembershipClosure | None = None
-        """None until it is needed."""
+        """Stays None until it is needed."""
         if not self._shares:
-            if question is not self._question:  # one that is asked again keeps what its policies came to
+            if question is not self._question:  # a check that is made again keeps the values of its policies
                 self._question, self._conditions = question, None
             self._values, self._chosen = _NO_VALUES, {}
             return
@@ -143,7 +154,7 @@ class Walk:
         self._conditions, self._values, self._chosen = found.conditions, found.values, found.chosen
 
     def _has_own(self, view: PlanView, id: ObjectId) -> bool | None:
-        """Whether a warrant of the view's own relation names the subject; None if that is not known."""
+        """Returns whether a warrant of the view's own relation names the subject; None when that is not known."""
         entry = self._entry(view, id)
         if entry is None:
             return None
@@ -153,11 +164,11 @@ class Walk:
             if conditioned.warrant.relation == view.plan.relation and not conditioned.states
         )
 
-    # One long function: a call costs as much as a step here.
+    # This is one long function because a call costs as much as a step.
     def _value(self, start: State) -> Truth | None:  # noqa: C901, PLR0915
-        """Whether the subject has what the view gives; None if that is not known."""
+        """Returns whether the subject has what the view grants; None when that is not known."""
         views, values, name = self._views, self._values, self._name
-        waiting, seen = [start], {start: start}  # each with the one it was come upon from
+        waiting, seen = [start], {start: start}  # `seen` maps each state to the one it was reached from
         choices: list[tuple[CombinedView, State]] = []
         is_known, is_certain, steps, steps_left = True, True, 1, self._steps_left
         while waiting:
@@ -223,7 +234,7 @@ class Walk:
         return value
 
     def _remember_path(self, seen: Mapping[State, State], state: State, steps: int) -> Truth:
-        """The subject has what this one gives, and so what all give by which it was come upon."""
+        """Records that `state`, and every state on the path to it, grants the subject the relation."""
         self._steps_left -= steps
         if self._shares:
             self._values[state] = TRUE
@@ -233,12 +244,16 @@ class Walk:
         return TRUE
 
     def _remember(self, seen: Iterable[State], value: Truth | None) -> None:
-        """None of these leads to the subject, or to anything but these and what is missing."""
+        """Records a value for states that lead neither to the subject nor to any state but these and those that are
+        missing."""
         for state in seen:
             self._values.setdefault(state, value)
 
     def _grow_closure(self) -> MembershipClosure:
-        """Raises TurnIsOver if it could go on, BudgetSpent."""
+        """Returns the subject's membership closure, grown as far as is possible now.
+
+        Raises TurnIsOver when it can be continued in the next turn, and BudgetSpent.
+        """
         of_type = self._subject_type
         closure = self._graph.memberships(of_type).closure(self._subject_id, self.work)
         if closure.is_open:
@@ -252,8 +267,11 @@ class Walk:
         return closure
 
     def _follow_policies(self, entry: Entry) -> tuple[tuple[State, ...] | None, bool]:
-        """Where an entry leads by policies; None if a warrant with a policy names the subject. And whether all policies
-        could be told."""
+        """Returns the states that an entry leads to by warrants whose policies hold, and whether all policies had a
+        value.
+
+        The states are None when a warrant whose policy holds names the subject.
+        """
         states: tuple[State, ...] = ()
         is_certain = True
         for conditioned in entry.conditioned:
@@ -266,7 +284,10 @@ class Walk:
         return states, is_certain
 
     def _choose(self, choice: CombinedView, id: ObjectId) -> Truth | None:
-        """Raises GivenUp if it may depend on itself."""
+        """Returns the value of a combination on an object; None when that is not known.
+
+        Raises GivenUp when it may depend on itself.
+        """
         chosen = self._chosen
         key = (choice.number, id)
         if key in chosen:
@@ -298,7 +319,7 @@ class Walk:
         return choice.rule.combine(values) if len(values) == len(choice.parts) else None
 
     def _evaluate_condition(self, conditioned: Conditioned) -> Truth:
-        """What a policy is worth; FALSE if the warrant is to another subject."""
+        """Returns the value of a warrant's policy, FALSE when the warrant is to another subject."""
         warrant = conditioned.warrant
         if not conditioned.states and warrant.subject_id not in (self._subject_id, WILDCARD):
             return FALSE
@@ -310,8 +331,11 @@ class Walk:
         return self._conditions.value(warrant)
 
     def _entry(self, view: PlanView, id: ObjectId, is_bare: bool = False) -> Entry | None:
-        """None if it is missing. With the subject in `direct`, if it belongs there, where there are too many to be
-        kept, or the others are not wanted (`is_bare`). Raises GivenUp if the entry tells nothing."""
+        """Returns the entry of an object, or None when it is missing.
+
+        When the subjects of the object are too many to be cached, or are not wanted (`is_bare`), `direct` holds the
+        subject of the check alone, if it is among them. Raises GivenUp when the entry is unusable.
+        """
         if view.is_empty:
             return EMPTY
         entry = view.entries.young.get(id) or view.entries.find(id)
@@ -336,8 +360,11 @@ class Walk:
 
 
 class _Findings:
-    """What was found out of one subject with one context: `values`, None where something is missing; `chosen`, the
-    same of combinations, by number and object; `closure`, None until it was needed."""
+    """Holds the results for one subject with one context.
+
+    `values` maps states to values, None where something is missing; `chosen` does so for combinations, by number and
+    object. `closure` is None until it is needed.
+    """
 
     __slots__ = ("chosen", "closure", "conditions", "context", "values")
 

@@ -1,4 +1,4 @@
-"""`allOf`: every one of the rules holds."""
+"""Defines `allOf`, which holds when every one of its rules holds."""
 
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
@@ -18,6 +18,6 @@ class AllOf(Combination):
 
     @staticmethod
     def witness(lengths: Sequence[int]) -> int | None:
-        """The first that rests on warrants at all: clients expect the path of one rule
+        """Returns the first rule that rests on warrants; clients expect the path of one rule
         (docs/compatibility.md#check)."""
         return next((place for place, length in enumerate(lengths) if length), None)

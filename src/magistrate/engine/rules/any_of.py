@@ -1,4 +1,4 @@
-"""`anyOf`: at least one of the rules holds."""
+"""Defines `anyOf`, which holds when at least one of its rules holds."""
 
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
@@ -22,5 +22,6 @@ class AnyOf(Combination):
         return next((place for place, length in enumerate(lengths) if length), None)
 
     def join(self, alternatives: Alternatives) -> None:
-        """Its rules are alternatives themselves, so that nothing is left of it to be decided."""
+        """Adds its rules, which are alternatives themselves, so that nothing of the rule itself is left to be
+        decided."""
         alternatives.add_rules(self.rules)

@@ -1,7 +1,7 @@
-"""`{"inheritIf": R, "ofType": T, "withRelation": L}`: the subject has R on an object of type T that holds L here.
+"""Defines `{"inheritIf": R, "ofType": T, "withRelation": L}`: the subject has R on an object of type T that has L here.
 
-The link L is read from stored warrants only, never from relations that L itself inherits (docs/compatibility.md#rules),
-so a rule of this kind depends on R alone.
+The relation L is read from stored warrants only, never from relations that L itself inherits
+(docs/compatibility.md#rules), so an arrow depends on R alone.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from magistrate.engine.terms import RelationName, TypeName
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """None of the three names need exist: then the rule never holds."""
+    """Represents an arrow. The three names need not exist; the rule then never holds."""
 
     rules: ClassVar[tuple[Rule, ...]] = ()
     negates: ClassVar[bool] = False

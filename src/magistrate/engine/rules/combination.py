@@ -1,4 +1,4 @@
-"""What anyOf, allOf and noneOf share: a keyword over one rule or more."""
+"""Defines what anyOf, allOf and noneOf share: a keyword over one rule or more."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
@@ -11,13 +11,13 @@ from magistrate.engine.truth import Truth
 
 @dataclass(frozen=True, slots=True)
 class Combination:
-    """`rules` holds one rule or more, in written order; an empty list is refused when the model is read."""
+    """Holds one rule or more in `rules`, in written order; an empty list is refused when the model is read."""
 
     keyword: ClassVar[str]
     decisive: ClassVar[Truth]
-    """The value of one rule that decides the combination, whatever the others are."""
+    """Holds the value of one rule that decides the combination, whatever the values of the others are."""
     negates: ClassVar[bool] = False
-    """Whether the combination may hold because a rule does not."""
+    """Tells whether the combination may hold because a rule does not."""
 
     rules: tuple[Rule, ...]
     size: int = field(init=False, compare=False, repr=False)
@@ -31,7 +31,7 @@ class Combination:
         return self._hash
 
     def __eq__(self, other: object) -> bool:
-        """Without recursion, like all that looks into rules."""
+        """Returns whether both are equal, without recursion, like all code that goes into nested rules."""
         waiting: list[tuple[object, object]] = [(self, other)]
         while waiting:
             one, another = waiting.pop()
@@ -53,13 +53,15 @@ class Combination:
     @staticmethod
     @abstractmethod
     def combine(values: Iterable[Truth]) -> Truth:
-        """The value of the combination, given those of its rules."""
+        """Returns the value of the combination, given those of its rules."""
 
     @staticmethod
     @abstractmethod
     def witness(lengths: Sequence[int]) -> int | None:
-        """Which of the rules explains why the combination holds, given how many warrants explain each of them; None
-        if no warrant does."""
+        """Returns the place of the rule that explains why the combination holds, or None when no warrant does.
+
+        `lengths` has the number of warrants that explain each rule.
+        """
 
     def form(self, rules: Sequence[RuleForm]) -> RuleForm:
         return RuleForm(inherit_if=self.keyword, rules=[*rules])

@@ -1,4 +1,4 @@
-"""`{"inheritIf": R}`: the subject has relation R on the same object."""
+"""Defines `{"inheritIf": R}`: the subject has relation R on the same object."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from magistrate.engine.terms import RelationName
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """`relation` need not exist on the type: then it never holds."""
+    """Represents a computed relation. `relation` need not exist on the type; the rule then never holds."""
 
     rules: ClassVar[tuple[Rule, ...]] = ()
     negates: ClassVar[bool] = False

@@ -1,4 +1,4 @@
-"""`{}`: only warrants give the relation; the rule itself never holds."""
+"""Defines `{}`: only warrants grant the relation; the rule itself never holds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from magistrate.engine.rules.rule import Alternatives, Rule, RuleForm
 
 @dataclass(frozen=True, slots=True)
 class Direct:
-    """The empty rule. Inside `rules` it counts as false, hence inside noneOf as true."""
+    """Represents the empty rule. Inside `rules` it counts as false, hence inside noneOf as true."""
 
     rules: ClassVar[tuple[Rule, ...]] = ()
     negates: ClassVar[bool] = False
@@ -22,4 +22,4 @@ class Direct:
         return None
 
     def join(self, alternatives: Alternatives) -> None:
-        """Nothing: it never holds."""
+        """Adds nothing, because the rule never holds."""

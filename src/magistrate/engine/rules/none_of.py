@@ -1,4 +1,4 @@
-"""`noneOf`: not one of the rules holds."""
+"""Defines `noneOf`, which holds when not one of its rules holds."""
 
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
@@ -19,5 +19,5 @@ class NoneOf(Combination):
 
     @staticmethod
     def witness(lengths: Sequence[int]) -> int | None:
-        """It holds because of warrants that are not there."""
+        """Returns None, because the rule holds by the absence of warrants."""
         return None

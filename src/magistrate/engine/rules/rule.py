@@ -1,4 +1,4 @@
-"""What every rule operator offers, and the JSON form all of them are written in (docs/compatibility.md#rules)."""
+"""Defines the interface of rule operators, and the JSON form they are written in (docs/compatibility.md#rules)."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from magistrate.engine.truth import Truth
 
 
 class RuleForm(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
-    """One relation rule as it is written in JSON, nothing checked yet but the JSON types."""
+    """Represents a rule as it is written in JSON, with nothing validated but the JSON types."""
 
     inherit_if: str | None = None
     of_type: str | None = None
@@ -21,10 +21,11 @@ class RuleForm(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
 
 @dataclass(frozen=True, slots=True)
 class Dependency:
-    """A rule needs to know whether `relation` holds on an object of `type` (None: of the rule's own type).
+    """Represents that a rule depends on `relation` on an object of `type` (None: the rule's own type).
 
     `negated` is true below a noneOf, however many of them: the truth of the rule may then rest on the relation *not*
-    holding."""
+    holding.
+    """
 
     type: TypeName | None
     relation: RelationName
@@ -32,7 +33,7 @@ class Dependency:
 
 
 class Combined(Protocol):
-    """A rule over rules that is decided from their values (see combination.py)."""
+    """Represents a rule over rules that is decided from their values (see combination.py)."""
 
     @property
     def rules(self) -> "tuple[Rule, ...]": ...
@@ -49,31 +50,33 @@ class Combined(Protocol):
 
 
 class Alternatives(Protocol):
-    """What is being put together for one relation: any of these gives it. Rules add themselves (see plans.py)."""
+    """Collects the alternatives that grant one relation. Rules add themselves (see plans.py)."""
 
     def add_relation(self, relation: RelationName) -> None:
-        """Whoever has the relation on the same object."""
+        """Adds the subjects that have the relation on the same object."""
         ...
 
     def add_link(self, with_relation: RelationName, of_type: TypeName, relation: RelationName) -> None:
-        """Whoever has `relation` on an object of that type that a warrant gives `with_relation` here."""
+        """Adds the subjects that have `relation` on an object of that type to which a warrant gives `with_relation`
+        here."""
         ...
 
     def add_combination(self, rule: "Combined") -> None:
-        """Whoever meets a rule that is no mere alternative: it is decided as a whole."""
+        """Adds a rule that is no mere alternative and has to be decided as a whole."""
         ...
 
     def add_rules(self, rules: "Sequence[Rule]") -> None:
-        """Whoever meets one of these. They are asked to join later, so that no rule calls another."""
+        """Adds rules as alternatives. Their `join` is called later, so that no rule calls another."""
         ...
 
 
 class Rule(Protocol):
-    """One operator, with its answers to every question asked of rules. Values, compared by content.
+    """Represents one operator with all its operations; rules are values, compared by content.
 
-    Each answers for itself alone: what asks goes on with `rules`, the rules within it, without recursion (see
-    rules/__init__.py). `negates`: whether it may hold because one of them does not. `size`: how many rules are written
-    in it, itself included; an empty rule counts as none."""
+    Each covers itself alone: callers continue with `rules`, the rules within it, without recursion (see
+    rules/__init__.py). `negates` tells whether it may hold because one of them does not. `size` counts the rules
+    written in it, itself included; an empty rule counts as none.
+    """
 
     @property
     def rules(self) -> "tuple[Rule, ...]": ...
@@ -89,9 +92,9 @@ class Rule(Protocol):
         ...
 
     def dependency(self) -> Dependency | None:
-        """Returns the relation that the rule itself looks at, if it does."""
+        """Returns the relation that the rule itself depends on, or None."""
         ...
 
     def join(self, alternatives: Alternatives) -> None:
-        """Adds each way in which the rule can hold, or the rules that do; not both."""
+        """Adds each way in which the rule can hold, or the rules that grant it; not both."""
         ...
