@@ -25,7 +25,7 @@ class Migration:
 
 
 def migrations(store: str) -> tuple[Migration, ...]:
-    """Returns all migrations for `sqlite` or `postgres`, in order of their numbers, which count from 1 without a gap."""
+    """Returns all migrations for `sqlite` or `postgres` by their numbers, which count from 1 without a gap."""
     found = []
     for path in files("magistrate.store").joinpath("migrations", store).iterdir():
         matched = _FILE_NAME.fullmatch(path.name)

@@ -200,7 +200,7 @@ class PostgresDatabase:
             return result
 
         try:
-            # Once COMMIT is sent, a lost connection leaves it unknown whether it arrived: another run could write twice.
+            # After COMMIT is sent, a lost connection leaves it unknown whether it arrived: a rerun could write twice.
             return await self._retry(once, may_repeat=lambda: not committing, turn=self._writing)
         finally:
             self._writes += makes_revision
