@@ -1,4 +1,4 @@
-"""Runs the command line, so that `python -m magistrate` is the same as `magistrate`."""
+"""`python -m magistrate` is the same as `magistrate`."""
 
 from magistrate.cli.commands import main
 

@@ -262,7 +262,7 @@ def _readings(context: Context) -> Readings:
 
 
 async def _stop_with_parent() -> None:
-    """Stops a worker whose supervisor was killed; otherwise it would hold the port, and nobody could tell it to stop."""
+    """Stops a worker whose supervisor was killed; otherwise it would hold the port and nobody could stop it."""
     parent = multiprocessing.parent_process()
     while parent is None or parent.is_alive():
         await asyncio.sleep(LOOK_AT_PARENT_EVERY_SECONDS)
@@ -339,7 +339,7 @@ def _choose_workers() -> int:
 
 
 def _serve_alone(config: BoundedConfig, listening: socket.socket) -> int:
-    # The server stops on these signals, then raises them again for the handlers set here, which do nothing: exit code 0.
+    # The server stops on these signals, then raises them again for these handlers, which do nothing: exit code 0.
     for stop in (signal.SIGTERM, signal.SIGINT):
         signal.signal(stop, lambda *_: None)
     signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))  # the terminal was closed
