@@ -1,8 +1,7 @@
-"""A client of the HTTP API, with what the command line needs of it. It asks once and never again by itself.
+"""Calls the HTTP API, as far as the command line needs it. The client never retries by itself.
 
 Answers are JSON values as the service sent them. Every method raises ServiceUnreachable if no service of ours
-answered, RequestRefused if one answered with an error, and InvalidRequest for what no URL can hold.
-"""
+answered, RequestRefused if one answered with an error, and InvalidRequest for a value that no URL can hold."""
 
 import json
 import ssl
@@ -20,11 +19,11 @@ Json = dict[str, Any]
 Operator = Literal["anyOf", "allOf", "batch"]
 
 PAGE_SIZE = 1_000
-"""Results in a page of a list, unless fewer are wanted: as many as the API allows."""
+"""Sets the number of results in a page of a list, unless fewer are wanted: as many as the API allows."""
 
 
 class SubjectForm(TypedDict):
-    """Who: an object, or with a relation the group of all that have it."""
+    """Represents a subject: an object or, with a relation, the userset of all that have this relation on it."""
 
     objectType: str
     objectId: str
@@ -32,7 +31,7 @@ class SubjectForm(TypedDict):
 
 
 class ClaimForm(TypedDict):
-    """Who has what on which object: what a check asks."""
+    """Represents a check: whether the subject has this relation on the object."""
 
     objectType: str
     objectId: str
@@ -41,23 +40,23 @@ class ClaimForm(TypedDict):
 
 
 class WarrantForm(ClaimForm):
-    """A warrant to write or delete."""
+    """Represents a warrant to write or delete."""
 
     policy: NotRequired[str]
 
 
 class RefForm(TypedDict):
-    """An object, existing or not."""
+    """Represents a reference to an object, which may or may not exist."""
 
     objectType: str
     objectId: str
 
 
 class Client:
-    """Talks to the service at `url`; nothing is sent before the first question. `timeout_ms` is how long connecting
-    may take, and again each wait for the service.
+    """Talks to the service at `url`; nothing is sent before the first request. `timeout_ms` limits how long
+    connecting may take, and again each wait for the service.
 
-    Raises InvalidSetting if the URL is none that a service could have."""
+    Raises InvalidSetting if the URL cannot be that of a service."""
 
     def __init__(self, url: str, key: str | None = None, timeout_ms: int = 30_000) -> None:
         self.url = url.rstrip("/")
@@ -81,7 +80,7 @@ class Client:
         return self._object("POST", "/v2/object-types", definition)
 
     def update_object_types(self, definitions: Sequence[Json]) -> list[Json]:
-        """All or none; each must exist."""
+        """Updates all of the object types or none; each must exist."""
         return self._array("PUT", "/v2/object-types", definitions)
 
     def get_object_type(self, name: str) -> Json:
@@ -91,11 +90,11 @@ class Client:
         self._send("DELETE", f"/v2/object-types/{_segment(name)}")
 
     def object_types(self, page_size: int = PAGE_SIZE) -> Iterator[Json]:
-        """By name; pages are asked for as they are needed."""
+        """Yields the object types by name; pages are requested as they are needed."""
         return self._list("/v2/object-types", {}, page_size)
 
     def create_object(self, object_type: str, object_id: str | None, meta: Json | None) -> Json:
-        """Without an id the service makes one."""
+        """Creates an object; without an id, the service generates one."""
         body = {"objectType": object_type, "objectId": object_id, "meta": meta}
         return self._object("POST", "/v2/objects", body)
 
@@ -106,33 +105,35 @@ class Client:
         return self._object("PUT", _path(ref), {"meta": meta})
 
     def delete_objects(self, refs: Sequence[RefForm]) -> None:
-        """All or none."""
+        """Deletes all of the objects or none."""
         self._send("DELETE", "/v2/objects", refs)
 
     def objects(self, filters: Mapping[str, str], page_size: int = PAGE_SIZE) -> Iterator[Json]:
-        """By id; pages are asked for as they are needed. `filters` as query parameters: objectType, q."""
+        """Yields the objects by id; pages are requested as they are needed. `filters` are query parameters:
+        objectType, q."""
         return self._list("/v2/objects", filters, page_size)
 
     def create_warrants(self, warrants: Sequence[WarrantForm]) -> list[Json]:
-        """All or none; one answer for each, in the same order."""
+        """Creates all of the warrants or none; returns one answer for each, in the same order."""
         return self._array("POST", "/v2/warrants", warrants)
 
     def delete_warrants(self, warrants: Sequence[WarrantForm]) -> None:
-        """All or none."""
+        """Deletes all of the warrants or none."""
         self._send("DELETE", "/v2/warrants", warrants)
 
     def warrants(self, filters: Mapping[str, str], page_size: int = PAGE_SIZE) -> Iterator[Json]:
-        """In the order of creation; pages are asked for as they are needed. `filters` as query parameters."""
+        """Yields the warrants in the order of creation; pages are requested as they are needed. `filters` are query
+        parameters."""
         return self._list("/v2/warrants", filters, page_size)
 
     def check(self, claims: Sequence[ClaimForm], op: Operator | None, context: Json, debug: bool) -> Any:
-        """One answer; an array of them, in the order of the claims, if `op` is "batch"."""
+        """Returns one answer, or an array of them in the order of the checks if `op` is "batch"."""
         body = {"warrants": claims, "op": op, "context": context, "debug": debug}
         return self._send("POST", "/v2/check", body)
 
     def query(self, parameters: Mapping[str, str], page_sizes: Iterable[int]) -> Iterator[Json]:
-        """Whole pages with their cursors, one of each size until there are no more rows, asked for as they are needed.
-        `parameters` as query parameters: q, context, sortBy, sortOrder."""
+        """Yields whole pages with their cursors, one of each size until there are no more rows; they are requested as
+        they are needed. `parameters` are query parameters: q, context, sortBy, sortOrder."""
         return self._pages("/v2/query", parameters, page_sizes)
 
     def _list(self, path: str, filters: Mapping[str, str], page_size: int) -> Iterator[Json]:
@@ -169,7 +170,7 @@ class Client:
         return self._read(response)
 
     def _read(self, response: httpx.Response) -> Any:
-        """The JSON value of an answer, None if it is empty."""
+        """Returns the JSON value of an answer, or None if it is empty."""
         try:
             value = json.loads(response.content) if response.content else None
         except ValueError:
@@ -186,10 +187,11 @@ class Client:
 
 
 def trust_for(url: str) -> ssl.SSLContext | bool:
-    """Whom to trust with TLS: what the system does. Without TLS nothing is loaded, which would take 20 ms."""
+    """Returns the certificates to trust with TLS, which are those of the system. Without TLS, nothing is loaded,
+    because that would take 20 ms."""
     try:
         parts = urlsplit(url)
-        has_host = bool(parts.hostname) and parts.port != 0  # above 65535, to ask for the port raises
+        has_host = bool(parts.hostname) and parts.port != 0  # reading a port above 65535 raises ValueError
         is_url = parts.scheme in ("http", "https") and has_host and not set(url) & set("?#@")
         httpx.URL(url)
     except (ValueError, httpx.InvalidURL):
@@ -204,5 +206,5 @@ def _path(ref: RefForm) -> str:
 
 
 def _segment(text: str) -> str:
-    """An id of dots only would otherwise be read as a folder."""
+    """Returns the text quoted as a path segment; an id of dots only would otherwise be read as a folder."""
     return quote(text, safe="").replace(".", "%2E")

@@ -1,9 +1,8 @@
-"""Every setting, said once: flags, environment variables, `--help` and the documents are read off SETTINGS (of the
-service), CLIENT_SETTINGS (of the commands that ask one) and MOVING_SETTINGS (of `import --from-warrant`).
+"""Defines every setting once: flags, environment variables, `--help` and the documents are derived from SETTINGS (of
+the service), CLIENT_SETTINGS (of the commands that call a service) and MOVING_SETTINGS (of `import --from-warrant`).
 
-A flag wins over its environment variable. Anything that is not understood is an error, never a default: an unknown
-MAGISTRATE_ variable, an empty value, a number out of range, a database URL with an unknown scheme.
-"""
+A flag takes precedence over its environment variable. Anything that is not understood is an error, never a default:
+an unknown MAGISTRATE_ variable, an empty value, a number out of range, a database URL with an unknown scheme."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,12 +14,12 @@ from magistrate.errors import InvalidSetting
 PREFIX = "MAGISTRATE_"
 
 MIN_KEY_LENGTH = 16
-"""Characters of a key that callers may use. Shorter ones can be guessed."""
+"""Sets the minimum number of characters of a key that callers may use. Shorter keys can be guessed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A row. `default` gives the type; numbers lie in `minimum`..`maximum`, both included."""
+    """Defines a setting. `default` determines the type; numbers lie in `minimum`..`maximum`, both included."""
 
     name: str
     default: str | int
@@ -37,7 +36,7 @@ class Setting:
         return PREFIX + self.name.upper()
 
     def read(self, text: str, origin: str) -> str | int:
-        """The value a text stands for; `origin` is the flag or variable to name in an InvalidSetting."""
+        """Returns the value that a text stands for; `origin` is the flag or variable to name in an InvalidSetting."""
         if not text.strip():
             raise InvalidSetting(f"{origin} is empty")
         if isinstance(self.default, str):
@@ -214,21 +213,22 @@ MOVING_SETTINGS = (Setting("warrant_api_key", "", "the API key of the server of 
 
 @dataclass(frozen=True, slots=True)
 class SqliteUrl:
-    """`path` as given: relative to the working directory, or absolute."""
+    """Holds the `path` of a database file as given: relative to the working directory, or absolute."""
 
     path: str
 
 
 @dataclass(frozen=True, slots=True)
 class PostgresUrl:
-    """`conninfo` is passed to libpq as it is; `repr` leaves it out, it may hold a password."""
+    """Holds a `conninfo` that is passed to libpq as it is; `repr` leaves it out, because it may contain a password."""
 
     conninfo: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All settings, checked. Field names are those of SETTINGS; picklable, so that worker processes get the same."""
+    """Holds all settings, validated. The field names are those of SETTINGS; it is picklable, so that worker processes
+    get the same settings."""
 
     host: str
     port: int
@@ -267,23 +267,22 @@ class Settings:
 
     @property
     def jwt_keys_have_url(self) -> bool:
-        """Whether `jwt_keys` is a URL; otherwise it is a path."""
+        """Returns whether `jwt_keys` is a URL; otherwise it is a path."""
         return "://" in self.jwt_keys
 
 
 @dataclass(frozen=True, slots=True)
 class ClientSettings:
-    """`api_key` is None if there is none."""
+    """Holds the settings of the commands that call a service. `api_key` is None if there is none."""
 
     server: str
     api_key: str | None = field(repr=False)
 
 
 def read_settings(flags: Mapping[str, str | None], environment: Mapping[str, str]) -> Settings:
-    """The settings that flags (by setting name; None: not given) and environment variables make.
+    """Returns the settings given by flags (by setting name; None: not given) and environment variables.
 
-    Raises InvalidSetting naming the first flag or variable that cannot stand.
-    """
+    Raises InvalidSetting, naming the first flag or variable that is not valid."""
     _refuse_unknown_variables(environment)
     values = dict(_values(SETTINGS, flags, environment))
     database_url, api_key = str(values.pop("database_url")), str(values.pop("api_key"))
@@ -296,7 +295,7 @@ def read_settings(flags: Mapping[str, str | None], environment: Mapping[str, str
 
 
 def read_client_settings(flags: Mapping[str, str | None], environment: Mapping[str, str]) -> ClientSettings:
-    """Like `read_settings`, for the commands that ask a service."""
+    """Returns the settings of the commands that call a service, like `read_settings`."""
     _refuse_unknown_variables(environment)
     values = dict(_values(CLIENT_SETTINGS, flags, environment))
     keys = _api_keys(str(values["api_key"]))
@@ -304,7 +303,7 @@ def read_client_settings(flags: Mapping[str, str | None], environment: Mapping[s
 
 
 def read_warrant_api_key(flag: str | None, environment: Mapping[str, str]) -> str | None:
-    """The key of the server that is moved from; None if there is none. Raises InvalidSetting."""
+    """Returns the key of the source server, or None if there is none. Raises InvalidSetting."""
     [(_, key)] = _values(MOVING_SETTINGS, {"warrant_api_key": flag}, environment)
     keys = _api_keys(str(key))
     if len(keys) > 1:
@@ -313,7 +312,8 @@ def read_warrant_api_key(flag: str | None, environment: Mapping[str, str]) -> st
 
 
 def read_database_url(url: str) -> SqliteUrl | PostgresUrl:
-    """Raises InvalidSetting for an unknown scheme, a SQLite URL without a file, or with anything after it."""
+    """Returns the parsed URL of a database. Raises InvalidSetting for an unknown scheme, or for a SQLite URL without
+    a file or with anything after it."""
     scheme, separator, rest = url.partition("://")
     if separator and scheme in ("postgresql", "postgres"):
         return PostgresUrl(url)
@@ -354,7 +354,8 @@ def _values(
 
 
 def _refuse_half_a_provider(values: Mapping[str, str | int]) -> None:
-    """Without an issuer and an audience, tokens that a provider made for others would be good here."""
+    """Raises InvalidSetting if settings of a login provider are incomplete: without an issuer and an audience, tokens
+    that the provider issued for others would be accepted here."""
     keys = str(values["jwt_keys"])
     if "://" in keys and not _is_web_url(keys):
         raise InvalidSetting("jwt_keys: this is neither a path nor an http or https URL")
@@ -397,5 +398,5 @@ def _long_keys(text: str) -> tuple[str, ...]:
 
 
 def _without_secret(url: str) -> str:
-    """What can be shown of a URL that may hold a password: its scheme."""
+    """Returns the part of a URL that can be shown although the URL may contain a password: its scheme."""
     return urlsplit(url).scheme + "://..." if "://" in url else "..."

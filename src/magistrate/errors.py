@@ -1,29 +1,29 @@
-"""Every error this service raises on purpose. Status codes are none of its business: see api/error_table.py.
+"""Defines every error that this service raises on purpose. Their status codes are in api/error_table.py.
 
 MagistrateError
-├── InvalidSetting            a flag or environment variable that cannot stand; the service does not start
-├── InvalidRequest            the caller can mend it
+├── InvalidSetting            a flag or environment variable that is not valid; the service does not start
+├── InvalidRequest            the caller can fix it
 │   ├── InvalidParameter      carries `parameter`, the name of what is wrong
 │   │   └── MissingParameter  it is required and absent, empty or null
 │   ├── BodyTooLarge          carries `limit`, in bytes
 │   ├── BodyTooSlow           carries `limit_ms`
 │   └── KeyReused             an idempotency key came back with another request
-├── Unauthenticated           no key, or not one of ours
-│   ├── InvalidToken          a bearer token that nobody we trust has signed for this
-│   └── TokenExpired          it was good
-├── Forbidden                 the caller is known, and may not ask this
+├── Unauthenticated           no key, or one that is unknown
+│   ├── InvalidToken          a bearer token without a valid signature of a trusted issuer for this service
+│   └── TokenExpired          the bearer token was valid before
+├── Forbidden                 the caller is known, and may not make this request
 ├── NotFound                  carries `kind` and `key`
-├── BudgetSpent               a decision would take more work than is allowed; it is not known, and never "no"
-├── RevisionUnavailable       carries `revision`: collected already, or not written yet
+├── BudgetSpent               a decision would exceed its budget; it is unknown, and never "no"
+├── RevisionUnavailable       carries `revision`, which is already collected or not written yet
 ├── StoreUnavailable          try again later; nothing of the request was kept
 │   ├── SchemaMismatch        the store is reachable but not at the schema this version needs
-│   ├── SigningKeysLocked     the keys of session tokens are encrypted, and not with a key that is known
+│   ├── SigningKeysLocked     the keys of session tokens are encrypted with a key that is not known
 │   └── OutcomeUnknown        a write was being committed when the store stopped answering
 ├── DeadlineExceeded          a request took longer than it may; carries `limit_ms`
-├── ProviderUnavailable       whether a bearer token is good cannot be told now; try again later
-├── ServiceUnreachable        a client got no answer of a service; carries `url`
-│   ├── AnswerTooSlow         a service that is there did not answer a check in time
-│   └── AnswerTooLarge        a client gave an answer up; a smaller page may do
+├── ProviderUnavailable       a bearer token cannot be verified now; try again later
+├── ServiceUnreachable        a client got no answer from a service; carries `url`
+│   ├── AnswerTooSlow         a service that had answered before did not answer a check in time
+│   └── AnswerTooLarge        a client stopped reading an answer; a smaller page may fit
 └── RequestRefused            a client was refused; carries `status`, `code`, `parameter`, `request_id`
 """
 
@@ -31,7 +31,7 @@ UNKNOWN_WRITE = "whether it was made is not known: look, or send it again, with 
 
 
 class MagistrateError(Exception):
-    """The root; `message` is in the user's words and safe to show to the caller."""
+    """Represents any error of this service; `message` is in the user's words and safe to show to the caller."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -43,23 +43,23 @@ class InvalidSetting(MagistrateError):
 
 
 class InvalidRequest(MagistrateError):
-    """The request as a whole cannot be read or makes no sense."""
+    """Reports that the request as a whole cannot be parsed or is inconsistent."""
 
 
 class InvalidParameter(InvalidRequest):
-    """One named part of the request is wrong."""
+    """Reports that one named part of the request is wrong."""
 
     def __init__(self, parameter: str, message: str) -> None:
         super().__init__(message)
         self.parameter = parameter
 
     def within(self, prefix: str) -> "InvalidParameter":
-        """The same fault, found in an element: `prefix` is put before the parameter's name."""
+        """Returns the same error for an element: `prefix` is put before the parameter's name."""
         return InvalidParameter(prefix + self.parameter, self.message)
 
 
 class MissingParameter(InvalidParameter):
-    """A required part of the request is absent, empty or null."""
+    """Reports that a required part of the request is absent, empty or null."""
 
     def __init__(self, parameter: str, message: str | None = None) -> None:
         super().__init__(parameter, message or f"Missing required parameter {parameter}")
@@ -69,7 +69,7 @@ class MissingParameter(InvalidParameter):
 
 
 class BodyTooLarge(InvalidRequest):
-    """The request body is above the limit; reading stopped there."""
+    """Reports that the request body exceeds the limit; reading stopped there."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(f"Request body must not be larger than {limit} bytes")
@@ -77,7 +77,7 @@ class BodyTooLarge(InvalidRequest):
 
 
 class BodyTooSlow(InvalidRequest):
-    """The request body was not complete in time."""
+    """Reports that the request body was not complete in time."""
 
     def __init__(self, limit_ms: int) -> None:
         super().__init__(f"Request body was not complete within {limit_ms} milliseconds")
@@ -85,36 +85,36 @@ class BodyTooSlow(InvalidRequest):
 
 
 class KeyReused(InvalidParameter):
-    """An idempotency key came back with another method, path or body than it was first used with."""
+    """Reports that an idempotency key was used again with another method, path or body than the first time."""
 
     def __init__(self) -> None:
         super().__init__("Idempotency-Key", "was used before with another request")
 
 
 class Unauthenticated(MagistrateError):
-    """The request carries no key, or none that this service knows."""
+    """Reports that the request carries no key, or none that this service knows."""
 
 
 class InvalidToken(Unauthenticated):
-    """Which of the many things that can be wrong with a bearer token it is, is told to nobody."""
+    """Reports that a bearer token is not valid; the reason is not disclosed to anyone."""
 
     def __init__(self) -> None:
         super().__init__("Invalid token")
 
 
 class TokenExpired(Unauthenticated):
-    """The bearer token was good for a time that is over."""
+    """Reports that the bearer token was valid for a period that is over."""
 
     def __init__(self) -> None:
         super().__init__("Token is expired.")
 
 
 class Forbidden(MagistrateError):
-    """The caller is known, but what the request asks for is not for this caller."""
+    """Reports that the caller is known, but may not make this request."""
 
 
 class NotFound(MagistrateError):
-    """`kind` is the type of the thing in the caller's words, `key` its identifier."""
+    """Names what does not exist: `kind` is its type in the caller's words, `key` its identifier."""
 
     def __init__(self, kind: str, key: str) -> None:
         super().__init__(f"{kind} {key} not found")
@@ -123,7 +123,7 @@ class NotFound(MagistrateError):
 
 
 class BudgetSpent(MagistrateError):
-    """`limit` is the number of nodes and warrants that one request may look at."""
+    """Reports that a request exceeded its budget: `limit` is the number of nodes and warrants that it may look at."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(f"the answer needs to look at more than {limit} nodes and warrants; it is not known")
@@ -131,7 +131,7 @@ class BudgetSpent(MagistrateError):
 
 
 class RevisionUnavailable(MagistrateError):
-    """A read asked for a revision that is collected already, or not written yet."""
+    """Reports that a read requested a revision that is already collected or not written yet."""
 
     def __init__(self, revision: int) -> None:
         super().__init__(f"revision {revision} cannot be read: it is collected or not written yet")
@@ -139,15 +139,15 @@ class RevisionUnavailable(MagistrateError):
 
 
 class StoreUnavailable(MagistrateError):
-    """The store cannot be reached or cannot do its work now; the request can be sent again."""
+    """Reports that the store cannot be reached or cannot do its work now; the request can be sent again."""
 
 
 class SchemaMismatch(StoreUnavailable):
-    """The store answers, but its schema is not the one this version of Magistrate was written for."""
+    """Reports that the store answers, but its schema is not the one this version of Magistrate was written for."""
 
 
 class SigningKeysLocked(StoreUnavailable):
-    """The keys that session tokens are signed with are encrypted in the store, and cannot be decrypted."""
+    """Reports that the keys that session tokens are signed with are encrypted in the store and cannot be decrypted."""
 
     def __init__(self, has_keys: bool) -> None:
         found = "with another secret key than those of the file" if has_keys else "and no secret key was given"
@@ -159,14 +159,15 @@ class SigningKeysLocked(StoreUnavailable):
 
 
 class OutcomeUnknown(StoreUnavailable):
-    """The store stopped answering while a write was being committed: it was made as a whole, or not at all."""
+    """Reports that the store stopped answering while a write was being committed: it was made as a whole, or not at
+    all."""
 
     def __init__(self) -> None:
         super().__init__(f"the database stopped answering while the write was being committed; {UNKNOWN_WRITE}")
 
 
 class DeadlineExceeded(MagistrateError):
-    """The request was not answered in time. `may_have_written`: it may have been made nevertheless."""
+    """Reports that the request was not answered in time. `may_have_written` means that its write may have been made."""
 
     def __init__(self, limit_ms: int, may_have_written: bool) -> None:
         consequence = f"; {UNKNOWN_WRITE}" if may_have_written else ""
@@ -175,11 +176,13 @@ class DeadlineExceeded(MagistrateError):
 
 
 class ProviderUnavailable(MagistrateError):
-    """The keys that a bearer token may be signed with cannot be had, so that nobody can tell whether it is good."""
+    """Reports that the keys that a bearer token may be signed with cannot be fetched, so the token cannot be
+    verified."""
 
 
 class ServiceUnreachable(MagistrateError):
-    """Nothing answers at `url`, or something that is no service of ours. A write may have been done nevertheless."""
+    """Reports that nothing answers at `url`, or something that is no service of ours. A write may have been made all
+    the same."""
 
     def __init__(self, url: str, reason: str) -> None:
         super().__init__(reason)
@@ -187,15 +190,15 @@ class ServiceUnreachable(MagistrateError):
 
 
 class AnswerTooSlow(ServiceUnreachable):
-    """A service that answered before did not answer a check within the time."""
+    """Reports that a service that had answered before did not answer a check in time."""
 
 
 class AnswerTooLarge(ServiceUnreachable):
-    """An answer went on beyond what a client takes."""
+    """Reports that an answer exceeded what a client accepts."""
 
 
 class RequestRefused(MagistrateError):
-    """A service answered a client with an error; `message` is the service's."""
+    """Reports that a service answered a client with an error; `message` is the service's."""
 
     def __init__(self, status: int, code: str, message: str, parameter: str | None, request_id: str | None) -> None:
         super().__init__(message)

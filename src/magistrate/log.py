@@ -1,4 +1,4 @@
-"""How a process of the service writes its log."""
+"""Configures how a process of the service writes its log."""
 
 import sys
 
@@ -6,7 +6,7 @@ import structlog
 
 
 def log_to_stderr() -> None:
-    """Makes this process log lines of JSON."""
+    """Makes this process write its log to stderr, as lines of JSON."""
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,

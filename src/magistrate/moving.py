@@ -1,4 +1,4 @@
-"""Moves from a Warrant server, from settings to what runs."""
+"""Builds, from the settings, what is needed to move from a Warrant server."""
 
 import asyncio
 import gc
@@ -30,13 +30,13 @@ RefusedTold = Callable[[Kind, Refused], None]
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The old server: its URL, and the key that it knows."""
+    """Represents the source server by its URL and the key that it accepts."""
 
     url: str
     key: str | None
 
     def without_key(self, text: str) -> str:
-        """What the server says, to be shown: it may repeat the key."""
+        """Returns a text of the server with the key hidden, so that it can be shown: the server may repeat the key."""
         return text.replace(self.key, HIDDEN_KEY) if self.key else text
 
 
@@ -48,9 +48,10 @@ def import_server(
     refused: RefusedTold,
     skips_refused: bool,
 ) -> Reached:
-    """Imports all that the server lists into the store, which is made and brought up to date first. `refused` hears
-    of each row that we do not take; then only with `skips_refused` the others are stored. The store does not get object
-    types that the server does not have.
+    """Imports everything that the server lists into the store, which is created and brought up to date first.
+
+    `refused` is called for each row that is not accepted; the other rows are then stored only with `skips_refused`.
+    The store does not get object types that the server does not have.
 
     Raises InvalidRequest, ServiceUnreachable, RequestRefused, StoreUnavailable, SchemaMismatch or InvalidSetting."""
     migrate_store(settings)
@@ -67,7 +68,8 @@ def import_server(
 def compare_with_server(
     settings: Settings, origin: Origin, sample_size: int, told: Callable[[int], None]
 ) -> Comparison:
-    """What operations/comparing.py finds out. Raises like `import_server`, and writes nothing."""
+    """Compares the store with the server, as operations/comparing.py describes. Raises like `import_server`, and
+    writes nothing."""
 
     async def work(context: Context, server: HttpWarrantServer) -> Comparison:
         return await compare(context, server, _line_reader(context, settings), sample_size, told)
@@ -77,7 +79,8 @@ def compare_with_server(
 
 
 def _reach_database(settings: Settings) -> None:
-    """A pool of connections would try for as long as a chunk may take, and then not know why."""
+    """Connects to the database once: a pool of connections would retry for as long as a chunk may take, and then not
+    know the reason of the failure."""
     if isinstance(settings.database, PostgresUrl):
         from magistrate.store.postgres import reach_postgres  # see migrate_store
 

@@ -1,7 +1,7 @@
-"""The server that is moved from, which is to be a Warrant server of any kind: what is asked of it, in its own API.
+"""Reads from the source server, a Warrant server of any kind, through its own API.
 
-It may be slow, busy, or away for a moment: questions are asked again a few times, with growing breaks. What it answers
-is bounded in size and time, as it may be anything."""
+The server may be slow, busy, or away for a moment, so requests are retried a few times, with growing pauses. Its
+answers are bounded in size and time, because they may be anything."""
 
 import asyncio
 import re
@@ -16,29 +16,31 @@ from magistrate.client import trust_for
 from magistrate.errors import AnswerTooLarge, AnswerTooSlow, RequestRefused, ServiceUnreachable
 
 BREAKS_SECONDS = (0.2, 1.0, 5.0, 15.0)
-"""Before each further try."""
+"""Sets the pause before each further try."""
 LONGEST_BREAK_SECONDS = 60.0
-"""However long it asks us to wait."""
+"""Limits the pause, however long the server asks to wait."""
 PAGE_SIZES = (1_000, 100, 25)
-"""In this order, as long as it refuses them and does not say what it takes."""
+"""Lists the page sizes to try, in this order, as long as the server refuses them and does not state its limit."""
 
 MAX_ANSWER_BYTES = 67_108_864
-"""64 MiB: more than the largest page of objects with the longest `meta` that we take unless told otherwise."""
+"""Limits an answer to 64 MiB: more than the largest page of objects with the longest `meta` that is accepted by
+default."""
 MAX_ANSWER_VALUES = 2_000_000
-"""About so many; each takes more than a hundred bytes once it is decoded, however short it was."""
+"""Limits, approximately, the values of an answer; each takes more than a hundred bytes once it is decoded, however
+short it was."""
 MOST_WAITS = 4
-"""All of an answer may take this many times as long as a single wait for some of it."""
+"""Limits the time for a complete answer to this many times a single wait for a part of it."""
 
 NO_ANSWER = 504
 """Stands for the status of a check that was not answered in time."""
 
 _MOST = re.compile(r"less than or equal to ([0-9]{1,9})\b")
 _UNREADABLE = (msgspec.MsgspecError, UnicodeError, RecursionError)
-"""What decoding JSON raises; the last if it nests too deeply."""
+"""Lists the errors that decoding JSON raises; the last one is raised for JSON that nests too deeply."""
 
 
 class _Page(msgspec.Struct, rename="camel"):
-    """No rows may be written as null."""
+    """Represents a page of a list, in which the absence of rows may be written as null."""
 
     results: list[msgspec.Raw] | None
     next_cursor: str | None = None
@@ -57,8 +59,10 @@ class _HttpAnswer(NamedTuple):
 
 
 class HttpWarrantServer:
-    """Every method raises ServiceUnreachable if nothing answers, or what is no Warrant server, and RequestRefused if it
-    answers with an error. The key is sent, and never told."""
+    """Talks to a Warrant server over HTTP.
+
+    Every method raises ServiceUnreachable if nothing answers, or something that is not a Warrant server, and
+    RequestRefused if the server answers with an error. The key is sent, and never shown."""
 
     def __init__(
         self, url: str, key: str | None, timeout_ms: int = 30_000, breaks_seconds: Sequence[float] = BREAKS_SECONDS
@@ -69,7 +73,7 @@ class HttpWarrantServer:
         self._page_size = PAGE_SIZES[0]
         self._has_answered = False
         self._http = httpx.AsyncClient(
-            # What is compressed may be of any size.
+            # A compressed answer may expand to any size.
             headers={"Accept-Encoding": "identity"} | ({"Authorization": f"ApiKey {key}"} if key else {}),
             timeout=timeout_ms / 1_000,
             verify=trust_for(self.url),
@@ -85,8 +89,8 @@ class HttpWarrantServer:
         await self._http.aclose()
 
     async def page(self, path: str, parameters: Mapping[str, str]) -> tuple[list[bytes], str | None]:
-        """The rows of a page of a list, as they were written, and the cursor of the next one. A page has as many rows
-        as the server gives."""
+        """Returns the rows of a page of a list, as they were written, and the cursor of the next page. A page has as
+        many rows as the server gives."""
         while True:
             try:
                 return await self._page(path, {**parameters, "limit": str(self._page_size)})
@@ -107,10 +111,11 @@ class HttpWarrantServer:
         return [bytes(row) for row in page.results or ()], page.next_cursor
 
     async def check(self, claim: Mapping[str, Any]) -> tuple[int, Any]:
-        """Status and body, with the warrants that the decision rests on. Where the server fails over the question (500,
-        or NO_ANSWER, also if that takes too long) it is not asked again, as it would fail again if it went in circles.
+        """Returns the status and body of a check, with the warrants that the decision rests on.
 
-        If it is busy or away (429, 502, 503) it is asked again; raises if it stays so."""
+        A check on which the server fails (500, or NO_ANSWER, also if it takes too long) is not retried, because it
+        would fail again if the server went in circles. If the server is busy or away (429, 502, 503), the check is
+        retried; raises if that does not help."""
         content = msgspec.json.encode({"warrants": [claim], "debug": True})
         try:
             answer = await self._send("POST", "/v2/check", content=content)
@@ -135,7 +140,7 @@ class HttpWarrantServer:
                 answer = await self._ask(method, path, parameters, content)
             except httpx.RequestError as error:
                 failure = self._failure(method, error)
-                # A server that never answered has probably the wrong URL; one that is busy would be so again.
+                # If a server never answered, the URL is probably wrong; one that was too slow would be so again.
                 if pause is None or not self._has_answered or isinstance(failure, AnswerTooSlow):
                     raise failure from error
             else:
@@ -148,7 +153,7 @@ class HttpWarrantServer:
     async def _ask(
         self, method: str, path: str, parameters: Mapping[str, str] | None, content: bytes | None
     ) -> _HttpAnswer:
-        """Raises httpx.RequestError if another try may do better."""
+        """Sends a request once. Raises httpx.RequestError if another try may succeed."""
         most_ms = MOST_WAITS * self._timeout_ms
         asked = self._http.stream(method, self.url + path, params=parameters, content=content)
         try:
@@ -172,7 +177,7 @@ class HttpWarrantServer:
     def _failure(self, method: str, error: httpx.RequestError) -> ServiceUnreachable:
         if not isinstance(error, httpx.TimeoutException):
             return ServiceUnreachable(self.url, str(error) or type(error).__name__)
-        # Other timeouts say nothing of the question, which may not even have arrived.
+        # Other timeouts say nothing about the check, which may not even have arrived.
         is_too_slow = isinstance(error, httpx.ReadTimeout) and method == "POST" and self._has_answered
         return (AnswerTooSlow if is_too_slow else ServiceUnreachable)(
             self.url, f"no answer within {self._timeout_ms} ms"
@@ -191,18 +196,19 @@ class HttpWarrantServer:
 
 
 def _is_passing(method: str, status: int) -> bool:
-    """Whether another try may do better."""
+    """Returns whether another try may succeed."""
     return status in (429, 502, 503) or (status >= 500 and method == "GET")
 
 
 def read_retry_delay(headers: httpx.Headers) -> float:
-    """In seconds; 0 if it did not say."""
+    """Returns the delay of the header Retry-After in seconds, at most LONGEST_BREAK_SECONDS; 0 if the server did not
+    state one."""
     text = headers.get("Retry-After", "")
     return min(float(text), LONGEST_BREAK_SECONDS) if re.fullmatch(r"[0-9]{1,9}", text) else 0.0
 
 
 def _smaller(page_size: int, error: RequestRefused | AnswerTooLarge) -> int | None:
-    """The size to ask for if this one was too large."""
+    """Returns the next smaller page size to request, or None if the error is not about the size or there is none."""
     if isinstance(error, RequestRefused) and error.parameter != "limit":
         return None
     told = _MOST.search(error.message)

@@ -1,4 +1,4 @@
-"""From settings to a running service: the only module that may import everything."""
+"""Builds a running service from settings; this is the only module that may import everything."""
 
 import asyncio
 import gc
@@ -65,12 +65,12 @@ LOOK_AT_PARENT_EVERY_SECONDS = 1.0
 WRITE_METRICS_EVERY_SECONDS = 1.0
 LISTEN_BACKLOG = 2_048
 GARBAGE_THRESHOLDS = (2_000, 10, 100)
-"""See `gc.set_threshold`. A collection of everything is in one piece; while a large check is decided it took a tenth of
-a second, again and again. What large checks leave is taken apart instead (engine/evaluation.py)."""
+"""Sets the thresholds of `gc.set_threshold`. A full collection cannot be interrupted; during a large check it took a
+tenth of a second, again and again. The remains of large checks are dismantled instead (engine/evaluation.py)."""
 MOST_CHOSEN_WORKERS = 4
-"""More than these are to be asked for."""
+"""Limits the number of workers chosen by default; more have to be configured."""
 SHOWN_TRIES = 3
-"""How many questions of an example are announced. Their contexts must be texts."""
+"""Limits how many checks of an example are announced. Their contexts must be texts."""
 
 log = structlog.get_logger()
 
@@ -100,8 +100,9 @@ def context_of(store: Store, settings: Settings) -> Context:
 
 
 def migrate_store(settings: Settings) -> None:
-    """Raises StoreUnavailable, SchemaMismatch or InvalidSetting."""
-    # The driver of the other store is not imported: it would cost memory and time in every process.
+    """Creates the store if necessary and brings its schema up to date. Raises StoreUnavailable, SchemaMismatch or
+    InvalidSetting."""
+    # The driver of the other store is not imported, because it would cost memory and time in every process.
     if isinstance(settings.database, SqliteUrl):
         from magistrate.store.sqlite_file import migrate_sqlite
 
@@ -113,7 +114,7 @@ def migrate_store(settings: Settings) -> None:
 
 
 async def open_store(settings: Settings, observer: Observer = observe_nothing) -> Store:
-    """The store, migrated before. Raises StoreUnavailable or SchemaMismatch, InvalidSetting."""
+    """Opens the store, which must be migrated. Raises StoreUnavailable, SchemaMismatch or InvalidSetting."""
     sealing = read_sealing(settings.secret_key_file) if settings.secret_key_file else UNSEALED
     if isinstance(settings.database, SqliteUrl):
         from magistrate.store.sqlite import open_sqlite
@@ -128,7 +129,8 @@ async def open_store(settings: Settings, observer: Observer = observe_nothing) -
 
 @asynccontextmanager
 async def open_context(settings: Settings) -> AsyncIterator[Context]:
-    """What works on the store, migrated before. Raises StoreUnavailable or SchemaMismatch."""
+    """Opens the store, which must be migrated, and yields a context that works on it. Raises StoreUnavailable or
+    SchemaMismatch."""
     store = await open_store(settings)
     try:
         yield context_of(store, settings)
@@ -137,14 +139,17 @@ async def open_context(settings: Settings) -> AsyncIterator[Context]:
 
 
 def open_import_context(settings: Settings) -> AbstractAsyncContextManager[Context]:
-    """A chunk of an import may take longer than a request may, and wait for longer ones of others."""
+    """Opens a context for imports, in which a chunk may take longer than a request may, and wait for longer chunks of
+    others."""
     settings = replace(settings, secret_key_file="")  # imports have nothing to do with sessions
     return open_context(replace(settings, store_timeout_ms=max(settings.store_timeout_ms, IMPORT_TIMEOUT_MS)))
 
 
 async def prepare_store(settings: Settings, example: Example | None = None) -> str | None:
-    """Encrypts the keys of sessions if they are to be, seeds a new store, loads the example and, if no API key is
-    configured and none was made before, makes one and answers it: nobody else ever sees it again."""
+    """Encrypts the session keys if that is configured, seeds a new store and loads the example.
+
+    If no API key is configured and none was generated before, generates one and returns it: nobody else ever sees it
+    again."""
     async with open_context(settings) as context:
         await context.store.seal_session_keys()
         await seed_object_types(context)
@@ -159,7 +164,8 @@ async def prepare_store(settings: Settings, example: Example | None = None) -> s
 def import_file(
     settings: Settings, file: BufferedReader, source: str | None, chunk_lines: int, told: Callable[[Reached], None]
 ) -> Reached:
-    """Imports what operations/importing.py says into the store, which is made and brought up to date first.
+    """Imports a file into the store, which is created and brought up to date first, as operations/importing.py
+    describes.
 
     Raises InvalidRequest, StoreUnavailable, SchemaMismatch or InvalidSetting."""
     migrate_store(settings)
@@ -176,10 +182,10 @@ def import_file(
 
 
 def revoke_sessions(settings: Settings) -> int:
-    """Ends all sessions; answers how many keys had signed them. Raises StoreUnavailable or SchemaMismatch."""
+    """Ends all sessions and returns how many keys had signed them. Raises StoreUnavailable or SchemaMismatch."""
 
     async def revoke_all() -> int:
-        # Without the secret key: this is what is left to do when that is lost.
+        # The secret key is not needed, because this is the only way out when it is lost.
         async with open_context(replace(settings, secret_key_file="")) as context:
             return await context.store.forget_session_keys()
 
@@ -187,7 +193,7 @@ def revoke_sessions(settings: Settings) -> int:
 
 
 def _provider(settings: Settings) -> Provider | None:
-    """Its keys are not asked for yet."""
+    """Returns the login provider, if one is configured; its keys are not fetched yet."""
     if not settings.jwt_keys:
         return None
     origin: KeyOrigin = KeyFile(settings.jwt_keys)
@@ -201,10 +207,9 @@ def _provider(settings: Settings) -> Provider | None:
 
 @asynccontextmanager
 async def open_service(settings: Settings) -> AsyncIterator[Service]:
-    """The service, with what it does by itself in the background, until the context ends.
+    """Yields the service, and runs its background work until the context ends.
 
-    Raises StoreUnavailable or SchemaMismatch.
-    """
+    Raises StoreUnavailable or SchemaMismatch."""
     async with open_context(settings) as context:
         provider = _provider(settings)
         digests = [key_digest(key) for key in settings.api_keys] or await context.store.key_digests()
@@ -223,7 +228,7 @@ async def open_service(settings: Settings) -> AsyncIterator[Service]:
 
 async def _forget_now_and_then(context: Context, settings: Settings) -> None:
     while True:
-        # Spread over time: every worker does this, on the same store.
+        # The pause is random, because every worker does this on the same store.
         await asyncio.sleep(random.uniform(0.5, 1.5) * FORGET_EVERY_SECONDS)
         await attempt_work(_forget(context, settings), "what is over could not be forgotten")
 
@@ -240,7 +245,7 @@ async def _write_metrics_now_and_then() -> None:
 
 
 def _readings(context: Context) -> Readings:
-    """What /metrics tells besides requests."""
+    """Returns the values that /metrics reports besides those of requests."""
     graph = context.graph
     return {
         "statements": context.store.statements,
@@ -257,7 +262,7 @@ def _readings(context: Context) -> Readings:
 
 
 async def _stop_with_parent() -> None:
-    """A worker whose supervisor was killed stops too; else it would hold the port, and nobody could tell it to stop."""
+    """Stops a worker whose supervisor was killed; otherwise it would hold the port and nobody could stop it."""
     parent = multiprocessing.parent_process()
     while parent is None or parent.is_alive():
         await asyncio.sleep(LOOK_AT_PARENT_EVERY_SECONDS)
@@ -265,19 +270,19 @@ async def _stop_with_parent() -> None:
 
 
 def create_application(settings: Settings, metrics_folder: Path | None = None) -> Application:
-    """The ASGI application, to be called in each worker process; the store must be migrated and seeded. In the folder
-    workers tell each other what they have counted."""
+    """Creates the ASGI application, in each worker process; the store must be migrated and seeded. Through the
+    metrics folder, workers share their counters."""
     log_to_stderr()
     METRICS.board = None if metrics_folder is None else Board(metrics_folder)
     gc.collect()
     gc.set_threshold(*GARBAGE_THRESHOLDS)
-    gc.freeze()  # what is imported stays: looking through it for garbage took 25 ms, in the middle of long queries
+    gc.freeze()  # imported modules stay: scanning them for garbage took 25 ms, in the middle of long queries
     access_log = AccessLog(sys.stderr.fileno()) if settings.access_log else None
     return Application(partial(open_service, settings), Ledger(access_log))
 
 
 def server_config(settings: Settings, metrics_folder: Path | None = None) -> BoundedConfig:
-    """What uvicorn is to run, in this process or in workers."""
+    """Returns the configuration that uvicorn runs, in this process or in workers."""
     return BoundedConfig(
         partial(create_application, settings, metrics_folder),
         factory=True,
@@ -290,25 +295,24 @@ def server_config(settings: Settings, metrics_folder: Path | None = None) -> Bou
         loop="uvloop",
         ws="none",
         workers=settings.workers,
-        log_level="error",  # what clients send wrong is no news
+        log_level="error",  # faulty requests of clients are not logged
         access_log=False,
         server_header=False,
-        proxy_headers=False,  # nothing here asks who the client is
+        proxy_headers=False,  # the address of the client is not used
         timeout_graceful_shutdown=-(-settings.stop_timeout_ms // 1000),
     )
 
 
 def serve(settings: Settings, example_name: str | None = None, fix_permissions: bool = False) -> int:
-    """Runs the service until SIGTERM or SIGINT; answers the exit code. The example must be one that there is.
-    With `fix_permissions`, database files that others can read are left to their owner first.
+    """Runs the service until SIGTERM or SIGINT and returns the exit code. The example must exist. With
+    `fix_permissions`, database files that other users can read are first restricted to their owner.
 
-    Raises StoreUnavailable, SchemaMismatch or InvalidSetting before anything is served, and InvalidRequest if what the
-    store holds does not go together with the example.
-    """
+    Raises StoreUnavailable, SchemaMismatch or InvalidSetting before anything is served, and InvalidRequest if the
+    content of the store is incompatible with the example."""
     example = read_example(example_name) if example_name is not None else None
     settings = replace(settings, workers=settings.workers or _choose_workers())
     if settings.jwt_keys and not settings.jwt_keys_have_url:
-        read_key_file(settings.jwt_keys)  # workers would go on without
+        read_key_file(settings.jwt_keys)  # workers would continue without the keys
     listening = listen(settings)
     with listening:
         log_to_stderr()
@@ -327,14 +331,15 @@ def serve(settings: Settings, example_name: str | None = None, fix_permissions: 
 
 
 def _choose_workers() -> int:
-    """Each keeps a graph of its own, so that more processes are more memory as well."""
+    """Returns the number of workers for this machine, which is limited because each worker has a graph cache of its
+    own and so takes more memory."""
     # Not every system can say which cores a process may use.
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores, MOST_CHOSEN_WORKERS)
 
 
 def _serve_alone(config: BoundedConfig, listening: socket.socket) -> int:
-    # The server stops on these signals and then raises them again for whoever handled them before: nobody, so exit 0.
+    # The server stops on these signals, then raises them again for these handlers, which do nothing: exit code 0.
     for stop in (signal.SIGTERM, signal.SIGINT):
         signal.signal(stop, lambda *_: None)
     signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))  # the terminal was closed
@@ -362,7 +367,7 @@ def listen(settings: Settings) -> socket.socket:
 
 
 def _announce(settings: Settings, listening: socket.socket, key: str | None) -> str:
-    """Says where the service is and what key it made; answers the URL."""
+    """Prints the URL of the service and the key it generated, and returns the URL."""
     host, port = listening.getsockname()[:2]
     url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     where = settings.database.path if isinstance(settings.database, SqliteUrl) else "PostgreSQL"
@@ -376,7 +381,7 @@ def _announce(settings: Settings, listening: socket.socket, key: str | None) -> 
 
 
 def _announce_example(example: Example, url: str, key: str | None) -> None:
-    """Commands to paste into another terminal."""
+    """Prints commands to paste into another terminal."""
     command_folder = os.path.dirname(sys.executable)
     exports = {
         "PATH": None if shutil.which("magistrate") else f"{command_folder}{os.pathsep}$PATH",

@@ -1,8 +1,9 @@
-"""Forgetting what ended longer ago than the retention, as scripts that are short enough not to hold up other
+"""Deletes what ended longer ago than the retention period, as scripts that are short enough not to delay other
 writers.
 
-How old a revision is says the clock of whoever wrote it, which may be wrong. So a revision counts as past when it and
-all before it were written long enough ago: one that is stamped too early takes no newer ones with it."""
+A revision's age is measured by the clock of its writer, which may be wrong. A revision therefore counts as past only
+if it and all revisions before it were written long enough ago: one that is stamped too early does not cause newer
+ones to be deleted."""
 
 from collections.abc import Callable, Iterable
 from itertools import takewhile
@@ -33,7 +34,7 @@ def collect(before: int, most: int) -> Callable[[Revision], Script[int]]:
             horizon = max(row[-1] for row in ended)
             yield Execute(sql.MOVE_HORIZON, [(horizon, horizon)])
         elif len(past) > most:
-            # Nothing ended in all these, but there may be more behind them, which only the horizon leads to.
+            # No row ended in these revisions; only moving the horizon reaches the ones behind them.
             yield Execute(sql.MOVE_HORIZON, [(ended_by, ended_by)])
             return len(past)
         return len(ended) + len(keys)
@@ -61,5 +62,5 @@ def forget_events(before: int, most: int) -> Callable[[Revision], Script[int]]:
 
 
 def _past(revisions: Iterable[Row], before: int) -> list[int]:
-    """Those in front of the first that was written after `before`."""
+    """Returns the revisions before the first one that was written after `before`."""
     return [revision for revision, _ in takewhile(lambda row: row[1] <= before, revisions)]

@@ -1,19 +1,19 @@
-"""What a store promises. Everyone above this layer knows stores by these words only; every sentence here has a test
-in tests/store, which runs on all stores.
+"""Defines what a store promises. Every layer above knows stores by this contract only, and every sentence here has a
+test in tests/store, which runs on all stores.
 
-Revisions. Each write that returns has exactly one revision, an integer one above that of the write committed before
-it. Nobody sees revision 8 before 7 is visible. A row is *alive* from the revision that wrote it until the one that
-replaced or deleted it; a read is answered at one revision, the newest committed one or, where `at` is given, that
-one.
+Revisions. Each write that returns has exactly one revision: an integer one above that of the write committed before
+it. Nobody sees revision 8 before revision 7 is visible. A row is *alive* from the revision that wrote it until the
+one that replaced or deleted it. A read is answered at one revision: the newest committed one or, if `at` is given,
+that one.
 
-Writes are all or nothing: whatever a write raises, at whatever point, the store is as it was. What a returned write
-wrote is on disk.
+Atomicity and durability. Writes are all or nothing: whatever a write raises, and at whatever point, the store is as
+it was before. Everything that a returned write wrote is on disk.
 
-Order. Text compares bytewise (UTF-8), upper case before lower case, the same on all stores.
+Order. Text is compared bytewise (UTF-8), upper case before lower case, the same on all stores.
 
-Errors. StoreUnavailable when the database cannot be reached or gives no answer in time: a write in flight may then be
-committed or not, but never by half. RevisionUnavailable when `at` is above the newest revision or collected.
-"""
+Errors. StoreUnavailable is raised when the database cannot be reached or gives no answer in time: a write in flight
+may then be committed or not, but never in part. RevisionUnavailable is raised when `at` is above the newest revision
+or has been collected."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
@@ -32,23 +32,24 @@ from magistrate.store.slices import Slice as Slice
 from magistrate.store.slices import Snapshot as Snapshot
 
 ALIVE = 9_223_372_036_854_775_807
-"""In the column `deleted_revision`: this row is part of the newest revision (the largest 64-bit integer)."""
+"""Marks a row as part of the newest revision, as the value of its column `deleted_revision` (the largest 64-bit
+integer)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Drawn at random when the store is made, and never changed.
+    """Holds the identity of a store, which is generated at random when the store is created and never changes.
 
-    `store_id` is 16 hex digits and goes into tokens; `cursor_key` is 32 hex digits, secret, and signs cursors.
-    """
+    `store_id` is 16 hex digits and is part of tokens; `cursor_key` is 32 hex digits, secret, and signs cursors."""
 
     store_id: str
     cursor_key: str
 
 
 class StoredObject(msgspec.Struct, frozen=True):
-    """('document', 'plan', '{"title":"Plan"}', 1763683200000000). `meta` is compact JSON of a non-empty object, or
-    None; `created_at` in microseconds since 1970 UTC."""
+    """Holds an object as it is stored: ('document', 'plan', '{"title":"Plan"}', 1763683200000000).
+
+    `meta` is compact JSON of a non-empty object, or None; `created_at` is in microseconds since 1970 UTC."""
 
     type: TypeName
     id: ObjectId
@@ -57,7 +58,9 @@ class StoredObject(msgspec.Struct, frozen=True):
 
 
 class StoredObjectType(msgspec.Struct, frozen=True):
-    """('document', '{"relations":{"viewer":{}}}', 1763683200000000). `definition` is compact JSON."""
+    """Holds an object type as it is stored: ('document', '{"relations":{"viewer":{}}}', 1763683200000000).
+
+    `definition` is compact JSON; `created_at` is in microseconds since 1970 UTC."""
 
     name: TypeName
     definition: str
@@ -65,16 +68,15 @@ class StoredObjectType(msgspec.Struct, frozen=True):
 
 
 ObjectName = tuple[TypeName, ObjectId]
-"""As an ObjectRef has them; there may be very many."""
+"""Names an object as an ObjectRef does, but as a plain tuple, because there may be very many."""
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectFilter:
-    """`of_type`: exactly this type. `text`: the id or the JSON text of meta contains it, the case of ASCII letters
-    ignored.
+    """Selects objects by type and by text.
 
-    A NUL character must not be in either: PostgreSQL cannot hold it.
-    """
+    `of_type` matches exactly this type. `text` matches objects whose id or JSON text of meta contains it; the case of
+    ASCII letters is ignored. Neither may contain a NUL character, because PostgreSQL cannot store it."""
 
     of_type: str | None = None
     text: str | None = None
@@ -82,17 +84,17 @@ class ObjectFilter:
 
 @dataclass(frozen=True, slots=True)
 class ObjectTypeFilter:
-    """`text`: the name contains it, the case of ASCII letters ignored."""
+    """Selects the object types whose name contains `text`; the case of ASCII letters is ignored."""
 
     text: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Once:
-    """The write happens once for this key of this actor within `IDEMPOTENCY_HOURS`.
+    """Makes a write happen only once for this key of this actor within `IDEMPOTENCY_HOURS`.
 
     A second write with the same `fingerprint` changes nothing and returns what the first one returned, revision
-    included; with another one it raises KeyReused."""
+    included; one with a different fingerprint raises KeyReused."""
 
     key: str
     fingerprint: str
@@ -103,7 +105,8 @@ IDEMPOTENCY_HOURS = 24
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """Who writes, when (microseconds since 1970 UTC, the `created_at` of what is new), and whether once only."""
+    """Records who writes, when (in microseconds since 1970 UTC; the `created_at` of new rows), and whether the write
+    happens only once."""
 
     actor: str
     at: int
@@ -111,7 +114,8 @@ class Stamp:
 
 
 class NewObject(msgspec.Struct, frozen=True):
-    """An object to be stored. `fresh` claims that the id was generated just now, so that no such object can exist."""
+    """Holds an object to be stored. `fresh` claims that the id was generated just now, so that no such object can
+    exist."""
 
     type: TypeName
     id: ObjectId
@@ -125,8 +129,10 @@ class NewObjectType(msgspec.Struct, frozen=True):
 
 
 class NewWarrant(msgspec.Struct, frozen=True):
-    """A warrant to be stored, or named to be deleted. `policy` is its text; empty for none. The ids may be `*`.
-    `created_at`: when it was created elsewhere, in microseconds since 1970 UTC; only `import_batch` heeds it."""
+    """Holds a warrant to be stored, or one to be deleted.
+
+    `policy` is its text, empty if it has none. The ids may be `*`. `created_at` is the time at which it was created
+    elsewhere, in microseconds since 1970 UTC; only `import_batch` uses it."""
 
     object: ObjectRef
     relation: RelationName
@@ -137,7 +143,7 @@ class NewWarrant(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class ImportBatch:
-    """What one write of an import brings; fewer than a million warrants."""
+    """Holds what one write of an import stores: fewer than a million warrants."""
 
     types: Sequence[NewObjectType] = ()
     objects: Sequence[NewObject] = ()
@@ -145,9 +151,11 @@ class ImportBatch:
 
 
 class ImportProgress(msgspec.Struct, frozen=True):
-    """('/data/all.jsonl', 20000, 2519000, '9f86d0...'): the first `lines` lines of this source, `size_bytes` long, are
-    stored. `mark` is for the source, to find the place again. With `is_done` nothing is left of it, and nothing is
-    kept."""
+    """Records how far an import has come: ('/data/all.jsonl', 20000, 2519000, '9f86d0...') means that the first
+    `lines` lines of this source, which is `size_bytes` long, are stored.
+
+    `mark` lets the source find the place again. `is_done` means that the source has been imported completely; no
+    progress is then kept."""
 
     source: str
     lines: int
@@ -157,7 +165,7 @@ class ImportProgress(msgspec.Struct, frozen=True):
 
 
 class Imported(msgspec.Struct, frozen=True):
-    """How many rows of each kind were created or replaced."""
+    """Counts the rows of each kind that were created or replaced."""
 
     types: int
     objects: int
@@ -166,7 +174,8 @@ class Imported(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class WarrantFilter:
-    """`equal`: by column of `Warrant`, exactly this. `among`: likewise, any of these."""
+    """Selects warrants by columns of `Warrant`: `equal` holds the required value of a column, `among` its allowed
+    values."""
 
     equal: Mapping[str, str] = field(default_factory=dict)
     among: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -174,7 +183,9 @@ class WarrantFilter:
 
 @dataclass(frozen=True, slots=True)
 class StoredModel:
-    """Every object type at one revision, the definitions by name; and every form a warrant ever had, by then or later.
+    """Holds every object type at one revision, the definitions by name, and the pattern of every warrant that ever
+    existed, by then or later.
+
     `written_at` is the revision that last changed any of it."""
 
     written_at: Revision
@@ -186,21 +197,24 @@ Kind = Literal["object", "object-type", "warrant"]
 
 
 Judge = Callable[[Mapping[TypeName, str]], None]
-"""Is given the definitions of object types as a write would leave them, inside that write; what it raises undoes it."""
+"""Validates the definitions of object types as a write would leave them, inside that write; raising an exception
+undoes the write."""
 
 
 class Store(WarrantReader, SessionKeyStore, EventStore, Protocol):
-    """One database. Use it from one event loop; `close` it once. After that every call raises StoreUnavailable."""
+    """Represents one database. Use it from one event loop and `close` it once; every call after that raises
+    StoreUnavailable."""
 
     @property
     def identity(self) -> Identity: ...
 
     async def check(self) -> Revision:
-        """The newest revision. Raises SchemaMismatch unless the schema is the one this version was written for."""
+        """Returns the newest revision. Raises SchemaMismatch unless the schema is the one this version was written
+        for."""
         ...
 
     async def seed(self, types: Sequence[NewObjectType], stamp: Stamp) -> bool:
-        """Writes revision 1 with these types if nothing has been written yet; answers whether it did."""
+        """Writes revision 1 with these types if nothing has been written yet, and returns whether it did."""
         ...
 
     async def get_object(self, ref: ObjectRef, at: Revision | None = None) -> Snapshot[StoredObject | None]: ...
@@ -208,50 +222,56 @@ class Store(WarrantReader, SessionKeyStore, EventStore, Protocol):
     async def list_objects(
         self, wanted: Slice, only: ObjectFilter, at: Revision | None = None
     ) -> Snapshot[Portion[StoredObject]]:
-        """Sorts: objectId (then type), createdAt (then id, type), objectType (then id); with `of_type` also email and
-        name (then id, type), for which a boundary has `1` and the text of this member of meta, or `0` if it is none or
-        meta has a NUL character.
+        """Lists a slice of the objects that match the filter.
 
-        Cost: the rows returned; with `text`, the rows looked at until enough are found; sorted by a member, all objects
-        of the type. `at` a revision also an index entry for each object that ended since, of whichever type (half a
-        microsecond), and the rows of those that pass the filter.
-        """
+        Sorts: objectId (then type), createdAt (then id, type), objectType (then id); with `of_type` also email and
+        name (then id, type). For the last two, a boundary has `1` followed by the text of this member of meta, or `0`
+        if the member is not a text or meta has a NUL character.
+
+        Cost: the rows returned; with `text`, the rows looked at until enough are found; sorted by a member, all
+        objects of the type. With `at`, also an index entry for each object of any type that ended since that revision
+        (half a microsecond each), and the rows of those that match the filter."""
         ...
 
     async def find_objects(self, refs: Sequence[ObjectRef], at: Revision) -> Snapshot[tuple[StoredObject, ...]]:
-        """Those of the objects that exist at this revision, in no order. At least one reference, at most some
-        thousands."""
+        """Returns those of the given objects that exist at this revision, in no particular order.
+
+        Takes at least one reference and at most some thousands."""
         ...
 
     async def list_names(
         self, of_type: TypeName | None, after: ObjectName | None, limit: int, at: Revision
     ) -> Snapshot[tuple[ObjectName, ...]]:
-        """The names of the objects of a type, or of all, in their order, from the first behind `after`."""
+        """Returns the names of up to `limit` objects of a type, or of all types, in their order, starting with the
+        first one behind `after`."""
         ...
 
     async def put_objects(self, objects: Sequence[NewObject], stamp: Stamp) -> Snapshot[tuple[StoredObject, ...]]:
-        """Creates or replaces each, in order; answers one row for each, in the same order, as it is after the write.
+        """Creates or replaces each object, in order, and returns one row for each, in the same order, as it is after
+        the write.
 
-        A replaced object keeps its `created_at`. Of several with one reference the last wins, and is what all of them
-        answer. An object that is stored already with the same meta is left as it is and not logged."""
+        A replaced object keeps its `created_at`. If several have the same reference, the last one wins, and its row
+        is returned for all of them. An object that is already stored with the same meta is left as it is and not
+        logged."""
         ...
 
     async def replace_meta(self, ref: ObjectRef, meta: str | None, stamp: Stamp) -> Snapshot[tuple[StoredObject, ...]]:
-        """One row. Raises NotFound unless the object exists."""
+        """Replaces the meta of an object and returns its one row. Raises NotFound unless the object exists."""
         ...
 
     async def delete_objects(self, refs: Sequence[ObjectRef], stamp: Stamp) -> Revision:
-        """Deletes them and every warrant in which one of them is the object or the subject; those for every object or
-        every subject of the type stay. Cost: these warrants.
+        """Deletes the objects and every warrant in which one of them is the object or the subject; warrants for every
+        object or every subject of the type stay. Cost: these warrants.
 
-        Raises NotFound, naming the first that does not exist (any more, when named twice), and deletes none."""
+        Raises NotFound, naming the first object that does not exist (or no longer does, when it is named twice), and
+        deletes none."""
         ...
 
     async def put_warrants(
         self, new: Sequence[NewWarrant], judge: Judge, stamp: Stamp
     ) -> Snapshot[tuple[Warrant, ...]]:
-        """Stores each, in order, unless the same is stored already, policy included; answers one row for each. The
-        objects and subjects named are created where they are missing, `*` excepted.
+        """Stores each warrant, in order, unless the same one, policy included, is already stored, and returns one row
+        for each. Missing objects and subjects are created, except for `*`.
 
         `judge` is given the types of the objects, as far as they are defined."""
         ...
@@ -259,26 +279,29 @@ class Store(WarrantReader, SessionKeyStore, EventStore, Protocol):
     async def import_batch(
         self, batch: ImportBatch, judge: Judge, stamp: Stamp, progress: ImportProgress | None = None
     ) -> Snapshot[Imported]:
-        """Does what `put_object_types`, `put_objects` and `put_warrants` do, in this order, as one write, and keeps the
-        progress. What is stored already in the same form stays and is not logged. A new warrant is as old as it says.
-        `judge` is given all types."""
+        """Does the work of `put_object_types`, `put_objects` and `put_warrants`, in this order, as one write, and
+        records the progress.
+
+        A row that is already stored with the same content stays and is not logged. A new warrant keeps the creation
+        time that it states. `judge` is given all types."""
         ...
 
     async def import_progress(self, source: str) -> ImportProgress | None:
-        """What was kept last for this source, unless it is done."""
+        """Returns the progress that was last recorded for this source, or None if there is none or the source is
+        done."""
         ...
 
     async def delete_warrants(self, named: Sequence[NewWarrant], stamp: Stamp) -> Revision:
-        """Raises NotFound, naming the first that does not exist (any more, when named twice), and deletes none.
-        Objects stay."""
+        """Deletes the warrants; objects stay. Raises NotFound, naming the first warrant that does not exist (or no
+        longer does, when it is named twice), and deletes none."""
         ...
 
     async def list_warrants(
         self, wanted: Slice, only: WarrantFilter, at: Revision | None = None
     ) -> Snapshot[Portion[Warrant]]:
-        """Sorts: createdAt (then number).
+        """Lists a slice of the warrants that match the filter. Sorts: createdAt (then number).
 
-        Cost: with a filter by object_id or subject_id, all warrants with one of these ids; without, the rows looked
+        Cost: with a filter by object_id or subject_id, all warrants with one of these ids; otherwise the rows looked
         at until enough are found."""
         ...
 
@@ -291,56 +314,59 @@ class Store(WarrantReader, SessionKeyStore, EventStore, Protocol):
     async def list_object_types(
         self, wanted: Slice, only: ObjectTypeFilter, at: Revision | None = None
     ) -> Snapshot[Portion[StoredObjectType]]:
-        """Sorts: typeId, createdAt (then typeId)."""
+        """Lists a slice of the object types that match the filter. Sorts: typeId, createdAt (then typeId)."""
         ...
 
     async def put_object_types(
         self, types: Sequence[NewObjectType], judge: Judge, stamp: Stamp, must_exist: bool = False
     ) -> Snapshot[tuple[StoredObjectType, ...]]:
-        """Like `put_objects`. `judge` is given all types. With `must_exist` raises NotFound for the first that does
-        not exist."""
+        """Creates or replaces each object type, like `put_objects`. `judge` is given all types. With `must_exist`,
+        raises NotFound for the first that does not exist."""
         ...
 
     async def delete_object_type(self, name: TypeName, stamp: Stamp) -> Revision:
-        """Raises NotFound unless the type exists. Objects and warrants of the type stay."""
+        """Deletes the object type; objects and warrants of the type stay. Raises NotFound unless the type exists."""
         ...
 
     @property
     def statements(self) -> int:
-        """How many this process has run on the database."""
+        """Returns the number of statements that this process has run on the database."""
         ...
 
     def mark(self) -> Mark:
-        """To be taken before something is read. Costs a microsecond or two. Raises StoreUnavailable."""
+        """Returns a mark, which is to be taken before something is read. Takes a microsecond or two. Raises
+        StoreUnavailable."""
         ...
 
     def staleness(self, mark: Mark) -> Staleness:
-        """Of what was read after the mark. Costs no more. Raises StoreUnavailable."""
+        """Returns how stale a value is that was read after the mark. Takes no longer than `mark`. Raises
+        StoreUnavailable."""
         ...
 
     async def list_touches(self, after: Revision, most: int) -> Touches:
-        """What came or went behind a revision."""
+        """Lists the warrants that began or ended after a revision."""
         ...
 
     async def collect(self, before: int, most: int) -> int:
-        """Forgets rows that were replaced or deleted at or before the time `before` (microseconds since 1970), and
-        idempotency keys that have run out by then; at most about `most` rows, oldest first. Answers how many; 0 says
-        that nothing is left.
+        """Deletes rows that were replaced or deleted at or before the time `before` (in microseconds since 1970), and
+        idempotency keys that have expired by then: at most about `most` rows, oldest first. Returns their number; 0
+        means that nothing is left.
 
-        Whose revision comes after one that is stamped later than `before` stays, whatever its own stamp: of clocks
-        that differ none makes rows go too early, and one that is ahead makes later ones stay until its own time.
+        A row stays, whatever its own time, if its revision follows one that is stamped later than `before`. Of clocks
+        that differ, none therefore makes rows be deleted too early; one that is ahead makes later rows stay until its
+        own time.
 
-        Revisions that are now incomplete raise RevisionUnavailable from here on. So do more than `most` revisions in
-        a row by `before` that ended nothing, but for the last; they are then what is answered.
-        """
+        Revisions that are now incomplete raise RevisionUnavailable from here on. So do revisions by `before` that
+        ended no row, all but the last, if there are more than `most` of them in a row; their number is then what is
+        returned."""
         ...
 
     async def key_digests(self) -> Iterable[str]:
-        """SHA-256 in hex of every key that was made by `keep_key_digest`."""
+        """Returns the SHA-256 in hex of every key that was stored by `keep_key_digest`."""
         ...
 
     async def keep_key_digest(self, digest: str, at: int) -> bool:
-        """Keeps it if the store has none yet; answers whether it did."""
+        """Stores the digest if the store has none yet, and returns whether it did."""
         ...
 
     async def read_warrants(self, reads: Sequence[AnyRead], at: Revision | None, most: int) -> Reading: ...

@@ -1,7 +1,7 @@
-"""What a store needs of a database: single reads, and scripts of statements that succeed or fail as a whole.
+"""Defines what a store needs of a database: single reads, and scripts of statements that succeed or fail as a whole.
 
-A script is a generator: it yields the statements it wants run and is sent their rows, so one text of it serves a
-database that is driven from a thread (SQLite) and one that is awaited (PostgreSQL)."""
+A script is a generator: it yields the statements to run and is sent their rows, so the same script serves a database
+that is driven from a thread (SQLite) and one that is awaited (PostgreSQL)."""
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ Rows = list[Row]
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """Run once for each set of values; the script is sent one list of rows for each set, in order."""
+    """Runs a query once for each set of values; the script is sent one list of rows for each set, in order."""
 
     sql: str
     values: Sequence[tuple[Parameter, ...]]
@@ -28,7 +28,8 @@ class Select:
 
 @dataclass(frozen=True, slots=True)
 class Execute:
-    """Run once for each set of values, in order; the script is sent an empty list. No set: nothing is run."""
+    """Runs a statement once for each set of values, in order; the script is sent an empty list. Without a set,
+    nothing is run."""
 
     sql: str
     values: Sequence[tuple[Parameter, ...]]
@@ -36,9 +37,10 @@ class Execute:
 
 @dataclass(frozen=True, slots=True)
 class Find:
-    """The rows of any of these keys; the script is sent one list of them, in any order. At least one key.
+    """Selects the rows of any of the keys; the script is sent one list of them, in any order. There must be at least
+    one key.
 
-    `one` is a statement for a single key; `any_of` ends in IN, to be followed by the keys. A database takes what
+    `one` is a statement for a single key; `any_of` ends in IN, to be followed by the keys. A database uses whichever
     suits it."""
 
     one: str
@@ -48,8 +50,9 @@ class Find:
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """Something that runs no statement and may take long: a database sees to it that it holds up nobody but the writes
-    that have to wait anyway. The script is sent an empty list. What it raises ends the script."""
+    """Runs a function that executes no statement and may take long; the database ensures that it delays only the
+    writes that have to wait anyway. The script is sent an empty list. An exception that the function raises ends the
+    script."""
 
     run: Callable[[], None]
 
@@ -58,11 +61,11 @@ Step = Select | Find | Execute | Compute
 Script = Generator[Step, list[Rows], T]
 
 Observer = Callable[[str], None]
-"""Is told the text of each statement of a write just before it runs. What it raises fails the write there."""
+"""Receives the text of each statement of a write just before it runs. If it raises, the write fails there."""
 
 
 def observe_nothing(sql: str) -> None:
-    """The observer of a store that nobody watches."""
+    """Does nothing; it is the observer of a store that is not observed."""
 
 
 class Database(Protocol):
@@ -71,35 +74,35 @@ class Database(Protocol):
 
     @property
     def statements(self) -> int:
-        """So many have been run since the start, those of writes among them."""
+        """Returns the number of statements run since the start, including those of writes."""
         ...
 
     async def read(self, sql: str, values: tuple[Parameter, ...], long: bool = False) -> Rows:
-        """Every row of one statement, from one snapshot of what is committed. `long`: it may look at many rows, and
-        must not hold up others meanwhile.
+        """Returns every row of one statement, from one snapshot of what is committed. `long` means that it may look
+        at many rows and must not delay others meanwhile.
 
-        Raises StoreUnavailable.
-        """
+        Raises StoreUnavailable."""
         ...
 
     async def transact(self, script: Callable[[Revision], Script[T]], makes_revision: bool = True) -> T:
-        """Runs a script that is given the newest revision, alone among all writers, and commits what it did.
+        """Runs a script, which is given the newest revision, alone among all writers, and commits what it did.
 
-        What the script raises undoes all it did and is raised here. Raises StoreUnavailable; the script may have been
-        started more than once by then, but at most one of its runs is committed. What makes no revision makes nothing
-        stale."""
+        An exception of the script undoes everything it did and is raised here. Raises StoreUnavailable; the script
+        may have been started more than once by then, but at most one of its runs is committed. A script that makes no
+        revision makes nothing stale."""
         ...
 
     def mark(self) -> Mark:
-        """See Store.mark."""
+        """Implements Store.mark."""
         ...
 
     def staleness(self, mark: Mark) -> Staleness:
-        """See Store.staleness."""
+        """Implements Store.staleness."""
         ...
 
     async def schema_version(self) -> int:
-        """The number of the last migration applied. Raises StoreUnavailable, SchemaMismatch for an empty database."""
+        """Returns the number of the last migration applied. Raises StoreUnavailable, or SchemaMismatch for an empty
+        database."""
         ...
 
     async def close(self) -> None: ...

@@ -1,4 +1,4 @@
-"""Decisions as they are kept, the newest of them, by a script."""
+"""Stores the newest decisions, as a script."""
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -13,10 +13,10 @@ from magistrate.store.events import NewDecision
 from magistrate.store.sql import Parameter
 
 FORGOTTEN_AT_ONCE = 4_000
-"""With one call, at the most: more than it brings, for when fewer are to be kept than before."""
+"""Limits how many decisions one call deletes: more than it adds, so that the limit can be lowered."""
 
 MOST_ROWS = 256
-"""In one statement."""
+"""Limits the rows of one statement."""
 
 
 def keep_decisions(decisions: Sequence[NewDecision], most: int) -> Callable[[Revision], Script[None]]:
@@ -36,7 +36,8 @@ def keep_decisions(decisions: Sequence[NewDecision], most: int) -> Callable[[Rev
 
 @lru_cache
 def _insertion(rows: int) -> str:
-    """Not a statement for each row: between any two, a thread that writes has to wait for the interpreter."""
+    """Returns one statement for many rows: between two statements, a thread that writes has to wait for the
+    interpreter."""
     return sql.INSERT_DECISIONS + ", ".join(["(?, ?, ?, ?, ?)"] * rows)
 
 

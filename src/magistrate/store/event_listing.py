@@ -1,7 +1,7 @@
-"""The statement that lists events: changes and decisions together, in the order of their places.
+"""Builds the statement that lists events: changes and decisions together, in the order of their places.
 
-Both are read by an index of times from where the part begins, so that only what is answered, or passed over by a
-filter, is looked at; the few that are found of each are then merged."""
+Both are read by an index of times from the start of the slice, so only rows that are returned, or that a filter
+skips, are looked at; the few rows that are found of each are then merged."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ from magistrate.store.slices import Slice
 from magistrate.store.sql import Clause
 
 _CHANGES, _DECISIONS = 0, 1
-"""In places."""
+"""Distinguishes the two sources in places."""
 _LAST = 9_223_372_036_854_775_807
-"""Behind every number and position (the largest 64-bit integer); -1 is before them."""
+"""Sorts after every number and position (the largest 64-bit integer); -1 sorts before them."""
 
 _CHANGE = (
     "SELECT r.written_at AS happened_at, 0 AS source, r.revision AS number, c.position AS position, "
@@ -39,12 +39,14 @@ _NOT_WITH_ITS_OBJECT = (
     "NOT (c.action = 'deleted' AND EXISTS (SELECT 1 FROM change o "
     "WHERE o.revision = c.revision AND o.position = 0 AND o.kind = 'object' AND o.action = 'deleted'))"
 )
-"""The deletion of objects begins a revision; the warrants that end with them follow."""
+"""Excludes warrants that ended with their object: the deletion of objects begins a revision, and the warrants that
+end with them follow."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Reach:
-    """The places behind one and before another, and the direction in which they are read, at most so many."""
+    """Holds a range of places, after one and before another, the direction in which they are read, and the maximum
+    number of rows."""
 
     after: Place | None
     before: Place | None
@@ -57,8 +59,8 @@ class _Reach:
 
 
 def events_statement(wanted: Slice, only: EventFilter, joining: Joining) -> Clause:
-    """A statement that answers (revision, horizon, behind, *place, action, kind, key, content) for `limit + 1` rows,
-    or twice as many, nearest to the boundary first; like `sql.list_statement`. The filter must have a kind."""
+    """Returns a statement that selects (revision, horizon, behind, *place, action, kind, key, content) for `limit +
+    1` rows, or twice as many, nearest to the boundary first, like `sql.list_statement`. The filter must have a kind."""
     ahead, beyond = _reaches(wanted, only)
     rows = _merge_events(ahead, only, joining)
     page = f"p.* FROM head h LEFT JOIN ({rows.sql}) p ON true ORDER BY {_order(None, ahead)}"
@@ -70,13 +72,14 @@ def events_statement(wanted: Slice, only: EventFilter, joining: Joining) -> Clau
 
 
 def build_event(row: Row) -> Event:
-    """Of the columns (*place, action, kind, key, content)."""
+    """Builds an event from the columns (*place, action, kind, key, content)."""
     *place, action, kind, key, content = row
     return Event(action, kind, msgspec.json.decode(key, type=tuple[str, ...]), content, tuple(place))
 
 
 def _reaches(wanted: Slice, only: EventFilter) -> tuple[_Reach, _Reach | None]:
-    """What may be on the page; and what is at the boundary or on its other side, of which one is enough."""
+    """Returns the range of rows that may be on the page, and the range at the boundary or on its other side, where a
+    single row suffices."""
     ascending = wanted.descending == wanted.backwards
     first = None if only.since is None else (only.since - 1, _LAST, _LAST, _LAST)
     last = None if only.until is None else (only.until + 1, -1, -1, -1)
@@ -84,7 +87,7 @@ def _reaches(wanted: Slice, only: EventFilter) -> tuple[_Reach, _Reach | None]:
         return _Reach(first, last, ascending, wanted.limit + 1), None
     at, source, number, position = map(int, wanted.boundary)
     boundary = (at, source, number, position)
-    # An end that is not in the filter is further away than any place.
+    # A filter without `since` or `until` has no end on that side: every place lies within it.
     upwards = max(boundary, first or boundary), last
     downwards = first, min(boundary, last or boundary)
     if ascending:
@@ -115,14 +118,14 @@ def _part(source: int, selected: Clause, reach: _Reach) -> Clause:
     for sign, place in ((">", reach.after), ("<", reach.before)):
         if place is not None:
             own = _own_place(place, source)
-            # The first is what an index is read by.
+            # The index is read by the first of these two conditions.
             conditions += f" AND ({at}, {number}) {sign}= (?, ?) AND ({at}, {number}, {position}) {sign} (?, ?, ?)"
             values += [*own[:2], *own]
     return Clause(f"{selected.sql}{conditions} ORDER BY {_order(source, reach)} LIMIT ?", (*values, reach.most))
 
 
 def _own_place(place: Place, source: int) -> tuple[int, int, int]:
-    """What the place is among the time, number and position of rows that are all of this source."""
+    """Returns the time, number and position at which the place lies among the rows of this source."""
     at, of_source, number, position = place
     if of_source == source:
         return at, number, position
@@ -134,7 +137,7 @@ def _order(source: int | None, reach: _Reach) -> str:
 
 
 def _any(kinds: Sequence[EventsOfKind], joining: Joining, row: str) -> Clause:
-    """The row is of one of them."""
+    """Returns a condition that the row is of one of the kinds."""
     alternatives = [_holds(one, joining, row) for one in kinds]
     text = " OR ".join(f"({one.sql})" for one in alternatives)
     return Clause(text, tuple(chain.from_iterable(one.values for one in alternatives)))

@@ -1,5 +1,5 @@
-"""What a store promises about events: what was written, which it knows from the change log, and which checks were
-decided, which it is told by those who decide them. Every sentence has a test in tests/store/test_events.py."""
+"""Defines what a store promises about events: writes, which it knows from the change log, and decisions of checks,
+which its callers report to it. Every sentence has a test in tests/store/test_events.py."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,16 +13,17 @@ EventKind = Literal["object", "object-type", "warrant", "decision"]
 Action = Literal["created", "updated", "deleted", "allowed", "denied"]
 
 Place = tuple[int, int, int, int]
-"""Of an event among all: its time in microseconds since 1970 UTC, 0 for what was written and 1 for a decision, its
-revision or the number of the decision, and its position in that revision or 0."""
+"""Holds the place of an event among all events: its time in microseconds since 1970 UTC, 0 for a write and 1 for a
+decision, its revision or the number of the decision, and its position in that revision or 0."""
 
 
 class Event(msgspec.Struct, frozen=True):
-    """('created', 'object', ('document', 'plan'), '{"title":"Plan"}', (1763683200000000, 0, 7, 0)).
+    """Holds one event: ('created', 'object', ('document', 'plan'), '{"title":"Plan"}', (1763683200000000, 0, 7, 0)).
 
-    `key` is type and id of an object, the name of an object type, or the first six columns of a warrant and the digest
-    of its policy; of a decision the first six of the warrant that was asked for. `content` is the meta, definition or
-    policy that was written, or deleted; of a decision the context as compact JSON. None where there was none."""
+    `key` is the type and id of an object, the name of an object type, or the first six columns of a warrant and the
+    digest of its policy; for a decision, the first six columns of the warrant that was checked. `content` is the
+    meta, definition or policy that was written or deleted; for a decision, the context as compact JSON. It is None if
+    there was none."""
 
     action: Action
     kind: EventKind
@@ -33,7 +34,8 @@ class Event(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class EventsOfKind:
-    """Those with this action (None: whatever it is), and with these texts at these places of the key."""
+    """Selects the events of a kind with this action (None: any action) and with these texts at these places of the
+    key."""
 
     kind: EventKind
     action: Action | None = None
@@ -42,8 +44,8 @@ class EventsOfKind:
 
 @dataclass(frozen=True, slots=True)
 class EventFilter:
-    """Events that are of one of these kinds, not before `since` and not after `until`, in microseconds since 1970.
-    Without kinds there are none."""
+    """Selects the events that are of one of these kinds, not before `since` and not after `until`, in microseconds
+    since 1970. Without kinds it selects none."""
 
     kinds: Sequence[EventsOfKind]
     since: int | None = None
@@ -51,8 +53,11 @@ class EventFilter:
 
 
 class NewDecision(msgspec.Struct, frozen=True):
-    """(1763683200000000, True, ('document', 'plan', 'viewer', 'user', 'ann', ''), '{"tenant":"acme"}'): who asked for
-    what, when, and whether it was authorized. `context` is compact JSON, None if it was empty."""
+    """Holds a decision to be stored: (1763683200000000, True, ('document', 'plan', 'viewer', 'user', 'ann', ''),
+    '{"tenant":"acme"}').
+
+    It consists of the time, whether the check was authorized, and the names of the check. `context` is compact JSON,
+    None if it was empty."""
 
     at: int
     is_authorized: bool
@@ -61,28 +66,29 @@ class NewDecision(msgspec.Struct, frozen=True):
 
 
 class EventStore(Protocol):
-    """The part of a store that has to do with events."""
+    """Describes the part of a store that handles events."""
 
     async def list_events(self, wanted: Slice, only: EventFilter) -> Snapshot[Portion[Event]]:
-        """Sorts: createdAt, by the place. Warrants that ended because an object was deleted are not among them: the
-        object is.
+        """Lists a slice of the events that match the filter. Sorts: createdAt, by the place.
+
+        Warrants that ended because an object was deleted are not listed; the deletion of the object is.
 
         Cost: the rows looked at until enough are found."""
         ...
 
     async def keep_decisions(self, decisions: Sequence[NewDecision], most: int) -> None:
-        """Writes them without making a revision, and forgets the oldest of all decisions so that `most` stay; if there
-        were far more, not at once but from call to call.
+        """Stores the decisions without making a revision, and deletes the oldest of all decisions so that `most`
+        stay; if there are far more, they are deleted over several calls.
 
-        After StoreUnavailable they may be there or not; to write them again may then write them twice."""
+        After StoreUnavailable the decisions may be stored or not; storing them again may then store them twice."""
         ...
 
     async def forget_events(self, before: int, most: int) -> int:
-        """Forgets changes, revisions and decisions that were written at or before the time `before` (microseconds since
-        1970), each at most `most`, the oldest first; the newest of these revisions stays. Answers how many; 0 says that
-        nothing is left. Readable revisions stay readable.
+        """Deletes changes, revisions and decisions that were written at or before the time `before` (in microseconds
+        since 1970), at most `most` of each, oldest first; the newest of these revisions stays. Returns their number;
+        0 means that nothing is left. Readable revisions stay readable.
 
-        Revisions behind one that is stamped later than `before` stay, with their changes: see Store.collect.
+        Revisions after one that is stamped later than `before` stay, with their changes: see Store.collect.
 
-        Of a revision of which a part is forgotten, nothing is listed any more."""
+        Once a part of a revision is deleted, no change of that revision is listed any more."""
         ...

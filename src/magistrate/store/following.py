@@ -1,4 +1,5 @@
-"""What a store tells those who follow it: whether anything was written, and which warrants came or went."""
+"""Defines what a store reports to those who follow it: whether anything was written, and which warrants began or
+ended."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,20 +9,19 @@ from magistrate.engine.graph import WarrantChange
 from magistrate.engine.terms import Revision
 
 STALE_MS = 50
-"""What a check on PostgreSQL may be behind, at the most, what other processes wrote."""
+"""Limits how far a check on PostgreSQL may lag behind the writes of other processes."""
 AGING_MS = 20
-"""After so long it is looked again, while answers go on."""
+"""Sets the age after which a mark is renewed in the background while checks continue to be answered."""
 
 Mark = tuple[float, int]
-"""Something like the time, as one store tells it: it means nothing to anyone else."""
+"""Holds a point in time of one store; it has no meaning anywhere else."""
 
 
 class Staleness(Enum):
-    """Of something that was read after a mark.
+    """Tells how stale a value is that was read after a mark.
 
-    CURRENT: no revision was made since, but what other processes wrote on PostgreSQL less than AGING_MS ago. AGING:
-    the same, but for STALE_MS: it is time to look again. STALE: what is not said by the other two.
-    """
+    CURRENT: no revision was made since, except by other processes on PostgreSQL less than AGING_MS ago. AGING: the
+    same, but with STALE_MS; it is time to read again. STALE: neither of the two holds."""
 
     CURRENT = 0
     AGING = 1
@@ -30,9 +30,10 @@ class Staleness(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Touches:
-    """The warrants that came or went up to `revision`, in no order; None if they are more than was asked for, or if
-    nobody can say, because changes that were asked for are forgotten.
-    `model_revision` is the one that last changed the model."""
+    """Holds the warrants that began or ended up to `revision`, in no particular order.
+
+    `touches` is None if there are more than requested, or if the answer is unknown because the requested changes are
+    deleted. `model_revision` is the one that last changed the model."""
 
     revision: Revision
     model_revision: Revision

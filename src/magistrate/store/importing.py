@@ -1,8 +1,8 @@
-"""Writes of imports, as scripts: very many rows of all kinds in one write, most of them new.
+"""Writes the batches of an import, as scripts: very many rows of all kinds in one write, most of them new.
 
-So nothing is looked for before it is inserted: what is there already is passed over by the insertion itself, and what
-was inserted is read back by an index, a range of it for all rows together. That takes a tenth of the time of a look
-for each of them."""
+Nothing is therefore looked up before it is inserted. The insertion itself skips rows that exist already, and the
+inserted rows are read back by an index, as one range for all of them. That takes a tenth of the time of a lookup for
+each row."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -65,7 +65,7 @@ def _put_objects(wanted: Mapping[Key, str | None], stamp: Stamp, revision: Revis
 
 
 def _insert_objects(wanted: Mapping[Key, str | None], stamp: Stamp, revision: Revision) -> Script[list[Effect]]:
-    """Those of the objects that are not there. None of them may be written by this write already."""
+    """Inserts those of the objects that do not exist yet. None of them may have been written by this write already."""
     if not wanted:
         return []
     yield Execute(sql.INSERT_MISSING_OBJECT, [(*key, meta, stamp.at, revision) for key, meta in wanted.items()])
@@ -77,7 +77,7 @@ def _insert_objects(wanted: Mapping[Key, str | None], stamp: Stamp, revision: Re
 def _insert_warrants(
     new: Sequence[NewWarrant], stamp: Stamp, revision: Revision
 ) -> Script[tuple[list[Effect], dict[Key, None]]]:
-    """Those of the warrants that are not there; and the objects that they name."""
+    """Inserts those of the warrants that do not exist yet, and returns their effects and the objects that they name."""
     wanted: dict[Key, NewWarrant] = {}
     for warrant in new:
         wanted.setdefault(warrant_key(warrant), warrant)

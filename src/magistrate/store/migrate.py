@@ -1,7 +1,7 @@
-"""Numbered SQL files, applied once each, forwards only; and the one row of `head`, drawn when the store is made.
+"""Applies numbered SQL files, once each and only forwards, and generates the one row of `head` when a store is
+created.
 
-A file is named NNNN_what_it_brings.sql and lives in store/migrations/<store>/. Both stores have the same numbers.
-"""
+A file is named NNNN_what_it_brings.sql and lives in store/migrations/<store>/. Both stores have the same numbers."""
 
 import re
 import secrets
@@ -25,7 +25,7 @@ class Migration:
 
 
 def migrations(store: str) -> tuple[Migration, ...]:
-    """All there are for `sqlite` or `postgres`, in order of their numbers, which count from 1 without a gap."""
+    """Returns all migrations for `sqlite` or `postgres` by their numbers, which count from 1 without a gap."""
     found = []
     for path in files("magistrate.store").joinpath("migrations", store).iterdir():
         matched = _FILE_NAME.fullmatch(path.name)
@@ -35,7 +35,8 @@ def migrations(store: str) -> tuple[Migration, ...]:
 
 
 def pending(store: str, applied: int) -> tuple[Migration, ...]:
-    """What a store at migration number `applied` lacks. Raises SchemaMismatch if it is ahead of this version."""
+    """Returns the migrations that a store at migration number `applied` lacks. Raises SchemaMismatch if the store is
+    ahead of this version."""
     known = migrations(store)
     if applied > len(known):
         raise SchemaMismatch(
@@ -45,5 +46,5 @@ def pending(store: str, applied: int) -> tuple[Migration, ...]:
 
 
 def new_identity() -> tuple[str, str]:
-    """A store id and a cursor key, as store/contract.py describes them."""
+    """Returns a new store id and cursor key, as store/contract.py describes them."""
     return secrets.token_hex(8), secrets.token_hex(16)

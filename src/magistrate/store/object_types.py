@@ -1,4 +1,4 @@
-"""Writes of object types, as scripts."""
+"""Writes object types, as scripts."""
 
 from collections.abc import Callable, Sequence
 from functools import partial

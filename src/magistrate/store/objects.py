@@ -1,4 +1,4 @@
-"""Writes of objects, as scripts."""
+"""Writes objects, as scripts."""
 
 from collections.abc import Callable, Sequence
 
@@ -15,7 +15,7 @@ def build_object(row: Row) -> StoredObject:
 
 
 ENDED_AT_ONCE = 1_000
-"""Warrants of a deleted object that are read and ended together, to keep few of them in memory."""
+"""Limits how many warrants of a deleted object are read and ended together, to keep few of them in memory."""
 
 OBJECTS: Versioned[StoredObject] = Versioned(
     kind="object",

@@ -1,8 +1,9 @@
-"""PostgreSQL through psycopg: a pool of autocommit connections, one statement a read, one short transaction a write.
+"""Implements the store on PostgreSQL through psycopg: a pool of autocommit connections, one statement per read, one
+short transaction per write.
 
-Writers take turns on the row of `head`: it is locked first, so revisions are in commit order and each statement of a
-write sees all that earlier writes committed. Nothing is kept in the session, so PgBouncer may pool transactions in
-between."""
+A write first locks the row of `head`, so writes run one after another, revisions are in commit order, and each
+statement of a write sees everything that earlier writes committed. Nothing is kept in the session, so a PgBouncer in
+between may pool transactions."""
 
 import asyncio
 import os
@@ -38,8 +39,8 @@ T = TypeVar("T")
 LOCK_HEAD = sql.READ_HEAD + " FOR UPDATE"
 
 ATTEMPTS = 4
-"""Runs of one read or write, when the server answers that it may be tried again or a pooled connection turns out
-dead."""
+"""Limits how often one read or write is run when the server reports that it may be retried, or when a pooled
+connection turns out to be dead."""
 
 _CONFLICTS = (errors.SerializationFailure, errors.DeadlockDetected)
 _MIGRATION_RACES = (errors.DuplicateTable, errors.UniqueViolation, *_CONFLICTS)
@@ -47,30 +48,32 @@ _MIGRATION_RACES = (errors.DuplicateTable, errors.UniqueViolation, *_CONFLICTS)
 Connection = psycopg.AsyncConnection[TupleRow]
 
 WRITERS = 2
-"""Connections of one worker that may be in a write: one that holds the head, one that is waiting for it."""
+"""Limits the connections of one worker that may be in a write: one that has locked the head, and one that is waiting
+for it."""
 
 ROWS_AT_ONCE = 2_000
-"""Decoded before others get a turn: they are all here by then, and take a few microseconds each."""
+"""Limits the rows that are decoded before others may run: all of them have arrived by then, and take a few
+microseconds each."""
 
 _NO_TURN: AbstractAsyncContextManager[None] = nullcontext()
 
 CLOSE_WITHIN_SECONDS = 1.0
-"""For statements that nobody waits for any more; their connections are cut already."""
+"""Limits the wait for statements that have no caller any more; their connections are cut already."""
 
 
 @dataclass(slots=True)
 class _Attempt:
-    """A read or write that runs in a task of its own, and the connection that it uses just now."""
+    """Represents a read or write that runs in a task of its own, and the connection that it currently uses."""
 
     connection: Connection | None = None
     is_abandoned: bool = False
 
 
 def migrate_postgres(conninfo: str, timeout_ms: int) -> None:
-    """Brings the schema up to date in one transaction; several processes may try at once, one of them does it.
+    """Brings the schema up to date in one transaction; several processes may try at once, and one of them does it.
 
-    Raises StoreUnavailable, SchemaMismatch if a newer version has been here, or InvalidSetting for a URL libpq
-    refuses."""
+    Raises StoreUnavailable, SchemaMismatch if a newer version has migrated the database, or InvalidSetting for a URL
+    that libpq refuses."""
     check_conninfo(conninfo)
     for attempt in range(1, ATTEMPTS + 1):
         try:
@@ -84,7 +87,8 @@ def migrate_postgres(conninfo: str, timeout_ms: int) -> None:
 
 
 def reach_postgres(conninfo: str, timeout_ms: int) -> None:
-    """Raises StoreUnavailable with the reason that the server gives, or InvalidSetting for a URL libpq refuses."""
+    """Connects to the server once. Raises StoreUnavailable with the reason that the server gives, or InvalidSetting
+    for a URL that libpq refuses."""
     check_conninfo(conninfo)
     try:
         psycopg.connect(conninfo, connect_timeout=_seconds(timeout_ms)).close()
@@ -93,7 +97,7 @@ def reach_postgres(conninfo: str, timeout_ms: int) -> None:
 
 
 def check_conninfo(conninfo: str) -> None:
-    """Raises InvalidSetting if libpq cannot read it."""
+    """Raises InvalidSetting if libpq cannot parse the connection string."""
     try:
         psycopg.conninfo.conninfo_to_dict(conninfo)
     except psycopg.ProgrammingError:
@@ -108,7 +112,8 @@ async def open_postgres(
     observer: Observer = observe_nothing,
     sealing: Sealing = UNSEALED,
 ) -> SqlStore:
-    """A store on a migrated database. Raises StoreUnavailable, or SchemaMismatch if the database is not migrated."""
+    """Opens a store on a migrated database. Raises StoreUnavailable, or SchemaMismatch if the database is not
+    migrated."""
     database = PostgresDatabase(conninfo, connections, timeout_ms, observer)
     try:
         await database.open()
@@ -126,7 +131,7 @@ class PostgresDatabase:
         "WHEN json_typeof(meta::json -> '{0}') = 'string' THEN '1' || (meta::json ->> '{0}') "
         "ELSE '0' END COLLATE \"C\"",
     )
-    # OFFSET 0 keeps the subquery as it is: looked up once for each id or revision, in their order.
+    # OFFSET 0 keeps the subquery from being merged: it is looked up once for each id or revision, in their order.
     joining = Joining(
         many_ids="json_array_elements_text(?::json) AS ids (id) CROSS JOIN LATERAL "
         "(SELECT * FROM warrant w WHERE w.{column} = ids.id AND {holds} OFFSET 0) w",
@@ -147,7 +152,7 @@ class PostgresDatabase:
         self._writes = 0
         self._drained_at = 0.0
         self._abandoned: set[asyncio.Task[Any]] = set()
-        # Writers take turns on the head anyway: those that wait must not hold the connections that readers need.
+        # Writers wait for the head anyway; while they wait, they must not hold the connections that readers need.
         self._writing = asyncio.Semaphore(max(1, min(WRITERS, connections - 1)))
         self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
             conninfo,
@@ -155,7 +160,7 @@ class PostgresDatabase:
                 "autocommit": True,
                 "connect_timeout": _seconds(timeout_ms),
                 "client_encoding": "utf8",
-                # It takes statements as they are: others take long ones apart anew each time.
+                # The raw cursor sends statements as they are; others parse long ones anew each time.
                 "cursor_factory": psycopg.AsyncRawCursor,
             },
             configure=_configure,
@@ -195,8 +200,7 @@ class PostgresDatabase:
             return result
 
         try:
-            # Once COMMIT is on its way, a lost connection leaves open whether it arrived: another run could write
-            # twice.
+            # After COMMIT is sent, a lost connection leaves it unknown whether it arrived: a rerun could write twice.
             return await self._retry(once, may_repeat=lambda: not committing, turn=self._writing)
         finally:
             self._writes += makes_revision
@@ -234,12 +238,13 @@ class PostgresDatabase:
             return result
 
     async def _perform(self, connection: Connection, step: Step) -> list[Rows]:
-        """Statements that return nothing are only queued: they travel with the next one that is waited for."""
+        """Runs a step. Statements that return nothing are only queued: they are sent with the next one that is waited
+        for."""
         if isinstance(step, Compute):
             await asyncio.to_thread(step.run)
             return []
         if isinstance(step, Find):
-            # One statement for each key, in one round trip: a plan for many could read the table, and would be kept.
+            # One statement for each key, in one round trip: a plan for many keys might read the table and be cached.
             return [list(chain.from_iterable(await self._perform(connection, Select(step.one, step.keys))))]
         if not step.values:
             return []
@@ -277,8 +282,8 @@ class PostgresDatabase:
             raise SchemaMismatch("the database is not migrated") from error
 
     async def _within_timeout(self, attempts: Callable[[_Attempt], Coroutine[Any, Any, T]]) -> T:
-        """Runs them in a task, to be able to leave them: psycopg, when it is cancelled, asks the server to cancel the
-        statement, and waits up to ten seconds for a server that does not answer. Raises TimeoutError."""
+        """Runs the attempts in a task that can be abandoned: when psycopg is cancelled, it asks the server to cancel
+        the statement, and waits up to ten seconds for a server that does not answer. Raises TimeoutError."""
         attempt = _Attempt()
         task = asyncio.create_task(attempts(attempt))
         try:
@@ -291,7 +296,8 @@ class PostgresDatabase:
         return task.result()
 
     def _abandon(self, attempt: _Attempt, task: asyncio.Task[Any]) -> None:
-        """Makes a task end soon that nobody waits for: what it has not sent to the server yet is never sent."""
+        """Makes a task that has no caller any more end soon: whatever it has not sent to the server yet is never
+        sent."""
         attempt.is_abandoned = True
         if attempt.connection is None:
             task.cancel()
@@ -303,7 +309,7 @@ class PostgresDatabase:
     def _forget_abandoned(self, task: asyncio.Task[Any]) -> None:
         self._abandoned.discard(task)
         if not task.cancelled():
-            task.exception()  # else asyncio would log that nobody asked for it
+            task.exception()  # otherwise asyncio would log that it was never retrieved
 
     async def _attempts(
         self,
@@ -326,15 +332,16 @@ class PostgresDatabase:
             return await self._run_connected(once, attempt)
 
     async def _replace_connections(self, used_at: float) -> None:
-        """After a restart of the server, every idle connection is dead. Those that were made since `used_at` are not.
+        """Drains the pool, because after a restart of the server every idle connection is dead, except for those made
+        since `used_at`.
 
-        Nothing here waits for the server: to ask each connection whether it lives could take for ever."""
+        Nothing here waits for the server: testing whether each connection is alive could take forever."""
         if self._drained_at < used_at:
             self._drained_at = time.monotonic()
             await self._pool.drain()
 
     async def _run_connected(self, once: Callable[[Connection], Awaitable[T]], attempt: _Attempt) -> T:
-        # Not `pool.connection()`: it wraps each use in a transaction context, half as much time again for a look-up.
+        # `pool.connection()` would wrap each use in a transaction context and make a lookup take half as long again.
         connection = attempt.connection = await self._pool.getconn()
         try:
             return await once(connection)
@@ -344,13 +351,14 @@ class PostgresDatabase:
 
 
 def _cut(connection: Connection) -> None:
-    """Ends the conversation with the server on this side: whoever waits for the connection hears that it is lost."""
+    """Shuts down the connection on this side, so that whoever waits for it learns that it is lost."""
     with suppress(OSError, psycopg.OperationalError), socket.socket(fileno=os.dup(connection.pgconn.socket)) as ours:
         ours.shutdown(socket.SHUT_RDWR)
 
 
 async def _configure(connection: Connection) -> None:
-    """Said at each BEGIN: a stricter default of the database would make writers that wait for the head fail."""
+    """Sets the isolation level, which is sent with each BEGIN: a stricter default of the database would make writers
+    that wait for the head fail."""
     await connection.set_isolation_level(psycopg.IsolationLevel.READ_COMMITTED)
 
 
@@ -370,11 +378,12 @@ def _migrate(connection: psycopg.Connection[TupleRow]) -> None:
 
 @lru_cache(maxsize=1024)
 def _text(statement: str) -> str:
-    """PostgreSQL's own spelling of a statement, `$1` for the first `?`: none of ours has a question mark elsewhere."""
+    """Returns a statement with PostgreSQL's placeholders, `$1` for the first `?`; none of our statements has a
+    question mark elsewhere."""
     places = count(1)
     return re.sub(r"\?", lambda _: f"${next(places)}", statement)
 
 
 def _seconds(milliseconds: int) -> int:
-    """Whole seconds, rounded up: all that libpq's connect_timeout understands."""
+    """Returns whole seconds, rounded up, which is all that libpq's connect_timeout accepts."""
     return -(-milliseconds // 1000)

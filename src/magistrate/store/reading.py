@@ -1,7 +1,8 @@
-"""The statement that answers a batch of reads (see engine/warrant_reader.py), or a few if they are very many.
+"""Builds the statement that answers a batch of read requests (see engine/warrant_reader.py), or several statements if
+the batch is very large.
 
-A statement is made of arms, each of them one range of an index; with many objects, each is looked up in the index of
-its own accord: a join that a planner is free to turn round could end in reading the table."""
+A statement consists of arms, each of which reads one range of an index. Many objects are each looked up in the index
+separately, because a planner may reverse a join and then read the whole table."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,13 +19,14 @@ from magistrate.store.contract import ALIVE
 from magistrate.store.sql import Clause, Parameter
 
 FEW_IDS = 2
-"""So many ids get an arm each, which is faster than to send them as one JSON array."""
+"""Limits how many ids get an arm each, which is faster than sending them as one JSON array."""
 
 FEW_RELATIONS = 20
-"""So many relations have a place each in the statement; more are sent as a JSON array too."""
+"""Limits how many relations get a placeholder each in the statement; more are sent as a JSON array, too."""
 
 MOST_ARMS = 200
-"""In one statement. SQLite takes 500 and 32 766 values, PostgreSQL 65 535, and plans them ever more slowly."""
+"""Limits the arms of one statement. SQLite accepts 500 arms and 32 766 values, PostgreSQL 65 535 values, and both
+plan large statements ever more slowly."""
 
 _COLUMNS = (
     "w.object_type, w.object_id, w.relation, w.subject_type, w.subject_id, w.subject_relation, w.policy, "
@@ -35,7 +37,8 @@ _ANSWERED = (
     "coalesce(p.text, ''), u.created_at, u.number"
 )
 _NO_ROW = f"SELECT 0 AS read_number, {_COLUMNS} FROM warrant w WHERE w.number = -1"
-"""Numbers are positive. Asked for WHERE false, SQLite reads the whole table and gives none of it."""
+"""Selects no row, because numbers are positive. With WHERE false, SQLite would read the whole table and return none
+of it."""
 _Ids = Literal["one", "many", "every"]
 _EXACTLY = "w.subject_relation = ? AND w.subject_type = ? AND w.subject_id = ?"
 _OF_TYPE = "w.subject_relation = '' AND w.subject_type = ?"
@@ -45,9 +48,12 @@ _ANY_GROUP = "w.subject_relation > ''"
 
 @dataclass(frozen=True, slots=True)
 class Joining:
-    """How a database reads `warrant w` by an index, how it joins it, or `object o`, to a JSON array of ids, and how it
-    spells the texts of a JSON array; how it reads `change c` by `revision r`, or `decision r`, in the order of time,
-    and spells a text of a `key`. `{holds}`, `{index}`, `{column}`, `{row}` and `{place}` are filled in."""
+    """Holds the pieces of SQL with which a database joins tables and reads JSON.
+
+    They say how the database reads `warrant w` by an index, how it joins `warrant w` or `object o` to a JSON array of
+    ids, and how it extracts the texts of a JSON array; and how it reads `change c` by `revision r`, or `decision r`,
+    in the order of time, and extracts a text of a `key`. `{holds}`, `{index}`, `{column}`, `{row}` and `{place}` are
+    filled in."""
 
     indexed: str
     many_ids: str
@@ -59,12 +65,12 @@ class Joining:
 
 
 _Arm = tuple[int, int | None, str, str, _Ids]
-"""All of a part of a read that its text depends on: the number of the read and that of its relations (None for many),
-the column of the ids, the condition on subjects, how many ids."""
+"""Holds everything that the text of an arm depends on: the number of the read request, the number of its relations
+(None for many), the column of the ids, the condition on subjects, and how many ids there are."""
 
 
 def portions(reads: Sequence[AnyRead]) -> Iterator[Sequence[AnyRead]]:
-    """The reads, as many together as one statement takes."""
+    """Yields the read requests in groups, each with as many as one statement accepts."""
     portion: list[AnyRead] = []
     arms = 0
     for read in reads:
@@ -78,8 +84,8 @@ def portions(reads: Sequence[AnyRead]) -> Iterator[Sequence[AnyRead]]:
 
 
 def read_statement(reads: Sequence[AnyRead], at: Revision | None, most: int, joining: Joining) -> Clause:
-    """Answers (revision, horizon, model_revision, number of the read, *columns of Warrant) for up to `most` rows; one
-    row whose columns are NULL if there is none."""
+    """Returns a statement that selects (revision, horizon, model_revision, number of the read request, *columns of
+    Warrant) for up to `most` rows, or one row whose columns are NULL if there is none."""
     arms: list[_Arm] = []
     values: list[Parameter] = []
     revisions = () if at is None else (at, at)
@@ -94,8 +100,8 @@ def read_statement(reads: Sequence[AnyRead], at: Revision | None, most: int, joi
 
 
 def objects_statement(refs: Iterable[ObjectRef], at: Revision, joining: Joining) -> Clause:
-    """Answers (revision, horizon, *columns of StoredObject) for those of the objects that exist; one row whose columns
-    are NULL if none does."""
+    """Returns a statement that selects (revision, horizon, *columns of StoredObject) for those of the objects that
+    exist, or one row whose columns are NULL if none does."""
     ids: dict[str, list[str]] = defaultdict(list)
     for ref in refs:
         ids[ref.type].append(ref.id)
@@ -109,8 +115,8 @@ def objects_statement(refs: Iterable[ObjectRef], at: Revision, joining: Joining)
 
 
 def _ranges(read: AnyRead) -> Iterator[tuple[str, str, _Ids, tuple[Parameter, ...]]]:
-    """The ranges of an index that answer a read: the column of its ids, the condition on subjects, how many ids, and
-    the values of all that."""
+    """Yields the index ranges that answer a read request: the column of its ids, the condition on subjects, how many
+    ids, and the values of all these."""
     shape, ids = read
     if isinstance(shape, WarrantsBySubject):
         kind_of_subject = (shape.subject_relation, shape.subject_type)
@@ -125,7 +131,7 @@ def _ranges(read: AnyRead) -> Iterator[tuple[str, str, _Ids, tuple[Parameter, ..
 def _split_lookups(
     shape: WarrantsByObject | WarrantsBySubject, ids: Sequence[str] | None, by_type: bool
 ) -> Iterator[tuple[_Ids, tuple[Parameter, ...]]]:
-    """How many ids are looked up together, and the values of these, of the type and of the relations."""
+    """Yields how many ids are looked up together, with the values of these ids, of the type and of the relations."""
     if ids is None and by_type:
         yield "every", tuple(_texts([f"{shape.type}#{relation}" for relation in shape.relations]))
         return
@@ -144,14 +150,14 @@ def _texts(relations: Sequence[str]) -> Sequence[Parameter]:
 
 
 def _subjects(shape: WarrantsByObject) -> Sequence[tuple[str, tuple[Parameter, ...]]]:
-    """Conditions on subjects, each of them one range of the index, and their values."""
+    """Returns conditions on subjects, each of which is one range of the index, and their values."""
     wanted = shape.subjects
     if isinstance(wanted, Subject):
         group = wanted.relation or ""
         itself, everyone = (group, wanted.type, wanted.id), (group, wanted.type, WILDCARD)
         if wanted.id == WILDCARD or not shape.to_all:
             return [(_EXACTLY, itself)]
-        # Not one condition with IN: SQLite would build the list anew for each of the relations, three times as slow.
+        # Two conditions, because with IN, SQLite would rebuild the list for each relation, three times as slow.
         return [(_EXACTLY, itself), (_EXACTLY, everyone)]
     if wanted is not None:
         return [(_OF_TYPE, (wanted,))]

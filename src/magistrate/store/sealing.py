@@ -1,7 +1,7 @@
-"""The encryption of the keys that session tokens are signed with, as they are kept in the store.
+"""Encrypts the keys that session tokens are signed with, as they are kept in the store.
 
-AES-256-GCM with a random nonce for each; a key is bound to its id and time, so that rows cannot be exchanged. See
-docs/decisions/0031-signing-keys-can-be-encrypted.md."""
+The cipher is AES-256-GCM with a random nonce for each key. A key is bound to its id and time, so that rows cannot be
+exchanged. See docs/decisions/0031-signing-keys-can-be-encrypted.md."""
 
 import binascii
 import os
@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from magistrate.errors import InvalidSetting, SigningKeysLocked
 
 SEALED_PREFIX = "aes256gcm:"
-"""Of secrets in the store that are encrypted. Those that are not are hex digits."""
+"""Marks secrets in the store that are encrypted. Unencrypted secrets are hex digits."""
 KEY_BYTES = 32
 MAX_FILE_BYTES = 65_536
 
@@ -39,7 +39,8 @@ class Sealing:
         return SEALED_PREFIX + b64encode(nonce + sealed).decode()
 
     def unseal(self, kept: str, bound_to: str) -> str:
-        """Raises SigningKeysLocked if none of the keys fits. What is not encrypted is returned as it is."""
+        """Returns the decrypted secret; one that is not encrypted is returned as it is. Raises SigningKeysLocked if
+        none of the keys decrypts it."""
         if not kept.startswith(SEALED_PREFIX):
             return kept
         for key in self.keys:
@@ -48,7 +49,7 @@ class Sealing:
         raise SigningKeysLocked(has_keys=bool(self.keys))
 
     def is_current(self, kept: str, bound_to: str) -> bool:
-        """Whether a secret is kept as `seal` would keep it now."""
+        """Returns whether a secret is stored as `seal` would store it now."""
         if not self.keys:
             return not kept.startswith(SEALED_PREFIX)
         return kept.startswith(SEALED_PREFIX) and _decrypt(self.keys[0], kept, bound_to) is not None
@@ -58,8 +59,8 @@ UNSEALED = Sealing()
 
 
 def read_sealing(path: str) -> Sealing:
-    """Returns the keys of a file, one a line, as 64 hex digits or as base64 of 32 bytes; blank lines and those that
-    begin with `#` are passed over. Raises InvalidSetting, also if others can read the file."""
+    """Returns the keys of a file, one per line, each 64 hex digits or base64 of 32 bytes; blank lines and lines that
+    begin with `#` are ignored. Raises InvalidSetting, also if other users can read the file."""
     try:
         with open(path, "rb") as file:
             _check_mode(path, os.fstat(file.fileno()))
@@ -74,7 +75,8 @@ def read_sealing(path: str) -> Sealing:
 
 
 def _check_mode(path: str, found: os.stat_result) -> None:
-    """Of root's files, a group may read one: so secrets are given to containers."""
+    """Raises InvalidSetting if other users can read the file. A group may read a file of root, because containers are
+    given secrets in this way."""
     if not stat.S_ISREG(found.st_mode):
         raise InvalidSetting(f"secret_key_file: {path} must be a regular file, for each worker reads it")
     allowed = 0o640 if found.st_uid == 0 else 0o600
@@ -97,7 +99,7 @@ def _read_key(path: str, line: str) -> bytes:
 
 
 def _decrypt(key: bytes, kept: str, bound_to: str) -> str | None:
-    """None if it was encrypted with another key, bound to something else, or changed."""
+    """Returns the secret, or None if it was encrypted with another key, bound to something else, or modified."""
     try:
         content = b64decode(kept.removeprefix(SEALED_PREFIX), validate=True)
         return AESGCM(key).decrypt(content[:_NONCE_BYTES], content[_NONCE_BYTES:], bound_to.encode()).decode()

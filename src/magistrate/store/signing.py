@@ -1,4 +1,4 @@
-"""Reads and writes of the keys that session tokens are signed with, as scripts."""
+"""Reads and writes the keys that session tokens are signed with, as scripts."""
 
 from collections.abc import Callable
 
@@ -49,7 +49,7 @@ def forget_session_keys(head: Revision) -> Script[int]:
 
 
 def open_kept_keys(rows: Rows, sealing: Sealing) -> KeptKeys:
-    """Of the rows of LIST_SESSION_KEYS. Raises SigningKeysLocked."""
+    """Builds the keys from the rows of LIST_SESSION_KEYS. Raises SigningKeysLocked."""
     keys = (
         SessionKey(id, sealing.unseal(kept, _binding(id, created_at)), created_at)
         for _, id, kept, created_at in _keys_in(rows)

@@ -1,4 +1,4 @@
-"""What every list of a store is asked for, and what it answers: a part of it, at one revision."""
+"""Defines the request and the result of every list of a store: a part of the list, at one revision."""
 
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class Snapshot(msgspec.Struct, Generic[T], frozen=True):
-    """`value` as it is at `revision`."""
+    """Holds `value` as it is at `revision`."""
 
     revision: Revision
     value: T
@@ -19,11 +19,11 @@ class Snapshot(msgspec.Struct, Generic[T], frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Which part of a sorted list is wanted.
+    """Describes the wanted part of a sorted list.
 
     `sort` names one of the list's sorts: a sequence of columns that is unique as a whole, all in one direction.
-    `boundary` holds the values of these columns in the row next to the wanted part, which need not exist any more;
-    None stands for the start of the list. `backwards` asks for the rows before the boundary instead of those after
+    `boundary` holds the values of these columns in the row next to the wanted part, a row that may no longer exist;
+    None stands for the start of the list. `backwards` requests the rows before the boundary instead of those after
     it."""
 
     sort: str
@@ -35,8 +35,8 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class Portion(Generic[T]):
-    """At most `limit` rows, always in the order of the list, backwards or not; and whether rows that match the
-    filters precede the first of them, and follow the last. Both are false when there is no row."""
+    """Holds at most `limit` rows, always in the order of the list, backwards or not, and whether rows that match the
+    filters precede the first of them and follow the last. Both are false when there is no row."""
 
     rows: tuple[T, ...]
     precedes: bool

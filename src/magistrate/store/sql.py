@@ -1,14 +1,13 @@
-"""Every statement of every store, by name. Parameters are `?`, in order.
+"""Holds every statement of every store, by name. Parameters are `?`, in order.
 
-One text serves SQLite and PostgreSQL: only what both understand is used, and nothing a wire-compatible database would
-lack (no advisory locks, no partial indexes). What they do not have in common stands with the stores: how a write
-transaction begins, migrations, and the pieces that are put into statements where a place is left for them, a Dialect
-into lists (how an index is named to a planner, how a member of `meta` is taken out) and a Joining into reads of
-warrants, objects and events (how tables are joined, how the texts of JSON arrays and keys are taken out).
+One text serves SQLite and PostgreSQL: it uses only what both understand, and nothing that a wire-compatible database
+would lack (no advisory locks, no partial indexes). What differs between them is kept with the stores: how a write
+transaction begins, the migrations, and the pieces of SQL that are filled into statements. A Dialect is filled into
+lists (how an index is named to the planner, how a member of `meta` is extracted), and a Joining into reads of
+warrants, objects and events (how tables are joined, how the texts of JSON arrays and keys are extracted).
 
-Reads bring `head` along in the same statement, so the rows and the revision they belong to come from one snapshot in
-one round trip. ALIVE stands in the text as a literal: a planner that cannot see it would take the column for selective.
-"""
+Reads select from `head` in the same statement, so the rows and the revision they belong to come from one snapshot in
+one round trip. ALIVE is a literal in the text: a planner that cannot see it would consider the column selective."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,7 +26,7 @@ MOVE_HORIZON = "UPDATE head SET horizon = ? WHERE horizon < ?"
 INSERT_REVISION = "INSERT INTO revision (revision, written_at, actor) VALUES (?, ?, ?)"
 
 INSERT_CHANGE = "INSERT INTO change (revision, position, action, kind, key, before, after) VALUES (?, ?, ?, ?, ?, ?, ?)"
-# The changes are limited by themselves: for a join, SQLite would rather make an index of the whole log each time.
+# A subquery limits the changes: for a join, SQLite would build an index of the whole log each time.
 LIST_TOUCHES = """
 SELECT h.revision, h.changes_forgotten, h.model_revision, found.key FROM head h
 LEFT JOIN (SELECT key FROM change WHERE revision > ? AND kind = 'warrant' LIMIT ?) found ON true"""
@@ -42,7 +41,7 @@ DROP_ONCE = "DELETE FROM idempotency WHERE actor = ? AND key = ?"
 KEEP_ONCE = """
 INSERT INTO idempotency (actor, key, fingerprint, revision, answer, written_at) VALUES (?, ?, ?, ?, ?, ?)"""
 
-# The column is called after the mark of a file; that of another source stands in it as well.
+# The column is named after the mark of a file, but also holds the marks of other sources.
 FIND_IMPORT = "SELECT source, lines, size_bytes, digest FROM import WHERE source = ?"
 DROP_IMPORT = "DELETE FROM import WHERE source = ?"
 KEEP_IMPORT = "INSERT INTO import (source, lines, size_bytes, digest) VALUES (?, ?, ?, ?)"
@@ -153,21 +152,24 @@ EXPIRED_ONCE = "SELECT actor, key FROM idempotency WHERE written_at <= ? ORDER B
 
 @dataclass(frozen=True, slots=True)
 class TableListing:
-    """A table that can be listed. Each sort is a sequence of columns that is unique among rows of one revision; an
-    index serves each, with and without a filter by `equal` (tests/store/test_query_plans.py holds the plans)."""
+    """Describes a table that can be listed.
+
+    Each sort is a sequence of columns that is unique among the rows of one revision. An index serves each sort, with
+    and without a filter by `equal` (tests/store/test_query_plans.py verifies the plans)."""
 
     table: str
     columns: tuple[str, ...]
     sorts: Mapping[str, tuple[str, ...]]
     indexes: Mapping[tuple[str, ...], str]
-    """By the columns a filter fixes, then those that the rows are sorted by; `deleted_revision` comes before them."""
+    """Maps columns to an index: first the columns that a filter fixes, then those by which the rows are sorted. In
+    the index, `deleted_revision` comes before them."""
     searched: tuple[str, ...] = ()
     joined: str = ""
     narrowing: Mapping[str, str] = field(default_factory=dict)
-    """Columns that leave few rows when they are filtered by, and the index for that: these rows are then sorted."""
+    """Maps columns whose filters leave few rows to the index that finds these rows, which are then sorted."""
     members: Mapping[str, str] = field(default_factory=dict)
-    """Members of `meta` to sort by, and the column each makes. No index serves these sorts: all rows that pass the
-    filter are read."""
+    """Maps the members of `meta` that rows can be sorted by to the column that each makes. No index serves these
+    sorts: all rows that match the filter are read."""
 
 
 OBJECTS = TableListing(
@@ -214,7 +216,7 @@ WARRANTS = TableListing(
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A piece of SQL with the values of its parameters, in order."""
+    """Holds a piece of SQL with the values of its parameters, in order."""
 
     sql: str
     values: tuple[Parameter, ...] = ()
@@ -222,34 +224,38 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class ListFilter:
-    """`equal`: the value of a column. `among`: its possible values. `text`: a substring of the searched columns."""
+    """Selects rows of a list: `equal` holds the value of a column, `among` its allowed values, and `text` a substring
+    of the searched columns."""
 
     equal: Mapping[str, str] = field(default_factory=dict)
     among: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     text: str | None = None
 
     def is_searched(self, listing: TableListing) -> bool:
-        """Whether rows are looked at that are not answered: by search, or by a filter that no index serves."""
+        """Returns whether rows are looked at that are not returned, because of a search or a filter that no index
+        serves."""
         by_index = {*chain.from_iterable(listing.indexes), *listing.narrowing}
         return self.text is not None or not by_index.issuperset((*self.equal, *self.among)) or bool(self.among)
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What a database says in its own words. `index_hint` is put behind the name of a table, with the name of an index
-    for `{}`. `member_key` is an expression for a member of `meta`, its name for `{}`: `1` and the text if it is one,
-    otherwise `0`; a meta with a NUL character counts as having none, for PostgreSQL cannot hold that."""
+    """Holds the pieces of SQL in which databases differ.
+
+    `index_hint` follows the name of a table; `{}` stands for the name of an index. `member_key` is an expression for
+    a member of `meta`, whose name replaces `{}`: `1` followed by the text if the member is a text, otherwise `0`. A
+    meta with a NUL character counts as having no text, because PostgreSQL cannot store that character."""
 
     index_hint: str
     member_key: str
 
 
 def list_statement(listing: TableListing, wanted: Slice, only: ListFilter, at: int | None, dialect: Dialect) -> Clause:
-    """A statement that answers (revision, horizon, behind, *columns) for up to `limit + 1` rows, nearest to the
-    boundary first.
+    """Returns a statement that selects (revision, horizon, behind, *columns) for up to `limit + 1` rows, nearest to
+    the boundary first.
 
-    `behind` says whether a row lies on the other side of the boundary. No row in the slice: one row whose columns are
-    NULL."""
+    `behind` is true if a row lies on the other side of the boundary. If the slice has no row, the statement returns
+    one row whose columns are NULL."""
     ascending = wanted.descending == wanted.backwards
     filters = _filters(listing, only)
     key, index = _order(listing, wanted.sort, only)
@@ -266,7 +272,7 @@ def list_statement(listing: TableListing, wanted: Slice, only: ListFilter, at: i
     page = f"{columns} FROM head h LEFT JOIN ({rows.sql}) p ON true ORDER BY {onwards}"
     if wanted.boundary is None:
         return Clause(f"SELECT h.revision, h.horizon, false, {page}", rows.values)
-    # Not EXISTS: PostgreSQL ignores the order in it, and reads the whole table if it expects to find a row soon.
+    # EXISTS is avoided: PostgreSQL ignores its order, and reads the whole table if it expects to find a row soon.
     beyond = _select(selected, table, [*filters, behind], back, 1, at)
     probe = f"(SELECT {ordered_by[0]} FROM ({beyond.sql}) q) IS NOT NULL"
     return Clause(f"SELECT h.revision, h.horizon, {probe}, {page}", beyond.values + rows.values)
@@ -289,11 +295,11 @@ def _filters(listing: TableListing, only: ListFilter) -> list[Clause]:
 
 
 def _order(listing: TableListing, sort: str, only: ListFilter) -> tuple[tuple[str, ...], str]:
-    """The terms that rows are ordered by, and the index to read."""
+    """Returns the terms by which the rows are ordered, and the index to read."""
     key = listing.sorts[sort]
     for column, index in listing.narrowing.items():
         if column in only.equal or column in only.among:
-            # `+ 0`: else a planner might read all rows in order instead, in the hope to meet the few that are wanted.
+            # Without `+ 0`, a planner might read all rows in order, expecting to find the few wanted ones early.
             return tuple(f"{term} + 0" for term in key), index
     unfixed = tuple(column for column in key if column not in only.equal)
     return key, listing.indexes.get((*only.equal, *unfixed)) or listing.indexes[unfixed]
@@ -302,8 +308,8 @@ def _order(listing: TableListing, sort: str, only: ListFilter) -> tuple[tuple[st
 def _select(
     selected: Sequence[str], table: str, conditions: list[Clause], order: str, limit: int, at: int | None
 ) -> Clause:
-    """Rows alive now, or at a revision: then the ones still alive and the ones that ended since, each by an index of
-    its own."""
+    """Returns a statement that selects rows alive now, or rows alive at a revision: those still alive and those that
+    ended since, each by an index of its own."""
     columns = ", ".join(selected)
 
     def lives(*alive: Clause) -> Clause:
@@ -329,7 +335,7 @@ def _select(
 def _sides(
     key: tuple[str, ...], boundary: tuple[str | int, ...] | None, equal: Mapping[str, str], ascending: bool
 ) -> tuple[Clause, Clause]:
-    """The rows after the boundary, and those at or before it, in the direction of reading.
+    """Returns conditions for the rows after the boundary, and for those at or before it, in the direction of reading.
 
     A column that a filter fixes is compared here instead of in SQL: `(id, T) > (5, B)` is `id >= 5` if T > B, else
     `id > 5`."""
@@ -355,7 +361,9 @@ def _sides(
 
 
 def _contains(columns: tuple[str, ...], text: str) -> Clause:
-    """`lower` folds ASCII letters only: SQLite's always, PostgreSQL's because the columns have the collation "C"."""
+    """Returns a condition that one of the columns contains the text, the case of ASCII letters ignored.
+
+    `lower` folds only ASCII letters: in SQLite always, in PostgreSQL because the columns have the collation "C"."""
     folded = "".join(letter.lower() if letter.isascii() else letter for letter in text)
     escaped = folded.replace("!", "!!").replace("%", "!%").replace("_", "!_")
     condition = " OR ".join(f"lower({column}) LIKE ? ESCAPE '!'" for column in columns)

@@ -1,4 +1,4 @@
-"""The store over any Database: reads as single statements, writes as scripts."""
+"""Implements the store over any Database: reads are single statements, writes are scripts."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
@@ -54,13 +54,15 @@ from magistrate.store.session_keys import KeptKeys, SessionKey
 T = TypeVar("T")
 
 FEW_ROWS = 2_000
-"""Of warrants: so many may be looked up while others wait, some milliseconds; more are read as a long read."""
+"""Limits the warrants that may be read while others wait, which takes some milliseconds; more are read as a long
+read."""
 MANY_IDS = 1_000
-"""In reads: more of them are a long read from the beginning, for they are likely to have more than a few rows."""
+"""Limits the ids of an ordinary read; one with more ids is a long read from the start, because it is likely to return
+many rows."""
 
 
 class SqlStore:
-    """See store/contract.py for every promise. `schema_version` is the number of the newest migration of this
+    """Implements store/contract.py over a Database. `schema_version` is the number of the newest migration of this
     version."""
 
     def __init__(
@@ -230,7 +232,7 @@ class SqlStore:
         if not only.kinds:
             return Snapshot(await self._head(), Portion((), precedes=False, follows=False))
         statement = event_listing.events_statement(wanted, only, self.database.joining)
-        # Between those that are wanted may be many others.
+        # There may be many unwanted rows between the wanted ones.
         rows = await self.database.read(statement.sql, statement.values, long=True)
         return _portion(rows, wanted, None, event_listing.build_event)
 
@@ -277,14 +279,14 @@ class SqlStore:
         stored: Callable[[Row], T],
     ) -> Snapshot[Portion[T]]:
         statement = sql.list_statement(listing, wanted, only, at, self.database.dialect)
-        # As of a revision, all that ended since is read along with the rows that are wanted.
+        # A read at a revision also reads all rows that ended since.
         is_long = at is not None or only.is_searched(listing) or wanted.sort in listing.members
         rows = await self.database.read(statement.sql, statement.values, long=is_long)
         return _portion(rows, wanted, at, stored)
 
 
 def _portion(rows: Rows, wanted: Slice, at: Revision | None, stored: Callable[[Row], T]) -> Snapshot[Portion[T]]:
-    """Of rows (revision, horizon, behind, *columns), nearest to the boundary first."""
+    """Builds the result from rows (revision, horizon, behind, *columns), nearest to the boundary first."""
     revision = _check_revision(rows[0], at)
     found = [stored(row[3:]) for row in rows if row[3] is not None]
     behind, ahead = bool(rows[0][2]) and bool(found), len(found) > wanted.limit
@@ -300,7 +302,8 @@ def _object_name(row: Row) -> ObjectName:
 
 
 def _check_revision(row: Row, at: Revision | None) -> Revision:
-    """Every read begins with the newest and the oldest readable revision."""
+    """Returns the revision of a read, whose rows begin with the newest and the oldest readable revision. Raises
+    RevisionUnavailable."""
     newest, horizon = row[0], row[1]
     if at is None:
         return Revision(newest)

@@ -1,11 +1,11 @@
-"""SQLite through APSW: one writer connection in a thread of its own, reads in the event loop.
+"""Implements the store on SQLite through APSW: one writer connection in a thread of its own, and reads in the event
+loop.
 
-A read takes some microseconds, less than handing it to a thread would; only reads that say they are long go to
-threads. Any number of processes may have the same file open: SQLite's write-ahead log keeps readers and the one
-writer apart.
+A read takes some microseconds, less than handing it to a thread would; only long reads go to threads. Any number of
+processes may have the same file open: SQLite's write-ahead log isolates readers from the one writer.
 
-Writes that wait for the writer are committed together, each in a savepoint with a revision of its own: what one
-raises undoes that one alone, and all of them share the wait for the disk, which is longer than the writing."""
+Writes that wait for the writer are committed together, each in a savepoint with a revision of its own: an exception
+undoes only the write that raised it, and all of them share the wait for the disk, which is longer than the writing."""
 
 import asyncio
 import os
@@ -38,26 +38,27 @@ from magistrate.store.sqlite_probe import probe_file
 T = TypeVar("T")
 
 LONG_READERS = 2
-"""Threads, each with a connection, for reads that look at many rows."""
+"""Sets the number of threads, each with a connection, for reads that look at many rows."""
 
 WRITES_AT_ONCE = 64
-"""Committed together at the most, so that the first of them need not wait long for the last."""
+"""Limits the writes that are committed together, so that the first of them need not wait long for the last."""
 
 LOOKUP_TIMEOUT_MS = 250
-"""A lookup waits in the event loop, and everyone with it. Only recovery after a crash, or a tool that locks the whole
-file, makes a reader wait at all."""
+"""Limits how long a lookup waits, because it blocks the event loop and everyone with it. Only recovery after a crash,
+or a tool that locks the whole file, makes a reader wait at all."""
 
 KEYS_AT_ONCE = 512
-"""Looked for by one statement. A statement has at most 32,766 values, a key up to seven; longer ones are no faster."""
+"""Limits the keys that one statement looks up. A statement has at most 32,766 values, and a key up to seven; longer
+statements are not faster."""
 
 STEPS_BETWEEN_LOOKS_AT_THE_CLOCK = 10_000
-"""Of SQLite's virtual machine: about a millisecond."""
+"""Counts instructions of SQLite's virtual machine: about a millisecond."""
 
 
 async def open_sqlite(
     path: str, timeout_ms: int, observer: Observer = observe_nothing, sealing: Sealing = UNSEALED
 ) -> SqlStore:
-    """A store on a migrated file. Raises StoreUnavailable, or SchemaMismatch if the file is not migrated."""
+    """Opens a store on a migrated file. Raises StoreUnavailable, or SchemaMismatch if the file is not migrated."""
     if not os.path.exists(path):
         raise StoreUnavailable(f"there is no SQLite database {path}")
     database = SqliteDatabase(path, timeout_ms, observer)
@@ -70,12 +71,13 @@ async def open_sqlite(
 
 
 Outcome = tuple[Any, Exception | None]
-"""What a write answered, or what it raised."""
+"""Holds what a write returned, or what it raised."""
 
 
 @dataclass(slots=True, eq=False)
 class _Write(Generic[T]):
-    """A script that waits for its turn, until when it may, and where its caller waits, unless that is over."""
+    """Represents a script that is queued for the writer: the deadline until which it may wait, the future on which
+    its caller waits, and whether the caller has stopped waiting."""
 
     script: Callable[[Revision], Script[T]]
     deadline: float
@@ -85,7 +87,7 @@ class _Write(Generic[T]):
 
 class SqliteDatabase:
     dialect = sql.Dialect(
-        # The planner does not count on LIMIT: with statistics it may rather sort a table than read an index in order.
+        # The planner ignores LIMIT: given statistics, it may sort a table instead of reading an index in order.
         index_hint=" INDEXED BY {}",
         member_key=r"CASE WHEN instr(replace(meta, '\\', ''), '\u0000') > 0 THEN '0' "
         "WHEN json_type(meta, '$.{0}') = 'text' THEN '1' || (meta ->> '$.{0}') ELSE '0' END",
@@ -114,7 +116,7 @@ class SqliteDatabase:
         self._read_threads = ThreadPoolExecutor(LONG_READERS, thread_name_prefix="sqlite-reader")
         self._long_readers: queue.SimpleQueue[apsw.Connection] = queue.SimpleQueue()
         with self._translate_errors():
-            # What is deleted is overwritten with zeros: a key that was kept plain must not stay in a page.
+            # Deleted content is overwritten with zeros: a key that was stored unencrypted must not stay in a page.
             self._writer = open_connection(path, timeout_ms, "PRAGMA secure_delete = FAST")
             self._reader = open_connection(path, min(timeout_ms, LOOKUP_TIMEOUT_MS), "PRAGMA query_only = ON")
             for _ in range(LONG_READERS):
@@ -142,7 +144,7 @@ class SqliteDatabase:
         try:
             return await asyncio.wrap_future(write.result)
         except asyncio.CancelledError:
-            write.is_abandoned = True  # and not made, unless it has begun; others in its group are
+            write.is_abandoned = True  # it is not made unless it has begun; others in its group are
             raise
 
     def mark(self) -> Mark:
@@ -152,8 +154,9 @@ class SqliteDatabase:
         return Staleness.CURRENT if mark[1] == self._newest_revision() else Staleness.STALE
 
     def _newest_revision(self) -> int:
-        """Read only if anything was committed since, which is said by a number that costs less to ask for: another one
-        after each commit of another connection, in whatever process."""
+        """Returns the newest revision, which is read only if anything was committed since the last call. That is
+        detected by `data_version`, which is cheaper to read and changes after each commit of another connection, in
+        any process."""
         try:
             version: int = self._reader.execute("PRAGMA data_version").get
             if self._seen_version != version:
@@ -184,7 +187,8 @@ class SqliteDatabase:
             self._long_readers.get().close()
 
     async def _probe(self) -> None:
-        """In a thread, and one at a time, however many ask: a file on a disk that hangs must not hold them up."""
+        """Probes the file in a thread, once for all concurrent callers: a file on a disk that hangs must not block
+        them."""
         if self._probing is None or self._probing.done():
             self._probing = asyncio.create_task(asyncio.to_thread(self._probe_file))
             self._probing.add_done_callback(lambda probing: probing.cancelled() or probing.exception())
@@ -202,18 +206,18 @@ class SqliteDatabase:
             self._raise_translated(error)
 
     def _raise_translated(self, error: apsw.Error) -> NoReturn:
-        """Whatever statement has met with damage, the store is not ready from then on."""
+        """Raises the translated error; once any statement has met with damage, the store is not ready from then on."""
         if isinstance(error, DAMAGED):
             self._damage = error
         raise_translated(error)
 
     def _deadline(self) -> float:
-        """When a statement that has to wait for a thread must be done, that waiting included."""
+        """Returns the time by which a statement that has to wait for a thread must be done, including that wait."""
         return time.monotonic() + self._timeout_ms / 1000
 
     def _check_file(self) -> None:
-        """Raises StoreUnavailable if the file is not the one that was opened: what is written there nobody will find
-        again."""
+        """Raises StoreUnavailable if the file is not the one that was opened, because anything written to it would be
+        lost."""
         try:
             moved = not os.path.samestat(os.stat(self._path), self._file)
         except OSError as error:
@@ -232,7 +236,7 @@ class SqliteDatabase:
             self._long_readers.put(connection)
 
     def _write_on(self) -> None:
-        """The life of the writer thread: it ends at the None behind the last write."""
+        """Runs the writer thread until it reads the None behind the last write."""
         while (write := self._writes.get()) is not None:
             group = [write]
             while len(group) < WRITES_AT_ONCE and not self._writes.empty():
@@ -241,7 +245,7 @@ class SqliteDatabase:
                     self._writes.put(None)
                     break
                 group.append(following)
-            # From here on, a caller that no longer waits cannot call its write back.
+            # From here on, a caller can no longer cancel its write.
             self._write_group([write for write in group if write.result.set_running_or_notify_cancel()])
 
     def _write_group(self, group: Sequence[_Write[Any]]) -> None:
@@ -249,7 +253,7 @@ class SqliteDatabase:
             with self._translate_errors():
                 group = self._begin_group(group)
                 outcomes = self._commit_group(group) if group else []
-        except BaseException as error:  # whatever it is: the thread must go on, and nobody may wait for ever
+        except BaseException as error:  # for any error, the thread must continue and no caller may wait forever
             failure = error if isinstance(error, Exception) else StoreUnavailable("the write was broken off")
             for write in group:
                 if not write.result.done():
@@ -262,8 +266,8 @@ class SqliteDatabase:
                 write.result.set_exception(raised)
 
     def _begin_group(self, group: Sequence[_Write[Any]]) -> Sequence[_Write[Any]]:
-        """Begins a transaction; answers the writes that may still wait then. The others are refused, each at its
-        time."""
+        """Begins a transaction and returns the writes that are still in time by then. The others are refused, each at
+        its deadline."""
         self._check_file()
         if self._writer.in_transaction:
             self._writer.execute("ROLLBACK")
@@ -281,7 +285,7 @@ class SqliteDatabase:
         return group
 
     def _in_time(self, group: Sequence[_Write[Any]]) -> Sequence[_Write[Any]]:
-        """Those that somebody still waits for. Others are refused."""
+        """Returns the writes that have a caller still waiting, and refuses the others."""
         now = time.monotonic()
         late = [write for write in group if write.deadline <= now or write.is_abandoned]
         for write in late:
@@ -289,8 +293,8 @@ class SqliteDatabase:
         return [write for write in group if write not in late]
 
     def _commit_group(self, group: Sequence[_Write[Any]]) -> list[Outcome]:
-        """What each write answered or raised; all that answered are on disk. What is raised here fails all of
-        them."""
+        """Returns what each write returned or raised; all that returned are on disk. An exception raised here fails
+        all of them."""
         try:
             if len(group) == 1:
                 outcomes: list[Outcome] = [(self._run_write(group[0]), None)]
@@ -309,14 +313,14 @@ class SqliteDatabase:
         return self._drive(write.script(Revision(cast(int, head))))
 
     def _attempt_write(self, write: _Write[Any]) -> Outcome:
-        """What it raises is undone and leaves the rest of the group alone: that is what the savepoint is for, and
-        costs."""
+        """Runs a write in a savepoint, which has a cost but lets an exception undo this write alone and spare the
+        rest of the group."""
         self._writer.execute("SAVEPOINT one_write")
         try:
             with self._translate_errors():
                 return self._run_write(write), None
         except Exception as error:
-            if not self._writer.in_transaction:  # SQLite ends it by itself when the disk is full
+            if not self._writer.in_transaction:  # SQLite rolls back by itself when the disk is full
                 raise
             self._writer.execute("ROLLBACK TO one_write")
             return None, error
@@ -336,7 +340,7 @@ class SqliteDatabase:
             return result
 
     def _find_rows(self, step: Find) -> Rows:
-        """One statement for many keys: four times as fast as one for each."""
+        """Returns the rows of many keys by one statement, four times as fast as one statement per key."""
         rows: Rows = []
         for start in range(0, len(step.keys), KEYS_AT_ONCE):
             keys = _pad_keys(step.keys[start : start + KEYS_AT_ONCE])
@@ -362,6 +366,6 @@ class SqliteDatabase:
 
 
 def _pad_keys(keys: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """The keys, the last of them repeated until their number is a power of two: so there are few different
-    statements."""
+    """Returns the keys, the last of them repeated until their number is a power of two, so that there are few
+    different statements."""
     return [*keys, *[keys[-1]] * ((1 << (len(keys) - 1).bit_length()) - len(keys))]

@@ -1,4 +1,4 @@
-"""Connections to a SQLite file: their settings, and what their errors mean for the store."""
+"""Opens connections to a SQLite file and translates their errors to those of the store."""
 
 from typing import NoReturn
 
@@ -7,11 +7,12 @@ import apsw
 from magistrate.errors import SchemaMismatch, StoreUnavailable
 
 STATEMENTS_KEPT = 512
-"""Prepared, for each connection: the most that APSW keeps. Those of a check are long, and take a millisecond."""
+"""Sets the number of prepared statements that each connection keeps: the most that APSW allows. Those of a check are
+long and take a millisecond to prepare."""
 
 DAMAGED_FILE = "the database file is damaged; stop the service and restore it from a backup"
 DAMAGED = (apsw.CorruptError, apsw.NotADBError)
-"""What SQLite raises when pages of the file do not hold what they must."""
+"""Lists the errors that SQLite raises when pages of the file are damaged."""
 
 _UNAVAILABLE = (
     apsw.BusyError,
@@ -27,21 +28,22 @@ _UNAVAILABLE = (
 
 
 def open_connection(path: str, timeout_ms: int, *pragmas: str) -> apsw.Connection:
-    """Opens a file that is there: one that was moved away must not be made again, empty."""
+    """Opens an existing file; one that was moved away must not be created again, empty."""
     connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE, statementcachesize=STATEMENTS_KEPT)
     connection.set_busy_timeout(timeout_ms)
-    # Plans by the text alone: else this build of SQLite looks at bound values too, and prepares joins again each time.
+    # Plans depend on the text alone: otherwise, SQLite also looks at bound values, and prepares joins anew each time.
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     # FULL: with NORMAL, a write-ahead log may lose acknowledged transactions when the machine loses power.
     connection.execute("PRAGMA synchronous = FULL")
-    # KiB; and what savepoints may have to restore is kept in memory instead of a file.
+    # The cache size is in KiB; what savepoints may have to restore is kept in memory instead of a file.
     for pragma in ("PRAGMA cache_size = -16384", "PRAGMA temp_store = MEMORY", *pragmas):
         connection.execute(pragma)
     return connection
 
 
 def raise_translated(error: apsw.Error) -> NoReturn:
-    """Raises what the store's contract has for it; the error itself if it is a fault of ours."""
+    """Raises the error that the store's contract defines for this one, or the error itself if it is a fault of this
+    code."""
     if isinstance(error, DAMAGED):
         raise StoreUnavailable(DAMAGED_FILE) from error
     if isinstance(error, _UNAVAILABLE):

@@ -1,6 +1,6 @@
-"""The files of a SQLite database: created for their owner alone, checked for that, and migrated.
+"""Creates the files of a SQLite database for their owner alone, verifies their permissions, and migrates them.
 
-They hold the keys that session tokens are signed with: whoever can read them can make tokens."""
+The files hold the keys that session tokens are signed with: whoever can read them can create tokens."""
 
 import os
 import stat
@@ -20,22 +20,22 @@ log = structlog.get_logger()
 
 OWNER_ONLY = 0o600
 SUFFIXES = ("", "-wal", "-shm", "-journal")
-"""Of the database and the files that SQLite puts beside it, to which it gives the mode of the database."""
+"""Lists the suffixes of the database and of the files that SQLite puts beside it, to which it gives the mode of the
+database."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExposedFile:
-    """('/data/magistrate.db', 0o644): a file that others than its owner can read or write."""
+    """Represents a file that users other than its owner can read or write: ('/data/magistrate.db', 0o644)."""
 
     path: str
     mode: int
 
 
 def migrate_sqlite(path: str, timeout_ms: int) -> None:
-    """Makes the file if there is none and brings its schema up to date; several processes may try at once.
+    """Creates the file if there is none and brings its schema up to date; several processes may do this at once.
 
-    Raises StoreUnavailable, or SchemaMismatch if a newer version has been here.
-    """
+    Raises StoreUnavailable, or SchemaMismatch if a newer version has migrated the file."""
     try:
         _create_file(path)
         with closing(open_connection(path, timeout_ms)) as connection:
@@ -47,12 +47,14 @@ def migrate_sqlite(path: str, timeout_ms: int) -> None:
 
 
 def find_exposed_files(path: str) -> list[ExposedFile]:
-    """Returns the files of the database that others than their owner can read or write; none if there is no file."""
+    """Returns the files of the database that users other than their owner can read or write; none if there is no
+    file."""
     return [ExposedFile(file, mode) for file, mode in _files_of(path) if mode & ~OWNER_ONLY]
 
 
 def secure_files(path: str, fix_permissions: bool) -> None:
-    """Warns of database files that others can use, or leaves them to their owner. Raises StoreUnavailable."""
+    """Warns of database files that other users can read or write, or restricts them to their owner. Raises
+    StoreUnavailable."""
     if fix_permissions:
         return _restrict_files(path)
     for exposed in find_exposed_files(path):
@@ -73,15 +75,17 @@ def _restrict_files(path: str) -> None:
 
 
 def _create_file(path: str) -> None:
-    """Creates an empty file, which is an empty database, unless there is one: SQLite would make it readable to all.
+    """Creates an empty file, which is an empty database, unless there is one: SQLite would make it readable by
+    everyone.
 
-    A file that exists is not opened: closing it would release the locks that SQLite has on it in this process."""
+    An existing file is not opened, because closing it would release the locks that SQLite holds on it in this
+    process."""
     with suppress(FileExistsError):
         os.close(os.open(os.path.realpath(path), os.O_RDWR | os.O_CREAT | os.O_EXCL, OWNER_ONLY))
 
 
 def _files_of(path: str) -> Iterator[tuple[str, int]]:
-    """The files there are, and their modes."""
+    """Yields the existing files and their modes."""
     for suffix in SUFFIXES:
         with suppress(OSError):
             file = os.path.realpath(path) + suffix
@@ -89,7 +93,7 @@ def _files_of(path: str) -> Iterator[tuple[str, int]]:
 
 
 def _migrate(connection: apsw.Connection) -> None:
-    connection.execute("BEGIN IMMEDIATE")  # whatever fails from here on, closing the connection undoes
+    connection.execute("BEGIN IMMEDIATE")  # after any failure from here on, closing the connection rolls back
     connection.execute(migrate.CREATE_TABLE)
     [(applied,)] = connection.execute(migrate.READ_VERSION).fetchall()
     for migration in migrate.pending("sqlite", cast(int, applied)):

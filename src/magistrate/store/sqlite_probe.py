@@ -1,7 +1,8 @@
-"""Whether a SQLite file can still be read, found out cheaply: a few pages of every table and index, past all caches.
+"""Probes cheaply whether a SQLite file can still be read: it reads a few pages of every table and index, past all
+caches.
 
-It is not an integrity check, whose cost grows with the file. For what it finds and what it does not, see
-docs/decisions/0033-readiness-probes-the-sqlite-file.md."""
+The probe is not an integrity check, whose cost grows with the file. See
+docs/decisions/0033-readiness-probes-the-sqlite-file.md for what it finds and what it does not."""
 
 import random
 from collections.abc import Iterator
@@ -26,8 +27,8 @@ _OBJECT = "SELECT meta FROM object WHERE object_id = ? AND object_type = ? LIMIT
 
 
 def probe_file(path: str) -> None:
-    """Reads the schema, the first row of each table, the first entry of each index, and whatever leads to a warrant
-    chosen at random. A new connection sees what is in the file now. Raises apsw.Error."""
+    """Reads the schema, the first row of each table, the first entry of each index, and every row and index entry
+    that belongs to a randomly chosen warrant. A new connection sees what is in the file now. Raises apsw.Error."""
     with closing(open_connection(path, TIMEOUT_MS, "PRAGMA query_only = ON")) as connection:
         for statement in _first_rows(connection):
             connection.execute(statement).fetchall()

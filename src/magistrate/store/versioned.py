@@ -1,4 +1,5 @@
-"""Tables whose rows are never changed in place: a row lives from the revision that wrote it to the one that ended it.
+"""Writes tables whose rows are never changed in place: a row is alive from the revision that wrote it to the one that
+ended it.
 
 Object types, objects and warrants are all written by the functions here, inside `write`, which gives each write its
 revision, its rows in the change log and its idempotency."""
@@ -25,8 +26,8 @@ MICROSECONDS_PER_HOUR = 3_600_000_000
 
 @dataclass(frozen=True, slots=True)
 class Versioned(Generic[T]):
-    """A table of rows that begin with a key of so many columns and end with content and created_at, and the statements
-    that find, end and insert them."""
+    """Describes a table whose rows begin with a key of `key_length` columns and end with content and created_at, and
+    holds the statements that find, end and insert the rows."""
 
     kind: Kind
     key_length: int
@@ -39,7 +40,7 @@ class Versioned(Generic[T]):
 
 
 class Effect(msgspec.Struct, frozen=True):
-    """What a write did to one row, as the change log tells it. `before` and `after` are the meta of an object, the
+    """Records what a write did to one row, for the change log. `before` and `after` are the meta of an object, the
     definition of an object type, or the policy of a warrant; None where there was none."""
 
     action: Literal["created", "updated", "deleted"]
@@ -58,8 +59,8 @@ class WriteOutcome(Generic[T]):
 def write(
     head: Revision, stamp: Stamp, answer: type[tuple[T, ...]], work: Callable[[Revision], Script[WriteOutcome[T]]]
 ) -> Script[Snapshot[tuple[T, ...]]]:
-    """Does the work as the next revision, or answers what it answered before if the stamp says once (`answer` is the
-    type of the rows, to read them back)."""
+    """Does the work as the next revision, or returns the earlier result if the stamp has an idempotency key that was
+    used before. `answer` is the type of the rows, for decoding them."""
     if stamp.once is not None:
         since = stamp.at - IDEMPOTENCY_HOURS * MICROSECONDS_PER_HOUR
         [found] = yield Select(sql.FIND_ONCE, [(stamp.actor, stamp.once.key, since)])
@@ -90,7 +91,7 @@ def _build_log_rows(revision: Revision, effects: Iterable[Effect]) -> list[tuple
 
 
 def find(table: Versioned[T], keys: Collection[Key]) -> Script[dict[Key, Row]]:
-    """The living rows of these keys; absent keys are left out."""
+    """Returns the rows of these keys that are alive; keys without one are left out."""
     if not keys:
         return {}
     [rows] = yield Find(table.find, table.find_any, list(keys))
@@ -105,11 +106,10 @@ def put(
     fresh: Collection[Key] = (),
     must_exist: bool = False,
 ) -> Script[tuple[dict[Key, T], list[Effect]]]:
-    """Makes the living row of each key have the wanted content. Answers every row as it is then, and what was
-    changed.
+    """Makes the row of each key that is alive have the wanted content, and returns every row as it is then, and what
+    was changed.
 
-    Keys in `fresh` are not looked for. With `must_exist` raises NotFound for the first that has no living row.
-    """
+    Keys in `fresh` are not looked up. With `must_exist`, raises NotFound for the first key that has no such row."""
     existing = yield from find(table, [key for key in wanted if key not in fresh])
     stored: dict[Key, T] = {}
     effects: list[Effect] = []
@@ -135,7 +135,8 @@ def put(
 
 
 def end(table: Versioned[T], keys: Iterable[Key], revision: Revision) -> Script[list[Effect]]:
-    """Ends the living row of each key. Raises NotFound for the first that has none, or is named a second time."""
+    """Ends the row of each key that is alive. Raises NotFound for the first key that has none or is named a second
+    time."""
     wanted = list(keys)
     existing = yield from find(table, dict.fromkeys(wanted))
     effects = []

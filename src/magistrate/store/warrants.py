@@ -1,7 +1,7 @@
-"""Writes of warrants, as scripts.
+"""Writes warrants, as scripts.
 
-A warrant is its key: it is written once and ended, never changed. Its number tells the revision that wrote it and its
-place in that write, so numbers are unique and in order of writing without a counter."""
+A warrant consists of its key: it is written once and ended, never changed. Its number encodes the revision that wrote
+it and its place in that write, so numbers are unique and in the order of writing without a counter."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -17,18 +17,19 @@ from magistrate.store.objects import OBJECTS
 from magistrate.store.versioned import Effect, Key, Versioned, WriteOutcome, end, find, put, write
 
 MAX_WARRANTS_IN_A_WRITE = 1_048_576
-"""2^20: the place of a warrant in its write takes the last 20 bits of its number."""
+"""Limits the warrants of one write to 2^20: the place of a warrant in its write takes the last 20 bits of its number.
+"""
 
 
 def build_warrant(row: Row) -> Warrant:
-    """Of the columns (*key, number, text, created_at)."""
+    """Builds a warrant from the columns (*key, number, text, created_at)."""
     number, text, created_at = row[7:]
     columns: Row = (*row[:6], text or "", created_at, number)
     return Warrant(*columns)
 
 
 def build_listed_warrant(row: Row) -> Warrant:
-    """Of the columns (*first six of the key, text, created_at, number)."""
+    """Builds a warrant from the columns (*first six of the key, text, created_at, number)."""
     columns: Row = (*row[:6], row[6] or "", *row[7:])
     return Warrant(*columns)
 
@@ -78,7 +79,7 @@ def delete_warrants(named: Sequence[NewWarrant], stamp: Stamp) -> Callable[[Revi
 
 
 def keep_forms(rows: Iterable[Row], revision: Revision) -> Script[None]:
-    """A form that no warrant had before changes the model."""
+    """Stores the warrant patterns of these rows; a pattern that no warrant had before changes the model."""
     distinct = {(row[0], row[1] == WILDCARD, row[2], row[3], row[4] == WILDCARD, row[5]): row for row in rows}
     had: dict[Key, None] = {warrant_pattern(*row[:6]): None for row in distinct.values()}
     if had:
