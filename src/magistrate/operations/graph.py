@@ -1,9 +1,9 @@
 """Decides checks from the graph cache, which follows the store. Every answer is exact at one revision, and that
 revision is the newest within the limits of Staleness.
 
-A walk is never interrupted by a change, so it sees the graph at one revision. Warrants that it misses are read as of
-that revision and cached; the walk then starts again at the revision that the graph has by then. A final decision is
-therefore always computed at a single revision."""
+A walk sees the graph at one revision; if the graph changes while the walk has yielded, it starts again. Warrants that
+it misses are read as of that revision and cached; then the walk starts again at the revision that the graph has by
+then. A final decision is therefore always computed at a single revision."""
 
 import asyncio
 import sys
