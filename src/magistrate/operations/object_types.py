@@ -20,7 +20,7 @@ from magistrate.store.contract import Judge, NewObjectType, ObjectTypeFilter, Sn
 Loop = tuple[RelationEdge, ...]
 
 BYTES_OF_A_RULE = 40
-"""Sets the bytes of a rule in JSON, with the name of its relation."""
+"""Estimates the bytes of a rule in JSON, with the name of its relation."""
 
 _BY_NAME: Sort[StoredObjectType] = Sort("typeId", lambda row: (row.name,))
 
