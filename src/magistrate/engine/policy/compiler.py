@@ -37,7 +37,7 @@ _READERS: Mapping[str, Callable[[str, int], Any]] = {
     "decimal": read_decimal,
     "string": read_string,
 }
-"""Maps the kind of a token to what it is compiled to."""
+"""Maps the kind of a literal token to the function that reads its value."""
 
 
 class Closure(NamedTuple):

@@ -48,7 +48,7 @@ class Duration(msgspec.Struct, frozen=True, order=True):
 
 
 def whole(value: int) -> int:
-    """Returns the value if it has 64 bits."""
+    """Returns the value if it fits in 64 bits; raises Fault otherwise."""
     if MIN_WHOLE <= value <= MAX_WHOLE:
         return value
     raise Fault("the number is out of range")
