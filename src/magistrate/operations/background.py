@@ -1,4 +1,4 @@
-"""Works beside requests: nobody waits for them, so nobody would hear of what fails in them."""
+"""Runs work beside requests. No request waits for it, so its failures are logged."""
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
@@ -13,7 +13,7 @@ log = structlog.get_logger()
 
 @asynccontextmanager
 async def running_beside(*works: Coroutine[None, None, None]) -> AsyncIterator[None]:
-    """They are cancelled when the context ends."""
+    """Runs these coroutines until the context ends, and then cancels them."""
     tasks = [asyncio.create_task(work) for work in works]
     for task in tasks:
         task.add_done_callback(_log_fault)
@@ -26,12 +26,13 @@ async def running_beside(*works: Coroutine[None, None, None]) -> AsyncIterator[N
 
 
 async def attempt_work(work: Coroutine[None, None, None], name: str) -> None:
-    """For what is tried again later: raises nothing, but logs. That the store is away, requests are told."""
+    """Attempts work that is retried later: it logs failures and raises nothing. That the store is unavailable is not
+    logged; requests report it."""
     try:
         await work
     except StoreUnavailable:
         pass
-    except Exception:  # whatever it was, it may be over the next time
+    except Exception:  # any error may be gone at the next attempt
         log.exception(name)
 
 

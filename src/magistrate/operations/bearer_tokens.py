@@ -1,7 +1,7 @@
-"""JSON Web Tokens that callers show in the place of a key.
+"""Verifies the JSON Web Tokens that callers send in place of a key.
 
-Nothing in a token is believed before its signature is verified. With which key and algorithm that is done is up to
-whoever holds the key, never to the token: what a token says of itself only helps to find the key (RFC 8725)."""
+No claim of a token is trusted before its signature is verified. The holder of the key chooses the key and the algorithm
+for that, never the token: its header only helps to find the key (RFC 8725)."""
 
 import time
 from base64 import urlsafe_b64decode
@@ -15,11 +15,11 @@ from jwt.types import Options
 from magistrate.errors import InvalidToken, TokenExpired
 
 MAX_TOKEN_LENGTH = 16_384
-"""Characters. Ours have 7,000 at the most; those of providers that list groups have more."""
+"""Limits a token in characters. Ours have 7,000 at most; those of providers that list groups have more."""
 
 
 class TokenHead(msgspec.Struct, frozen=True):
-    """What a token says of itself."""
+    """Holds the header of a token, which is not verified."""
 
     algorithm: str = msgspec.field(name="alg")
     key_id: str | None = msgspec.field(name="kid", default=None)
@@ -29,9 +29,9 @@ _HEAD = msgspec.json.Decoder(TokenHead)
 
 
 class Expected(NamedTuple):
-    """What claims are compared with: `iss`, `aud` (or one of several there), and the times. Clocks may differ by
-    `leeway_seconds`; `iat` may be ahead by `iat_ahead_seconds`, for it says when a token was made, not when it is good,
-    and a clock that is behind must not refuse new ones."""
+    """Holds the values that claims are compared with: `iss`, `aud` (or one of several there), and the times. Clocks may
+    differ by `leeway_seconds`; `iat` may be ahead by `iat_ahead_seconds`, because it says when a token was made, not
+    when it is valid, and a clock that is behind must not refuse new ones."""
 
     issuer: str
     audience: str
@@ -40,9 +40,9 @@ class Expected(NamedTuple):
 
 
 LAST_TIME = 253_402_300_799
-"""The last second of the year 9999; a token with a later time was made by something that went wrong."""
+"""Marks the last second of the year 9999; a later time in a token is an error of its issuer."""
 
-# The times are checked here: PyJWT takes texts and truth values for numbers.
+# The times are checked here because PyJWT accepts strings and booleans as numbers.
 _OPTIONS: Options = {
     "require": ["exp", "iss", "aud"],
     "verify_exp": False,
@@ -53,7 +53,7 @@ _OPTIONS: Options = {
 
 
 def read_head(token: str) -> TokenHead:
-    """Looks at nothing else, so that it costs next to nothing to refuse what nobody signed. Raises InvalidToken."""
+    """Reads only the header, so that refusing an unsigned token costs next to nothing. Raises InvalidToken."""
     if len(token) > MAX_TOKEN_LENGTH:
         raise InvalidToken
     head = token.partition(".")[0]
@@ -64,9 +64,9 @@ def read_head(token: str) -> TokenHead:
 
 
 def verify_claims(token: str, key: Any, algorithm: str, expected: Expected) -> Mapping[str, Any]:
-    """The claims of a token that was signed with this key, by this algorithm.
+    """Returns the claims of a token that was signed with this key, by this algorithm.
 
-    Raises TokenExpired if all that is wrong with it is that its time is over, InvalidToken for anything else."""
+    Raises TokenExpired if the only fault is that the token has expired, InvalidToken for anything else."""
     try:
         claims: Mapping[str, Any] = jwt.decode(
             token,
@@ -83,7 +83,8 @@ def verify_claims(token: str, key: Any, algorithm: str, expected: Expected) -> M
 
 
 def _check_times(claims: Mapping[str, Any], expected: Expected, now: float) -> None:
-    """Raises TokenExpired, or InvalidToken for one that is not good yet, or whose times are none."""
+    """Raises TokenExpired for a token that has expired, InvalidToken for one that is not valid yet or whose times are
+    malformed."""
     begun = {"nbf": expected.leeway_seconds, "iat": expected.iat_ahead_seconds}
     times = {name: claims[name] for name in ("exp", *begun) if name in claims}
     if not all(map(_is_time, times.values())):
@@ -95,10 +96,11 @@ def _check_times(claims: Mapping[str, Any], expected: Expected, now: float) -> N
 
 
 def _is_time(claim: object) -> bool:
-    """Whether it is a number of seconds since 1970 of four-digit years. NaN is none: it compares with nothing."""
+    """Returns whether the claim is a number of seconds since 1970 within four-digit years. NaN is refused: it compares
+    with nothing."""
     return isinstance(claim, int | float) and not isinstance(claim, bool) and 0 <= claim <= LAST_TIME
 
 
 def sign_token(claims: Mapping[str, Any], secret: str, algorithm: str, key_id: str) -> str:
-    payload = msgspec.json.encode(claims)  # compact, and without escapes for what is not ASCII
+    payload = msgspec.json.encode(claims)  # compact, and without escapes for non-ASCII characters
     return jwt.PyJWS().encode(payload, secret, algorithm, {"kid": key_id})

@@ -1,4 +1,4 @@
-"""Answering checks (docs/compatibility.md#check)."""
+"""Decides checks (docs/compatibility.md#check)."""
 
 from collections.abc import Sequence
 
@@ -17,11 +17,12 @@ from magistrate.operations.graph import CheckBatch, IsLast
 from magistrate.store.contract import Snapshot
 
 WORK_FOR_A_WARRANT_OF_A_PATH = 10
-"""It is rendered, as often as the path of a check has it: a thousand checks may share a path of a thousand warrants."""
+"""Charges the rendering of one warrant of a path. A warrant is rendered as often as it occurs in the path of a check: a
+thousand checks may share a path of a thousand warrants."""
 
 
 def none_is_last(is_authorized: bool) -> bool:
-    """For a decision on each question."""
+    """Returns false always, so that every check gets a decision."""
     return False
 
 
@@ -34,14 +35,15 @@ def stop_at_denied(is_authorized: bool) -> bool:
 
 
 async def check_all(ctx: Context, questions: Sequence[Question], freshness: Freshness) -> Snapshot[list[Decision]]:
-    """One decision for each question, in order; raises like `check`. For what is no check itself: it is not logged."""
+    """Returns one decision per check, in order; raises like `check`. It serves callers that are not check requests
+    themselves, so nothing is logged."""
     return await _decide(ctx, questions, none_is_last, freshness, with_path=False)
 
 
 async def check(
     ctx: Context, questions: Sequence[Question], is_last: IsLast, freshness: Freshness, with_path: bool = False
 ) -> Snapshot[list[Decision]]:
-    """One decision for each question, in order, up to the last that is needed. What comes later raises nothing.
+    """Returns one decision per check, in order, up to the last that is needed. Checks after that raise nothing.
 
     Raises NotFound for the first that cannot be decided because an object type is not defined, BudgetSpent,
     InvalidParameter if the token is from the future.
@@ -71,7 +73,7 @@ async def _decide(
 def check_now(
     ctx: Context, questions: Sequence[Question], is_last: IsLast, freshness: Freshness
 ) -> Snapshot[list[Decision]] | None:
-    """The same without paths, if nothing has to be waited for."""
+    """Returns the decisions as `check` does, without paths, or None if they need waiting."""
     found = ctx.graph.decide_now(CheckBatch(questions, is_last, ctx.now(), ctx.max_check_work), freshness)
     if ctx.decisions is not None and found is not None:
         ctx.decisions.note(questions, found.value)
@@ -79,7 +81,7 @@ def check_now(
 
 
 class _Checks:
-    """A Run."""
+    """Implements Run for a list of checks."""
 
     def __init__(self, evaluation: Evaluation, questions: Sequence[Question], is_last: IsLast, with_path: bool) -> None:
         self._evaluation = evaluation
@@ -102,7 +104,7 @@ class _Checks:
         return self._evaluation.advance()
 
     def outcome(self) -> list[Decision] | None:
-        """The decisions up to the last that is needed; None if one of them is still open. Raises NotFound,
+        """Returns the decisions up to the last that is needed; None if one of them is still open. Raises NotFound,
         BudgetSpent."""
         if len(self._nodes) < len(self._questions):
             return None

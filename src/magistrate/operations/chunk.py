@@ -1,4 +1,4 @@
-"""The lines of an import that are written together: what they describe, and which of them cannot stand."""
+"""Parses and validates the lines of an import that are written together."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,15 +15,16 @@ from magistrate.operations.warrants import judge_warrants, warrant_fault
 from magistrate.store.contract import ImportBatch, NewObject, NewObjectType, NewWarrant
 
 BYTES_AT_ONCE = 4_096
-"""Of lines that are read before others get a turn: some may hold policies, which take up to two microseconds a byte."""
+"""Limits the bytes of lines that are read before a yield: some may hold policies, which take up to two microseconds a
+byte."""
 
 Line = ObjectType | NewObject | NewWarrant
 ReadLine = Callable[[bytes], Line]
-"""Raises InvalidRequest for a line that is wrong by itself."""
+"""The callable raises InvalidRequest for a line that is wrong by itself."""
 
 
 class Refused(NamedTuple):
-    """A line that cannot be stored: its number in the source, its text, and why."""
+    """Holds a line that cannot be stored: its number in the source, its text, and the reason."""
 
     number: int
     text: bytes
@@ -31,7 +32,7 @@ class Refused(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """`objectId: can only contain ...`."""
+        """Returns the reason with the parameter it concerns: `objectId: can only contain ...`."""
         error = self.error
         parameter = error.parameter if isinstance(error, InvalidParameter) else ""  # empty for the line as a whole
         return f"{parameter}: {error.message}" if parameter else error.message
@@ -46,7 +47,7 @@ def line_refused(refused: Refused) -> None:
 
 @dataclass(slots=True)
 class Chunk:
-    """What some lines describe, each kind by the numbers of its lines; `lines` are all of them, by number."""
+    """Holds what the lines describe, each kind by line number; `lines` has all of them, by number."""
 
     lines: Mapping[int, bytes] = field(default_factory=dict)
     types: dict[int, tuple[ObjectType, NewObjectType]] = field(default_factory=dict)
@@ -55,7 +56,8 @@ class Chunk:
 
     @classmethod
     async def read(cls, ctx: Context, lines: Mapping[int, bytes], read_line: ReadLine, refuse: Refuse) -> "Chunk":
-        """Blank lines describe nothing; those that are wrong by themselves are refused, and left out."""
+        """Reads a chunk from lines. Blank lines are skipped; those that are wrong by themselves are refused and left
+        out."""
         chunk = cls(lines)
         size = 0
         for number, text in lines.items():
@@ -85,7 +87,8 @@ class Chunk:
         return ImportBatch(types, [*self.objects.values()], [*self.warrants.values()])
 
     def judge(self, definitions: Mapping[TypeName, str]) -> None:
-        """Raises InvalidRequest for a line that cannot stand with these object types, which are all there will be."""
+        """Raises InvalidRequest for a line that is not valid with these object types, which are all that there will
+        be."""
         self._judge_types(definitions)
         known = {name: definitions[name] for name in self._types_of_warrants() if name in definitions}
         numbers = [*self.warrants]
@@ -106,8 +109,8 @@ class Chunk:
             raise
 
     def sift(self, definitions: Mapping[TypeName, str], refuse: Refuse) -> Mapping[TypeName, str]:
-        """Refuses, and takes out, every line that cannot stand with these object types and those of the chunk; answers
-        all of them that are left."""
+        """Refuses and removes every line that is not valid with these object types and those of the chunk; returns all
+        object types that remain."""
         definitions = self._sift_types(definitions, refuse)
         known = {name: definitions[name] for name in self._types_of_warrants() if name in definitions}
         defined = {name: read_definition(definition).relations for name, definition in known.items()}

@@ -1,5 +1,4 @@
-"""Whether a store holds what a Warrant server has, and answers as it does: rows counted on both sides, and checks asked
-of both."""
+"""Compares a store with a Warrant server: counts the rows on both sides, and runs the same checks against both."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -23,10 +22,11 @@ from magistrate.store.contract import Slice, WarrantFilter
 
 PAGE_ROWS = 1_000
 ASKED_AT_ONCE = 4
-"""Checks in flight: as many as the old server decides at a time unless it is told otherwise."""
+"""Limits the checks in flight to the number that the source server decides at a time by default."""
 
 FAILED_OVER = (500, 504)
-"""The status of a check that goes in circles, from the server or from a proxy before it. Of no other."""
+"""Lists the statuses of a check that runs into a cycle, from the server or from a proxy before it. No other status
+counts as that."""
 
 UNANSWERED = "it gives no answer: there, groups and rules that lead back to themselves end in that"
 BARE_SUBJECT = "it takes a bare subject for a group of its own, which a warrant names"
@@ -41,7 +41,7 @@ DEFINED_OTHERWISE = "is defined otherwise here"
 
 @dataclass(frozen=True, slots=True)
 class RowCounts:
-    """Rows of one kind: on the server, how many of those we do not take, and in the store."""
+    """Counts the rows of one kind: on the server, those of them that are not accepted here, and in the store."""
 
     kind: Kind
     theirs: int
@@ -55,8 +55,8 @@ class RowCounts:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A check that is answered differently, in written form; `reason` is None if it cannot be told, `is_answered` false
-    if the server did not decide it."""
+    """Describes a check that is answered differently, in written form. `reason` is None if it is unknown; `is_answered`
+    is false if the server did not decide the check."""
 
     claim: str
     theirs: str
@@ -67,8 +67,8 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """`types`: by name, how those object types differ that are not the same on both sides. `answered`: how many of the
-    checks that were asked the server decided."""
+    """Holds the result of a comparison. `types`: by name, how the object types differ that are not the same on both
+    sides. `answered`: how many of the checks the server decided."""
 
     counts: Sequence[RowCounts]
     types: Mapping[TypeName, str]
@@ -82,12 +82,12 @@ class Comparison:
 
     @property
     def agree(self) -> bool:
-        """Equal counts and object types, and no difference without a reason."""
+        """Returns whether counts and object types are equal and every difference has a known reason."""
         return self._holds_alike and not self.unknown_differences
 
     @property
     def may_agree(self) -> bool:
-        """Whether nothing is known to differ: only answers of the server are missing, if any."""
+        """Returns whether no difference is known: at most, answers of the server are missing."""
         return self._holds_alike and not any(one.is_answered and one.reason is None for one in self.differences)
 
     @property
@@ -97,7 +97,8 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class _CheckAnswer:
-    """`said` is what is compared. `path`: rows it rests on, from the subject to the object."""
+    """Holds one side's answer to a check. `said` is what is compared. `path` has the rows it rests on, from the subject
+    to the object."""
 
     said: str
     path: Sequence[Any] = ()
@@ -115,7 +116,8 @@ NO_TYPE = "unknown object type"
 async def compare(
     ctx: Context, server: WarrantServer, read_line: ReadLine, sample_size: int, told: Callable[[int], None]
 ) -> Comparison:
-    """`told` hears how many rows of the server were read so far. Raises what the server raises."""
+    """Returns the comparison of the store with the server. `told` is called with the number of rows of the server that
+    were read so far. Raises what the server raises."""
     sample, theirs = Sample(sample_size), _Theirs(ctx, server, read_line)
     await theirs.read(sample, told)
     ours, definitions = await _count_ours(ctx)
@@ -128,8 +130,9 @@ async def compare(
 
 
 class _Theirs:
-    """What the server lists. `refused`: how many of the rows `counted` we do not take; `definitions`: its object types
-    without these. Nothing in our store has a say in it: what is missing here must not count as refused."""
+    """Holds what the server lists. `refused`: how many of the rows in `counted` are not accepted here; `definitions`:
+    its object types without these. The store's contents play no part: a row that is missing here must not count as
+    refused."""
 
     def __init__(self, ctx: Context, server: WarrantServer, read_line: ReadLine) -> None:
         self._ctx = ctx
@@ -152,7 +155,7 @@ class _Theirs:
             told(lists.lines)
 
     async def refuses(self, rows: Sequence[Any]) -> bool:
-        """Whether one of them is none that we take."""
+        """Returns whether any of the rows is not accepted here."""
         refused: list[Refused] = []
         await self._sift_lines([*map(msgspec.json.encode, rows)], self._read_line, refused.append)
         return bool(refused)
@@ -165,12 +168,12 @@ class _Theirs:
 
 
 async def _count_ours(ctx: Context) -> tuple[Mapping[Kind, int], Mapping[TypeName, str]]:
-    """With the definitions of object types; all at one revision."""
+    """Returns the row counts of the store and its object type definitions, all at one revision."""
     model = await ctx.store.read_model()
     definitions = model.value.definitions
     counted, at = _zeros(), model.revision
     if at == 0:
-        return counted, definitions  # never written, and there is no revision to read
+        return counted, definitions  # the store was never written to, so there is no revision to read
     counted["object type"] = len(definitions)
     after = None
     while names := (await ctx.store.list_names(None, after, PAGE_ROWS, at)).value:
@@ -195,7 +198,7 @@ def _differing_types(theirs: Mapping[TypeName, str], ours: Mapping[TypeName, str
 def _type_difference(theirs: str | None, ours: str | None) -> str | None:
     if ours is None or theirs is None:
         return MISSING_HERE if ours is None else MISSING_THERE
-    # Not as texts: the order of relations says nothing.
+    # Compared as definitions rather than strings: the order of relations has no meaning.
     return None if read_definition(theirs) == read_definition(ours) else DEFINED_OTHERWISE
 
 
@@ -211,7 +214,7 @@ class _Asking:
         self._theirs = theirs
 
     async def compare(self, questions: Sequence[Question]) -> tuple[int, Sequence[Difference]]:
-        """How many of them the server decided, and what is answered differently."""
+        """Returns how many checks the server decided, and the differences between the answers."""
         pairs: list[tuple[Question, _CheckAnswer, _CheckAnswer]] = []
         for start in range(0, len(questions), ASKED_AT_ONCE):
             pairs += await asyncio.gather(*map(self._both, questions[start : start + ASKED_AT_ONCE]))
@@ -221,7 +224,8 @@ class _Asking:
         return len(decided), differences
 
     async def _is_up(self, decided: Sequence[Question]) -> bool:
-        """Whether the server still decides what it did: only then the others failed for what they ask."""
+        """Returns whether the server still decides a check that it decided before; only then did the undecided checks
+        fail because of their contents."""
         if not decided:
             return False
         status, answer = await self._server.check(_claim(decided[0]))
@@ -287,7 +291,7 @@ def _their_answer(status: int, answer: Any) -> _CheckAnswer:
 
 
 def _names_group(row: Any, question: Question) -> bool:
-    """Whether it is a warrant for a group on the very subject that was asked about without a relation."""
+    """Returns whether the row is a warrant for a group on the very subject that was checked without a relation."""
     named = row.get("subject")
     if not isinstance(named, dict):
         return False

@@ -1,8 +1,9 @@
-"""Tokens: what a write answers so that a later read can ask for data at least as fresh (docs/compatibility.md#tokens).
+"""Implements consistency tokens: a write returns one, so that a later read can request data at least as fresh
+(docs/compatibility.md#tokens).
 
 A token is 28 URL-safe characters: base64 of a version byte (1), the 8 bytes of the store id, the revision in 8 bytes,
-and the CRC-32 of all these, big-endian throughout. The checksum is no secret; it tells our tokens from other texts,
-such as tokens of the old hosted service that clients have cached."""
+and the CRC-32 of all these, big-endian throughout. The checksum is no secret; it distinguishes our tokens from other
+strings, such as tokens of the old hosted service that clients have cached."""
 
 import binascii
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -20,8 +21,8 @@ _LENGTH = 28
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """A read must be answered at `revision` or later, and if `newest` at the newest there is; `header` is where the
-    caller said so."""
+    """Requires that a read is answered at `revision` or later, and if `newest` at the newest there is; `header` is
+    where the caller said so."""
 
     header: str
     revision: Revision
@@ -42,12 +43,12 @@ def write_token(identity: Identity, revision: Revision) -> str:
 
 
 def is_token(text: str) -> bool:
-    """Whether the text is well-formed: `latest`, or a token of some Magistrate store."""
+    """Returns whether the text is well-formed: `latest`, or a token of some Magistrate store."""
     return text == LATEST or _decode_text(text) is not None
 
 
 def read_token(identity: Identity, header: str, text: str) -> Freshness:
-    """What a text demands: nothing, if it is no token of ours.
+    """Returns the freshness that a text requires; a text that is not one of our tokens requires nothing.
 
     Raises InvalidParameter naming the header if the token is of another store.
     """

@@ -1,4 +1,4 @@
-"""What every operation needs of its surroundings."""
+"""Defines the dependencies that every operation needs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ from magistrate.store.contract import Once, Stamp, Store
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """`now` answers microseconds since 1970 UTC; `new_id` a UUIDv7 in text form. Tests give their own.
-    `decisions`: None if they are not logged."""
+    """Holds these dependencies. `now` returns microseconds since 1970 UTC; `new_id` a UUIDv7 in text form. Tests supply
+    their own. `decisions` is None if decisions are not logged."""
 
     store: Store
     models: Models

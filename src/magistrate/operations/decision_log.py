@@ -1,5 +1,5 @@
-"""Which checks were decided, for the list of access events. They wait in memory until a work in the background writes
-them, so that no check waits for the database, or grows slower with it."""
+"""Records which checks were decided, for the list of access events. Decisions wait in memory until a background task
+writes them, so that no check waits for the database or slows down with it."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -15,18 +15,20 @@ from magistrate.store.events import EventStore, NewDecision
 
 WRITE_EVERY_SECONDS = 0.5
 AT_ONCE = 500
-"""Decisions in one write: some milliseconds, in which no other writer gets a turn."""
+"""Limits the decisions in one write to some milliseconds' worth, in which no other writer can write."""
 MOST_WAITING = 10_000
 MOST_WAITING_BYTES = 16_777_216
-"""Of contexts that wait (16 MiB)."""
+"""Limits the waiting contexts in bytes (16 MiB)."""
 MOST_CONTEXT_CHARACTERS = 4_096
-"""A longer context is not kept: whoever may ask can choose it, and have it kept a thousand times by one request."""
+"""Limits the characters of a context; a longer one is not kept, because any caller can choose it and have it kept a
+thousand times by one request."""
 
 
 class DecisionLog:
-    """Of one process; the store keeps the last `most_kept` of all. `now` answers microseconds since 1970 UTC.
+    """Holds the decisions of one process that wait to be written; the store keeps the last `most_kept` of all
+    processes. `now` returns microseconds since 1970 UTC.
 
-    `dropped`: how many were not written, because there was no room for more to wait."""
+    `dropped` counts the decisions that were not written because too many were waiting."""
 
     def __init__(self, store: EventStore, most_kept: int, now: Callable[[], int]) -> None:
         self.dropped = 0
@@ -37,7 +39,8 @@ class DecisionLog:
         self._waiting_bytes = 0
 
     def note(self, questions: Sequence[Question], decisions: Sequence[Decision]) -> None:
-        """These were decided now, one by one; there may be fewer decisions than questions. Raises nothing."""
+        """Records these decisions with the current time, one per check; there may be fewer decisions than checks.
+        Raises nothing."""
         at = self._now()
         known: Mapping[str, Any] | None = None
         context: str | None = None
@@ -45,7 +48,7 @@ class DecisionLog:
             if len(self._waiting) >= MOST_WAITING or self._waiting_bytes >= MOST_WAITING_BYTES:
                 self.dropped += 1
                 continue
-            if question.context is not known:  # most questions of a check share one
+            if question.context is not known:  # most checks of a request share one context
                 known = question.context
                 context = msgspec.json.encode(known).decode() if known else None
                 if context is not None and len(context) > MOST_CONTEXT_CHARACTERS:
@@ -56,7 +59,7 @@ class DecisionLog:
             self._waiting_bytes += len(context) if context else 0
 
     async def write(self) -> None:
-        """Writes what waits. Raises StoreUnavailable; the rest then waits on."""
+        """Writes the waiting decisions. Raises StoreUnavailable; the rest then keeps waiting."""
         while self._waiting:
             batch = self._waiting[:AT_ONCE]
             await self._store.keep_decisions(batch, self._most_kept)
@@ -65,13 +68,14 @@ class DecisionLog:
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[None]:
-        """Writes now and then until the context ends, and then the rest; what cannot be written then is lost."""
+        """Writes at intervals until the context ends, and then the rest; decisions that cannot be written then are
+        lost."""
         stopping = asyncio.Event()
         task = asyncio.create_task(self._write_until(stopping))
         try:
             yield
         finally:
-            # Not cancelled: a write that is under way would be done, and done again.
+            # The task is not cancelled: a write that is under way would complete and be repeated.
             stopping.set()
             await task
 
@@ -80,5 +84,5 @@ class DecisionLog:
         while not is_last:
             with suppress(TimeoutError):
                 await asyncio.wait_for(stopping.wait(), WRITE_EVERY_SECONDS)
-            is_last = stopping.is_set()  # before the write: if that fails while all is stopped, another is due
+            is_last = stopping.is_set()  # read before the write: if the write fails during the shutdown, another is due
             await attempt_work(self.write(), "decisions could not be written")

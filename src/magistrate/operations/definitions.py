@@ -1,4 +1,4 @@
-"""Object types as they are stored: the JSON text in `definition`."""
+"""Defines how object types are stored: as JSON text in `definition`."""
 
 import msgspec
 
@@ -8,7 +8,7 @@ from magistrate.engine.terms import TypeName
 
 
 class Definition(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An object type as it is stored in `definition`, without its name."""
+    """Represents an object type as it is stored in `definition`, without its name."""
 
     relations: dict[str, RuleForm]
     source: SourceForm | None = None

@@ -1,4 +1,4 @@
-"""Drives what the engine works out through the reads it asks for, all at one revision."""
+"""Drives evaluations of the engine through the reads they request, all at one revision."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +19,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Run(Protocol[T_co]):
-    """Something being worked out with a model."""
+    """Represents an evaluation in progress with one model."""
 
     @property
     def model(self) -> Model: ...
@@ -28,29 +28,29 @@ class Run(Protocol[T_co]):
     def work(self) -> Work: ...
 
     def advance(self) -> Sequence[AnyRead] | None:
-        """The reads that are missing; none of them when nothing is, None when its turn is over."""
+        """Returns the reads that are missing: an empty sequence if there are none, None when the turn is over."""
         ...
 
     def take(self, rows: Sequence[Sequence[Warrant]]) -> None:
-        """The rows of these reads, one by one."""
+        """Takes the rows of these reads, one sequence per read, in order."""
         ...
 
     def outcome(self) -> T_co | None:
-        """None as long as it is not known."""
+        """Returns the outcome, or None as long as it is not known."""
         ...
 
     def release(self) -> Iterator[int]:
-        """Frees what it holds, in steps; nothing is asked of it afterwards."""
+        """Frees what the run holds, in steps; the run must not be used afterwards."""
         ...
 
 
 async def evaluate_run(ctx: Context, begin: Callable[[Model], Run[T]], freshness: Freshness) -> Snapshot[T]:
-    """What a run comes to at the newest revision: begun with a model that was the newest at some time, which is found
-    out with the first read.
+    """Returns the outcome of a run at the newest revision. It begins with a known model, which was the newest at some
+    time; the first read shows whether it still is, and if not the run begins again with the newer one.
 
     Raises what the run raises, InvalidParameter if the token is from the future.
     """
-    # Of a read with more rows than may be looked at, one row more is enough to tell.
+    # One row above the budget is enough to detect that a read exceeds it.
     run = begin(await ctx.models.get_known())
     try:
         while (reads := run.advance()) is None:
@@ -69,7 +69,7 @@ async def evaluate_run(ctx: Context, begin: Callable[[Model], Run[T]], freshness
 
 
 async def complete_run(ctx: Context, run: Run[T], at: Revision) -> T:
-    """What a run with the model of this revision comes to. Raises what the run raises."""
+    """Returns the outcome of a run whose model is that of this revision. Raises what the run raises."""
     try:
         return await _complete(ctx, run, at)
     finally:
@@ -86,11 +86,11 @@ async def _complete(ctx: Context, run: Run[T], at: Revision) -> T:
 
 
 _releasing: set[asyncio.Task[None]] = set()
-"""The event loop itself holds tasks weakly."""
+"""Keeps references to these tasks, because the event loop itself holds tasks weakly."""
 
 
 def _release(run: Run[T]) -> None:
-    """Frees what a run holds; if it is much, little by little after the answer."""
+    """Frees what a run holds; if that is much, the rest is freed step by step after the response."""
     steps = run.release()
     if next(steps, None) is not None:
         task = asyncio.create_task(_release_on(steps))

@@ -1,8 +1,8 @@
-"""Listing events: what was written, and how checks were decided (docs/compatibility.md#events).
+"""Lists events: what was written, and how checks were decided (docs/compatibility.md#events).
 
-The id of an event is its place: 36 characters, URL-safe base64 of its time, its source, its revision or number and its
-position, in 8, 1, 8 and 6 bytes, big-endian, and of the CRC-32 of these and the store id. So a page can begin behind an
-event that is looked up nowhere, and need not be there any more."""
+The id of an event encodes its place: 36 characters, URL-safe base64 of its time, its source, its revision or number and
+its position, in 8, 1, 8 and 6 bytes, big-endian, and of the CRC-32 of these and the store id. A page can therefore
+begin after an event without looking it up, even if the event no longer exists."""
 
 import binascii
 import re
@@ -23,9 +23,9 @@ RESOURCE_EVENT_LIST: ListKind[Event] = ListKind("resource-events", _SORTS, is_lo
 ACCESS_EVENT_LIST: ListKind[Event] = ListKind("access-events", _SORTS, is_log=True)
 
 SOURCE = "api"
-"""Of every event there is."""
+"""Names the source of every event."""
 OBJECT_TYPE = "object-type"
-"""The type that object types have as resources; objects may have it too."""
+"""Names the type that object types have as resources; objects may have it too."""
 
 RESOURCE_TYPES: Mapping[str, Action] = {"created": "created", "updated": "updated", "deleted": "deleted"}
 ACCESS_TYPES: Mapping[str, tuple[EventKind, Action]] = {
@@ -45,17 +45,17 @@ ACCESS_NAMES: Mapping[str, _Allowed] = {
     "subjectId": object_id_or_wildcard,
     "subjectRelation": relation_name,
 }
-"""Parameters, in the order of the key of an event, and what can stand there at all."""
+"""Maps parameters to the values they can have at all, in the order of the key of an event."""
 
 _LATEST = 2**62
-"""Times are brought between 0 and this: no event is outside."""
+"""Bounds times from above, as 0 does from below: no event is outside."""
 _ID = struct.Struct(">QBQ")
 _POSITION_LENGTH = 6
 
 
 def read_resource_filter(parameters: Mapping[str, str]) -> EventFilter:
-    """What the parameters let through: nothing, if one has a value that no event has. Raises InvalidParameter for
-    since, then until."""
+    """Returns the filter that the parameters describe; it matches nothing if a parameter has a value that no event has.
+    Raises InvalidParameter for since, then until."""
     since, until = _read_span(parameters)
     names = _read_names(parameters, RESOURCE_TYPES, RESOURCE_NAMES)
     if names is None:
@@ -68,7 +68,7 @@ def read_resource_filter(parameters: Mapping[str, str]) -> EventFilter:
 
 
 def read_access_filter(parameters: Mapping[str, str]) -> EventFilter:
-    """Like `read_resource_filter`."""
+    """Returns the filter for access events, like `read_resource_filter`."""
     since, until = _read_span(parameters)
     names = _read_names(parameters, ACCESS_TYPES, ACCESS_NAMES)
     if names is None:
@@ -95,7 +95,7 @@ def event_id(identity: Identity, event: Event) -> str:
 
 
 def read_event_id(identity: Identity, text: str) -> Place:
-    """The place of an event of this store. Raises InvalidParameter, naming lastId."""
+    """Returns the place of an event of this store. Raises InvalidParameter, naming lastId."""
     place = _read_place(identity, text)
     if place is None:
         raise InvalidParameter("lastId", "invalid lastId")
@@ -105,13 +105,13 @@ def read_event_id(identity: Identity, text: str) -> Place:
 def _read_place(identity: Identity, text: str) -> Place | None:
     try:
         decoded = urlsafe_b64decode(text)
-    except ValueError:  # characters beyond ASCII, or a length that cannot be
+    except ValueError:  # non-ASCII characters, or an impossible length
         return None
     place, checksum = decoded[:-4], decoded[-4:]
     if len(place) != _ID.size + _POSITION_LENGTH or checksum != _checksum(place, identity):
         return None
     at, source, number = _ID.unpack_from(place)
-    # Anyone can make the checksum, and databases have no larger integers.
+    # Anyone can compute the checksum, and databases have no larger integers.
     if source > 1 or max(at, number) > _LATEST or urlsafe_b64encode(decoded).decode() != text:
         return None
     return at, source, number, int.from_bytes(place[_ID.size :], "big")
@@ -124,7 +124,8 @@ def _checksum(place: bytes, identity: Identity) -> bytes:
 def _read_names(
     parameters: Mapping[str, str], types: Container[str], allowed: Mapping[str, _Allowed]
 ) -> dict[int, str] | None:
-    """The names to filter by, by their place in the key; None if no event has this type, source, or such a name."""
+    """Returns the names to filter by, by their place in the key; None if no event has this type, source, or such a
+    name."""
     of_type, source = parameters.get("type"), parameters.get("source")
     if (of_type and of_type not in types) or (source and source != SOURCE):
         return None

@@ -1,4 +1,5 @@
-"""Worked examples: a model, warrants, and questions with the answers they must get. Files of magistrate/examples."""
+"""Loads worked examples: a model, warrants, and checks with their expected answers, from the files of
+magistrate/examples."""
 
 from importlib.resources import files
 from typing import Any
@@ -15,11 +16,11 @@ from magistrate.operations.warrants import create_warrants
 from magistrate.store.contract import NewWarrant
 
 ACTOR = "magistrate"
-"""What the change log calls us."""
+"""Names the actor in the change log."""
 
 
 class Try(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A question in written form, its answer, and in a line why."""
+    """Represents a check in written form, its expected answer, and the reason in one line."""
 
     ask: str
     answer: bool
@@ -28,8 +29,8 @@ class Try(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`about` completes a sentence; `types` holds relations by type, `warrants` their written form. The first of the
-    `tries` are for a newcomer."""
+    """Represents one example. `about` completes a sentence; `types` holds relations by type, `warrants` their written
+    form. The first of the `tries` are for a newcomer."""
 
     about: str
     types: dict[str, dict[str, RuleForm | None]]
@@ -43,8 +44,8 @@ def read_example(name: str) -> Example:
 
 
 async def load_example(ctx: Context, example: Example) -> None:
-    """Creates its types and warrants, in two writes. What is there already stays, and so does all else; types that
-    are defined otherwise are changed."""
+    """Creates the types and warrants of the example, in two writes. Existing data stays; types that are defined
+    otherwise are changed."""
     types = [read_object_type(name, None, relations) for name, relations in example.types.items()]
     await create_object_types(ctx, types, ctx.stamp(ACTOR))
     warrants = [_read_warrant(text) for text in example.warrants]

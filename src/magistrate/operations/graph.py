@@ -1,8 +1,9 @@
-"""Checks decided from the graph in memory, which follows the store: every answer is exact at one revision, and that
-revision is the newest but for what Staleness leaves open.
+"""Decides checks from the graph cache, which follows the store. Every answer is exact at one revision, and that
+revision is the newest within the limits of Staleness.
 
-A walk is never interrupted, so it sees the graph at one revision. What it misses is read as of that revision and kept;
-then it begins anew, at the revision the graph has by then. So what is decided in the end was decided at once."""
+A walk sees the graph at one revision; if the graph changes while the walk has yielded, it starts again. Warrants that
+it misses are read as of that revision and cached; then the walk starts again at the revision that the graph has by
+then. A final decision is therefore always computed at a single revision."""
 
 import asyncio
 import sys
@@ -25,24 +26,25 @@ from magistrate.store.contract import Snapshot, Store
 from magistrate.store.following import Mark, Staleness, Touches
 
 MOST_TOUCHES = 2_000
-"""Changes that are applied one by one; after more of them at a time, the graph begins anew."""
+"""Limits the changes that are applied one by one; when there are more at once, the cache is cleared."""
 MOST_WALKS = 40
-"""For one check: after so many, it is decided without the graph. Each needs one level more than the one before."""
+"""Limits the walks for one check; after that many, it is decided without the graph. Each walk needs one level more than
+the one before."""
 WORK = 2_000
 WORK_FOR_A_QUESTION = 10
-"""Units of work, walking and reading together, after which a check is decided without the graph: as much as an
-Evaluation of so many questions takes, so that the graph costs at most about as much as it could save. What was read and
-found out until then is kept, and the next such check gets further."""
+"""Limits, together with WORK, the units of work (walking and reading) after which a check is decided without the graph.
+The amount equals what an Evaluation of as many checks takes, so the graph costs at most about as much as it could save.
+What was read and decided until then stays cached, and the next such check gets further."""
 
 Decided = Snapshot[list[Decision]]
 
 IsLast = Callable[[bool], bool]
-"""Whether what comes after a decision is not needed, given whether that authorizes."""
+"""The callable returns whether the decisions after one are not needed, given whether that one authorizes."""
 
 
 class CheckBatch(msgspec.Struct, frozen=True):
-    """Questions to be decided in order, up to the last that is needed, at one time (`now`, in microseconds since 1970
-    UTC) and with so much work at the most."""
+    """Holds checks to be decided in order, up to the last that is needed, at one time (`now`, in microseconds since
+    1970 UTC) and with at most `most_work` units of work."""
 
     questions: Sequence[Question]
     is_last: IsLast
@@ -52,8 +54,9 @@ class CheckBatch(msgspec.Struct, frozen=True):
 
 @dataclass(slots=True)
 class GraphCounts:
-    """Since the start. `hits`: requests decided in memory alone; `misses`: after something was read for it; `given_up`:
-    requests that were decided without the graph. `fetches`: batches of reads; `touches`: warrants that came or went."""
+    """Holds counters since the start of the process. `hits`: requests decided in memory alone; `misses`: requests
+    decided after a read; `given_up`: requests decided without the graph. `fetches`: batches of reads; `touches`:
+    warrants that began or ended."""
 
     hits: int = 0
     misses: int = 0
@@ -63,7 +66,7 @@ class GraphCounts:
 
 
 class LiveGraph:
-    """The graph of one process."""
+    """Holds the graph cache of one process and keeps it current."""
 
     def __init__(self, store: Store, models: Models, most_rows: int, now: Callable[[], int]) -> None:
         self.counts = GraphCounts()
@@ -78,22 +81,24 @@ class LiveGraph:
         self._reading_ahead: asyncio.Task[None] | None = None
         self._begun = 0
         self._done = 0
-        """Of the times that the store was followed: how many have begun, and the number of the last that succeeded."""
+        """These count how often the store was followed: how many attempts have begun, and the number of the last that
+        succeeded."""
         self._following = Turns()
         self._fetches: set[Fetch] = set()
 
     @property
     def rows(self) -> int:
-        """About how many warrants are kept."""
+        """Returns approximately how many warrants are cached."""
         return self._graph.rows if self._graph is not None else 0
 
     @property
     def revision(self) -> Revision:
-        """0 before the first check."""
+        """Returns the revision of the graph; 0 before the first check."""
         return self._graph.revision if self._graph is not None else Revision(0)
 
     def lag_microseconds(self) -> int:
-        """How long ago the graph is known to have been of the newest revision; 0 if it is, or if there is none."""
+        """Returns how long ago the graph was last known to be at the newest revision; 0 if it is now, or if there is no
+        graph."""
         try:
             is_current = self._graph is None or self._store.staleness(self._mark) == Staleness.CURRENT
         except StoreUnavailable:
@@ -101,7 +106,7 @@ class LiveGraph:
         return 0 if is_current else self._now() - self._followed_at
 
     def decide_now(self, asked: CheckBatch, freshness: Freshness) -> Decided | None:
-        """The decisions, if nothing has to be waited for. Raises StoreUnavailable."""
+        """Returns the decisions if they need no waiting, otherwise None. Raises StoreUnavailable."""
         graph = self._graph
         if graph is None or not self._is_fresh(graph, freshness):
             return None
@@ -123,7 +128,7 @@ class LiveGraph:
         return Snapshot(graph.revision, decided)
 
     async def decide_checks(self, asked: CheckBatch, freshness: Freshness) -> Decided | None:
-        """The decisions; None if they have to be found without the graph.
+        """Returns the decisions, or None if they have to be made without the graph.
 
         Raises InvalidParameter if the token is from the future, StoreUnavailable.
         """
@@ -144,7 +149,7 @@ class LiveGraph:
                     return Snapshot(walking.revision, decided)
                 missing = walking.missing
                 if missing and missing.things() == fetched:
-                    break  # there is no room for all of it
+                    break  # the cache has no capacity for all of it
                 if missing:
                     await self._fetch(Fetch(graph, missing), work)
                     fetched = missing.things()
@@ -154,7 +159,7 @@ class LiveGraph:
         return None
 
     async def _walk_on(self, walking: "_Walking", graph: Graph) -> list[Decision] | None:
-        """None if something is missing, or if the graph has moved on meanwhile."""
+        """Returns the decisions, or None if something is missing or the graph has changed in the meantime."""
         walking.begin_round()
         while not walking.go_on():
             await checkpoint()
@@ -163,7 +168,8 @@ class LiveGraph:
         return walking.outcome()
 
     def _is_fresh(self, graph: Graph, freshness: Freshness) -> bool:
-        """Whether it is as fresh as it must be. Sees to it that it remains so."""
+        """Returns whether the graph is as fresh as required. Starts following the store in the background when it is
+        aging."""
         if freshness.newest or freshness.revision > graph.revision:
             return False
         staleness = self._store.staleness(self._mark)
@@ -172,7 +178,7 @@ class LiveGraph:
         return staleness != Staleness.STALE
 
     async def _current(self, freshness: Freshness) -> Graph:
-        """As fresh as it must be."""
+        """Returns the graph, as fresh as required."""
         graph = self._graph
         if graph is None or not self._is_fresh(graph, freshness):
             graph = await self._follow_store(freshness)
@@ -180,7 +186,8 @@ class LiveGraph:
         return graph
 
     async def _follow_store(self, freshness: Freshness) -> Graph:
-        """After the store was followed from now on; if that is not demanded, also from a moment ago."""
+        """Returns the graph after following the store from now on; unless the newest revision is required, a result
+        from a moment ago also suffices."""
         before = self._begun
         async with self._following.turn():
             was_followed = self._done > before or not freshness.newest
@@ -191,12 +198,12 @@ class LiveGraph:
             return self._graph
 
     async def _follow_ahead(self) -> None:
-        """So that nobody has to wait for it."""
+        """Follows the store ahead of time, so that no request has to wait for it."""
         try:
             async with self._following.turn():
                 await self._follow()
         except MagistrateError:
-            pass  # whoever has to wait for it next is told
+            pass  # the next request that has to wait for it gets the error
         finally:
             self._following_ahead = None
 
@@ -231,8 +238,8 @@ class LiveGraph:
                 fetch.note_changes(news.touches)
 
     def _read_ahead(self, graph: Graph, missing: Missing) -> None:
-        """Has the groups read that a decision did without, one level for each: a subject whose groups are all known
-        needs one look at each object, however they nest."""
+        """Starts reading the groups that a decision managed without, one level of each: a subject whose groups are all
+        known needs one lookup per object, however deeply they nest."""
         if missing.groups and self._reading_ahead is None:
             fetch = Fetch(graph, missing.of_groups())
             self._reading_ahead = asyncio.create_task(self._fetch_ahead(fetch))
@@ -241,12 +248,12 @@ class LiveGraph:
         try:
             await self._fetch(fetch, Work(WORK))
         except MagistrateError:
-            pass  # a check that needs the same is told
+            pass  # a check that needs the same warrants gets the error
         finally:
             self._reading_ahead = None
 
     async def _fetch(self, fetch: Fetch, work: Work) -> None:
-        """Raises BudgetSpent; what was read until then is kept."""
+        """Reads what the fetch needs and caches it. Raises BudgetSpent; what was read until then stays cached."""
         self._fetches.add(fetch)
         try:
             while (wanted := fetch.reads()) is not None:
@@ -262,7 +269,7 @@ class LiveGraph:
 
 
 async def _compile_groups(model: Model) -> None:
-    """A graph looks at them all when it is made, in one go."""
+    """Compiles the plans of all groups, because a new graph looks at all of them without yielding."""
     work = Work(sys.maxsize)
     for names in group_names(model):
         while not model.prepare(*names, work):
@@ -275,8 +282,8 @@ def _work_for(asked: CheckBatch) -> Work:
 
 
 class _Walking:
-    """Over one graph at one revision, from question to question, in rounds: in each, those that are still open are
-    asked again, with what was read since."""
+    """Walks one graph at one revision, check by check, in rounds: each round retries the checks that are still open,
+    with the warrants read since."""
 
     def __init__(self, graph: Graph, asked: CheckBatch, work: Work) -> None:
         self.revision = graph.revision
@@ -290,7 +297,7 @@ class _Walking:
         return self._walk.missing
 
     def is_at(self, graph: Graph) -> bool:
-        """Whether what was decided is still right, or would have to be decided anew."""
+        """Returns whether the decisions so far still hold for this graph; if not, they have to be made again."""
         return graph is self._graph and graph.revision == self.revision
 
     def begin_round(self) -> None:
@@ -300,7 +307,7 @@ class _Walking:
         self._is_open = False
 
     def go_on(self) -> bool:
-        """Whether the round is at its end; otherwise its turn is over. Raises GivenUp, BudgetSpent."""
+        """Returns true when the round is complete, false when its turn is over. Raises GivenUp, BudgetSpent."""
         walk, left = self._walk, self._left
         walk.work.begin_turn()
         while left:
@@ -313,13 +320,13 @@ class _Walking:
                 return False
             left.pop()
             if decision is None:
-                self._is_open = True  # the others shall say what they miss, too
+                self._is_open = True  # the other checks still collect what they miss
             elif not self._is_open and self._asked.is_last(decision.is_authorized):
                 break
         return True
 
     def outcome(self) -> list[Decision] | None:
-        """The decisions up to the last that is needed; None if one of them is open."""
+        """Returns the decisions up to the last that is needed; None if one of them is open."""
         decided: list[Decision] = []
         for decision in self._decisions:
             if decision is None:

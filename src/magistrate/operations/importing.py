@@ -1,7 +1,7 @@
-"""Bringing much into a store at once, from lines (docs/operating.md): chunk by chunk, each of them one write.
+"""Imports many rows from lines (docs/operating.md), chunk by chunk, each chunk in one write.
 
-How far a source has come is kept in the same write, with a mark by which the source finds the place again. So whatever
-ends an import, the next one goes on behind the last chunk that was written."""
+The progress of a source is stored in the same write, with a mark by which the source finds its position again. Whatever
+ends an import, the next one therefore resumes after the last chunk that was written."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -13,37 +13,38 @@ from magistrate.operations.context import Context
 from magistrate.store.contract import Imported, ImportProgress
 
 ACTOR = "import"
-"""What the change log calls us."""
+"""Names the actor in the change log."""
 
 MAX_CHUNK_BYTES = 33_554_432
-"""A chunk ends with the line that reaches this (32 MiB), however few lines it has: all of it is in memory."""
+"""Limits a chunk, which ends with the line that reaches this many bytes (32 MiB), however few lines it has: all of it
+is in memory."""
 
 
 class LineSource(Protocol):
-    """Where lines come from. `lines` and `size_bytes`: what was read of it, from its beginning, or is stored already;
-    `name`: by which its progress is kept, None if it cannot be read again."""
+    """Represents a source of lines. `lines` and `size_bytes`: what was read of it, from its beginning, or is stored
+    already; `name`: the key of its progress, None if it cannot be read again."""
 
     name: str | None
     lines: int
     size_bytes: int
 
     def resume(self, progress: ImportProgress) -> None:
-        """Goes on behind what is stored, or begins anew if that is not to be found again."""
+        """Continues after what is stored, or begins again if that position cannot be found."""
         ...
 
     async def next_lines(self) -> list[bytes]:
-        """Those of the next chunk; none at the end."""
+        """Returns the lines of the next chunk; none at the end."""
         ...
 
     def progress(self) -> ImportProgress | None:
-        """To be kept when all that was read is stored; None without a name."""
+        """Returns the progress to be stored once all that was read is stored; None without a name."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class LeaveOut:
-    """What is to become of lines that are wrong: all of them are told. Unless `goes_on`, nothing is stored any more
-    from the chunk of the first one on; the rest is only looked at."""
+    """Configures what happens to lines that are wrong: all of them are reported. Unless `goes_on`, nothing is stored
+    from the chunk of the first wrong line on; the rest is only checked."""
 
     told: Callable[[Refused], None]
     goes_on: bool
@@ -51,8 +52,9 @@ class LeaveOut:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """How far an import has come. `lines` and `size_bytes` count from the beginning of the source, `first` is the line
-    this import began with. `imported`: what it created or replaced; `refused`: how many lines were left out."""
+    """Reports how far an import has come. `lines` and `size_bytes` count from the beginning of the source, `first` is
+    the line this import began with. `imported`: rows that it created or replaced; `refused`: lines that were left
+    out."""
 
     first: int
     lines: int
@@ -68,8 +70,8 @@ async def import_lines(
     told: Callable[[Reached], None],
     leave_out: LeaveOut | None = None,
 ) -> Reached:
-    """Stores what the lines describe; blank ones describe nothing. `told` hears where it begins, and of each chunk that
-    is stored.
+    """Stores what the lines describe; blank lines are skipped. `told` is called at the beginning, and for each chunk
+    that is stored.
 
     Without `leave_out` raises InvalidRequest for the first line that is wrong, and names it: its chunk is not stored,
     those before it are."""
@@ -87,12 +89,12 @@ async def import_lines(
             reached = Reached(reached.first, source.lines, source.size_bytes, imported)
             told(reached)
     if sieve.stores and kept is not None and not kept.is_done:
-        await _store(ctx, Chunk(), source.progress())  # only now the source knows that no line was left
+        await _store(ctx, Chunk(), source.progress())  # only now does the source know that no line was left
     return replace(reached, refused=sieve.refused)
 
 
 class Sieve:
-    """Takes lines that are wrong out of chunks. `refused`: how many there were."""
+    """Removes lines that are wrong from chunks. `refused` counts them."""
 
     def __init__(self, ctx: Context, read_line: ReadLine, leave_out: LeaveOut | None) -> None:
         self._ctx = ctx
@@ -103,12 +105,13 @@ class Sieve:
 
     @property
     def stores(self) -> bool:
-        """Whether what is right is to be stored, yet."""
+        """Returns whether valid lines are still to be stored."""
         return not self.refused or self._leave_out is None or self._leave_out.goes_on
 
     async def read(self, lines: Mapping[int, bytes]) -> Chunk:
-        """What is right of these lines, by their numbers; judged with the object types that are stored and, if they
-        were not stored, those of the chunks before. Raises InvalidRequest if none may be wrong."""
+        """Returns the valid lines as a chunk, by their numbers; they are validated with the object types that are
+        stored and, if they were not stored, those of the chunks before. Raises InvalidRequest for a wrong line if none
+        may be left out."""
         chunk = await Chunk.read(self._ctx, lines, self._read_line, self._refuse)
         if self._leave_out is not None:
             stored = (await self._ctx.store.read_model()).value.definitions

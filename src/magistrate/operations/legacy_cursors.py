@@ -1,5 +1,5 @@
-"""The cursors of v1 (docs/compatibility.md#lists-and-cursors): a row by its id and, where the list is sorted by
-something else, its value there. No value stands for null, an empty one for the empty text."""
+"""Reads the legacy cursors of v1 (docs/compatibility.md#lists-and-cursors): a row by its id and, where the list is
+sorted by something else, its value there. No value stands for null, an empty one for the empty text."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,12 +10,13 @@ from magistrate.operations.times import read_time
 SIDES = ("after", "before")
 
 EARLIEST = -1
-"""Before every time that something can be created at."""
+"""Precedes every creation time."""
 
 
 @dataclass(frozen=True, slots=True)
 class LegacyCursor:
-    """The row that a request names; it need not exist. `is_upwards`: rows above it in order of the sort are wanted."""
+    """Represents the row that a request names; it need not exist. `is_upwards`: rows above it in sort order are
+    wanted."""
 
     side: str
     id: str
@@ -30,20 +31,21 @@ class LegacyCursor:
         return InvalidParameter(f"{self.side}Value", message)
 
     def text(self) -> str | None:
-        """The value. Raises InvalidParameter for one that no store can hold."""
+        """Returns the value as text. Raises InvalidParameter for one that no store can hold."""
         if self.value is not None and "\0" in self.value:
             raise self.invalid_value("must not contain the character NUL")
         return self.value
 
     def time(self) -> int:
-        """The value in microseconds since 1970 UTC. Raises InvalidParameter unless it is a time by RFC 3339."""
+        """Returns the value in microseconds since 1970 UTC. Raises InvalidParameter unless it is an RFC 3339 time."""
         return EARLIEST if self.value is None else read_time(self.value, f"{self.side}Value")
 
 
 def legacy_side(parameters: Mapping[str, str]) -> str | None:
-    """On which side of a row the page lies; None if no older cursor is given.
+    """Returns on which side of a row the page lies; None if no legacy cursor is given.
 
-    Raises InvalidRequest if both sides are, or newer cursors besides, MissingParameter for a value without its id.
+    Raises InvalidRequest if both sides are given, or newer cursors besides, MissingParameter for a value without its
+    id.
     """
     given = [side for side in SIDES if f"{side}Id" in parameters or f"{side}Value" in parameters]
     if not given:

@@ -1,4 +1,4 @@
-"""A file of lines, to be imported (docs/operating.md). What was read of it is known by its digest."""
+"""Reads a file of lines to be imported (docs/operating.md). The part that was read is identified by its digest."""
 
 import hashlib
 from io import BufferedReader
@@ -11,7 +11,8 @@ BYTES_READ_AT_ONCE = 1_048_576
 
 
 class LineFile:
-    """A Source. `source` is the name of a file that can be read again, and sought in. With None nothing is resumed."""
+    """Implements LineSource for a file. `source` is the name of a file that can be read again and is seekable. With
+    None nothing is resumed."""
 
     def __init__(self, file: BufferedReader, source: str | None, chunk_lines: int, max_line_bytes: int) -> None:
         self._file = file
@@ -23,7 +24,7 @@ class LineFile:
         self.size_bytes = 0
 
     def resume(self, progress: ImportProgress) -> None:
-        """Goes on behind what is stored, if the file still begins with it."""
+        """Continues after what is stored, if the file still begins with it."""
         digest, left = hashlib.sha256(), progress.size_bytes
         while left and (piece := self._file.read(min(left, BYTES_READ_AT_ONCE))):
             digest.update(piece)
@@ -34,7 +35,7 @@ class LineFile:
             self._digest, self.lines, self.size_bytes = digest, progress.lines, progress.size_bytes
 
     async def next_lines(self) -> list[bytes]:
-        """Raises InvalidRequest for a line that is too long."""
+        """Returns the lines of the next chunk. Raises InvalidRequest for a line that is too long."""
         lines: list[bytes] = []
         longest, size_bytes = self._max_line_bytes, 0
         while len(lines) < self._chunk_lines and size_bytes < MAX_CHUNK_BYTES:

@@ -1,4 +1,4 @@
-"""What queries have found, sorted, so that a later page of the same listing need not be worked out again."""
+"""Caches sorted query results, so that a later page of the same listing need not be computed again."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
@@ -11,26 +11,26 @@ from magistrate.store.contract import Portion, Slice
 
 Entry = tuple[TypeName, ObjectId, RelationName]
 SortKey = tuple[str | int, ...]
-"""Ends in an Entry."""
+"""The key ends in an Entry."""
 
 ListingKey = tuple[Revision, str, Query, bytes]
-"""Revision, sort, query and a digest of the context: all that the rows depend on, but for the time."""
+"""Holds the revision, sort, query and a digest of the context: all that the rows depend on except the time."""
 
 
 LEAST_ENTRIES = 50
-"""That even an empty listing takes as much memory as."""
+"""Sets the number of entries that even an empty listing counts as, because of its memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotListing:
-    """All rows at one revision. `keys` has what they are sorted by, smallest first."""
+    """Holds all rows at one revision. `keys` has their sort keys, smallest first."""
 
     keys: Sequence[SortKey]
     listed: Mapping[tuple[TypeName, RelationName], Listed]
 
     @property
     def entries(self) -> int:
-        """How much is held in memory: rows, values and warrants, a hundred bytes or two for each."""
+        """Returns how much is held in memory: rows, values and warrants, one or two hundred bytes each."""
         return LEAST_ENTRIES + len(self.keys) + sum(one.entries + one.reports.steps for one in self.listed.values())
 
     def portion(self, wanted: Slice) -> Portion[Row]:
@@ -47,7 +47,7 @@ class SnapshotListing:
         return Portion(rows, precedes=below, follows=above)
 
     def _bounds(self, boundary: SortKey | None, upwards: bool) -> tuple[int, int]:
-        """Of the rows on the wanted side of the boundary, which need not be a row itself."""
+        """Returns the bounds of the rows on the wanted side of the boundary, which need not be a row itself."""
         if boundary is None:
             return 0, len(self.keys)
         if upwards:
@@ -61,12 +61,12 @@ class SnapshotListing:
 
 
 class Listings:
-    """The ones that were asked for lately, with at most so many entries together."""
+    """Caches the most recently used listings, up to a total number of entries."""
 
     def __init__(self, most_entries: int) -> None:
         self._most_entries = most_entries
         self._entries = 0
-        self._listings: dict[ListingKey, SnapshotListing] = {}  # the least lately used first
+        self._listings: dict[ListingKey, SnapshotListing] = {}  # least recently used first
 
     def find(self, key: ListingKey) -> SnapshotListing | None:
         listing = self._listings.pop(key, None)
@@ -75,7 +75,7 @@ class Listings:
         return listing
 
     def keep(self, key: ListingKey, listing: SnapshotListing) -> None:
-        """Unless it is too large to be kept at all."""
+        """Adds the listing, unless it is larger than the capacity."""
         entries = listing.entries
         if entries > self._most_entries:
             return

@@ -1,4 +1,4 @@
-"""The model of a store, compiled, as long as no object type changes."""
+"""Caches the compiled model of a store as long as no object type changes."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,8 +12,9 @@ from magistrate.store.contract import Store, StoredModel
 
 
 class Models:
-    """Holds the newest model that was asked for. A check goes on with it, and learns from its first read whether it
-    still is the model of that revision: so nobody reads the model again, and nobody uses an old one."""
+    """Holds the newest model that was requested. A check proceeds with it, and learns from its first read whether it
+    still is the model of that revision: so the model is read only when it changed, and an outdated one is never
+    used."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -21,11 +22,12 @@ class Models:
         self._definitions: Mapping[TypeName, str] = {}
 
     async def get_known(self) -> Model:
-        """One that was the newest at some time."""
+        """Returns a model that was the newest at some time."""
         return self._known or await self._keep((await self._store.read_model()).value)
 
     async def at(self, revision: Revision, model_revision: Revision) -> Model:
-        """That of this revision, when `model_revision` was or is the one that last changed the model: then or later.
+        """Returns the model of this revision. `model_revision` is the last revision, then or later, that changed the
+        model.
 
         Raises RevisionUnavailable, StoreUnavailable.
         """
@@ -43,7 +45,7 @@ class Models:
         return self._known if self._known.revision == model.revision else model
 
     async def _compile(self, read: StoredModel) -> Model:
-        """Reads only the definitions that differ from those of the model that is held."""
+        """Compiles a model, reading only the definitions that differ from those of the cached model."""
         types = dict(self._known.types) if self._known is not None else {}
         before, now = self._definitions, read.definitions
         changed = {name: definition for name, definition in now.items() if before.get(name) != definition}

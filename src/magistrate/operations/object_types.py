@@ -1,4 +1,4 @@
-"""Creating, reading, updating, deleting and listing object types (docs/compatibility.md#object-types and
+"""Creates, reads, updates, deletes and lists object types (docs/compatibility.md#object-types and
 docs/compatibility.md#rules)."""
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ from magistrate.store.contract import Judge, NewObjectType, ObjectTypeFilter, Sn
 Loop = tuple[RelationEdge, ...]
 
 BYTES_OF_A_RULE = 40
-"""In JSON, with the name of its relation."""
+"""Estimates the bytes of a rule in JSON, with the name of its relation."""
 
 _BY_NAME: Sort[StoredObjectType] = Sort("typeId", lambda row: (row.name,))
 
@@ -44,22 +44,22 @@ OBJECT_TYPE_LIST: ListKind[StoredObjectType] = ListKind(
 async def create_object_types(
     ctx: Context, types: Sequence[ObjectType], stamp: Stamp
 ) -> Snapshot[tuple[StoredObjectType, ...]]:
-    """Creates each, or replaces its definition. All or nothing.
+    """Creates each type, or replaces its definition. All or nothing.
 
-    Raises InvalidParameter for a definition above the limit, or if a relation of the model would then depend on its
-    own negation."""
+    Raises InvalidParameter for a definition above the limit, or if a relation of the model would then depend on its own
+    negation."""
     return await ctx.store.put_object_types(await _new_types(ctx, types), judge_types(types), stamp)
 
 
 async def update_object_types(
     ctx: Context, types: Sequence[ObjectType], stamp: Stamp
 ) -> Snapshot[tuple[StoredObjectType, ...]]:
-    """Like `create_object_types`, and raises NotFound for the first that does not exist."""
+    """Updates each type like `create_object_types`, and raises NotFound for the first that does not exist."""
     return await ctx.store.put_object_types(await _new_types(ctx, types), judge_types(types), stamp, must_exist=True)
 
 
 async def get_object_type(ctx: Context, name: TypeName, freshness: Freshness) -> Snapshot[StoredObjectType]:
-    """Raises NotFound, and InvalidParameter if the token is from the future."""
+    """Returns the object type. Raises NotFound, and InvalidParameter if the token is from the future."""
     found = await ctx.store.get_object_type(name)
     freshness.demand(found.revision)
     if found.value is None:
@@ -68,7 +68,7 @@ async def get_object_type(ctx: Context, name: TypeName, freshness: Freshness) ->
 
 
 async def delete_object_type(ctx: Context, name: TypeName, stamp: Stamp) -> Revision:
-    """Raises NotFound."""
+    """Deletes the object type. Raises NotFound."""
     return await ctx.store.delete_object_type(name, stamp)
 
 
@@ -80,12 +80,12 @@ async def list_object_types(
 
 
 async def seed_object_types(ctx: Context) -> None:
-    """Gives a store that has never been written to the six predefined types."""
+    """Adds the six predefined types to a store that has never been written to."""
     await ctx.store.seed(new_object_types(ctx, PREDEFINED_TYPES), ctx.stamp("magistrate"))
 
 
 def judge_types(changed: Sequence[ObjectType]) -> Judge:
-    """Raises InvalidParameter, with the loop, if a relation depends on its own negation
+    """Returns a Judge, which raises InvalidParameter, with the loop, if a relation depends on its own negation
     (docs/compatibility.md#object-types)."""
 
     def judge(definitions: Mapping[TypeName, str]) -> None:
@@ -97,7 +97,8 @@ def judge_types(changed: Sequence[ObjectType]) -> Judge:
 
 
 def loop_of_types(definitions: Mapping[TypeName, str], changed: Iterable[TypeName]) -> Loop | None:
-    """By which a relation depends on its own negation, closed by one of the changed types."""
+    """Returns a loop, closed by one of the changed types, through which a relation depends on its own negation; None if
+    there is none."""
 
     def lookup(name: TypeName) -> ObjectType | None:
         return parse_definition(name, definitions[name]) if name in definitions else None

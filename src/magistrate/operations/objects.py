@@ -1,4 +1,4 @@
-"""Creating, reading, updating, deleting and listing objects (docs/compatibility.md#objects,
+"""Creates, reads, updates, deletes and lists objects (docs/compatibility.md#objects,
 docs/compatibility.md#lists-and-cursors and docs/compatibility.md#batches)."""
 
 from collections.abc import Mapping, Sequence
@@ -16,11 +16,12 @@ from magistrate.operations.paging import ListKind, Page, Sort, Values, Wanted, r
 from magistrate.store.contract import NewObject, ObjectFilter, Snapshot, Stamp, StoredObject
 
 ABOVE_ALL_TYPES = "~"
-"""Behind every name that a type can have."""
+"""Sorts after every valid type name."""
 
 
 def _older(sort: str, cursor: LegacyCursor) -> Values:
-    """Only the id of the row is known: of several objects with it, all or none lie behind."""
+    """Returns the boundary for a legacy cursor. It gives only the id of the row: of several objects with that id, all
+    or none lie after it."""
     id = object_id(cursor.id, cursor.id_parameter)
     of_type = ABOVE_ALL_TYPES if cursor.is_upwards else ""
     if sort == "objectType":
@@ -40,8 +41,8 @@ OBJECT_LIST: ListKind[StoredObject] = ListKind(
 
 
 class ObjectDraft(msgspec.Struct, frozen=True):
-    """An object as a caller wants it; without an id it gets one. `meta` is compact JSON of a non-empty object, or
-    None."""
+    """Represents an object as requested by a caller; without an id it gets one. `meta` is compact JSON of a non-empty
+    object, or None."""
 
     type: TypeName
     id: ObjectId | None
@@ -49,7 +50,7 @@ class ObjectDraft(msgspec.Struct, frozen=True):
 
 
 def render_meta(ctx: Context, meta: Mapping[str, Any] | None) -> str | None:
-    """Meta as it is stored; empty counts as none. Raises InvalidParameter above the limit."""
+    """Returns meta as it is stored; an empty one counts as none. Raises InvalidParameter above the limit."""
     if not meta:
         return None
     text = msgspec.json.encode(meta)
@@ -61,12 +62,12 @@ def render_meta(ctx: Context, meta: Mapping[str, Any] | None) -> str | None:
 async def create_objects(
     ctx: Context, drafts: Sequence[ObjectDraft], stamp: Stamp
 ) -> Snapshot[tuple[StoredObject, ...]]:
-    """Creates each, or replaces its meta; answers one row for each, in the same order. All or nothing."""
+    """Creates each object, or replaces its meta; returns one row for each, in the same order. All or nothing."""
     return await ctx.store.put_objects([_new_object(ctx, draft) for draft in drafts], stamp)
 
 
 async def get_object(ctx: Context, ref: ObjectRef, freshness: Freshness) -> Snapshot[StoredObject]:
-    """Raises NotFound, and InvalidParameter if the token is from the future."""
+    """Returns the object. Raises NotFound, and InvalidParameter if the token is from the future."""
     found = await ctx.store.get_object(ref)
     freshness.demand(found.revision)
     if found.value is None:
@@ -81,7 +82,7 @@ async def update_object(ctx: Context, ref: ObjectRef, meta: str | None, stamp: S
 
 
 async def delete_objects(ctx: Context, refs: Sequence[ObjectRef], stamp: Stamp) -> Revision:
-    """Raises NotFound for the first that does not exist, and deletes none."""
+    """Deletes the objects. Raises NotFound for the first that does not exist, and then deletes none."""
     return await ctx.store.delete_objects(refs, stamp)
 
 

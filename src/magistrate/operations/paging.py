@@ -1,12 +1,12 @@
-"""Pages of any sorted list (docs/compatibility.md#lists-and-cursors): which part a request asks for, and the cursors
-that lead on from it.
+"""Pages through any sorted list (docs/compatibility.md#lists-and-cursors): reads which part a request wants, and makes
+the cursors to the next and previous pages.
 
-A list says how it can be sorted (`ListKind`); whoever holds the rows cuts out the wanted `Slice` and answers a
-`Portion` (both in store/contract.py); `read_page` makes the page. Nothing here knows what the rows are.
+A list declares how it can be sorted (`ListKind`); the holder of the rows cuts out the wanted `Slice` and returns a
+`Portion` (both in store/contract.py); `read_page` makes the page. This module does not depend on what the rows are.
 
 A cursor is the URL-safe base64, without padding, of a JSON array [list, sort, *values of the sort's columns in the
-boundary row] behind 8 bytes of its keyed BLAKE2b. So it is a pure function of list, sort and row, and one that was
-damaged, made up, or made by another store or for another list or sort is recognized. The cursors of a snapshot have
+boundary row] after 8 bytes of its keyed BLAKE2b. It is therefore a pure function of list, sort and row, and one that
+was damaged, made up, or made by another store or for another list or sort is recognized. The cursors of a snapshot have
 [list, revision] in place of the list."""
 
 import binascii
@@ -31,9 +31,10 @@ T = TypeVar("T")
 DEFAULT_LIMIT = 25
 MAX_LIMIT = 1_000
 MAX_SEARCH_LENGTH = 255
-"""Characters in `q` of a list."""
+"""Limits `q` of a list in characters."""
 MAX_CURSOR_LENGTH = 1_024
-"""Characters; ours are shorter: where cursors are shown, the values are at most two names, an id and a time."""
+"""Limits a cursor in characters; ours are shorter: where cursors are returned, the values are at most two names, an id
+and a time."""
 
 Values = tuple[str | int, ...]
 
@@ -42,7 +43,8 @@ _MAC_LENGTH = 8
 
 @dataclass(frozen=True, slots=True)
 class Sort(Generic[T]):
-    """`name` as the holder of the rows knows it; `values` of a row are unique in the list."""
+    """Represents one sort order. `name` is the one that the holder of the rows uses; `values` of a row are unique in
+    the list."""
 
     name: str
     values: Callable[[T], Values]
@@ -50,11 +52,12 @@ class Sort(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class ListKind(Generic[T]):
-    """`name` goes into cursors. `sorts` are by the name callers use, the default first; a sort may have two names.
-    `is_snapshot`: all pages are of one revision even if nobody asks for it. `is_log`: rows never change, and what comes
-    is the newest: it is listed first unless said otherwise, and there are no snapshots. `older`: the boundary that an
-    older cursor stands for, by the name of the sort; None if the rows have no id that callers know. `has_cursors`:
-    pages say where they begin and end; without, values may be of any length."""
+    """Describes a list. `name` goes into cursors. `sorts` are by the name callers use, the default first; a sort may
+    have two names. `is_snapshot`: all pages are of one revision even if the request does not ask for it. `is_log`: rows
+    never change, and new rows are the newest: the list is descending by default, and there are no snapshots. `older`:
+    returns the boundary that a legacy cursor stands for, by the name of the sort; None if the rows have no id that
+    callers know. `has_cursors`: pages have cursors for their beginning and end; without, values may be of any
+    length."""
 
     name: str
     sorts: Mapping[str, Sort[T]]
@@ -70,8 +73,8 @@ class ListKind(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The page that is asked for. `at`: the revision of the first page of the snapshot it belongs to, None for a page
-    at the newest revision. `is_snapshot`: its cursors lead to pages of the same revision."""
+    """Represents the page that is requested. `at`: the revision of the first page of the snapshot it belongs to, None
+    for a page at the newest revision. `is_snapshot`: its cursors lead to pages of the same revision."""
 
     slice: Slice
     at: Revision | None = None
@@ -80,7 +83,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """A cursor is None when nothing precedes or follows, or the list has none."""
+    """Holds the rows and cursors of a page. A cursor is None when nothing precedes or follows, or the list has none."""
 
     rows: Sequence[T]
     prev_cursor: str | None
@@ -88,7 +91,7 @@ class Page(Generic[T]):
 
 
 def read_search(parameters: Mapping[str, str]) -> str | None:
-    """`q`; None if absent or empty. Raises InvalidParameter."""
+    """Returns `q`; None if absent or empty. Raises InvalidParameter."""
     text = parameters.get("q") or None
     if text is not None and len(text) > MAX_SEARCH_LENGTH:
         raise InvalidParameter("q", f"must be at most {MAX_SEARCH_LENGTH} characters long")
@@ -98,9 +101,9 @@ def read_search(parameters: Mapping[str, str]) -> str | None:
 
 
 def read_wanted(kind: ListKind[T], parameters: Mapping[str, str], identity: Identity) -> Wanted:
-    """The page that the parameters of a request ask for.
+    """Returns the page that the parameters of a request describe.
 
-    Raises InvalidParameter for the first fault in the order page, limit, sortOrder, sortBy, snapshot, older cursors,
+    Raises InvalidParameter for the first fault in the order page, limit, sortOrder, sortBy, snapshot, legacy cursors,
     cursors; InvalidRequest if two of these are there."""
     _read_number(parameters, "page", "must be an integer greater than 0", default=1)
     bounds = f"must be an integer greater than 0 and less than or equal to {MAX_LIMIT}"
@@ -148,16 +151,16 @@ def _read_snapshot(kind: ListKind[T], parameters: Mapping[str, str]) -> bool:
 
 class PageReader(Protocol[T]):
     def __call__(self, wanted: Slice, *, at: Revision | None) -> Awaitable[Snapshot[Portion[T]]]:
-        """The part of the list at this revision, or at the newest. Raises RevisionUnavailable."""
+        """Returns the part of the list at this revision, or at the newest. Raises RevisionUnavailable."""
         ...
 
 
 async def read_page(
     kind: ListKind[T], wanted: Wanted, freshness: Freshness, identity: Identity, read: PageReader[T]
 ) -> Snapshot[Page[T]]:
-    """The page that is cut out by `read`.
+    """Returns the page that is cut out by `read`.
 
-    Raises InvalidParameter if the token is from the future, or the revision of a snapshot is not kept any more. Later
+    Raises InvalidParameter if the token is from the future, or the revision of a snapshot is no longer retained. Later
     pages of a snapshot are of its revision, whatever the token."""
     try:
         found = await read(wanted.slice, at=wanted.at)

@@ -1,4 +1,4 @@
-"""Answering queries (docs/compatibility.md#query): every page of a listing at the revision of its first page."""
+"""Runs queries (docs/compatibility.md#query); every page of a listing is at the revision of its first page."""
 
 import hashlib
 from collections import defaultdict
@@ -28,7 +28,7 @@ from magistrate.store.contract import ObjectName, Portion, Slice, Snapshot, Stor
 
 NAMES_AT_ONCE = 10_000
 KEYS_IN_A_TURN = 3_000
-"""Of objects that are read, or rows that are sorted, before others get a turn."""
+"""Limits the objects that are read, or rows that are sorted, before a yield."""
 
 
 QUERY_LIST: ListKind[Row] = ListKind(
@@ -40,7 +40,7 @@ QUERY_LIST: ListKind[Row] = ListKind(
 
 @dataclass(frozen=True, slots=True)
 class QueryRequest:
-    """A query, and the variables of policies in it."""
+    """Holds a query, and the variables for its policies."""
 
     query: Query
     context: Mapping[str, Any]
@@ -48,7 +48,8 @@ class QueryRequest:
 
 @dataclass(frozen=True, slots=True)
 class FoundRow:
-    """`stored`: the object or subject that was found; None for a row that stands for all of a type."""
+    """Represents a row of the response. `stored` is the object or subject of the row; None for a row that stands for
+    all of a type."""
 
     row: Row
     stored: StoredObject | None
@@ -57,7 +58,8 @@ class FoundRow:
 async def list_page(
     ctx: Context, asked: QueryRequest, wanted: Wanted, freshness: Freshness, kind: ListKind[Row] = QUERY_LIST
 ) -> Snapshot[Page[FoundRow]]:
-    """Raises NotFound if a type in the query is not defined, BudgetSpent, and what `read_page` raises."""
+    """Returns a page of the query. Raises NotFound if a type in the query is not defined, BudgetSpent, and what
+    `read_page` raises."""
     read = partial(_portion, ctx, asked)
     found = await read_page(kind, wanted, freshness, ctx.store.identity, read)
     page = found.value
@@ -73,7 +75,7 @@ async def _portion(ctx: Context, asked: QueryRequest, wanted: Slice, at: Revisio
 
 
 def _key(sort: str, row: Row) -> SortKey:
-    """Rows without a warrant come first by creation."""
+    """Returns the sort key of a row. Rows without a warrant come first by creation."""
     entry = (row.type, row.id, row.relation)
     return entry if sort == "id" else (-1 if row.warrant is None else row.warrant.created_at, *entry)
 
@@ -109,7 +111,7 @@ async def _find(ctx: Context, asked: QueryRequest, model: Model, work: Work, at:
 async def _existing(
     ctx: Context, types: Iterable[TypeName | None], work: Work, at: Revision
 ) -> Mapping[TypeName, Sequence[ObjectId]]:
-    """What exists of these types, None being all, in order."""
+    """Returns the existing objects of these types, None being all types, in order."""
     ids: dict[TypeName, list[ObjectId]] = defaultdict(list)
     for only in types:
         after: ObjectName | None = None
@@ -140,8 +142,8 @@ async def _keys(of_type: TypeName, listed: Listed, ids: Sequence[ObjectId], sort
 
 
 async def _sort_keys(keys: list[SortKey]) -> list[SortKey]:
-    """In portions that leave others a turn, and merged like that: the interpreter sorts and merges much faster in one
-    go, but lets nobody else in meanwhile."""
+    """Sorts the keys in portions, with a yield after each, and merges them likewise: one sort of everything would be
+    much faster, but would block the event loop meanwhile."""
     portions: list[list[SortKey]] = []
     for start in range(0, len(keys), KEYS_IN_A_TURN):
         portions.append(sorted(keys[start : start + KEYS_IN_A_TURN]))

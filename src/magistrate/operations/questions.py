@@ -1,4 +1,4 @@
-"""Checks to ask of two servers that should answer alike, drawn from the warrants they share."""
+"""Draws checks from the warrants that two servers share; both servers should answer them alike."""
 
 import random
 import re
@@ -9,7 +9,7 @@ from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName,
 from magistrate.store.contract import NewWarrant
 
 SEED = 20_251_115
-"""The same store is asked the same questions each time."""
+"""Makes the sample reproducible: the same store gets the same checks each time."""
 
 NOBODY = ObjectId("nobody-in-particular")
 """Stands for `*` where no id is known."""
@@ -18,7 +18,7 @@ _EQUALS = re.compile(r"""\b([A-Za-z_]\w*) *== *(?:"([^"\\]*)"|'([^'\\]*)')""")
 
 
 class Sample:
-    """So many of the warrants it is shown, each with the same chance (Vitter's algorithm R)."""
+    """Samples a fixed number of the warrants it is shown, each with the same chance (Vitter's algorithm R)."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -38,15 +38,15 @@ class Sample:
 def questions_about(
     warrants: Sequence[NewWarrant], relations: Mapping[TypeName, Sequence[RelationName]], count: int
 ) -> list[Question]:
-    """So many, less those that were drawn before. In turns: what a warrant says; another relation for the same two; and
-    what one of them has on the object of another, which mostly is nothing. Policies get the values that they compare
-    with."""
+    """Returns up to this many checks; duplicates are left out. They alternate between what a warrant says, another
+    relation for the same two, and what one of them has on the object of another, which mostly is nothing. Policies get
+    the values that they compare with."""
     drawn = random.Random(SEED)
     ids = _ids_by_type(warrants)
     questions: dict[str, Question] = {}
     for number in range(count if warrants else 0):
         one, other = warrants[number % len(warrants)], drawn.choice(warrants)
-        turn = (number + number // len(warrants)) % 3  # another one each time a warrant comes again
+        turn = (number + number // len(warrants)) % 3  # a different variant each time a warrant comes again
         subject = other.subject if turn == 2 else one.subject
         relation = one.relation if turn == 0 else drawn.choice(relations.get(one.object.type, [one.relation]))
         object_id = _concrete(one.object.id, ids.get(one.object.type), drawn)

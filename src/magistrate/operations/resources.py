@@ -1,5 +1,6 @@
-"""The resources of v1: users, tenants, roles, permissions, features and pricing tiers are objects of six types, seen in
-another form (docs/compatibility.md#v1). RESOURCES describes them; ASSIGNMENTS says which can be assigned to which."""
+"""Maps the resources of v1 to objects: users, tenants, roles, permissions, features and pricing tiers are views of
+objects of six types (docs/compatibility.md#v1). RESOURCES describes them; ASSIGNMENTS says which can be assigned to
+which."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -15,17 +16,17 @@ from magistrate.operations.paging import ListKind, Sort, Values
 from magistrate.store.contract import StoredObject
 
 MEMBER = RelationName("member")
-"""What an assignment gives."""
+"""Names the relation that an assignment gives."""
 
 Members = Mapping[str, str | None]
-"""The members of a resource besides its id, None for those that are not set."""
+"""Maps the members of a resource besides its id to their values, None for those that are not set."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """One view. `path` is its place in URLs, `id_member` the name of the object's id; `members` stand in the object's
-    meta, each a text or not set, and the first of them can be sorted by. `is_numerous`: ids are made where none is
-    given, and there are array bodies."""
+    """Describes one view. `path` is its place in URLs, `id_member` the name of the object's id; `members` are in the
+    object's meta, each a string or not set, and the first of them can be sorted by. `is_numerous`: ids are generated
+    where none is given, and there are array bodies."""
 
     path: str
     type: TypeName
@@ -74,11 +75,11 @@ ASSIGNMENTS: Sequence[tuple[Resource, Sequence[Resource]]] = (
     (PRICING_TIERS, (FEATURES,)),
     (TENANTS, (FEATURES, PRICING_TIERS)),
 )
-"""Who can be given what: the holder is then a member of it (docs/compatibility.md#v1)."""
+"""Maps holders to what can be assigned to them: the holder is then a member of it (docs/compatibility.md#v1)."""
 
 
 def build_assigned_list(resource: Resource) -> ListKind[Row]:
-    """Of what a query finds of one type and under one relation."""
+    """Returns the list kind for query results of one type and under one relation."""
 
     def older(sort: str, cursor: LegacyCursor) -> Values:
         return (resource.type, object_id(cursor.id, cursor.id_parameter), MEMBER)
@@ -92,13 +93,13 @@ def build_assigned_list(resource: Resource) -> ListKind[Row]:
 
 
 def members_of(resource: Resource, meta: str | None) -> Members:
-    """What is no text in the meta of the object counts as not set; nor is anything in one with a NUL character, which
-    stores cannot take apart."""
+    """Returns the members from the meta of an object. A value that is not a string counts as not set; so does
+    everything in a meta with a NUL character, which stores cannot parse."""
     return {member: _text(meta, member) for member in resource.members}
 
 
 def _text(meta: str | None, member: str) -> str | None:
-    # Without escaped backslashes, the escape of NUL is not mistaken for text that looks like it.
+    # Escaped backslashes are removed first, so that the escape of NUL is not mistaken for text that looks like it.
     if not meta or "\\u0000" in meta.replace(r"\\", ""):
         return None
     value = msgspec.json.decode(meta).get(member)
@@ -106,16 +107,16 @@ def _text(meta: str | None, member: str) -> str | None:
 
 
 def _sort_key(text: str | None) -> str:
-    """As Store.list_objects wants it: what is not set comes before every text."""
+    """Returns the sort key that Store.list_objects expects: what is not set comes before every text."""
     return "0" if text is None else f"1{text}"
 
 
 def query_assigned(holder: ObjectRef, resource: Resource) -> ObjectsQuery:
-    """What warrants give to the holder itself, not what follows from them. A tenant is given under several relations,
-    of which every one leads to `member`."""
+    """Returns the query for what warrants give to the holder itself, not what follows from them. A tenant is assigned
+    under several relations, each of which implies `member`."""
     return ObjectsQuery(holder, (MEMBER,), (resource.type,), is_explicit=resource is not TENANTS)
 
 
 def users_of(tenant: ObjectRef) -> SubjectsQuery:
-    """The users of a tenant, whatever they are there."""
+    """Returns the query for the users of a tenant, whichever relation they have there."""
     return SubjectsQuery(tenant, (MEMBER,), (USERS.type,), is_explicit=False)

@@ -1,8 +1,8 @@
-"""The keys that session tokens are signed with, as one process knows them.
+"""Manages the keys that sign session tokens, as one process knows them.
 
 They are kept in the store, so that every process on it knows the tokens of all others. A key signs for SIGNING_DAYS;
-the next session then gets a new one. It is known until the last token it signed has expired, a day later for clocks
-that differ, and counts for nothing after that even if someone else has it."""
+the next session then gets a new one. It is accepted until the last token it signed has expired, plus a day for clocks
+that differ, and is worthless after that even if it leaks."""
 
 import asyncio
 import math
@@ -16,14 +16,14 @@ from magistrate.store.contract import Snapshot
 from magistrate.store.session_keys import SessionKey, SessionKeyStore
 
 MAX_TTL_SECONDS = 604_800
-"""Of a token: seven days."""
+"""Limits the lifetime of a token to seven days."""
 SIGNING_DAYS = 30
 KNOWN_DAYS = SIGNING_DAYS + 7 + 1
 
 REVOKED_WITHIN_SECONDS = 10.0
-"""So old may be what a process knows of the keys when it believes a token."""
+"""Limits how old the cached keys may be when a token is accepted."""
 READ_EVERY_SECONDS = 0.25
-"""Tokens that name unknown keys do not have the keys read more often, whoever sends how many of them: they wait."""
+"""Limits how often keys are read: however many tokens name unknown keys, they wait for the next read."""
 
 MICROSECONDS_PER_DAY = 86_400_000_000
 
@@ -31,7 +31,7 @@ _KEY_ID = re.compile(r"[0-9a-f]{16}")
 
 
 class SessionKeys:
-    """Those of a store, as one process knows them."""
+    """Caches the keys of a store for one process."""
 
     def __init__(
         self, store: SessionKeyStore, now: Callable[[], int], monotonic: Callable[[], float] = time.monotonic
@@ -44,7 +44,8 @@ class SessionKeys:
         self._reading = Turns()
 
     async def signing(self) -> Snapshot[SessionKey]:
-        """The key that signs now, made if there is none. Read from the store, so that it was not revoked before.
+        """Returns the key that signs now, created if there is none. It is read from the store, so it has not been
+        revoked before.
 
         Raises StoreUnavailable.
         """
@@ -57,7 +58,7 @@ class SessionKeys:
         return Snapshot(kept.revision, kept.keys[0])
 
     async def find(self, id: str) -> SessionKey | None:
-        """The key with this id, if tokens that it signed may still be good. Raises StoreUnavailable."""
+        """Returns the key with this id, if tokens that it signed may still be valid. Raises StoreUnavailable."""
         if not _KEY_ID.fullmatch(id):
             return None
         asked_at = self._monotonic()
@@ -69,7 +70,8 @@ class SessionKeys:
         return None if is_over else key
 
     async def _read_since(self, since: float) -> None:
-        """Reads them unless they were read then or later; once for many who wait, who all hear if that failed.
+        """Reads the keys unless they were read at that time or later; one read serves all that wait, and they all get
+        its error.
 
         Raises StoreUnavailable.
         """

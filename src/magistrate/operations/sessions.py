@@ -1,4 +1,5 @@
-"""Sessions: tokens that let a user's own device ask what that user may do (docs/compatibility.md#sessions)."""
+"""Issues and reads sessions: tokens with which a user's own device can check what that user may do
+(docs/compatibility.md#sessions)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,19 +12,20 @@ from magistrate.operations.context import Context
 from magistrate.store.contract import Snapshot
 
 CHECKS, DASHBOARD = "sess", "ssdash"
-"""What a session is for. It is the audience of its tokens: those for a dashboard are good for nothing here."""
+"""Names the purposes of a session. The purpose is the audience of its tokens: those for a dashboard are not accepted
+here."""
 
 ALGORITHM = "HS256"
 
 DEFAULT_TTL_SECONDS = 86_400
-"""A day."""
+"""Sets the default lifetime to a day."""
 
 MICROSECONDS_PER_SECOND = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What is asked for. `further` claims are for whoever reads the token: a dashboard."""
+    """Represents a requested session. `further` claims are for the reader of the token, a dashboard."""
 
     kind: str
     user: ObjectId
@@ -34,7 +36,7 @@ class Session:
 
 
 async def begin_session(ctx: Context, session: Session) -> Snapshot[str]:
-    """Its token. Raises StoreUnavailable."""
+    """Returns the token of a new session. Raises StoreUnavailable."""
     signing = await ctx.session_keys.signing()
     now, key = ctx.now(), signing.value
     claims = {
@@ -51,7 +53,7 @@ async def begin_session(ctx: Context, session: Session) -> Snapshot[str]:
 
 
 class SessionClaims(NamedTuple):
-    """What a token says of who has it."""
+    """Holds the claims of a token about its bearer."""
 
     user: ObjectId
     tenant: ObjectId | None
@@ -59,7 +61,7 @@ class SessionClaims(NamedTuple):
 
 
 async def read_session(ctx: Context, token: str, key_id: str | None) -> SessionClaims:
-    """Those of a token that is good for checks, which names this key.
+    """Returns the claims of a token that is valid for checks and names this key.
 
     Raises InvalidToken, TokenExpired, StoreUnavailable.
     """

@@ -1,8 +1,8 @@
-"""The lists of a Warrant server as a source of lines: object types, then objects, then warrants.
+"""Reads the lists of a Warrant server as a source of lines: object types, then objects, then warrants.
 
-Each is sorted so that nothing is lost between its pages and that what was written later comes later, where that counts:
-warrants by their creation, which decides between several that match; objects by their type, as that server loses rows
-with one id and different types in any other order."""
+Each is sorted so that nothing is lost between its pages and that later writes come later, where that counts: warrants
+by their creation, which decides between several that match; objects by their type, because that server loses rows with
+one id and different types in any other order."""
 
 from collections.abc import Mapping
 from hashlib import blake2b
@@ -23,43 +23,43 @@ LISTS: tuple[tuple[Kind, str, str], ...] = (
     ("object", "/v2/objects", "objectType"),
     ("warrant", "/v2/warrants", "createdAt"),
 )
-"""What is listed, where, and how it is sorted."""
+"""Describes the lists: the kind of row, the path and the sort order."""
 _FORMS: Mapping[Kind, type[Line]] = {"object type": ObjectType, "object": NewObject, "warrant": NewWarrant}
 MAX_EMPTY_PAGES = 100
-"""In a row: a server may have dropped rows from pages it had cut, but not for ever."""
+"""Limits the empty pages in a row: a server may have removed rows from pages it had cut, but not without end."""
 
 
 class WarrantServer(Protocol):
-    """Raises ServiceUnreachable if it gives no answer, RequestRefused if it refuses."""
+    """Represents a Warrant server. Raises ServiceUnreachable if it gives no answer, RequestRefused if it refuses."""
 
     url: str
 
     async def page(self, path: str, parameters: Mapping[str, str]) -> tuple[list[bytes], str | None]:
-        """Rows as JSON, and the cursor of the page behind them."""
+        """Returns rows as JSON, and the cursor of the next page."""
         ...
 
     async def check(self, claim: Mapping[str, Any]) -> tuple[int, Any]:
-        """HTTP status and answer, with the path of the decision; the status is 500 or 504 if it failed over the
-        question, 504 if there was no answer in time. A server that is busy or away refuses, or gives no answer."""
+        """Returns HTTP status and answer, with the path of the decision; the status is 500 or 504 if the check itself
+        made it fail, 504 if there was no answer in time. A server that is busy or away refuses, or gives no answer."""
         ...
 
 
 class _ListPosition(msgspec.Struct, frozen=True):
-    """The list, by its number in LISTS, and the cursor of the page to ask for next; none for the first."""
+    """Holds the list, by its number in LISTS, and the cursor of the next page; none for the first."""
 
     list: int = 0
     cursor: str | None = None
 
 
 class _Trail:
-    """What a list has answered so far."""
+    """Holds what a list has returned so far."""
 
     def __init__(self) -> None:
-        self._cursors: set[bytes] = set()  # digests: there may be very many, and long ones
+        self._cursors: set[bytes] = set()  # digests, because there may be very many cursors, and long ones
         self._empty_pages = 0
 
     def fault(self, has_rows: bool, cursor: str) -> str | None:
-        """Why the page behind the cursor of this one need not be asked for."""
+        """Returns why the page after this cursor need not be requested, or None."""
         digest = blake2b(cursor.encode(), digest_size=16).digest()
         if digest in self._cursors:
             return "it answered the same cursor before"
@@ -73,8 +73,8 @@ _DECODER = msgspec.json.Decoder(_ListPosition)
 
 
 class SourceLists:
-    """A Source. A chunk has rows of one `kind`: all object types, as their rules name each other, and of others whole
-    pages until it has `chunk_lines` or more."""
+    """Implements LineSource for a Warrant server. A chunk has rows of one `kind`: all object types, as their rules name
+    each other, and of others whole pages until it has `chunk_lines` or more."""
 
     def __init__(self, server: WarrantServer, chunk_lines: int) -> None:
         self._server = server
@@ -96,7 +96,7 @@ class SourceLists:
         self.lines, self.size_bytes = progress.lines, progress.size_bytes
 
     def reader(self, read_line: ReadLine) -> ReadLine:
-        """For the lines of the newest chunk: it refuses what is not of their kind."""
+        """Returns a reader for the lines of the newest chunk; it refuses lines that are not of their kind."""
 
         def read(text: bytes) -> Line:
             line = read_line(text)
@@ -107,7 +107,8 @@ class SourceLists:
         return read
 
     async def next_lines(self) -> list[bytes]:
-        """Raises what the server raises, and ServiceUnreachable for a list that goes on for ever."""
+        """Returns the lines of the next chunk. Raises what the server raises, and ServiceUnreachable for a list that
+        does not end."""
         while self._place.list < len(LISTS):
             if lines := await self._chunk_of_list():
                 self.lines += len(lines)
@@ -120,7 +121,7 @@ class SourceLists:
         return ImportProgress(self._server.url, self.lines, self.size_bytes, mark, self._place.list == len(LISTS))
 
     async def _chunk_of_list(self) -> list[bytes]:
-        """Empty if there are no more in this list."""
+        """Returns the next chunk of the list; empty if there are no more rows in it."""
         number, lines, size_bytes = self._place.list, list[bytes](), 0
         self.kind, path, sort = LISTS[number]
         while self._place.list == number and size_bytes < MAX_CHUNK_BYTES:
@@ -149,6 +150,6 @@ class SourceLists:
         except RequestRefused as error:
             if not self._may_be_forgotten or error.parameter != "nextCursor":
                 raise
-            page = await self._server.page(path, parameters)  # the list from its start, which is harmless
+            page = await self._server.page(path, parameters)  # reading the list from its start is harmless
         self._may_be_forgotten = False
         return page

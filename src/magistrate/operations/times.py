@@ -1,4 +1,4 @@
-"""Times as callers write them."""
+"""Parses times as callers write them."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -16,8 +16,8 @@ _MICROSECONDS = re.compile(r"(\.\d{6})\d+")
 
 
 def read_time(text: str, parameter: str) -> int:
-    """Microseconds since 1970 UTC, negative before; what is finer is cut off. Raises InvalidParameter unless it is a
-    time by RFC 3339."""
+    """Returns microseconds since 1970 UTC, negative before; finer fractions are cut off. Raises InvalidParameter unless
+    the text is an RFC 3339 time."""
     try:
         moment = msgspec.convert(_MICROSECONDS.sub(r"\1", text), _TIME)
         return (moment - _EPOCH) // timedelta(microseconds=1)

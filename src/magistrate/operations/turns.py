@@ -1,4 +1,4 @@
-"""Who of several tasks goes on, in the event loop or at the store."""
+"""Schedules tasks that share the event loop or the store."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -10,12 +10,12 @@ from magistrate.errors import StoreUnavailable
 T = TypeVar("T")
 
 SMALL_BYTES = 16_384
-"""Of definitions: so many take one or two milliseconds to be read (16 KiB)."""
+"""Limits the bytes of definitions that are read in the event loop (16 KiB); they take one or two milliseconds."""
 
 
 class Turns:
-    """At what one task at a time does for all. If it fails because the store is away, that is told to all who wait by
-    then: each would wait just as long, and the last for the sum of it."""
+    """Lets one task at a time do work that serves all. If it fails because the store is unavailable, all tasks that
+    wait by then get that error: each would wait just as long, and the last for the sum of it."""
 
     def __init__(self) -> None:
         self._lock = asyncio.Lock()
@@ -24,7 +24,7 @@ class Turns:
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """Raises StoreUnavailable."""
+        """Waits for the lock. Raises StoreUnavailable."""
         failures = self._failures
         async with self._lock:
             if self._failures > failures:
@@ -38,11 +38,11 @@ class Turns:
 
 
 async def checkpoint() -> None:
-    """Whoever else has work gets a turn."""
+    """Yields to other tasks."""
     await asyncio.sleep(0)
 
 
 async def aside(work: Callable[[], T], size: int) -> T:
-    """What some work comes to that waits for nothing, and takes about as long as reading so many bytes of definitions:
-    if that is long, it is done in a thread, so that others get a turn meanwhile."""
+    """Returns the result of some work that waits for nothing, and takes about as long as reading `size` bytes of
+    definitions: if that is long, the work runs in a thread, so that the event loop stays free."""
     return work() if size <= SMALL_BYTES else await asyncio.to_thread(work)

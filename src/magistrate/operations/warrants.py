@@ -1,4 +1,4 @@
-"""Creating, deleting and listing warrants (docs/compatibility.md#warrants)."""
+"""Creates, deletes and lists warrants (docs/compatibility.md#warrants)."""
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from functools import partial
@@ -24,30 +24,31 @@ FILTERS: Mapping[str, tuple[str, Callable[[str, str], str]]] = {
     "subjectId": ("subject_id", object_id_or_wildcard),
     "subjectRelation": ("subject_relation", relation_name),
 }
-"""Parameter, column, and what can stand there at all."""
+"""Maps parameters to their column and the values they can have at all."""
 
 _NOTHING = "!"
-"""No name and no id: what a filter that nothing can pass asks for."""
+"""Stands for a filter that matches nothing, because it is neither a name nor an id."""
 
 
 async def create_warrants(
     ctx: Context, new: Sequence[NewWarrant], stamp: Stamp, element: Callable[[int], str]
 ) -> Snapshot[tuple[Warrant, ...]]:
-    """Stores each unless it is stored already, and creates the objects and subjects that are missing; answers one row
-    for each, in the same order. All or nothing.
+    """Stores each warrant unless it is stored already, and creates the objects and subjects that are missing; returns
+    one row for each, in the same order. All or nothing.
 
-    Raises InvalidParameter if the type of an object, or the relation on it, is not defined; `element` gives the text
-    that goes before the name of the parameter, by the place of the warrant."""
+    Raises InvalidParameter if the type of an object, or the relation on it, is not defined; `element` returns the
+    prefix of the parameter's name, by the position of the warrant."""
     return await ctx.store.put_warrants(new, judge_warrants(new, element), stamp)
 
 
 async def delete_warrants(ctx: Context, named: Sequence[NewWarrant], stamp: Stamp) -> Revision:
-    """Raises NotFound for the first that does not exist, and deletes none."""
+    """Deletes the warrants. Raises NotFound for the first that does not exist, and then deletes none."""
     return await ctx.store.delete_warrants(named, stamp)
 
 
 def read_filter(parameters: Mapping[str, str]) -> WarrantFilter:
-    """What the parameters of a list let through (docs/compatibility.md#warrants). An id lets `*` through with it."""
+    """Returns the filter that the parameters of a list describe (docs/compatibility.md#warrants). An id also matches
+    `*`."""
     equal: dict[str, str] = {}
     among: dict[str, tuple[str, ...]] = {}
     for parameter, (column, allowed) in FILTERS.items():
@@ -84,7 +85,7 @@ def judge_warrants(new: Sequence[NewWarrant], element: Callable[[int], str]) -> 
 
 
 def warrant_fault(warrant: NewWarrant, defined: Mapping[TypeName, Container[str]]) -> InvalidParameter | None:
-    """Why the warrant cannot stand with the object types that have these relations."""
+    """Returns why the warrant is not valid with the object types that have these relations, or None."""
     relations = defined.get(warrant.object.type)
     if relations is None:
         return InvalidParameter("objectType", "the object type does not exist.")

@@ -1,9 +1,9 @@
-"""What is in a value: members, elements, slices, and the methods of times.
+"""Compiles access to parts of values: members, elements, slices, and the methods of times.
 
 `a.b[0].c` is a base and steps from it, taken in a loop. `a?.b` is nil if a is, and then so is all that follows.
 """
 
-from __future__ import annotations  # evaluated ones are kept with every function: see Evaluate
+from __future__ import annotations  # evaluated annotations are kept with every function: see Evaluate
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -35,7 +35,8 @@ Take = Callable[[PolicyRun, Any], Any]
 
 
 class Step(msgspec.Struct, frozen=True):
-    """From a value of the kinds it `accepts` to another. `parts` are expressions within it, such as an index."""
+    """Represents the step from a value of the kinds it `accepts` to another. `parts` are expressions within it, such as
+    an index."""
 
     name: str
     take: Take
@@ -55,12 +56,12 @@ def compile_access(base: PolicyNode, steps: list[Step]) -> PolicyNode:
     evaluate = _walk(base.evaluate, steps)
     parts = [part for step in steps for part in step.parts]
     node = compose_node(evaluate, kinds | NIL if can_end else kinds, steps[0].offset, base, *parts)
-    node.weight += len(steps) - 1  # a step is a part, too
+    node.weight += len(steps) - 1  # a step counts as a part, too
     return node
 
 
 def _walk(start: Evaluate, steps: list[Step]) -> Evaluate:
-    """From one to the next; most have only one."""
+    """Returns a function that takes the steps one after the other; most operands have only one."""
     take = steps[0].take
     if len(steps) == 1 and not steps[0].is_optional:
 
@@ -82,13 +83,13 @@ def _walk(start: Evaluate, steps: list[Step]) -> Evaluate:
 
 
 def member(name: str, offset: int, is_optional: bool = False) -> Step:
-    """`.name`; a member that is missing is nil."""
+    """Returns the step of `.name`; a missing member is nil."""
     return Step(f'".{name}"', _take_member(name), MAP, ANY, offset, is_optional)
 
 
 @lru_cache(maxsize=1_024)
 def _take_member(name: str) -> Take:
-    """Shared: policies have few names, and each of them often."""
+    """Returns a cached function: policies have few names, and each of them often."""
 
     def take(run: PolicyRun, value: Any, name: str = name) -> Any:
         if type(value) is not dict:
@@ -99,7 +100,7 @@ def _take_member(name: str) -> Take:
 
 
 def element(index: PolicyNode, offset: int) -> Step:
-    """`[index]`: an element, counted from 0, or from -1 at the end; a character; a member."""
+    """Returns the step of `[index]`: an element, counted from 0, or from -1 at the end; a character; a member."""
     accepts = NOTHING
     if index.kinds & NUMBER:
         accepts |= LIST | STRING
@@ -116,7 +117,7 @@ def element(index: PolicyNode, offset: int) -> Step:
 
 
 def element_of(run: PolicyRun, value: Any, index: Any) -> Any:
-    """Raises Fault if the list or text is too short; a member that is missing is nil."""
+    """Returns the element at the index. Raises Fault if the list or text is too short; a missing member is nil."""
     if type(value) is dict and type(index) is str:
         run.pay_text(len(index))
         return value.get(index)
@@ -129,7 +130,7 @@ def element_of(run: PolicyRun, value: Any, index: Any) -> Any:
 
 
 def section(start: PolicyNode | None, end: PolicyNode | None, offset: int) -> Step:
-    """`[start:end]` of a list or text, without the end; what lies outside is left out."""
+    """Returns the step of `[start:end]` on a list or text, end excluded; bounds outside are clipped."""
     bounds = tuple(bound for bound in (start, end) if bound is not None)
     for bound in bounds:
         require(bound.kinds, NUMBER, '"[:]"', offset)
@@ -169,7 +170,8 @@ METHODS: dict[str, tuple[Kinds, Kinds, Callable[[Any], Any]]] = {
     "Seconds": (DURATION, FLOAT, lambda duration: _in_units(duration, 1_000_000_000)),
     "Milliseconds": (DURATION, INT, lambda duration: int(duration.nanoseconds / 1_000_000)),
 }
-"""By name: what has it, what it gives, and how. Times are looked at in UTC; Sunday is weekday 0."""
+"""Maps each method to the kind it applies to, the kind of its result, and its implementation. Times are in UTC; Sunday
+is weekday 0."""
 
 
 def _in_units(duration: Duration, unit: int) -> float:
@@ -177,7 +179,7 @@ def _in_units(duration: Duration, unit: int) -> float:
 
 
 def method(name: str, offset: int, arguments: int) -> Step:
-    """`.Hour()`. No method takes arguments."""
+    """Returns the step of a method such as `.Hour()`. No method takes arguments."""
     if name not in METHODS:
         raise Refusal(f"unknown method {name}", offset)
     if arguments:

@@ -1,15 +1,15 @@
-"""The compiled policies of a process, by their text: as many as fit."""
+"""Caches the compiled policies of a process, by their text, up to a capacity."""
 
 from magistrate.engine.policy.policy import Policy, compile_policy
 
 MOST_CHARACTERS = 500_000
-"""Of the policies that are kept. One takes up to two hundred times its length in memory if somebody makes it as large
-as can be: a hundred megabytes at worst. Usual ones take a kilobyte or two."""
+"""Limits the cached policies in characters of their text. A policy written to be as large as possible takes up to two
+hundred times its length in memory: a hundred megabytes at worst. Usual ones take a kilobyte or two."""
 
 
 class PolicyCache:
-    """Evicts at random. With the least recently used first, requests that use more policies than there is room for, one
-    after the other and again and again, would find none of them; so they find most."""
+    """Evicts at random. With LRU eviction, requests that cycle through more policies than the capacity would never hit;
+    at random, most of them do."""
 
     def __init__(self, most_characters: int) -> None:
         self.characters = 0
@@ -29,7 +29,7 @@ class PolicyCache:
         self._texts.append(policy.text)
 
     def _evict(self) -> None:
-        # Knuth's linear congruential generator, of which the upper bits are good enough to choose by.
+        # Knuth's linear congruential generator; its upper bits are random enough for this choice.
         self._random = (self._random * 6_364_136_223_846_793_005 + 1_442_695_040_888_963_407) % 2**64
         place = (self._random >> 33) % len(self._texts)
         self._texts[place], self._texts[-1] = self._texts[-1], self._texts[place]
@@ -42,7 +42,7 @@ _CACHE = PolicyCache(MOST_CHARACTERS)
 
 
 def read_policy(text: str) -> Policy:
-    """Returns the policy of a text, compiled now unless it is kept.
+    """Returns the policy of a text, compiled now unless it is cached.
 
     Raises InvalidParameter, parameter `policy`, if it is too long, is not in the language, or cannot be a bool. The
     message names the line and the column, both from 1, and shows the line."""
@@ -54,5 +54,5 @@ def read_policy(text: str) -> Policy:
 
 
 def is_kept(text: str) -> bool:
-    """Whether `read_policy` has it at hand, and takes no time."""
+    """Returns whether the policy is cached, so that `read_policy` takes no time."""
     return _CACHE.find(text) is not None

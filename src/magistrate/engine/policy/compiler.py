@@ -1,9 +1,10 @@
-"""What the parts of operands become. The parser calls these while it reads, innermost first; no tree is ever built.
+"""Compiles the parts of operands. The parser calls these functions while it reads, innermost first; no tree is ever
+built.
 
-Each takes what it is made of: nodes for expressions, tokens for what is written.
+Each takes its parts: nodes for expressions, tokens for literal text.
 """
 
-from __future__ import annotations  # evaluated ones are kept with every function: see Evaluate
+from __future__ import annotations  # evaluated annotations are kept with every function: see Evaluate
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -36,20 +37,21 @@ _READERS: Mapping[str, Callable[[str, int], Any]] = {
     "decimal": read_decimal,
     "string": read_string,
 }
-"""By the kind of token."""
+"""Maps the kind of a literal token to the function that reads its value."""
 
 
 class Closure(NamedTuple):
-    """An argument in braces."""
+    """Represents an argument in braces."""
 
     body: PolicyNode
 
 
 def variable(name: Token) -> PolicyNode:
-    """Missing ones are nil. `warrant` hides what the context calls so; `now` is hidden by it."""
+    """Compiles a variable. A missing one is nil. `warrant` hides a context variable of that name; a context variable
+    hides `now`."""
     text, offset = name.text, name.offset
     if text == "warrant":
-        return PolicyNode(lambda run: _members(run.warrant), MAP, offset, weight=4)  # it is made anew each time
+        return PolicyNode(lambda run: _members(run.warrant), MAP, offset, weight=4)  # the map is created anew each time
     if text == "now":
         return PolicyNode(_now, ANY, offset)
     return PolicyNode(_find(text), ANY, offset)
@@ -64,12 +66,12 @@ def literal(token: Token) -> PolicyNode:
 
 
 def item(sign: Token) -> PolicyNode:
-    """`#`: the element that a closure looks at."""
+    """Compiles `#`, the current element of a closure."""
     return PolicyNode(_item, ANY, sign.offset, free_item=sign.offset)
 
 
 def item_member(dot: Token, name: Token) -> PolicyNode:
-    """`.name` of that element."""
+    """Compiles `.name`, a member of that element."""
     return access.compile_access(item(dot), [member(name)])
 
 
@@ -123,7 +125,7 @@ def map_literal(brace: Token, entries: list[tuple[PolicyNode, PolicyNode]]) -> P
 
 
 def key(key: Token | PolicyNode) -> PolicyNode:
-    """The key of a map. A name or number is the text it is written as; an expression has to be a string."""
+    """Compiles the key of a map. A name or number is the text it is written as; an expression has to be a string."""
     if isinstance(key, PolicyNode):
         require(key.kinds, STRING, "the key of a map", key.offset)
         return key
@@ -131,9 +133,7 @@ def key(key: Token | PolicyNode) -> PolicyNode:
 
 
 def _container(node: PolicyNode) -> PolicyNode:
-    node.weight += (
-        2  # lists and maps take more time and memory than other values, and the garbage collector's attention
-    )
+    node.weight += 2  # lists and maps take more time and memory than other values, and burden the garbage collector
     return node
 
 
@@ -158,7 +158,7 @@ def _item(run: PolicyRun) -> Any:
 
 @lru_cache(maxsize=1_024)
 def _find(name: str) -> Evaluate:
-    """Shared: policies have few names, and each of them often."""
+    """Returns a cached function: policies have few names, and each of them often."""
 
     def evaluate(run: PolicyRun, name: str = name) -> Any:
         return run.context.get(name)
@@ -171,7 +171,7 @@ def _now(run: PolicyRun) -> Any:
 
 
 def _members(warrant: Warrant) -> dict[str, Any]:
-    """The warrant as policies see it, spelled as in JSON."""
+    """Returns the warrant as a map for policies, spelled as in JSON."""
     subject = {"objectType": warrant.subject_type, "objectId": warrant.subject_id}
     if warrant.subject_relation:
         subject["relation"] = warrant.subject_relation

@@ -1,6 +1,6 @@
-"""When two values are the same, and when one is in another.
+"""Decides when two values are equal, and when one is in another.
 
-Values of different kinds are different, never an error; numbers are the same if they are the same number, so 1 is 1.0
+Values of different kinds are different, never an error; numbers are equal if they are the same number, so 1 equals 1.0
 but not true. Context values may be nested as deep as JSON allows, hence no recursion here.
 """
 
@@ -12,7 +12,7 @@ from magistrate.engine.policy.run import Fault, PolicyRun
 _CONTAINERS = LIST | MAP
 
 _SHORT_TEXT = 256
-"""Characters up to which comparing texts is not worth counting."""
+"""Limits the characters up to which comparing texts is not charged."""
 
 
 def equal(run: PolicyRun, left: Any, right: Any) -> bool:
@@ -36,7 +36,7 @@ def equal(run: PolicyRun, left: Any, right: Any) -> bool:
 
 
 def contains_value(run: PolicyRun, sought: Any, among: Any) -> bool:
-    """Whether a list has the element, or a map the key. Nothing is in nil, and nil is no key."""
+    """Returns whether a list has the element, or a map the key. Nothing is in nil, and nil is no key."""
     if type(among) is list:
         return _in_list(run, sought, among)
     if type(among) is range:
@@ -51,7 +51,7 @@ def contains_value(run: PolicyRun, sought: Any, among: Any) -> bool:
 
 def _in_list(run: PolicyRun, sought: Any, among: list[Any]) -> bool:
     if type(sought) is str and len(sought) <= _SHORT_TEXT:
-        run.pay(len(among) // 8)  # Python's own search: a text is equal to no other kind of value
+        run.pay(len(among) // 8)  # Python's own search suffices: a text is equal to no other kind of value
         return sought in among
     for element in among:
         run.pay(2)

@@ -1,6 +1,6 @@
-"""The built-in functions, a row each. Those that take closures are in predicates.py."""
+"""Defines the built-in functions, one row each. Those that take closures are in predicates.py."""
 
-from __future__ import annotations  # evaluated ones are kept with every function: see Evaluate
+from __future__ import annotations  # evaluated annotations are kept with every function: see Evaluate
 
 import math
 import re
@@ -66,10 +66,12 @@ _TYPES: dict[type, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """`apply` takes the run and the values of the arguments, whose kinds have been looked at; it may raise Fault.
+    """Describes a built-in function. `apply` takes the run and the values of the arguments, whose kinds have been
+    checked; it may raise Fault.
 
-    The last `optional` parameters can be left out. If it `repeats`, the last parameter takes one argument or more.
-    If it `reads` its only argument, a text, `apply` is given what that read; a literal is read when it is written."""
+    The last `optional` parameters can be left out. If it `repeats`, the last parameter takes one argument or more. If
+    it `reads` its only argument, a text, `apply` gets the parsed value; a literal is parsed when the policy is
+    compiled."""
 
     parameters: tuple[Kinds, ...]
     result: Kinds
@@ -80,7 +82,7 @@ class Function:
 
 
 def expires_in(run: PolicyRun, duration: Duration) -> bool:
-    """Whether now is before the creation of the warrant plus the duration."""
+    """Returns whether now is before the creation of the warrant plus the duration."""
     return run.now * 1_000 < run.warrant.created_at * 1_000 + duration.nanoseconds
 
 
@@ -89,7 +91,7 @@ def _length(run: PolicyRun, value: Any) -> int:
 
 
 def _to_int(run: PolicyRun, value: Any) -> int:
-    """Towards zero."""
+    """Returns the value as an integer, rounded towards zero."""
     if type(value) is str:
         if not _WHOLE.fullmatch(value):
             raise Fault("the string is no integer")
@@ -105,7 +107,7 @@ def _to_float(run: PolicyRun, value: Any) -> float:
 
 
 def _to_string(run: PolicyRun, value: Any) -> str:
-    """Whole numbers are written without a point, whether they are integers or not."""
+    """Returns the value as a string. Whole numbers are written without a point, whether they are integers or not."""
     if type(value) is bool:
         return "true" if value else "false"
     if type(value) is float and not (value.is_integer() and abs(value) < 1e15):
@@ -114,7 +116,7 @@ def _to_string(run: PolicyRun, value: Any) -> str:
 
 
 def _round(run: PolicyRun, value: float) -> float:
-    """Half away from zero."""
+    """Rounds half away from zero."""
     towards_zero = float(math.trunc(finite(value)))
     return towards_zero + math.copysign(1, value) if abs(value - towards_zero) >= 0.5 else towards_zero
 
@@ -128,7 +130,7 @@ def _numbers_in(run: PolicyRun, elements: Any) -> Any:
 
 
 def _spread(run: PolicyRun, values: tuple[Any, ...]) -> list[Any]:
-    """Numbers and lists of numbers, as one list; at least one number."""
+    """Returns numbers and lists of numbers as one list, with at least one number."""
     spread: list[Any] = []
     for value in values:
         spread.extend(_numbers_in(run, value if type(value) in LIST else [value]))
@@ -143,12 +145,12 @@ def _sum(run: PolicyRun, elements: Any) -> Any:
 
 
 def _mean(run: PolicyRun, elements: Any) -> float:
-    """Of an empty list it is 0."""
+    """Returns the mean; that of an empty list is 0."""
     return finite(sum(_numbers_in(run, elements)) / (len(elements) or 1))
 
 
 def _get(run: PolicyRun, value: Any, index: Any) -> Any:
-    """What [] would give, but nil beyond the end of a list."""
+    """Returns what [] would give, but nil beyond the end of a list."""
     if type(value) in LIST and type(index) in NUMBER and not -len(value) <= as_whole(index) < len(value):
         return None
     return element_of(run, value, index)
@@ -197,7 +199,7 @@ FUNCTIONS: dict[str, Function] = {
 
 
 def compile_call(name: str, arguments: list[PolicyNode], offset: int) -> PolicyNode:
-    """Raises Refusal for an unknown function, a wrong number of arguments, or one that cannot work."""
+    """Compiles a call. Raises Refusal for an unknown function, a wrong number of arguments, or one that cannot work."""
     function = FUNCTIONS.get(name)
     if function is None:
         raise Refusal(f"unknown function {name}", offset)

@@ -1,8 +1,8 @@
-"""What is known of a value before a policy is run: the kinds it may be of.
+"""Defines the kinds that a value may be of, as known before a policy is run.
 
-A kind is the Python type that stands for it. Every part of a policy has a set of kinds that holds the kind of whatever
-it will turn out to be. An operand whose kinds cannot work is refused when the policy is written; so is a policy that
-cannot be a bool.
+A kind is the Python type that stands for it. Every part of a policy has a set of kinds that includes the kind of every
+value it can have. An operand whose kinds cannot work is refused when the policy is written; so is a policy that cannot
+be a bool.
 """
 
 from types import NoneType
@@ -23,7 +23,7 @@ _GO_NAMES: dict[type, str] = {
     Time: "time.Time",
     Duration: "time.Duration",
 }
-"""Callers know these names from the Go server."""
+"""Maps kinds to the names that callers know from the Go server."""
 
 ANY: Kinds = frozenset(_GO_NAMES)
 NIL: Kinds = frozenset({NoneType})
@@ -42,10 +42,10 @@ NOTHING: Kinds = frozenset()
 
 
 def go_type(kinds: Kinds) -> str:
-    """What the Go server calls the type of such a value: by its name only if there is one kind."""
+    """Returns the Go server's name for the type of such a value; a specific name only if there is one kind."""
     return _GO_NAMES[next(iter(kinds))] if len(kinds) == 1 else "interface {}"
 
 
 def render_kinds(kinds: Kinds) -> str:
-    """`int or float64`; a value of any kind is `interface {}`."""
+    """Returns the kinds in text form: `int or float64`; a value of any kind is `interface {}`."""
     return "interface {}" if kinds == ANY else " or ".join(name for kind, name in _GO_NAMES.items() if kind in kinds)

@@ -1,4 +1,4 @@
-"""Numbers, strings and names as they are written in a policy, read and written."""
+"""Parses and renders the numbers, strings and names of policies."""
 
 import re
 
@@ -8,10 +8,10 @@ from magistrate.engine.policy.values import MAX_WHOLE
 RESERVED = frozenset(
     {"true", "false", "nil", "and", "or", "not", "in", "contains", "startsWith", "endsWith", "matches"}
 )
-"""Words that cannot be variables."""
+"""Lists the words that cannot be variables."""
 
 _SAFE_DIGITS = 19
-"""Decimals with fewer digits have 64 bits."""
+"""Limits the digits of decimals that fit in 64 bits without a check: those with fewer digits do."""
 
 _NAME = re.compile(r"[^\W\d]\w*")
 
@@ -36,7 +36,7 @@ def is_variable(text: str) -> bool:
 
 
 def read_integer(text: str, offset: int) -> int:
-    """Decimal, or hexadecimal behind `0x`; `_` may stand between digits."""
+    """Returns the value of an integer: decimal, or hexadecimal after `0x`; `_` may stand between digits."""
     if len(text) < _SAFE_DIGITS and text.isdecimal():
         return int(text)
     digits = text.replace("_", "").lower()
@@ -54,7 +54,7 @@ def read_decimal(text: str, offset: int) -> float:
 
 
 def read_string(text: str, offset: int) -> str:
-    """The characters between the quotes, escapes resolved as in Go."""
+    """Returns the characters between the quotes, with escapes resolved as in Go."""
 
     if "\\" not in text:
         return text[1:-1]
@@ -72,7 +72,7 @@ def read_string(text: str, offset: int) -> str:
 
 
 def _code(escape: str) -> int | None:
-    """The code point an escape names, None if it names none."""
+    """Returns the code point that an escape names, None if it names none."""
     if len(escape) == 1:
         return None
     code = int(escape, 8) if escape.isdigit() else int(escape[1:], 16)
@@ -80,7 +80,7 @@ def _code(escape: str) -> int | None:
 
 
 def render_string(text: str) -> str:
-    """The text as a string of the language, in double quotes."""
+    """Returns the text as a string of the language, in double quotes."""
     return '"' + _TO_ESCAPE.sub(_escape_character, text) + '"'
 
 

@@ -1,9 +1,10 @@
-"""What does not evaluate all of its operands: `&&`, `||`, `?:`, `??`; and `!`.
+"""Compiles the operators that do not evaluate all of their operands (`&&`, `||`, `?:`, `??`), and `!`.
 
-Operands are taken from left to right and must be bools where a bool is asked for: nothing else counts as true or false.
+Operands are evaluated from left to right and must be bools where a bool is required: nothing else counts as true or
+false.
 """
 
-from __future__ import annotations  # evaluated ones are kept with every function: see Evaluate
+from __future__ import annotations  # evaluated annotations are kept with every function: see Evaluate
 
 from magistrate.engine.policy.kinds import BOOL, NIL
 from magistrate.engine.policy.node import PolicyNode, compose_node, require
@@ -11,7 +12,7 @@ from magistrate.engine.policy.run import Fault, PolicyRun
 
 
 def compile_logic(parts: list[PolicyNode], stops_at: bool, sign: str, offset: int) -> PolicyNode:
-    """`a && b && …` stops at the first false, `a || b || …` at the first true."""
+    """Compiles `a && b && …`, which stops at the first false, or `a || b || …`, which stops at the first true."""
     for part in parts:
         _require_bool(part, sign, offset)
     operands = [part.evaluate for part in parts]
@@ -56,7 +57,7 @@ def choice(condition: PolicyNode, then: PolicyNode, otherwise: PolicyNode, offse
 
 
 def first_present(parts: list[PolicyNode]) -> PolicyNode:
-    """`a ?? b ?? …`: the first that is not nil, or the last."""
+    """Compiles `a ?? b ?? …`: the first operand that is not nil, or the last."""
     *before, last = [part.evaluate for part in parts]
 
     def evaluate(run: PolicyRun) -> object:

@@ -1,4 +1,4 @@
-"""A part of a policy that has been read: how to evaluate it, and what is known of it before."""
+"""Represents a part of a parsed policy: how to evaluate it, and what is known of it before."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,20 +9,23 @@ from magistrate.engine.policy.kinds import ANY, Kinds, render_kinds
 from magistrate.engine.policy.run import PolicyRun
 
 Evaluate = Callable[[PolicyRun], Any]
-"""A function. What it needs are the defaults of its parameters rather than variables it encloses: a long policy has
-thousands of these, and each enclosed variable is one more object that the garbage collector has to look at."""
+"""Evaluates a part. Such a function gets what it needs as defaults of its parameters rather than as enclosed variables:
+a long policy has thousands of these functions, and each enclosed variable is one more object for the garbage
+collector."""
 
 Apply = Callable[[PolicyRun, Any, Any], Any]
-"""Two values to one."""
+"""Computes one value from two."""
 
 MAX_DEPTH = 64
-"""Operators, calls, closures, lists and maps within each other. Evaluation goes as deep; parentheses do not count."""
+"""Limits the nesting of operators, calls, closures, lists and maps. Evaluation goes as deep; parentheses do not
+count."""
 
 NOT_LITERAL = object()
 
 
 class Refusal(Exception):
-    """The policy cannot be accepted as it is written. `offset` is where in its text, in characters from 0."""
+    """Reports that the policy cannot be accepted as it is written. `offset` is the position in its text, in characters
+    from 0."""
 
     def __init__(self, reason: str, offset: int | None) -> None:
         super().__init__(reason)
@@ -31,10 +34,11 @@ class Refusal(Exception):
 
 
 class PolicyNode(msgspec.Struct):
-    """`weight` counts the parts that one evaluation runs through, loops once; `depth` those within each other.
+    """Represents a part of a policy. `weight` counts the parts that one evaluation runs through, loops once; `depth`
+    the levels of nesting.
 
-    `free_item` is where a `#` or `.field` stands that no closure encloses yet. `literal` is the value if it is written
-    out. `patterns` counts the literal regular expressions."""
+    `free_item` is the position of a `#` or `.field` that no closure encloses yet. `literal` is the value if it is a
+    literal. `patterns` counts the literal regular expressions."""
 
     evaluate: Evaluate
     kinds: Kinds
@@ -50,7 +54,7 @@ _KINDS_OF_ONE: dict[type, Kinds] = {kind: frozenset({kind}) for kind in ANY}
 
 
 class Constant(msgspec.Struct, frozen=True, gc=False):
-    """Evaluates to `value`. No function: see Evaluate. What is compared with a literal does not even call this."""
+    """Evaluates to `value`. It is not a function: see Evaluate. A comparison with a literal does not even call it."""
 
     value: Any
 
@@ -63,7 +67,7 @@ def literal_node(value: Any, offset: int) -> PolicyNode:
 
 
 def compose_node(evaluate: Evaluate, kinds: Kinds, offset: int, *parts: PolicyNode) -> PolicyNode:
-    """Raises Refusal if the parts are nested too deep."""
+    """Returns the node of these parts. Raises Refusal if the parts are nested too deep."""
     weight, depth, patterns, free_item = 1, 0, 0, None
     for part in parts:
         weight += part.weight

@@ -1,10 +1,10 @@
-"""Operators applied to their operands: `a + b - c`, `a < b`, `-a`.
+"""Compiles operators with their operands: `a + b - c`, `a < b`, `-a`.
 
-Operators of one strength are applied from left to right in a loop, however many there are; only what stands within
-something else makes evaluation deeper.
+Operators of one precedence are applied from left to right in a loop, however many there are; only nested expressions
+make evaluation deeper.
 """
 
-from __future__ import annotations  # evaluated ones are kept with every function: see Evaluate
+from __future__ import annotations  # evaluated annotations are kept with every function: see Evaluate
 
 from typing import Any
 
@@ -28,7 +28,7 @@ from magistrate.engine.policy.values import Duration, finite, whole
 
 
 class Sign(msgspec.Struct, frozen=True, gc=False):
-    """An operator as it stands in a policy: `not in` is `in`, negated."""
+    """Represents an operator as written in a policy: `not in` is `in`, negated."""
 
     name: str
     offset: int
@@ -39,7 +39,7 @@ class Sign(msgspec.Struct, frozen=True, gc=False):
 
 
 def chain(parts: list[PolicyNode], signs: list[Sign]) -> PolicyNode:
-    """`a + b - c`: a sign less than parts. Raises Refusal at the first that cannot work."""
+    """Compiles `a + b - c`, with one sign fewer than parts. Raises Refusal at the first that cannot work."""
     first, *others = parts
     pairs = list(zip(signs, others, strict=True))
     kinds = first.kinds
@@ -57,7 +57,7 @@ def chain(parts: list[PolicyNode], signs: list[Sign]) -> PolicyNode:
 
 
 def compile_sign(sign: str, part: PolicyNode, offset: int) -> PolicyNode:
-    """`-a` and `+a`, of numbers; a duration can be negated."""
+    """Compiles `-a` and `+a`, for numbers; a duration can be negated."""
     accepted = NUMBER | DURATION if sign == "-" else NUMBER
     require(part.kinds, accepted, f'"{sign}"', offset)
     if type(part.literal) in NUMBER:
@@ -98,7 +98,7 @@ def _loop(first: PolicyNode, applies: list[Apply], others: list[PolicyNode]) -> 
     start = first.evaluate
     operands = [
         part.evaluate for part in others
-    ]  # not in pairs with what is applied, for the sake of the garbage collector
+    ]  # kept apart from `apply` rather than in pairs, to spare the garbage collector
 
     def evaluate(run: PolicyRun) -> Any:
         value = start(run)
@@ -110,7 +110,8 @@ def _loop(first: PolicyNode, applies: list[Apply], others: list[PolicyNode]) -> 
 
 
 def _pair(left: PolicyNode, sign: Sign, apply: Apply, right: PolicyNode) -> Evaluate:
-    """Most of what policies do is to compare something with a literal, so that has short cuts."""
+    """Compiles one operation, with fast paths for literals: most operations of policies compare something with a
+    literal."""
     literal = right.literal
     if literal is NOT_LITERAL:
         return _of_two(apply, left.evaluate, right.evaluate)
@@ -143,7 +144,7 @@ def _is_same(first: Evaluate, literal: bool | None) -> Evaluate:
 
 
 def _is_text(first: Evaluate, literal: str) -> Evaluate:
-    """A text is equal to no other kind of value."""
+    """Returns a function that compares with a text literal: a text is equal to no other kind of value."""
 
     def evaluate(run: PolicyRun, first: Evaluate = first, literal: str = literal) -> Any:
         return first(run) == literal

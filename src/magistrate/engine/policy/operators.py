@@ -1,4 +1,4 @@
-"""The operators: what kinds each takes, what it gives, and how.
+"""Defines the operators: the kinds each takes, the kind of its result, and its implementation.
 
 A table of kinds is both the static rule and the run-time dispatch of an operator, so the two cannot disagree.
 """
@@ -19,12 +19,13 @@ from magistrate.engine.policy.run import Fault, PolicyRun
 from magistrate.engine.policy.values import Duration, Time, as_whole, duration_of, finite, time_at, whole
 
 Table = Mapping[tuple[type, type], tuple[type, Apply]]
-"""By the kinds of both operands: the kind of the result, and how it is made."""
+"""Maps the kinds of both operands to the kind of the result and the implementation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """`rows` are kinds of the left operand, of the right, and of the result; operands that fit no row cannot work.
+    """Describes an operator. `rows` are kinds of the left operand, of the right, and of the result; operands that fit
+    no row cannot work.
 
     `apply` raises Fault, or ArithmeticError, for operands it cannot take."""
 
@@ -32,7 +33,7 @@ class Operator:
     rows: tuple[tuple[Kinds, Kinds, Kinds], ...]
 
     def result(self, left: Kinds, right: Kinds) -> Kinds:
-        """What it can give; nothing if it cannot work."""
+        """Returns the kinds of the result; none if the operator cannot work."""
         fitting = [result for lefts, rights, result in self.rows if lefts & left and rights & right]
         return NOTHING.union(*fitting)
 
@@ -51,7 +52,7 @@ def _by_kinds(table: Table) -> Operator:
 
 
 def _numbers(on_whole: Callable[[int, int], Any], on_any: Callable[[float, float], Any], whole_result: type) -> Table:
-    """Two integers give `whole_result`, any other two numbers a float."""
+    """Returns the table for numbers: two integers give `whole_result`, any other two numbers a float."""
 
     def ints(run: PolicyRun, left: int, right: int) -> Any:
         return whole(on_whole(left, right))
@@ -68,7 +69,7 @@ def _numbers(on_whole: Callable[[int, int], Any], on_any: Callable[[float, float
 
 
 def _product(left: int, right: int) -> int:
-    # The context may hold numbers of thousands of digits, whose product takes long.
+    # The context may hold numbers of thousands of digits, which take long to multiply.
     return whole(left) * whole(right)
 
 
@@ -80,16 +81,16 @@ def _power(base: float, exponent: float) -> float:
 
 
 def _remainder(run: PolicyRun, left: float, right: float) -> int:
-    """Takes the sign of the left operand."""
+    """Returns the remainder, which has the sign of the left operand."""
     dividend, divisor = as_whole(left), as_whole(right)
     remainder = abs(dividend) % abs(divisor)
     return -remainder if dividend < 0 else remainder
 
 
 def _interval(run: PolicyRun, first: float, last: float) -> range:
-    """Both ends included; empty if the last is below the first."""
+    """Returns the range with both ends included; it is empty if the last is below the first."""
     start, end = as_whole(first), as_whole(last)
-    whole(end - start + 1)  # Python's own limit for the length
+    whole(end - start + 1)  # Python itself limits the length to this
     return range(start, end + 1)
 
 
@@ -178,16 +179,16 @@ OPERATORS: dict[str, Operator] = {
     "**": _by_kinds(_numbers(_power, _power, float)),
     "^": _by_kinds(_numbers(_power, _power, float)),
 }
-"""Those of two operands, but for the logical ones and `??`, which do not evaluate both."""
+"""Lists the binary operators, except the logical ones and `??`, which do not evaluate both operands."""
 
 
 @lru_cache(maxsize=4_096)
 def result_kinds(name: str, left: Kinds, right: Kinds) -> Kinds:
-    """What the operator can give for operands of these kinds; nothing if it cannot work. There are few combinations,
-    and a long policy has thousands of operators."""
+    """Returns the kinds of the operator's result for operands of these kinds; none if it cannot work. There are few
+    combinations, and a long policy has thousands of operators."""
     return OPERATORS[name].result(left, right)
 
 
 def opposite(apply: Apply) -> Apply:
-    """What `not` makes of an operator: `not in`, `not contains`."""
+    """Returns the negation of an operator: `not in`, `not contains`."""
     return lambda run, left, right: not apply(run, left, right)

@@ -1,11 +1,11 @@
-"""From the tokens of a policy to its root: an operator-precedence parser with a stack of its own.
+"""Parses the tokens of a policy to its root: an operator-precedence parser with a stack of its own.
 
-What is begun and not yet complete is on the stack, so that no nesting is too deep for it. Operators bind the tighter
-the higher their level. A prefix operator may follow `??` and `**`, which bind tighter than it does, and takes there
-what it takes anywhere: `a ?? -b ** c` is `a ?? (-(b ** c))`.
+Incomplete parts are on the stack, so that no nesting is too deep for it. Operators bind the tighter the higher their
+level. A prefix operator may follow `??` and `**`, which bind tighter than it does, and takes there the same operand as
+anywhere: `a ?? -b ** c` is `a ?? (-(b ** c))`.
 
-No part is compiled before the token behind it has turned out to be one that may follow: of two mistakes, the one that
-is told is the one that a reader from left to right comes to first.
+No part is compiled before the token after it has turned out to be one that may follow: of two mistakes, the one
+reported is the first in reading order.
 
 The tables at the end say which tokens may stand where. A new operator is a row in LEVELS, and one in the tokenizer.
 """
@@ -42,7 +42,7 @@ def parse(text: str) -> PolicyNode:
 
 
 class _Parser(Stack):
-    """`_expected`: the table of the tokens that may come next."""
+    """Parses one policy. `_expected` is the table of the tokens that may come next."""
 
     __slots__ = ("_expected", "_root")
 
@@ -73,7 +73,7 @@ class _Parser(Stack):
     def begin_bracket(self, token: Token) -> None:
         kind = _BRACKETS[token.kind]
         if kind == "map" and self._stack[-1].kind in ("call", "method"):
-            kind = "closure"  # or a map: that is told by what comes next
+            kind = "closure"  # or a map: the next token decides
         self._push(kind, token)
         self._expected = _KEY if kind == "map" else _OPERAND
 
@@ -90,7 +90,7 @@ class _Parser(Stack):
         self._stack.append(Prefix(NEGATION, token))
 
     def end_early(self, token: Token) -> None:
-        """A bracket is closed, or a colon comes, where an operand could stand."""
+        """Handles a closing bracket, or a colon, where an operand could stand."""
         top = self._stack[-1]
         end = _EARLY_ENDS.get((top.kind, token.kind))
         if end is None:
@@ -98,7 +98,7 @@ class _Parser(Stack):
         end(self, top, token)
 
     def take_word_as_key(self, token: Token) -> None:
-        """`{in: 1}`: where a closure could stand, a word that cannot begin an expression."""
+        """Handles `{in: 1}`: where a closure could stand, a word that cannot begin an expression."""
         top = self._stack[-1]
         if top.kind != "closure" or not token.is_word:
             raise refuse_token(token)
@@ -106,13 +106,13 @@ class _Parser(Stack):
         self._expected = _COLON
 
     def take_operand_as_key(self, token: Token) -> None:
-        """`{a: 1}`: what seemed to be a closure."""
+        """Handles `{a: 1}`, which seemed to be a closure."""
         if token.kind != ":":
             raise refuse_token(token)
         self._turn_to_map(self._parts[0])
         self.begin_value(token)
 
-    # Behind a part of an operand
+    # After a part of an operand
 
     def access(self, token: Token) -> None:
         self._join_part()
@@ -159,7 +159,7 @@ class _Parser(Stack):
         self._expected = _OPERAND
 
     def end(self, token: Token) -> None:
-        """A closing bracket, a comma, a colon or the end."""
+        """Handles a closing bracket, a comma, a colon or the end."""
         top = self._stack[-1]
         if top.kind == "closure" and token.kind != "}" and self._may_be_key(top):
             self.take_operand_as_key(token)
@@ -207,7 +207,7 @@ class _Parser(Stack):
         make = compiler.call if bracket.kind == "call" else compiler.method
         self._stand_for(make, bracket.token, bracket.parts)
 
-    # What ends in brackets
+    # Operands that end in brackets
 
     def end_whole(self, top: Bracket, operand: PolicyNode) -> None:
         self._root = operand
@@ -279,11 +279,11 @@ class _Parser(Stack):
         self._expected = _OPERAND
 
     def leave_then_out(self, top: Choice, token: Token) -> None:
-        """`a ?: b` is `a ? a : b`, and a can only be true there."""
+        """Handles `a ?: b`, which is `a ? a : b`; a can only be true there."""
         top.take_then(literal_node(True, top.offset))
 
     def leave_arguments_out(self, top: Bracket, token: Token) -> None:
-        if top.parts:  # behind a comma
+        if top.parts:  # after a comma
             raise refuse_token(token)
         self.end_arguments(token)
 
@@ -292,7 +292,7 @@ class _Parser(Stack):
         self.end_map(token)
 
     def take_not_as_key(self, top: Prefix, token: Token) -> None:
-        """`{not: 1}` where a closure could stand."""
+        """Handles `{not: 1}` where a closure could stand."""
         below = self._stack[-2]
         if below.kind != "closure" or top.sign.text != "not":
             raise refuse_token(token)
@@ -305,7 +305,7 @@ class _Parser(Stack):
         self._expected = _BEHIND_OPERAND
 
     def _may_be_key(self, closure: Any) -> bool:
-        """Whether nothing but what could be a key has been read since the closure began."""
+        """Returns whether nothing but a possible key has been read since the closure began."""
         return len(self._parts) == 1 and self._parts[0] is closure.key
 
 
@@ -323,11 +323,11 @@ _PRIMARY: Mapping[str, Make] = {
     "#": compiler.item,
 }
 _KEYS = frozenset({"name", "constant", "string", "integer", "decimal"})
-"""Kinds that can be keys and can begin an expression, too."""
+"""Lists the kinds that can be keys and can begin an expression, too."""
 
 _BRACKETS = {"(": "group", "[": "list", "{": "map"}
 _CALLS: Mapping[Make, str] = {compiler.variable: "call", compiler.member: "method"}
-"""What an opening bracket behind it begins."""
+"""Maps what precedes an opening bracket to the kind of part that the bracket begins."""
 
 _OPERAND: Mapping[str, Handler] = {
     **dict.fromkeys(_PRIMARY, _Parser.begin),
@@ -375,7 +375,7 @@ _ENDS: Mapping[tuple[str, str], Callable[[_Parser, Any, PolicyNode], None]] = {
     ("section", "]"): _Parser.end_section,
     ("choice", ":"): _Parser.take_then,
 }
-"""By what is begun and the token that comes behind an operand in it."""
+"""Maps the incomplete part, and the token that comes after an operand in it, to the handler."""
 
 _EARLY_ENDS: Mapping[tuple[str, str], Callable[[_Parser, Any, Token], None]] = {
     ("list", "]"): _Parser.end_list,
@@ -387,4 +387,4 @@ _EARLY_ENDS: Mapping[tuple[str, str], Callable[[_Parser, Any, Token], None]] = {
     ("choice", ":"): _Parser.leave_then_out,
     ("prefix", ":"): _Parser.take_not_as_key,
 }
-"""By what is begun and the token that comes where an operand could stand."""
+"""Maps the incomplete part, and the token that comes where an operand could stand, to the handler."""

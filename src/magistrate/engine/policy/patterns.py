@@ -1,8 +1,8 @@
-"""Regular expressions, in the syntax of RE2, which finds a match in time linear in the text.
+"""Matches regular expressions, in the syntax of RE2, which finds a match in time linear in the text.
 
-Linear is not yet fast: a step through the text may touch every instruction of the compiled expression. So a match is
-paid for by the product of both, and an expression that comes from the context by its length as well, whether it had
-been compiled before or not: the answer must not depend on what else was asked.
+Linear is not yet fast: a step through the text may touch every instruction of the compiled expression. A match is
+therefore charged by the product of both, and an expression that comes from the context by its length as well, whether
+it had been compiled before or not: the answer must not depend on other requests.
 """
 
 from collections.abc import Callable
@@ -14,11 +14,11 @@ import re2  # type: ignore[import-untyped]  # it comes without types
 from magistrate.engine.policy.run import TEXT_STEP, Fault, PolicyRun
 
 MAX_PATTERN_LENGTH = 1_000
-"""Characters of a regular expression."""
+"""Limits a regular expression in characters."""
 
 MAX_PATTERNS = 32
-"""Regular expressions written out in one policy: fewer than are kept compiled, so that no policy can have all of its
-own compiled again at every turn of a loop."""
+"""Limits the literal regular expressions in one policy to fewer than are cached compiled, so that no policy can force
+all of its own to be compiled again in each iteration of a loop."""
 
 _MAX_MEMORY = 524_288  # (512 KiB) for one expression; room for about ten classes such as \pL
 _COMPILE_STEPS = 128  # per character of an expression: 25 microseconds for the worst, `\pL` many times
@@ -27,7 +27,7 @@ _MATCH_STEP = 256  # instructions times characters: 2 nanoseconds each at worst
 
 
 class Pattern(NamedTuple):
-    """A compiled expression, and the number of its instructions."""
+    """Holds a compiled expression, and the number of its instructions."""
 
     search: Callable[[str], Any]
     size: int
@@ -48,19 +48,19 @@ def _compile_pattern(text: str) -> Pattern:
 
 
 literal_pattern = lru_cache(maxsize=128)(_compile_pattern)
-"""The pattern of an expression that is written out in a policy. Raises Fault if it cannot be read."""
+"""Returns the pattern of a literal expression in a policy. Raises Fault if it cannot be parsed."""
 
 _context_pattern = lru_cache(maxsize=32)(_compile_pattern)
 
 
 def matches(run: PolicyRun, text: str, expression: str) -> bool:
-    """Whether the expression, from wherever it comes, matches some part of the text."""
+    """Returns whether the expression, whatever its source, matches some part of the text."""
     run.pay(min(len(expression), MAX_PATTERN_LENGTH) * _COMPILE_STEPS)
     return _search_text(run, text, _context_pattern(expression))
 
 
 def matches_literal(run: PolicyRun, text: Any, expression: str) -> bool:
-    """For an expression that is written out; the kind of the text has not been looked at."""
+    """Returns whether a literal expression matches; the kind of the text has not been checked before."""
     if type(text) is not str:
         raise Fault("only a string can match")
     return _search_text(run, text, literal_pattern(expression))

@@ -1,6 +1,7 @@
-"""Policies: conditions in text form that a warrant may carry (docs/compatibility.md#policies).
+"""Implements policies: conditions in text form that a warrant may carry (docs/compatibility.md#policies).
 
-Read once into functions that call each other, evaluated as often as asked. See docs/policies.md for the language.
+A policy is compiled once into functions that call each other, and evaluated as often as needed. See docs/policies.md
+for the language.
 """
 
 from collections.abc import Mapping
@@ -18,11 +19,12 @@ from magistrate.engine.warrants import Warrant
 from magistrate.errors import InvalidParameter
 
 MAX_POLICY_LENGTH = 4_096
-"""Bytes of UTF-8 (4 KiB)."""
+"""Limits a policy in bytes of UTF-8 (4 KiB)."""
 
 
 class PolicyOutcome(NamedTuple):
-    """What `Policy.holds` answers, the steps that grew with the context, and whether it may differ at another time."""
+    """Holds the result of `Policy.holds`, the steps that grew with the context, and whether the result may differ at
+    another time."""
 
     value: bool | None
     steps: int
@@ -31,14 +33,16 @@ class PolicyOutcome(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Policy:
-    """Made by `read_policy` only. `weight`: how many parts one evaluation runs through at most, loops once."""
+    """Represents a compiled policy; only `read_policy` makes one. `weight`: how many parts one evaluation runs through
+    at most, loops once."""
 
     text: str
     evaluate: Evaluate
     weight: int
 
     def holds(self, context: Mapping[str, Any], warrant: Warrant, now: int) -> bool | None:
-        """Whether the condition is true of this context; None after a run-time error: nobody knows.
+        """Returns whether the condition is true of this context; None after a run-time error, when the result is
+        unknown.
 
         Context values are what JSON can hold. `now` is in microseconds since 1970 UTC. Never raises; the work is
         bounded by MAX_STEPS whatever the policy and the context."""
@@ -48,7 +52,7 @@ class Policy:
         run = PolicyRun(context, warrant, now)
         try:
             value = self.evaluate(run)
-        except (Fault, ArithmeticError):  # Python says itself that it divided by zero, or that a float overflowed
+        except (Fault, ArithmeticError):  # Python itself raises on division by zero and on float overflow
             value = None
         return PolicyOutcome(value if type(value) is bool else None, MAX_STEPS - run.steps, run.read_clock)
 
@@ -66,7 +70,7 @@ def compile_policy(text: str) -> Policy:
 
 
 def policy_of_context(context: Mapping[str, str]) -> str:
-    """The policy that demands every member of a context, in the order of their names; "" for the empty one.
+    """Returns the policy that requires every member of a context, in the order of their names; "" for the empty one.
 
     Raises InvalidParameter, parameter `context`, for a name that cannot be a variable."""
     for name in context:
@@ -76,9 +80,9 @@ def policy_of_context(context: Mapping[str, str]) -> str:
 
 
 def compile_text(text: str) -> PolicyNode:
-    """What `read_policy` makes a policy of. Raises Refusal."""
+    """Returns the root node of a policy, for `read_policy`. Raises Refusal."""
     root = parse(text)
-    if "\0" in text:  # in a string or a comment; PostgreSQL could not keep it
+    if "\0" in text:  # it could be in a string or a comment; PostgreSQL could not store it
         raise Refusal("unrecognized character U+0000", text.index("\0"))
     if root.free_item is not None:
         raise Refusal("# and .field stand for an element and need a closure around them", root.free_item)
@@ -90,7 +94,7 @@ def compile_text(text: str) -> PolicyNode:
 
 
 def _describe_refusal(text: str, refusal: Refusal) -> str:
-    """The reason, with the place and the line it is on if it is known."""
+    """Returns the reason, with the position and the line it is on if it is known."""
     if refusal.offset is None:
         return refusal.reason
     at = position(text, refusal.offset)

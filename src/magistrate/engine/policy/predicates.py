@@ -1,10 +1,10 @@
-"""The functions that take a closure: `all(list, {.amount < 10})`.
+"""Compiles the functions that take a closure: `all(list, {.amount < 10})`.
 
-The closure is evaluated for one element after another, with the element as `#`; each turn pays for the parts of its
-body. What is decided early ends early.
+The closure is evaluated for one element after another, with the element as `#`; each iteration is charged the parts of
+its body. Evaluation ends as soon as the result is decided.
 """
 
-from __future__ import annotations  # evaluated ones are kept with every function: see Evaluate
+from __future__ import annotations  # evaluated annotations are kept with every function: see Evaluate
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -14,7 +14,7 @@ from magistrate.engine.policy.node import Evaluate, PolicyNode, compose_node, re
 from magistrate.engine.policy.run import Fault, PolicyRun
 
 Verdicts = Iterator[tuple[Any, bool]]
-"""Each element with what the closure says of it, evaluated when it is asked for."""
+"""Yields each element with the result of the closure for it, evaluated lazily."""
 
 
 def _index_of_first(verdicts: Verdicts) -> int | None:
@@ -31,13 +31,14 @@ PREDICATES: dict[str, tuple[Kinds, Callable[[Verdicts], Any]]] = {
     "find": (ANY, lambda verdicts: next((element for element, holds in verdicts if holds), None)),
     "findIndex": (INT | NIL, _index_of_first),
 }
-"""By name: what it gives, and how. Their closures must give bools; that of `map` may give anything."""
+"""Maps names to the kind of the result and the implementation. Their closures must give bools; that of `map` may give
+anything."""
 
 TAKE_CLOSURES = frozenset({*PREDICATES, "map"})
 
 
 def over_elements(name: str, source: PolicyNode, body: PolicyNode, offset: int) -> PolicyNode:
-    """`name(source, {body})`. Within the body, `#` is the element; an outer one comes back after it."""
+    """Compiles `name(source, {body})`. Within the body, `#` is the element; an outer one is restored after it."""
     require(source.kinds, LIST, name, source.offset)
     if name == "map":
         evaluate = _mapping(source.evaluate, body.evaluate, body.weight + 1)

@@ -1,8 +1,8 @@
-"""One evaluation of a policy: what it may look at, and how much work it may do.
+"""Represents one evaluation of a policy: its inputs, and its budget.
 
-Work is counted in steps, and paid before it is done. What is written once in a policy and runs once is free: a policy
-is short. What grows with the context is paid for: each turn of a closure costs the parts of its body, lists cost their
-length, texts a sixteenth of theirs.
+Work is counted in steps, and charged before it is done. A part that is written once in a policy and runs once is free,
+because a policy is short. Work that grows with the context is charged: each iteration of a closure costs the parts of
+its body, lists cost their length, texts a sixteenth of theirs.
 """
 
 from collections.abc import Mapping
@@ -11,22 +11,23 @@ from typing import Any
 from magistrate.engine.warrants import Warrant
 
 MAX_STEPS = 200_000
-"""Steps of one evaluation; more are a run-time error. One step takes about 0.1 microseconds, half a microsecond at
-worst (regular expressions and searches in texts that were made to be slow)."""
+"""Limits the steps of one evaluation; more are a run-time error. One step takes about 0.1 microseconds, half a
+microsecond at worst (regular expressions and searches in texts that were made to be slow)."""
 
 TEXT_STEP = 16
-"""Characters that are read or written for one step."""
+"""Sets the characters that are read or written for one step."""
 
 _SEARCH_STEP = 256
 _LONGEST_NAIVE_SEARCH = (30_000, 1_250)
 
 
 class Fault(Exception):
-    """A run-time error: the policy is neither true nor false. The text is shown only if it is found when written."""
+    """Reports a run-time error: the policy is neither true nor false. The text is shown only if the error is found when
+    the policy is written."""
 
 
 class PolicyRun:
-    """`item` is the element that the innermost closure looks at."""
+    """Holds the state of one evaluation. `item` is the current element of the innermost closure."""
 
     __slots__ = ("_now", "context", "item", "read_clock", "steps", "warrant")
 
@@ -40,12 +41,12 @@ class PolicyRun:
 
     @property
     def now(self) -> int:
-        """In microseconds since 1970 UTC."""
+        """Returns the time in microseconds since 1970 UTC."""
         self.read_clock = True
         return self._now
 
     def pay(self, steps: int) -> None:
-        """Raises Fault when the steps are used up."""
+        """Charges steps. Raises Fault when the steps are used up."""
         self.steps -= steps
         if self.steps < 0:
             raise Fault("the policy needs too many steps")
@@ -54,9 +55,9 @@ class PolicyRun:
         self.pay(characters // TEXT_STEP)
 
     def pay_search(self, characters: int, sought: int) -> None:
-        """For looking for a text of length `sought` in one of `characters`.
+        """Charges a search for a text of length `sought` in one of `characters`.
 
-        Python searches in linear time only when it is worth its preparation; up to there the product counts."""
+        Python searches in linear time only when it is worth its preparation; below that the product counts."""
         longest, longest_sought = _LONGEST_NAIVE_SEARCH
         product = min(characters, longest) * min(sought, longest_sought)
         self.pay(characters // TEXT_STEP + product // _SEARCH_STEP)

@@ -1,6 +1,6 @@
-"""What the parser has begun and cannot complete yet: operators that wait for an operand, and brackets.
+"""Holds the incomplete parts of the parser: operators that wait for an operand, and brackets.
 
-`level` says how tightly something binds: the higher, the tighter. What no operator completes is of the level OPEN.
+`level` says how tightly something binds: the higher, the tighter. A part that no operator completes has the level OPEN.
 """
 
 from collections.abc import Callable
@@ -24,11 +24,11 @@ LEVELS = {
     "power": POWER,
     "??": COALESCING,
 }
-"""How tightly the operators of two operands bind, by the kind of their token."""
+"""Maps the kind of a token to the precedence of its binary operator."""
 
 
 class Operators:
-    """Operators of one level: `a + b -`, waiting for the last operand."""
+    """Represents operators of one level: `a + b -`, waiting for the last operand."""
 
     __slots__ = ("level", "operands", "signs")
     kind = "operator"
@@ -47,7 +47,7 @@ class Operators:
 
 
 class Prefix:
-    """`-`, `+`, `!` or `not`, waiting for its operand."""
+    """Represents `-`, `+`, `!` or `not`, waiting for its operand."""
 
     __slots__ = ("level", "sign")
     kind = "prefix"
@@ -64,7 +64,8 @@ class Prefix:
 
 
 class Choice:
-    """`a ?`, waiting for what comes before the colon; then, of the kind `otherwise`, for what comes behind it."""
+    """Represents `a ?`, waiting for the operand before the colon; then, with the kind `otherwise`, for the one after
+    it."""
 
     __slots__ = ("condition", "kind", "offset", "then")
     level = OPEN
@@ -84,9 +85,9 @@ class Choice:
 
 
 class Bracket:
-    """An opened bracket, or the `whole` text. `parts` are complete; `base` and `steps` are those of the operand that
-    the bracket belongs to. `key`: in a map that of the value to come; in a closure what would be the key if a colon
-    came next, for then it would be a map."""
+    """Represents an opened bracket, or the `whole` text. `parts` are complete; `base` and `steps` are those of the
+    operand that the bracket belongs to. `key`: in a map that of the value to come; in a closure the possible key, if a
+    colon came next, for then it would be a map."""
 
     __slots__ = ("base", "key", "kind", "parts", "steps", "token")
     level = OPEN
@@ -110,8 +111,8 @@ _NO_STEPS: list[access.Step] = []
 
 
 class Stack:
-    """`_stack`: what is begun, the innermost last. Of the operand that is being read `_base` and `_steps` are complete,
-    and `_make` makes the next part of it from `_parts`, once the token behind that is known."""
+    """Holds the incomplete parts. `_stack` has them, the innermost last. Of the current operand `_base` and `_steps`
+    are complete, and `_make` makes the next part of it from `_parts`, once the token after that is known."""
 
     __slots__ = ("_base", "_make", "_parts", "_stack", "_steps")
 
@@ -159,7 +160,7 @@ class Stack:
         return access.compile_access(base, steps)
 
     def _complete(self, operand: PolicyNode, level: int) -> PolicyNode:
-        """Completes what binds tighter than the level."""
+        """Completes the parts that bind tighter than the level."""
         stack = self._stack
         while stack[-1].level > level:
             operand = stack.pop().complete(operand)

@@ -1,4 +1,4 @@
-"""What operators and built-in functions on texts do. Each pays for what it reads and for what it makes."""
+"""Implements operators and built-in functions on texts. Each charges for what it reads and for what it makes."""
 
 from typing import Any
 
@@ -17,9 +17,9 @@ def upper(run: PolicyRun, text: str) -> str:
 
 
 def trim(run: PolicyRun, text: str, characters: str | None = None) -> str:
-    """Without the blanks, or the given characters, at both ends."""
+    """Returns the text without the blanks, or the given characters, at both ends."""
     if characters is not None:
-        run.pay(len(text) * len(characters) // 256)  # each that goes is looked for among all of them
+        run.pay(len(text) * len(characters) // 256)  # each removed character is looked up among all of them
     run.pay_text(len(text))
     return text.strip(characters) if characters != "" else text
 
@@ -50,13 +50,13 @@ def has_suffix(run: PolicyRun, text: str, suffix: str) -> bool:
 
 
 def index_of(run: PolicyRun, text: str, part: str) -> int:
-    """-1 if it is not there."""
+    """Returns the index of the part, -1 if it does not occur."""
     run.pay_search(len(text), len(part))
     return text.find(part)
 
 
 def split(run: PolicyRun, text: str, separator: str, pieces: float = -1) -> list[str]:
-    """Into at most so many pieces, the last with all the rest; a negative number sets no limit.
+    """Splits the text into at most `pieces` pieces, the last with all the rest; a negative number sets no limit.
 
     The empty separator stands between any two characters."""
     limit = as_whole(pieces)
@@ -72,7 +72,7 @@ def split(run: PolicyRun, text: str, separator: str, pieces: float = -1) -> list
 
 
 def replace(run: PolicyRun, text: str, old: str, new: str, times: float = -1) -> str:
-    """The first so many occurrences; a negative number means all."""
+    """Replaces the first `times` occurrences; a negative number means all."""
     limit = as_whole(times)
     run.pay_search(len(text), len(old))
     found = text.count(old)
@@ -92,5 +92,5 @@ def join(run: PolicyRun, elements: Any, separator: str = "") -> str:
 
 
 def _pay_case(run: PolicyRun, text: str) -> None:
-    # Letters beyond ASCII are looked up one by one, and one may become three.
+    # Non-ASCII letters are looked up one by one, and one may become three.
     run.pay_text(len(text) if text.isascii() else 8 * len(text))

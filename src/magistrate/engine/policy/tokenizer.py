@@ -1,4 +1,4 @@
-"""What a policy is written with: names, numbers, strings and signs, one after the other."""
+"""Splits a policy into tokens: names, numbers, strings and signs."""
 
 import re
 from collections.abc import Iterator
@@ -9,9 +9,9 @@ from magistrate.engine.policy.literals import read_string, render_string
 from magistrate.engine.policy.node import Refusal
 
 END = "end"
-"""The kind of the last token."""
+"""Names the kind of the last token."""
 
-# Possessive, so that no text is looked at more than twice. What cannot be read takes all that follows with it.
+# Possessive, so that no text is scanned more than twice. Unreadable text takes all that follows with it.
 _TOKEN = re.compile(
     r"""
     ((?:\s++|//[^\n]*+|/\*[\s\S]*?\*/)*+)               # blanks and comments
@@ -39,14 +39,14 @@ _KINDS = {
     "": END,
     **{text: text for text in ("not", "!", "..", "??", "?", "?.", ".", "#", "(", ")", "[", "]", "{", "}", ",", ":")},
 }
-"""By the text, of those that are always written alike."""
+"""Maps the tokens that have a single spelling by their text."""
 
 WORDS = frozenset({"name", "constant", "relation", "not", "or", "and"})
-"""Kinds that can name a member. Of the last two only the words: `is_word` tells."""
+"""Lists the kinds that can name a member. Of the last two only the words can: `is_word` distinguishes them."""
 
 
 class Token(msgspec.Struct, frozen=True, gc=False):
-    """`offset`: where it begins, in characters from 0."""
+    """Represents a token. `offset` is where it begins, in characters from 0."""
 
     kind: str
     text: str
@@ -58,7 +58,7 @@ class Token(msgspec.Struct, frozen=True, gc=False):
 
 
 def read_tokens(text: str) -> Iterator[Token]:
-    """Yields the tokens of a policy; the last is of the kind END. Raises Refusal at the first that is none."""
+    """Yields the tokens of a policy; the last is of the kind END. Raises Refusal at the first text that is no token."""
     offset = 0
     for blanks, word, rest in _TOKEN.findall(text):
         offset += len(blanks)
@@ -67,7 +67,7 @@ def read_tokens(text: str) -> Iterator[Token]:
         yield Token(_KINDS.get(word) or _kind(word), word, offset)
         offset += len(word)
         if not word:
-            return  # behind blanks, the end is found twice
+            return  # after blanks, the end is found twice
 
 
 def _kind(word: str) -> str:
@@ -82,8 +82,8 @@ def _kind(word: str) -> str:
 
 
 def _read_rest(rest: str, offset: int) -> Iterator[Token]:
-    """The tokens of what cannot be read, as far as anybody gets there. Raises Refusal."""
-    if rest.startswith("/*"):  # a comment that does not end
+    """Yields the tokens of unreadable text up to the fault. Raises Refusal."""
+    if rest.startswith("/*"):  # an unterminated comment
         yield Token("product", "/", offset)
         sign = "**" if rest.startswith("/**") else "*"
         yield Token(_KINDS[sign], sign, offset + 1)
@@ -91,7 +91,7 @@ def _read_rest(rest: str, offset: int) -> Iterator[Token]:
 
 
 def refuse_token(token: Token) -> Refusal:
-    """Returns what is said of a token that cannot stand where it does, in the words of the Go server."""
+    """Returns the error for a token that cannot stand where it does, in the words of the Go server."""
     if token.kind == END:
         return Refusal("unexpected token EOF", max(token.offset - 1, 0))
     value = read_string(token.text, token.offset) if token.kind == "string" else token.text
@@ -99,7 +99,7 @@ def refuse_token(token: Token) -> Refusal:
 
 
 def _go_kind(token: Token) -> str:
-    """What the Go server calls a token of this kind; clients compare messages that have it."""
+    """Returns the Go server's name for a token of this kind; clients compare messages that contain it."""
     if token.kind in ("integer", "hexadecimal", "decimal"):
         return "Number"
     if token.kind == "string":

@@ -1,4 +1,5 @@
-"""Values that policies have beyond those of JSON: points in time and durations; and the bounds of numbers."""
+"""Defines the values that policies have beyond those of JSON (points in time and durations), and the bounds of
+numbers."""
 
 import math
 import re
@@ -9,7 +10,7 @@ import msgspec
 from magistrate.engine.policy.run import Fault
 
 MIN_WHOLE, MAX_WHOLE = -(2**63), 2**63 - 1
-"""Integers are of 64 bits, as in the languages that policies come from."""
+"""Bounds integers to 64 bits, as in the languages that policies come from."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MIN_TIME = (datetime(1, 1, 1, tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1) * 1_000
@@ -35,19 +36,19 @@ _LONGEST_DURATION = 100
 
 
 class Time(msgspec.Struct, frozen=True, order=True):
-    """A point in time, in nanoseconds since 1970 UTC, of the years 1 to 9999."""
+    """Represents a point in time, in nanoseconds since 1970 UTC, of the years 1 to 9999."""
 
     nanoseconds: int
 
 
 class Duration(msgspec.Struct, frozen=True, order=True):
-    """In nanoseconds, of 64 bits: about 292 years each way."""
+    """Represents a duration in nanoseconds, of 64 bits: about 292 years each way."""
 
     nanoseconds: int
 
 
 def whole(value: int) -> int:
-    """The value, if it has 64 bits."""
+    """Returns the value if it fits in 64 bits; raises Fault otherwise."""
     if MIN_WHOLE <= value <= MAX_WHOLE:
         return value
     raise Fault("the number is out of range")
@@ -60,7 +61,8 @@ def finite(value: float) -> float:
 
 
 def as_whole(value: float) -> int:
-    """A number that may be written 3.0 but has to be whole: context values of some clients are all floats."""
+    """Returns a number as an integer. It may be written 3.0 but has to be whole: context values of some clients are all
+    floats."""
     if type(value) is float:
         if not value.is_integer():
             raise Fault("the number is not whole")
@@ -79,7 +81,7 @@ def duration_of(nanoseconds: int) -> Duration:
 
 
 def calendar(time: Time) -> datetime:
-    """To the microsecond, in UTC."""
+    """Returns the time to the microsecond, in UTC."""
     return _EPOCH + timedelta(microseconds=time.nanoseconds // 1_000)
 
 

@@ -1,4 +1,4 @@
-"""Every candidate checked by itself: what is left where sets cannot be worked out (see Findings)."""
+"""Checks every candidate by itself, for queries whose result sets cannot be computed as a whole (see Findings)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
@@ -16,11 +16,11 @@ from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
 
 NOBODY = ObjectId("")
-"""Stands for a subject that no warrant names. What it has, nobody has because a warrant says `*`."""
+"""This id stands for a subject that no warrant names: it has only what a wildcard warrant gives."""
 
 
 class Candidates(NamedTuple):
-    """What may be rows: these ids, of one type and relation. `question` asks about one of them."""
+    """Holds the ids, of one type and relation, that may be rows. `question` builds the check for one of them."""
 
     type: TypeName
     relation: RelationName
@@ -31,7 +31,8 @@ class Candidates(NamedTuple):
 def check_candidates(
     model: Model, candidates: Sequence[Candidates], report: Callable[[CheckNode], Warrant | None], now: int, work: Work
 ) -> Steps[Findings]:
-    """One Listed for each. `report`: the warrant to be reported, given the node that holds."""
+    """Returns one Listed for each of the candidates. `report` returns the warrant to be reported, given the node that
+    holds."""
     evaluation, by_warrants_alone = Evaluation(model, now, work), Evaluation(model.without_rules(), now, work)
     nodes, read_clock = yield from _decide_candidates(evaluation, candidates)
     explicit, _ = yield from _decide_candidates(by_warrants_alone, candidates)
@@ -71,13 +72,13 @@ def _decide_candidates(
 
 
 def warrant_on_object(node: CheckNode) -> Warrant | None:
-    """The last of its path: it is the one on the object that was asked about, or on every one of its type."""
+    """Returns the last warrant of the path: the one on the object of the check, or on the wildcard of its type."""
     path = node.path()
     return path[-1] if path else None
 
 
 def warrant_that_settles(node: CheckNode) -> Warrant | None:
-    """The first of its path that is no link, going from the object that was asked about."""
+    """Returns the first warrant of the path that is no link, starting from the object of the check."""
     while True:
         warrant, edge = node.reason
         if edge is None:

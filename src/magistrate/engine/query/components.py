@@ -7,7 +7,7 @@ Node = TypeVar("Node", bound=Hashable)
 
 
 def components(nodes: Iterable[Node], children: Callable[[Node], Iterable[Node]]) -> Iterator[list[Node]]:
-    """All nodes, those that lead to each other together, and each component after those that it leads to."""
+    """Yields the strongly connected components of the graph, each after the components that it has edges to."""
     found_at: dict[Node, int] = {}
     lowest: dict[Node, int] = {}
     stack: dict[Node, None] = {}

@@ -1,4 +1,4 @@
-"""From a query to the search that answers it."""
+"""Builds the search that answers a query."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -25,7 +25,8 @@ from magistrate.errors import NotFound
 
 
 def find(model: Model, query: Query, context: Mapping[str, Any], now: int, work: Work) -> Search[Findings]:
-    """Raises NotFound for the first type in the query that is not defined; that of a `where` subject need not be."""
+    """Returns the search for a query. Raises NotFound for the first type in the query that is not defined; the type of
+    a `where` subject need not be."""
     _demand_types(model, query)
     conditions = PolicyEvaluator(context, now, work)
     asked = model.without_rules() if query.is_explicit else model
@@ -45,7 +46,8 @@ def check_each(
     now: int,
     work: Work,
 ) -> Search[Findings]:
-    """The same of every object there is of `find_row_types`, by type: for Findings that are not listed."""
+    """Returns a search that checks every existing object of `find_row_types`, by type, for Findings that have no listed
+    rows."""
     if isinstance(query, ObjectsQuery):
         candidates = [
             _object_candidates(query, target, existing.get(target[0], ()), context) for target in _targets(model, query)
@@ -60,14 +62,14 @@ def check_each(
 
 
 def find_row_types(model: Model, query: Query) -> set[TypeName | None]:
-    """The types that rows can have; None stands for all there are."""
+    """Returns the types that rows can have; None stands for all types there are."""
     if isinstance(query, SubjectsQuery):
         return {None} if query.types is None else {*query.types}
     return {of_type for of_type, _ in _targets(model, query)}
 
 
 def _subject_types(model: Model, query: SubjectsQuery) -> list[TypeName]:
-    """Of `*` those that are defined, and those that warrants name."""
+    """Returns the subject types of the query; `*` stands for the defined types and those that warrants name."""
     if query.types is not None:
         return list(query.types)
     return sorted({*model.types, *(form.subject_type for form in model.forms)})

@@ -1,4 +1,4 @@
-"""The language of queries (docs/compatibility.md#query), and what is said of a text that is not in it.
+"""Parses the query language (docs/compatibility.md#query) and describes syntax errors.
 
 A query selects objects or subjects; `of type` tells which. See docs/query-language.md.
 """
@@ -26,19 +26,19 @@ from magistrate.engine.terms import (
 from magistrate.errors import InvalidParameter
 
 MAX_QUERY_LENGTH = 4_096
-"""Characters, blanks included."""
+"""Limits a query in characters, blanks included."""
 
 _SHOWN_OF_A_WORD = 64
-"""Characters; the line below the message shows the rest."""
+"""Limits the characters of a word that a message quotes; the line below the message shows the rest."""
 
 Name = TypeVar("Name", TypeName, RelationName, ObjectId)
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectsQuery:
-    """`select [explicit] types where subject is relations`. None in place of names is `*`.
+    """Represents `select [explicit] types where subject is relations`. None in place of names is `*`.
 
-    Each name is there once, in the order in which it was first written."""
+    Each name occurs once, in the order in which it was first written."""
 
     subject: ObjectRef
     relations: tuple[RelationName, ...] | None
@@ -48,7 +48,7 @@ class ObjectsQuery:
 
 @dataclass(frozen=True, slots=True)
 class SubjectsQuery:
-    """`select [explicit] relations of type types for object`. Names as in ObjectsQuery."""
+    """Represents `select [explicit] relations of type types for object`. Names are as in ObjectsQuery."""
 
     object: ObjectRef
     relations: tuple[RelationName, ...] | None
@@ -60,14 +60,14 @@ Query = ObjectsQuery | SubjectsQuery
 
 
 def read_query(text: str) -> Query:
-    """The query of a text. Whether its types and relations exist is not looked at.
+    """Returns the query that a text expresses. It does not look at whether the types and relations exist.
 
     Raises InvalidParameter, parameter `q`, for any other text. The message names the line and the column, both from 1,
     and shows the line."""
     if len(text) > MAX_QUERY_LENGTH:
         raise InvalidParameter("q", f"must be at most {MAX_QUERY_LENGTH} characters long")
     try:
-        return cast(Query, _parser().parse(text))  # Lark says it gives a tree; with a transformer it does not
+        return cast(Query, _parser().parse(text))  # Lark's types say it returns a tree; with a transformer it does not
     except UnexpectedToken as error:
         raise InvalidParameter("q", _describe_unexpected(text, error.token)) from error
     except _QuerySyntaxError as refusal:
@@ -75,7 +75,8 @@ def read_query(text: str) -> Query:
 
 
 def read_grammar() -> None:
-    """Takes a hundredth of a second, which the first query need not wait for if it was done before."""
+    """Loads the grammar. This takes a hundredth of a second, which the first query does not wait for if it was done
+    before."""
     _parser()
 
 
@@ -86,7 +87,7 @@ def _parser() -> Lark:
 
 
 class _QuerySyntaxError(Exception):
-    """A word that cannot stand where it does. `offset` is where in the text, in characters from 0."""
+    """Reports a word that cannot stand where it does. `offset` is its position in the text, in characters from 0."""
 
     def __init__(self, reason: str, offset: int) -> None:
         super().__init__(reason)
@@ -95,7 +96,8 @@ class _QuerySyntaxError(Exception):
 
 
 class _Reader(Transformer[Token, Any]):
-    """What each rule of the grammar becomes. Lark calls these while it parses; words are read last, from the left."""
+    """Transforms each rule of the grammar into its part of a query. Lark calls these methods while it parses; words are
+    read last, from the left."""
 
     def objects(self, parts: list[Any]) -> ObjectsQuery:
         _, explicit, type_words, _, reference, _, relation_words = parts
@@ -112,7 +114,7 @@ class _Reader(Transformer[Token, Any]):
         return SubjectsQuery(_read_reference(reference), relations, types, explicit is not None)
 
     def names(self, parts: list[Token]) -> list[Token]:
-        return parts[::2]  # the rest are commas
+        return parts[::2]  # every second item is a comma
 
 
 def _read_names(words: list[Token], read: Callable[[str, str], Name], kind: str) -> tuple[Name, ...] | None:
@@ -158,7 +160,7 @@ _WRITTEN = {
     "IS": "'is'",
     "$END": "the end",
 }
-"""What messages call the words of the grammar, in the order they are listed."""
+"""Maps the words of the grammar to what messages call them, in the order in which they are listed."""
 
 _KEYWORDS = frozenset({"SELECT", "EXPLICIT", "OF_TYPE", "WHERE", "FOR", "IS"})
 
@@ -178,13 +180,14 @@ FAULTS: Mapping[str, str] = {
     "SELECT NAME WHERE REFERENCE IS NAME FOR": _COMBINED,
     "SELECT NAME OF_TYPE NAME FOR REFERENCE WHERE": _COMBINED,
 }
-"""By the outline of a query, kinds of words up to the one that cannot follow. Clients know these texts."""
+"""Maps the outline of a query (kinds of words up to the one that cannot follow) to its message. Clients know these
+texts."""
 
 
 def _describe_unexpected(text: str, refused: Token) -> str:
     is_end = refused.type == "$END"
     offset = len(text.rstrip()) if is_end else _offset(refused)
-    # What the parser that failed would accept is less than what could stand there: it may have closed a list already.
+    # What the failed parser would accept is less than what could stand there: it may have closed a list already.
     parser = _parser().parse_interactive(text[:offset])
     before = [token.type for token in parser.exhaust_lexer()]
     fault = FAULTS.get(_outline([*before, refused.type]))
@@ -197,7 +200,7 @@ def _describe_unexpected(text: str, refused: Token) -> str:
 
 
 def _outline(kinds: list[str]) -> str:
-    """A list counts as a name, and `explicit` is left out."""
+    """Returns the outline of a query, in which a list counts as one name and `explicit` is left out."""
     return re.sub("NAME COMMA (?=NAME)|EXPLICIT ", "", " ".join(kinds).replace("ALL", "NAME"))
 
 
@@ -223,7 +226,8 @@ def _quote_word(word: str) -> str:
 
 
 def _printable(text: str) -> str:
-    """One character for one, so that places stay. A lone surrogate could not even be sent back."""
+    """Returns the text with each unprintable character replaced by one character, so that positions stay. A lone
+    surrogate could not even be sent back."""
     return "".join(
         character if character.isprintable() else " " if character.isspace() else "\N{REPLACEMENT CHARACTER}"
         for character in text

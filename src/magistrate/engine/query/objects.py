@@ -1,11 +1,13 @@
-"""On which objects one subject has relations: backwards, from the subject to whatever leads to it.
+"""Finds the objects on which one subject has relations, by reverse-expanding from the subject.
 
-Plans and gates take the place of nodes: each has a spread over the objects of its type, which starts from nothing and
-only gains. Whoever gains hands it on: to what is made of it on the same object, and, through the warrants that name
-what was gained, to other objects. These warrants are read level by level, for all that was gained in between.
+Stages for plans and gates take the place of nodes: each has a result set over the objects of its type, which starts
+empty and only gains. A stage that gains propagates it: on the same object to the stages that are built from it, and to
+other objects through the warrants that name what was gained. These warrants are read level by level, for everything
+gained in between.
 
-A noneOf cannot be worked out before all that it rests on is known. It waits until nobody else gains anything, and then
-is one more that gains. Where a noneOf rests on itself (groups can tie that, rules cannot) nothing is worked out."""
+A noneOf cannot be computed before everything that it rests on is known. It waits until no stage gains anything, and
+then becomes one more stage that gains. Where a noneOf rests on itself (groups can cause that, rules cannot) nothing is
+computed."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,16 +25,16 @@ from magistrate.engine.warrants import Warrant, creation_order
 from magistrate.engine.work import Work
 
 ROWS_AT_ONCE = 500
-"""Charged together."""
+"""Groups rows that are charged together."""
 
 _ANY_OTHER = ObjectId("")
-"""No id: has the value and the report of the rest."""
+"""This id stands for every id that is not named: it has the value and the report of the rest."""
 
 
 def find_objects(
     model: Model, targets: Sequence[Target], subject: ObjectRef, conditions: PolicyEvaluator, work: Work
 ) -> Steps[Findings]:
-    """One Listed for each of these types and relations."""
+    """Returns one Listed for each of these types and relations."""
     stages = Stages(model, subject.type, work)
     yield from stages.connect(targets)
     if stages.negations is None:
@@ -87,7 +89,7 @@ class _ObjectSearch:
                 self._gain_rest(stage, MISSING, {})
 
     def _hand_on(self) -> Turns[None]:
-        """Whatever was gained, until it takes reads to go on."""
+        """Propagates what was gained until it takes reads to go on."""
         while self._busy:
             stage = next(iter(self._busy))
             ids, stage.gained = stage.gained[:IDS_AT_ONCE], stage.gained[IDS_AT_ONCE:]
@@ -104,7 +106,7 @@ class _ObjectSearch:
                 yield None
 
     def _tell(self, whole: Stage, ids: Sequence[ObjectId], rest: bool) -> Turns[None]:
-        """That one of its parts gained on these objects, or on all others."""
+        """Propagates to a stage that one of its parts gained on these objects, or on all others."""
         if rest:
             ids = [_ANY_OTHER, *dict.fromkeys(id for part in whole.parts for id in part.named)]
         values = dict(zip(ids, (yield from whole.from_parts(ids, self._work)), strict=True))
@@ -133,7 +135,7 @@ class _ObjectSearch:
         yield from self._follow(road, rows)
 
     def _follow(self, road: Road, rows: Sequence[Warrant], origin: Stage | None = None) -> Turns[None]:
-        """That these warrants give what their subjects have, or only what they have of one origin."""
+        """Propagates through these warrants what their subjects have, or only what they have of one origin."""
         for start in range(0, len(rows), ROWS_AT_ONCE):
             some = rows[start : start + ROWS_AT_ONCE]
             yield from self._conditions.evaluate_each(some)
@@ -166,7 +168,7 @@ class _ObjectSearch:
             _find(target.found, target.explicit, source.place, zip(warrants, values, strict=True))
 
     def _values(self, source: StageEdge, warrants: Sequence[Warrant]) -> Sequence[Truth]:
-        """What each of the warrants gives."""
+        """Returns the value that each of the warrants gives."""
         value_of, rest, cap = source.origin.named.get, source.origin.rest, source.cap
         had = [value_of(warrant.subject_id, rest) for warrant in warrants]
         values = [value if value < cap else cap for value in had]
@@ -190,7 +192,7 @@ class _ObjectSearch:
             self._busy[stage] = None
 
     def _gain_rest(self, stage: Stage, value: Truth, named: Mapping[ObjectId, Truth]) -> None:
-        """That all objects gain this, but for the named ones, which gain what they are named with."""
+        """Adds a value on all objects except the named ones, which gain the values they are named with."""
         if value < TRUE and not stage.is_exact:
             value = FALSE
         if not named:
@@ -207,7 +209,7 @@ class _ObjectSearch:
         self._gain_each(stage, named)
 
     def _wake(self) -> Turns[bool]:
-        """The next of the noneOf, now that nobody gains anything any more; false if there is none."""
+        """Computes the next noneOf, once no stage gains anything any more; returns false if there is none."""
         ready = next(self._negations, ())
         for stage in ready:
             stage.waits = False
@@ -244,7 +246,8 @@ def _find(
 
 
 def _build_listed(target: Target, root: Stage, new: Iterable[Stage]) -> Listed:
-    """`new`: what it is made of on the same object, without what is counted with another target."""
+    """Returns the Listed of a target. `new` has the stages it is made of on the same object, without those that are
+    counted with another target."""
     root.named.pop(WILDCARD, None)
     entries = sum(len(stage.named) + len(stage.found or ()) + len(stage.explicit) for stage in new)
     reports = Reports(partial(_report, root), entries - len(root.named), root.steps)
@@ -252,8 +255,8 @@ def _build_listed(target: Target, root: Stage, new: Iterable[Stage]) -> Listed:
 
 
 def _report(root: Stage, id: ObjectId) -> Warrant | None:
-    """The warrant that it is reported for on an object where it holds: the first that a walk through what it is made of
-    comes to. Nothing is looked at twice."""
+    """Returns the warrant that is reported on an object where the stage holds: the first that a walk through its parts
+    reaches. No part is visited twice."""
     if root.value(id) == EXPLICIT:
         told = _first(root.explicit, id)
         return told[1] if told else None
@@ -270,7 +273,7 @@ def _report(root: Stage, id: ObjectId) -> Warrant | None:
 
 
 def _reasons(stage: Stage, id: ObjectId) -> Sequence[Stage | Warrant]:
-    """What makes it hold, in order; of a noneOf nothing does."""
+    """Returns the parts and warrants that make the stage hold, in order; a noneOf has none."""
     if isinstance(stage.plan, Operation):
         return () if stage.plan.rule.negates else stage.parts
     assert stage.plan is not None
@@ -282,7 +285,7 @@ def _reasons(stage: Stage, id: ObjectId) -> Sequence[Stage | Warrant]:
 
 
 def _first(told: Mapping[ObjectId, Told], id: ObjectId) -> Told | None:
-    """The first on this object or on every one."""
+    """Returns the first report on this object or on the wildcard."""
     return min([told[where] for where in (id, WILDCARD) if where in told], key=_order, default=None)
 
 

@@ -1,4 +1,4 @@
-"""The value of one thing for many ids at once: for every subject of a type, or on every object of a type."""
+"""Holds the value of one relation for many ids at once: for every subject of a type, or on every object of a type."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,19 +12,19 @@ from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
 
 IDS_FOR_A_NODE = 10
-"""Named in an alternative that is added to others: so many take as long as a node."""
+"""Converts ids named in an alternative that is added to others into nodes: this many take as long as one node."""
 
 CELLS_FOR_A_NODE = 50
-"""Values of one part for one id: so many take as long as a node."""
+"""Converts values of one part for one id into nodes: this many take as long as one node."""
 CELLS_AT_ONCE = 50_000
 
 EXPLICIT = Truth(TRUE + 1)
-"""TRUE, and by warrants of the relation itself, without any rule (docs/compatibility.md#query). Only lists tell it
-apart."""
+"""Stands for TRUE by warrants of the relation itself, without any rule (docs/compatibility.md#query). Only lists
+distinguish it from TRUE."""
 
 
 class Valued(Protocol):
-    """Something with a value for every id: `named` has those of some, all others have the value `rest`."""
+    """Represents a value for every id: `named` has those of some ids, all others have the value `rest`."""
 
     named: dict[ObjectId, Truth]
     rest: Truth
@@ -32,7 +32,8 @@ class Valued(Protocol):
 
 @dataclass(slots=True)
 class ResultSet:
-    """A Valued. `reports` and `rest_report` are the warrants to be reported where it holds; None where none can be."""
+    """Implements Valued. `reports` and `rest_report` are the warrants to be reported where it holds; None where there
+    can be none."""
 
     rest: Truth = FALSE
     named: dict[ObjectId, Truth] = field(default_factory=dict)
@@ -47,7 +48,8 @@ class ResultSet:
 
 
 class Share(NamedTuple):
-    """What one alternative adds: a spread, at most as strong as `cap`. `report` takes the place of its reports."""
+    """Holds what one alternative adds: a result set, limited to the value `cap`. `report` takes the place of its
+    reports."""
 
     spread: ResultSet
     cap: Truth
@@ -55,7 +57,7 @@ class Share(NamedTuple):
 
 
 def explicit_part(share: Share) -> Share:
-    """The same share where it is EXPLICIT."""
+    """Returns the same share restricted to where it is EXPLICIT."""
     spread = share.spread
     if share.cap < EXPLICIT:
         return Share(ResultSet(), share.cap, None)
@@ -65,7 +67,7 @@ def explicit_part(share: Share) -> Share:
 
 
 def explicit_parts(shares: Sequence[Share], work: Work) -> Turns[list[Share]]:
-    """The same of each. Yields when its turn is over."""
+    """Returns the EXPLICIT part of each share. Yields when its turn is over."""
     parts: list[Share] = []
     for share in shares:
         parts.append(explicit_part(share))
@@ -76,13 +78,14 @@ def explicit_parts(shares: Sequence[Share], work: Work) -> Turns[list[Share]]:
 
 
 def highest(shares: Sequence[Share], work: Work) -> Turns[ResultSet]:
-    """Where any of them holds. The report is that of the first that holds and has one. Yields when its turn is over."""
+    """Returns the maximum of the shares. The report is that of the first share that holds and has one. Yields when its
+    turn is over."""
     everyone = _collect_ids(share.spread for share in shares) if any(share.spread.rest for share in shares) else {}
     found = ResultSet(FALSE, dict.fromkeys(everyone, FALSE))
     for share in shares:
         _add(found, share, everyone)
         work.spend(len(share.spread.named) // IDS_FOR_A_NODE)
-        work.shorten_turn(1)  # most shares may be of nobody
+        work.shorten_turn(1)  # most shares may be empty
         if work.turn_is_over:
             yield None
     for id in everyone:
@@ -109,7 +112,7 @@ def _add(found: ResultSet, share: Share, everyone: Iterable[ObjectId]) -> None:
 
 
 def combine_result_sets(rule: Combined, spreads: Sequence[ResultSet], work: Work) -> Turns[ResultSet]:
-    """Where a combination of them holds. Yields when its turn is over."""
+    """Returns the result set of a combination of result sets. Yields when its turn is over."""
     found = ResultSet(rule.combine([min(spread.rest, TRUE) for spread in spreads]))
     if found.rest == TRUE:
         found.rest_report = _report(rule, [(spread.rest, spread.rest_report) for spread in spreads])
@@ -130,7 +133,7 @@ def combine_result_sets(rule: Combined, spreads: Sequence[ResultSet], work: Work
 def combine_by_id(
     combine: Callable[[Iterable[Truth]], Truth], spreads: Sequence[Valued], ids: Sequence[ObjectId], work: Work
 ) -> Turns[list[Truth]]:
-    """What becomes of the values of the spreads for each of the ids. Yields when its turn is over."""
+    """Returns the combined value of the result sets for each of the ids. Yields when its turn is over."""
     values: list[Truth] = []
     getters = [(spread.named.get, spread.rest) for spread in spreads]
     at_once = 1 + CELLS_AT_ONCE // len(spreads)
@@ -146,7 +149,7 @@ def combine_by_id(
 
 
 def _report(rule: Combined, parts: Sequence[tuple[Truth, Warrant | None]]) -> Warrant | None:
-    """Of a combination that holds."""
+    """Returns the report of a combination that holds."""
     reports = [report if value >= TRUE else None for value, report in parts]
     witness = rule.witness([0 if report is None else 1 for report in reports])
     return None if witness is None else reports[witness]

@@ -1,4 +1,4 @@
-"""What is worked out step by step, as a generator: it yields when it needs rows, and when its turn is over."""
+"""Runs searches as generators, which yield when they need rows and when their turn is over."""
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Generic, TypeVar
@@ -14,14 +14,15 @@ T = TypeVar("T")
 Rows = Sequence[Sequence[Warrant]]
 
 Steps = Generator[Sequence[AnyRead] | None, Rows | None, T]
-"""Yields the reads that are missing, and is sent their rows; yields None when its turn is over, and is sent None."""
+"""The generator yields the reads that are missing and is sent their rows; it yields None when its turn is over and is
+sent None."""
 
 Turns = Generator[None, Rows | None, T]
-"""Yields when its turn is over; needs no rows."""
+"""The generator yields when its turn is over; it needs no rows."""
 
 
 def gather_items(items: Iterable[T], work: Work) -> Turns[list[T]]:
-    """All of them, each charged as one."""
+    """Returns all items as a list, each charged as one."""
     found: list[T] = []
     for item in items:
         found.append(item)
@@ -32,7 +33,7 @@ def gather_items(items: Iterable[T], work: Work) -> Turns[list[T]]:
 
 
 def prepare_plans(model: Model, names: Iterable[tuple[TypeName, RelationName]], work: Work) -> Turns[None]:
-    """Until the plans of all these are compiled."""
+    """Compiles the plans of all these names."""
     for of_type, relation in names:
         while not model.prepare(of_type, relation, work):
             yield None
@@ -45,7 +46,7 @@ def fetch_rows(reads: Sequence[AnyRead]) -> Steps[Rows]:
 
 
 class Search(Generic[T]):
-    """Steps as operations drive them, like an Evaluation."""
+    """Wraps Steps in the interface that operations drive, like an Evaluation."""
 
     def __init__(self, model: Model, work: Work, steps: Steps[T]) -> None:
         self.model = model
@@ -55,7 +56,7 @@ class Search(Generic[T]):
         self._outcome: T | None = None
 
     def advance(self) -> Sequence[AnyRead] | None:
-        """See operations/evaluating.py. Raises BudgetSpent."""
+        """Implements Run.advance (see operations/evaluating.py). Raises BudgetSpent."""
         if self._outcome is not None:
             return []
         self.work.begin_turn()
@@ -73,6 +74,6 @@ class Search(Generic[T]):
         return self._outcome
 
     def release(self) -> Iterator[int]:
-        """Ends the steps, if they are not at their end. What they left is not taken apart."""
+        """Ends the steps if they are not complete. What they leave behind is not taken apart."""
         self._steps.close()
         yield from ()

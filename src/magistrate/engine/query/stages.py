@@ -1,4 +1,4 @@
-"""What leads from one subject to the objects it has relations on: stages of a search, and roads between them."""
+"""Builds the stages of a reverse expansion from one subject, and the roads between them."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -18,15 +18,15 @@ from magistrate.engine.work import Work
 Target = tuple[TypeName, RelationName]
 
 IDS_AT_ONCE = 4_000
-"""Subjects whose warrants are read together; as many are handed on without a break."""
+"""Limits the subjects whose warrants are read together; as many are propagated without a yield."""
 
 Told = tuple[int, Warrant]
-"""A warrant to be reported, behind its place among the alternatives."""
+"""Holds a warrant to be reported, after its position among the alternatives."""
 
 
 class StageEdge(NamedTuple):
-    """Warrants give `target` what `origin` has at their subject, at most as strongly as `cap`. `place`: where that
-    stands among the alternatives of the target."""
+    """Connects two stages: warrants give `target` the value that `origin` has at their subject, limited to `cap`.
+    `place` is the edge's position among the alternatives of the target."""
 
     origin: "Stage"
     target: "Stage"
@@ -35,13 +35,13 @@ class StageEdge(NamedTuple):
 
 
 class Road:
-    """Warrants between objects of one type and subjects of one kind: who gains by them, by relation, and as far as
-    they have been read, the warrants by subject."""
+    """Holds the warrants between objects of one type and subjects of one kind: which stages gain by them, by relation,
+    and, as far as they have been read, the warrants by subject."""
 
     def __init__(self, form: WarrantPattern) -> None:
         self._form = form
         self.sources: dict[RelationName, dict[Stage, dict[StageEdge, None]]] = defaultdict(dict)
-        """Each once, by the relation of the warrants and by origin."""
+        """Maps the relation of the warrants, then the origin, to the edges; each edge occurs once."""
         self.rows: dict[ObjectId, list[Warrant]] = {}
         self.wanted: dict[ObjectId, None] = {}
         self.wants_all = False
@@ -53,7 +53,7 @@ class Road:
             self.wanted[id] = None
 
     def read(self) -> ReverseWarrantRead | None:
-        """The next one that is wanted."""
+        """Returns the next read that is needed."""
         form = self._form
         shape = WarrantsBySubject(form.object_type, tuple(self.sources), form.subject_type, form.subject_relation)
         if self.wants_all:
@@ -68,13 +68,14 @@ class Road:
 
 
 class Stage:
-    """The spread of a plan or a gate; of neither: the subject itself.
+    """Holds the result set of a plan or a gate; with neither, of the subject itself.
 
-    All objects have `had_by_all`, the named ones too. `gained` has the ids that others have not been told of yet.
-    `is_exact`: below a noneOf, where values short of TRUE matter. `is_asked_anywhere`: a warrant to `type:*#relation`
-    asks for it on any object, which is kept at WILDCARD. `found` has for each object (WILDCARD: for all) the first
-    warrant that gives it, with its place and number; `explicit` likewise, of those that give it EXPLICIT. `found` is
-    None where nobody is going to ask. `steps`: at least as many as the stages that it is made of on one object."""
+    All objects have `had_by_all`, the named ones too. `gained` has the ids that have not been propagated yet.
+    `is_exact`: the stage is below a noneOf, where values short of TRUE matter. `is_asked_anywhere`: a warrant to
+    `type:*#relation` needs the value on any object, which is kept at WILDCARD. `found` has for each object (WILDCARD:
+    for all) the first warrant that gives it, with its place and number; `explicit` likewise, of those that give it
+    EXPLICIT. `found` is None where no report is needed. `steps`: at least as many as the stages that it is made of on
+    one object."""
 
     __slots__ = (
         "explicit",
@@ -117,7 +118,7 @@ class Stage:
         return self.named.get(id, self.rest)
 
     def from_parts(self, ids: Sequence[ObjectId], work: Work) -> Turns[list[Truth]]:
-        """What the parts make of it, for each of these ids."""
+        """Returns the combined value of the parts for each of these ids."""
         combine = self.plan.rule.combine if isinstance(self.plan, Operation) else max
         return combine_by_id(combine, self.parts, ids, work)
 
@@ -126,19 +127,19 @@ class Stage:
         return self.waits or (isinstance(self.plan, Operation) and any(part.waits for part in self.parts))
 
     def rests_on(self) -> "Sequence[Stage]":
-        """What it is made of, on this object and on others."""
+        """Returns the stages that it is made of, on this object and on others."""
         return (*self.parts, *self.origins)
 
     def release(self) -> None:
-        """Of what is needed only as long as somebody may gain."""
+        """Frees what is needed only as long as a stage may gain."""
         self.wholes, self.origins, self.roads, self.gained = [], [], {}, []
 
 
 class Stages:
-    """All stages that one subject can pass on the way to the targets. `itself`: where it starts.
+    """Holds all stages that one subject can reach on the way to the targets. `itself` is the start.
 
-    Connected, `negations` are those of noneOf, those first that rest on no other, then those that rest on these only,
-    and so on; None if one rests on itself, so that there is no order to work the stages out in."""
+    After connecting, `negations` are the stages of noneOf: first those that rest on no other, then those that rest on
+    these only, and so on; None if one rests on itself, so that there is no order in which to compute the stages."""
 
     def __init__(self, model: Model, subject_type: TypeName, work: Work) -> None:
         self._model = model
@@ -182,7 +183,7 @@ class Stages:
         return stage
 
     def _connect(self, stage: Stage) -> Turns[None]:
-        """With all that it is made of."""
+        """Connects a stage with all that it is made of."""
         plan = stage.plan
         assert plan is not None
         yield from prepare_plans(
@@ -233,7 +234,7 @@ class Stages:
             road.names_wildcard = origin.is_asked_anywhere = True
 
     def _mark(self, ordered: Sequence[Sequence[Stage]]) -> Turns[None]:
-        """What is going to be asked of which stage, and how far it is."""
+        """Marks which values each stage must provide, and how many steps it has."""
         yield from _count_steps(ordered, len(self._by_plan), self._work)
         for component in reversed(ordered):
             if self._work.turn_is_over:
@@ -253,7 +254,8 @@ class Stages:
 
 
 def _count_steps(ordered: Sequence[Sequence[Stage]], most: int, work: Work) -> Turns[None]:
-    """Counts a stage again wherever two ways to it meet, which is quick; but never more than `most`."""
+    """Counts the steps of each stage. A stage is counted again wherever two paths to it meet, which is quick; but never
+    beyond `most`."""
     for component in ordered:
         inside = set(component)
         outer = (part.steps for stage in component for part in stage.parts if part not in inside)
@@ -266,7 +268,8 @@ def _count_steps(ordered: Sequence[Sequence[Stage]], most: int, work: Work) -> T
 
 
 def _by_depth(ordered: Sequence[Sequence[Stage]], work: Work) -> Turns[list[list[Stage]] | None]:
-    """See Stages.negations. `ordered`: components, each behind those that it rests on."""
+    """Returns the stages of noneOf by depth (see Stages.negations). `ordered` has the components, each after those that
+    it rests on."""
     depths: dict[Stage, int] = {}
     negations: list[list[Stage]] = []
     for component in ordered:
@@ -290,7 +293,7 @@ def _cap(plan: Plan, form: WarrantPattern) -> Truth:
 
 
 def same_object(stages: Iterable[Stage], seen: set[Stage], work: Work) -> Turns[list[Stage]]:
-    """These and all that they are made of on the same object, without those that were `seen` before."""
+    """Returns these stages and all that they are made of on the same object, without those in `seen`."""
     found: list[Stage] = []
     waiting = [*stages]
     while waiting:

@@ -1,8 +1,8 @@
-"""Which subjects have relations on one object: forwards, from the object to whoever it leads to.
+"""Finds the subjects that have relations on one object, by expanding from the object.
 
-First everything that the object leads to is read, level by level, whoever the subject may be: groups, links, parts on
-the same object. Then each of these places is given its spread over the subjects of a type, those first that others rest
-on. Places that lead to each other in a circle are worked out in rounds until none gains anything."""
+First everything that the object expands to is read, level by level, whichever the subject may be: groups, links, parts
+on the same object. Then each of these places gets its result set over the subjects of a type, after the places that it
+rests on. Places on a cycle are computed in rounds until none gains anything (a fixpoint)."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ from magistrate.engine.warrants import Warrant, WarrantPattern, creation_order
 from magistrate.engine.work import Work
 
 ENTRIES_AT_ONCE = 500
-"""Warrants and ways, charged together."""
+"""Groups warrants and edges that are charged together."""
 
 
 def find_subjects(
@@ -36,8 +36,8 @@ def find_subjects(
     conditions: PolicyEvaluator,
     work: Work,
 ) -> Steps[Findings]:
-    """Every subject of these types, one Listed for each type and relation. With `others` there is also one for all
-    other types, of which no warrant must have a form."""
+    """Returns every subject of these types, one Listed for each type and relation. With `others` there is also one for
+    all other types, which no warrant pattern of the model may have."""
     found = yield from _SubjectSearch(model, types, conditions, work).steps(object, relations)
     if found.listed is None or others:
         return found
@@ -48,8 +48,8 @@ _Order = tuple[int, tuple[int, int]]
 
 
 class _Onward(NamedTuple):
-    """A way from one place to another. `order`: where it stands among the alternatives, and that of its warrant there.
-    `report`: the warrant, if it is to be reported for whoever is found there."""
+    """Represents an edge from one place to another. `order`: its position among the alternatives, and that of its
+    warrant there. `report`: the warrant, if it is to be reported for the subjects found there."""
 
     order: _Order
     place: "_PlanOnObject"
@@ -58,8 +58,8 @@ class _Onward(NamedTuple):
 
 
 class _PlanOnObject:
-    """A plan or a gate on one object; WILDCARD: on any of them. `given` has the warrants to subjects themselves, by
-    their type. `spread` is over the subjects of the type that is being looked at."""
+    """Represents a plan or a gate on one object; WILDCARD: on any object. `given` has the warrants to subjects
+    themselves, by their type. `spread` is over the subjects of the type that is currently solved."""
 
     __slots__ = ("given", "id", "onward", "plan", "spread")
 
@@ -114,7 +114,8 @@ class _SubjectSearch:
         roots: Mapping[RelationName, _PlanOnObject],
         of_type: TypeName | None,
     ) -> Turns[dict[RelationName, ResultSet]]:
-        """By relation, what was found of the subjects of a type. None: of any type that no warrant names."""
+        """Returns by relation the result set over the subjects of a type. None stands for any type that no warrant
+        names."""
         for component in components:
             yield from self._solve(component, of_type)
             if self._work.turn_is_over:
@@ -145,7 +146,7 @@ class _SubjectSearch:
                 self._fresh, waiting = [*self._fresh, *waiting], []
 
     def _expand(self, place: _PlanOnObject) -> Turns[bool]:
-        """Finds out where a place leads, if all that its object says is read."""
+        """Finds the edges of a place, if all warrants on its object are read."""
         plan = place.plan
         names = [(plan.type, part) for part in plan.parts if isinstance(part, str)]
         yield from prepare_plans(self._model, names, self._work)
@@ -209,7 +210,7 @@ class _SubjectSearch:
         return place
 
     def _solve(self, component: list[_PlanOnObject], of_type: TypeName | None) -> Turns[None]:
-        """Gives its spread to each of the places, after all others that they lead to."""
+        """Computes the result set of each of the places, after all others that they have edges to."""
         [place, *others] = component
         if not others and place not in place.children():
             place.spread = yield from self._spread(place, of_type)
@@ -226,7 +227,8 @@ class _SubjectSearch:
             yield from self._report(circle, of_type)
 
     def _gain(self, circle: list[_PlanOnObject], of_type: TypeName | None) -> Turns[None]:
-        """Rounds until no place gains anything. What is reported for a subject stays what it was found by."""
+        """Runs rounds until no place gains anything. The report of a subject stays the one that it was first found
+        by."""
         leading = _leading(circle)
         affected = circle
         while affected:
@@ -242,7 +244,7 @@ class _SubjectSearch:
             affected = list(dict.fromkeys(parent for place in gained for parent in leading[place]))
 
     def _report(self, circle: list[_PlanOnObject], of_type: TypeName | None) -> Turns[None]:
-        """Reports in their order, now that it is known who is found where; as far as links do not lead in a circle."""
+        """Assigns reports in order, now that the subjects of each place are known, as far as links form no cycle."""
         leading = _leading(circle)
         affected = circle
         for _ in circle:
@@ -266,7 +268,7 @@ class _SubjectSearch:
         return (yield from highest((yield from self._shares(place, place.plan, of_type)), self._work))
 
     def _shares(self, place: _PlanOnObject, plan: Plan, of_type: TypeName | None) -> Turns[list[Share]]:
-        """Every alternative, in order. Subjects that are named one after another share one spread."""
+        """Returns every alternative, in order. Subjects that are named one after another share one result set."""
         entries: list[tuple[_Order, Warrant | _Onward]] = [(way.order, way) for way in place.onward]
         given = place.given.get(of_type, ()) if of_type else ()
         yield from self._conditions.evaluate_each(given)
@@ -299,8 +301,8 @@ class _SubjectSearch:
         return shares
 
     def _collect_found(self, root: _PlanOnObject, of_type: TypeName | None) -> Turns[ResultSet]:
-        """What was found on the asked object: whoever has the relation explicitly is reported for the first warrant
-        that says so, whatever comes before it."""
+        """Returns the result set on the object of the query: a subject that has the relation explicitly is reported
+        with the first warrant that says so, whatever comes before it."""
         assert isinstance(root.plan, Plan)
         shares = yield from self._shares(root, root.plan, of_type)
         explicit = yield from explicit_parts(shares, self._work)
@@ -312,7 +314,7 @@ def _reports(spread: ResultSet) -> Reports:
 
 
 def _leading(places: Sequence[_PlanOnObject]) -> Mapping[_PlanOnObject, Sequence[_PlanOnObject]]:
-    """Which of the places lead to each place."""
+    """Returns for each place the places that have an edge to it."""
     leading: dict[_PlanOnObject, list[_PlanOnObject]] = defaultdict(list)
     for place in places:
         for child in place.children():
