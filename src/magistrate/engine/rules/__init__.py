@@ -50,7 +50,7 @@ def dependencies(rule: Rule) -> Iterator[Dependency]:
 
 
 def _branches(form: RuleForm | None) -> Sequence[RuleForm | None]:
-    """The forms within a form. Raises what is wrong with a form that has some, or must have."""
+    """Returns the forms within a form. Raises what is wrong with a form that has some or must have."""
     if form is None or not form.inherit_if:
         return ()
     if form.rules is not None and not form.rules:
