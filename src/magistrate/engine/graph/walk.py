@@ -165,7 +165,7 @@ class Walk:
         )
 
     # This is one long function because a call costs as much as a step.
-    def _value(self, start: State) -> Truth | None:  # noqa: C901, PLR0915
+    def _value(self, start: State) -> Truth | None:  # noqa: C901
         """Returns whether the subject has what the view grants; None when that is not known."""
         views, values, name = self._views, self._values, self._name
         waiting, seen = [start], {start: start}  # `seen` maps each state to the one it was reached from
@@ -221,6 +221,19 @@ class Walk:
                         seen[following] = state
                         waiting.append(following)
         self._steps_left -= steps
+        return self._conclude(seen, choices, is_known, is_certain)
+
+    def _conclude(
+        self,
+        seen: Mapping[State, State],
+        choices: Iterable[tuple[CombinedView, State]],
+        is_known: bool,
+        is_certain: bool,
+    ) -> Truth | None:
+        """Returns the value when no warrant on the states grants the relation: the combinations on them decide.
+
+        Raises GivenUp when nothing is missing and yet not everything is certain.
+        """
         for choice, state in choices:
             value = self._choose(choice, state[1])
             if value == TRUE:
