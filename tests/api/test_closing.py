@@ -58,6 +58,43 @@ def test_who_sends_everything_before_reading_still_gets_the_answer(
     assert answer.count(b"HTTP/1.1 ") == 1
 
 
+@pytest.mark.parametrize(
+    "request_bytes",
+    [
+        pytest.param(sent("POST /nope", "Content-Length: 600000", body=b""), id="a long body"),
+        pytest.param(sent("POST /nope", "Transfer-Encoding: chunked", body=b"5\r\nabc"), id="chunks"),
+    ],
+)
+def test_an_answer_that_does_not_wait_for_the_body_announces_the_end_of_the_connection(
+    shared_client: Client, request_bytes: bytes
+) -> None:
+    with connect(shared_client) as connection:
+        connection.sendall(request_bytes)
+        answer = read_answer(connection)
+
+    assert answer.startswith(b"HTTP/1.1 404 ")
+    assert b"\r\nconnection: close\r\n" in answer
+
+
+@pytest.mark.parametrize(
+    ("start", "length", "status"),
+    [
+        pytest.param("POST /nope", 60_000, 404, id="a short body that is not read"),
+        pytest.param("POST /v2/objects", 600_000, 400, id="a long body that is read"),
+    ],
+)
+def test_a_connection_goes_on_after_a_body_that_has_arrived(
+    shared_client: Client, start: str, length: int, status: int
+) -> None:
+    with connect(shared_client) as connection:
+        for _ in range(3):
+            connection.sendall(sent(start, f"Content-Length: {length}", body=b"x" * length))
+            answer = read_answer(connection)
+
+            assert int(answer.split(b" ")[1]) == status
+            assert b"\r\nconnection: close\r\n" not in answer
+
+
 @pytest.fixture
 def hurried(tmp_path: Path) -> Iterator[Client]:
     settings = settings_for(f"sqlite:///{tmp_path}/m.db", max_body_bytes=1_024, body_timeout_ms=500)

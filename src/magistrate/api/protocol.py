@@ -74,6 +74,8 @@ class BoundedProtocol(HttpToolsProtocol):
     _is_going_down = False
     _announced: RequestResponseCycle | None = None
     """Holds the request that was made the last of its connection because the service is shutting down."""
+    _incomplete: RequestResponseCycle | None = None
+    """Holds the request that is the last of its connection for as long as its body is incomplete."""
     _grace: TimerHandle | None = None
     _hosts = 0
     """Counts the Host headers in the head being read."""
@@ -143,9 +145,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._announce_last_answer()
         if self._in_head and self._idle_bytes:
             self._head += data
-        if self._idle_bytes > self.config.max_head_bytes and not self._in_head and not self._is_answering():
-            self.transport.close()  # nobody reads this body; its request has been answered
-        elif self._idle_bytes > self.config.max_head_bytes:
+        if self._idle_bytes > self.config.max_head_bytes:
             self._refuse(*self._head_too_large())
         elif self._in_head and self._idle_bytes and self._deadline is None:
             self._start_deadline()
@@ -193,6 +193,9 @@ class BoundedProtocol(HttpToolsProtocol):
         if self.parser.should_upgrade():
             return
         self._expect_head()
+        if self._incomplete is not None and not self._incomplete.response_started:
+            self._incomplete.keep_alive = True
+        self._incomplete = None
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
@@ -281,8 +284,20 @@ class BoundedProtocol(HttpToolsProtocol):
         return line + sum(len(name) + len(value) + AROUND_A_HEADER for name, value in self.headers)
 
     def _start(self) -> None:
-        """Starts a request whose head is complete."""
+        """Starts a request whose head is complete. Until all of a long body has arrived, the answer says that it is the
+        last of the connection, because a request may be answered without its body being read, and the rest of a long
+        body is not waited for."""
         super().on_headers_complete()
+        if self.cycle.keep_alive and self._has_long_body():
+            self.cycle.keep_alive = False
+            self._incomplete = self.cycle
+
+    def _has_long_body(self) -> bool:
+        """Returns whether the body may be larger than what is discarded between two requests."""
+        if self._coding:
+            return True
+        lengths = (value for name, value in self.headers if name == b"content-length")
+        return any(int(length) > self.config.max_head_bytes for length in lengths)
 
     def _expect_head(self) -> None:
         self._in_head = True
