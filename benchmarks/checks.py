@@ -24,7 +24,7 @@ from magistrate import wiring
 from magistrate.config import read_settings
 from magistrate.engine import evaluation
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
-from magistrate.operations.check import check_all
+from magistrate.operations.checks.check import check_all
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 

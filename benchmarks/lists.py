@@ -30,7 +30,7 @@ from magistrate.engine.evaluation import Question
 from magistrate.engine.query import ObjectsQuery, read_query
 from magistrate.engine.query.listed import Row
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
-from magistrate.operations.check import check_all
+from magistrate.operations.checks.check import check_all
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.listings import Listings

@@ -13,8 +13,8 @@ from benchmarks.databases import STORES
 from benchmarks.load import Workload, throughput
 from benchmarks.server import Server, serving
 from benchmarks.table import markdown_table
-from magistrate.api.access_log import AccessLog
-from magistrate.api.ledger import Ledger
+from magistrate.api.server.access_log import AccessLog
+from magistrate.api.server.ledger import Ledger
 
 ROUNDS = 3
 CALLS = 20_000

@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from magistrate.api.endpoints.public import PAGES
 from magistrate.api.error_table import ERROR_TABLE
-from magistrate.api.public import PAGES
 from magistrate.api.route import Route
 from magistrate.api.routes import V2_ROUTES
-from magistrate.api.routes_v1 import v1_routes
+from magistrate.api.v1.routes import v1_routes
 from magistrate.config import SETTINGS
 from magistrate.errors import MagistrateError
 from tests.clients.methods import WARRANT_JS, WARRANT_NODE, WARRANT_PYTHON, methods_table
@@ -52,7 +52,14 @@ def errors_table() -> str:
 
 PACKAGES = (
     "api",
+    "api.endpoints",
+    "api.v1",
+    "api.auth",
+    "api.server",
     "operations",
+    "operations.checks",
+    "operations.sessions",
+    "operations.importing",
     "engine",
     "engine.rules",
     "engine.graph",

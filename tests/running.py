@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 
 from magistrate import wiring
-from magistrate.api.server import GracefulServer
+from magistrate.api.server.server import GracefulServer
 from magistrate.config import Settings, read_settings
 from tests.scenario_files import warrant_body
 

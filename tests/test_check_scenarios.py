@@ -19,10 +19,10 @@ from magistrate.engine.nodes import CheckNode
 from magistrate.engine.terms import ObjectRef, object_ref, type_name
 from magistrate.engine.truth import MISSING, TRUE
 from magistrate.errors import NotFound
-from magistrate.operations.check import check, none_is_last
+from magistrate.operations.checks.check import check, none_is_last
+from magistrate.operations.checks.graph import LiveGraph
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
-from magistrate.operations.graph import LiveGraph
 from magistrate.operations.object_types import create_object_types, delete_object_type
 from magistrate.operations.objects import delete_objects
 from magistrate.operations.warrants import create_warrants, delete_warrants

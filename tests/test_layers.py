@@ -12,12 +12,19 @@ MAY_IMPORT: dict[str, set[str]] = {
     "config": {"errors"},
     "engine": {"errors"},
     "store": {"engine", "errors"},
-    "operations": {"store.contract", "store.events", "store.following", "store.session_keys", "engine", "errors"},
+    "operations": {
+        "store.contract",
+        "store.events",
+        "store.following",
+        "store.session_keys",
+        "engine",
+        "client",
+        "errors",
+    },
     "api": {"operations", "store.contract", "store.events", "engine", "errors", "__version__"},
     "client": {"errors"},
     "log": set(),
-    "warrant_server": {"client", "errors"},
-    "moving": {"wiring", "warrant_server", "operations", "store.postgres", "api.lines", "config", "errors"},
+    "moving": {"wiring", "operations", "store.postgres", "api.lines", "config", "errors"},
     "cli": {"client", "config", "wiring", "moving", "engine.nesting", "engine.written", "errors", "__version__"},
 }
 ALLOWED_EVERYWHERE_ABOVE = {"wiring", "__main__", "__init__"}

@@ -5,7 +5,7 @@ import re
 from magistrate.cli.importing import MAX_SAMPLE_SIZE
 from magistrate.cli.moving import SAMPLE_SIZE
 from magistrate.config import read_settings
-from magistrate.operations import comparing
+from magistrate.operations.importing import comparing
 from tests.migration_examples import DOCUMENT, answer_of, sections
 from tests.running import Client
 

@@ -11,9 +11,14 @@ from typing import Any
 import httpx
 import pytest
 
-from magistrate import warrant_server
 from magistrate.errors import InvalidSetting, RequestRefused, ServiceUnreachable
-from magistrate.warrant_server import LONGEST_BREAK_SECONDS, NO_ANSWER, HttpWarrantServer, read_retry_delay
+from magistrate.operations.importing import warrant_server
+from magistrate.operations.importing.warrant_server import (
+    LONGEST_BREAK_SECONDS,
+    NO_ANSWER,
+    HttpWarrantServer,
+    read_retry_delay,
+)
 from tests.reference_server import fault
 from tests.stub_server import Answered, Sent, StubServer, stub_server
 

@@ -9,16 +9,16 @@ from typing import TypeVar
 
 from magistrate.api.lines import read_line
 from magistrate.config import PostgresUrl, Settings
-from magistrate.operations.chunk import ReadLine
-from magistrate.operations.chunk import Refused as Refused
-from magistrate.operations.comparing import Comparison as Comparison
-from magistrate.operations.comparing import compare
 from magistrate.operations.context import Context
-from magistrate.operations.importing import LeaveOut, import_lines
-from magistrate.operations.importing import Reached as Reached
-from magistrate.operations.source_lists import Kind as Kind
-from magistrate.operations.source_lists import SourceLists
-from magistrate.warrant_server import HttpWarrantServer
+from magistrate.operations.importing.chunk import ReadLine
+from magistrate.operations.importing.chunk import Refused as Refused
+from magistrate.operations.importing.comparing import Comparison as Comparison
+from magistrate.operations.importing.comparing import compare
+from magistrate.operations.importing.importer import LeaveOut, import_lines
+from magistrate.operations.importing.importer import Reached as Reached
+from magistrate.operations.importing.source_lists import Kind as Kind
+from magistrate.operations.importing.source_lists import SourceLists
+from magistrate.operations.importing.warrant_server import HttpWarrantServer
 from magistrate.wiring import migrate_store, open_import_context
 
 T = TypeVar("T")
@@ -68,8 +68,8 @@ def import_server(
 def compare_with_server(
     settings: Settings, origin: Origin, sample_size: int, told: Callable[[int], None]
 ) -> Comparison:
-    """Compares the store with the server, as operations/comparing.py describes. Raises like `import_server`, and
-    writes nothing."""
+    """Compares the store with the server, as operations/importing/comparing.py describes. Raises like `import_server`,
+    and writes nothing."""
 
     async def work(context: Context, server: HttpWarrantServer) -> Comparison:
         return await compare(context, server, _line_reader(context, settings), sample_size, told)

@@ -22,38 +22,38 @@ from pathlib import Path
 import structlog
 from uuid_utils import uuid7
 
-from magistrate.api.access_log import AccessLog
 from magistrate.api.app import Application
-from magistrate.api.auth import KeyRing, key_digest
-from magistrate.api.bearer import Bearers
-from magistrate.api.fast_path_protocol import FastPathProtocol
-from magistrate.api.fetched_keys import FetchedKeys, KeyFile, KeyOrigin
-from magistrate.api.ledger import Ledger
+from magistrate.api.auth.bearer import Bearers
+from magistrate.api.auth.callers import KeyRing, key_digest
+from magistrate.api.auth.fetched_keys import FetchedKeys, KeyFile, KeyOrigin
+from magistrate.api.auth.provider import Provider
+from magistrate.api.auth.provider_keys import read_key_file
 from magistrate.api.lines import read_line
-from magistrate.api.metrics import METRICS, Board, Readings
-from magistrate.api.protocol import BoundedConfig, BoundedProtocol
-from magistrate.api.provider import Provider
-from magistrate.api.provider_keys import read_key_file
-from magistrate.api.server import GracefulServer, limit_connections, run_worker
+from magistrate.api.server.access_log import AccessLog
+from magistrate.api.server.fast_path_protocol import FastPathProtocol
+from magistrate.api.server.ledger import Ledger
+from magistrate.api.server.metrics import METRICS, Board, Readings
+from magistrate.api.server.protocol import BoundedConfig, BoundedProtocol
+from magistrate.api.server.server import GracefulServer, limit_connections, run_worker
+from magistrate.api.server.supervisor import Bounds, Supervisor
 from magistrate.api.service import Limits, Service
-from magistrate.api.supervisor import Bounds, Supervisor
 from magistrate.config import Settings, SqliteUrl, read_client_settings
 from magistrate.engine import query
 from magistrate.errors import InvalidSetting
 from magistrate.log import log_to_stderr
 from magistrate.operations.background import attempt_work, running_beside
+from magistrate.operations.checks.decision_log import DecisionLog
+from magistrate.operations.checks.graph import LiveGraph
 from magistrate.operations.context import Context
-from magistrate.operations.decision_log import DecisionLog
 from magistrate.operations.examples import Example, load_example, read_example
-from magistrate.operations.graph import LiveGraph
-from magistrate.operations.importing import Reached as Reached
-from magistrate.operations.importing import import_lines
-from magistrate.operations.line_file import LineFile
+from magistrate.operations.importing.importer import Reached as Reached
+from magistrate.operations.importing.importer import import_lines
+from magistrate.operations.importing.line_file import LineFile
 from magistrate.operations.listings import Listings
 from magistrate.operations.models import Models
 from magistrate.operations.object_types import seed_object_types
 from magistrate.operations.retention import forget_ended, forget_events
-from magistrate.operations.session_keys import SessionKeys
+from magistrate.operations.sessions.session_keys import SessionKeys
 from magistrate.store.contract import Store
 from magistrate.store.database import Observer, observe_nothing
 from magistrate.store.sealing import UNSEALED, read_sealing
@@ -164,7 +164,7 @@ async def prepare_store(settings: Settings, example: Example | None = None) -> s
 def import_file(
     settings: Settings, file: BufferedReader, source: str | None, chunk_lines: int, told: Callable[[Reached], None]
 ) -> Reached:
-    """Imports a file into the store, which is created and brought up to date first, as operations/importing.py
+    """Imports a file into the store, which is created and brought up to date first, as operations/importing/importer.py
     describes.
 
     Raises InvalidRequest, StoreUnavailable, SchemaMismatch or InvalidSetting."""
@@ -198,7 +198,7 @@ def _provider(settings: Settings) -> Provider | None:
         return None
     origin: KeyOrigin = KeyFile(settings.jwt_keys)
     if settings.jwt_keys_have_url:
-        from magistrate.api.key_url import KeyUrl  # see there
+        from magistrate.api.auth.key_url import KeyUrl  # see there
 
         origin = KeyUrl(settings.jwt_keys)
     claims = (settings.jwt_issuer, settings.jwt_audience, settings.jwt_user_claim, settings.jwt_tenant_claim)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from magistrate import wiring
-from magistrate.api.auth import KeyRing, key_digest
+from magistrate.api.auth.callers import KeyRing, key_digest
 from magistrate.errors import Unauthenticated
 from tests.databases import dump
 from tests.running import KEY, Client, running_service, settings_for

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from magistrate.operations import decision_log
+from magistrate.operations.checks import decision_log
 from tests.api.conftest import SERVICES
 from tests.conftest import new_database_url
 from tests.running import Client, running_service, settings_for, wait_for_stopped_services

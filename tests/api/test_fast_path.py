@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from magistrate.api.fast_path import FastPath
+from magistrate.api.server.fast_path import FastPath
 from magistrate.config import read_settings
 from tests.api.sockets import connect, is_hung_up, read_answer
 from tests.running import KEY, Client, running_service, settings_for

@@ -16,12 +16,12 @@ import jwt
 import msgspec
 import pytest
 
-from magistrate.api import fetched_keys, key_url
-from magistrate.api.fetched_keys import FetchedKeys, KeyFile
-from magistrate.api.key_url import KeyUrl
-from magistrate.api.provider_keys import MAX_KEYS_BYTES
+from magistrate.api.auth import fetched_keys, key_url
+from magistrate.api.auth.fetched_keys import FetchedKeys, KeyFile
+from magistrate.api.auth.key_url import KeyUrl
+from magistrate.api.auth.provider_keys import MAX_KEYS_BYTES
 from magistrate.errors import ProviderUnavailable
-from magistrate.operations.bearer_tokens import TokenHead
+from magistrate.operations.sessions.bearer_tokens import TokenHead
 from tests.api.test_check import ALLOWED, DENIED
 from tests.conftest import STORES, new_database_url
 from tests.jwks_server import AUDIENCE, ISSUER, JwksServer, ec_key, jwk, jwks_server, pem, rsa_key, token

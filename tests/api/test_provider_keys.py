@@ -10,9 +10,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from jwt.algorithms import RSAAlgorithm
 
-from magistrate.api.provider_keys import ProviderKey, read_key_file, read_keys
+from magistrate.api.auth.provider_keys import ProviderKey, read_key_file, read_keys
 from magistrate.errors import InvalidSetting
-from magistrate.operations.bearer_tokens import TokenHead
+from magistrate.operations.sessions.bearer_tokens import TokenHead
 from tests.jwks_server import ec_key, jwk, pem, rsa_key
 
 RSA, EC = rsa_key(), ec_key()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import apsw
 
-from magistrate.api.public import PAGES
+from magistrate.api.endpoints.public import PAGES
 from magistrate.api.routes import ROUTES
 from tests.databases import PostgresServer
 from tests.running import KEY, Client, running_service, settings_for

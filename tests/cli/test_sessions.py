@@ -8,7 +8,7 @@ from click.testing import CliRunner, Result
 
 from magistrate import wiring
 from magistrate.cli.commands import main
-from magistrate.operations import session_keys
+from magistrate.operations.sessions import session_keys
 from tests.api.test_check import ALLOWED
 from tests.running import settings_for
 from tests.sessions import INVALID, serving

@@ -1,7 +1,7 @@
 """One process on a database, as far as checks are concerned."""
 
 from benchmarks.counting import CountingDatabase
-from magistrate.operations.check import check_all
+from magistrate.operations.checks.check import check_all
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.object_types import create_object_types

@@ -7,11 +7,11 @@ import pytest
 from magistrate import wiring
 from magistrate.api.lines import read_line
 from magistrate.errors import RequestRefused
-from magistrate.operations.comparing import compare
-from magistrate.operations.importing import import_lines
-from magistrate.operations.source_lists import SourceLists
+from magistrate.operations.importing.comparing import compare
+from magistrate.operations.importing.importer import import_lines
+from magistrate.operations.importing.source_lists import SourceLists
+from magistrate.operations.importing.warrant_server import HttpWarrantServer
 from magistrate.store.contract import Store
-from magistrate.warrant_server import HttpWarrantServer
 from tests.reference_server import KEY, Reference, fault, reference_server
 from tests.running import settings_for
 from tests.stub_server import Answered, Sent

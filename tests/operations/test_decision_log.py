@@ -11,12 +11,17 @@ from magistrate import wiring
 from magistrate.engine.decision import DENIED, EXPLICIT
 from magistrate.engine.evaluation import Question
 from magistrate.errors import NotFound, StoreUnavailable
-from magistrate.operations import decision_log
-from magistrate.operations.check import check, check_now, none_is_last, stop_at_authorized, stop_at_denied
+from magistrate.operations.checks import decision_log
+from magistrate.operations.checks.check import check, check_now, none_is_last, stop_at_authorized, stop_at_denied
+from magistrate.operations.checks.decision_log import (
+    MOST_CONTEXT_CHARACTERS,
+    MOST_WAITING,
+    MOST_WAITING_BYTES,
+    DecisionLog,
+)
+from magistrate.operations.checks.graph import IsLast
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
-from magistrate.operations.decision_log import MOST_CONTEXT_CHARACTERS, MOST_WAITING, MOST_WAITING_BYTES, DecisionLog
-from magistrate.operations.graph import IsLast
 from magistrate.store.contract import Slice, Store
 from magistrate.store.events import EventFilter, EventsOfKind
 from tests.operations.test_check import DRIVE, define, grant, question

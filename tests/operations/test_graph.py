@@ -12,9 +12,9 @@ from magistrate.engine.graph.graph import MOST_EACH
 from magistrate.engine.terms import Revision
 from magistrate.engine.warrant_reader import AnyRead, Reading
 from magistrate.errors import InvalidParameter, StoreUnavailable
-from magistrate.operations.check import check, check_all, stop_at_authorized
+from magistrate.operations.checks.check import check, check_all, stop_at_authorized
+from magistrate.operations.checks.graph import MOST_TOUCHES, LiveGraph
 from magistrate.operations.consistency import NO_DEMAND, Freshness
-from magistrate.operations.graph import MOST_TOUCHES, LiveGraph
 from magistrate.store.following import Touches
 from magistrate.store.sql_store import SqlStore
 from tests.operations.node import Node

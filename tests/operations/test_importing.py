@@ -13,12 +13,12 @@ from magistrate.engine.evaluation import Question
 from magistrate.engine.query import read_query
 from magistrate.engine.terms import ObjectId, RelationName, Subject, TypeName, object_ref
 from magistrate.errors import InvalidRequest
-from magistrate.operations import line_file
-from magistrate.operations.check import check, none_is_last
+from magistrate.operations.checks.check import check, none_is_last
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
-from magistrate.operations.importing import Reached, import_lines
-from magistrate.operations.line_file import LineFile
+from magistrate.operations.importing import line_file
+from magistrate.operations.importing.importer import Reached, import_lines
+from magistrate.operations.importing.line_file import LineFile
 from magistrate.operations.paging import read_wanted
 from magistrate.operations.query import QUERY_LIST, QueryRequest, list_page
 from magistrate.store.contract import Imported, ObjectFilter, Slice, Store, WarrantFilter

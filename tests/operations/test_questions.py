@@ -3,7 +3,7 @@
 from collections import Counter
 
 from magistrate.engine.terms import ObjectRef, RelationName, TypeName
-from magistrate.operations.questions import NOBODY, Sample, questions_about
+from magistrate.operations.importing.sampled_checks import NOBODY, Sample, questions_about
 from magistrate.store.contract import NewWarrant
 from tests.scenario_files import claim, stored_warrant
 

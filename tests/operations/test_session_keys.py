@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from magistrate import wiring
-from magistrate.operations.session_keys import (
+from magistrate.operations.sessions.session_keys import (
     KNOWN_DAYS,
     MICROSECONDS_PER_DAY,
     READ_EVERY_SECONDS,

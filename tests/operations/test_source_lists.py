@@ -8,10 +8,10 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from magistrate.errors import ServiceUnreachable
-from magistrate.operations import source_lists
-from magistrate.operations.source_lists import MAX_EMPTY_PAGES, SourceLists
+from magistrate.operations.importing import source_lists
+from magistrate.operations.importing.source_lists import MAX_EMPTY_PAGES, SourceLists
+from magistrate.operations.importing.warrant_server import HttpWarrantServer
 from magistrate.store.contract import ImportProgress
-from magistrate.warrant_server import HttpWarrantServer
 from tests.reference_server import KEY, MOST, Reference, reference_server
 from tests.stub_server import Sent, stub_server
 

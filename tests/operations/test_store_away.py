@@ -11,7 +11,7 @@ import pytest
 from magistrate import wiring
 from magistrate.config import PostgresUrl, read_database_url
 from magistrate.errors import StoreUnavailable
-from magistrate.operations.check import check_all
+from magistrate.operations.checks.check import check_all
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from tests.databases import PostgresServer

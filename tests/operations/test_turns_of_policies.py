@@ -9,14 +9,14 @@ from itertools import count
 import pytest
 
 from magistrate import wiring
-from magistrate.api import warrants
+from magistrate.api.endpoints import warrants
+from magistrate.api.endpoints.warrants import SubjectBody, WarrantBody
 from magistrate.api.lines import read_line
 from magistrate.api.service import Call
-from magistrate.api.warrants import SubjectBody, WarrantBody
 from magistrate.errors import InvalidParameter
-from magistrate.operations.chunk import Chunk, line_refused
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
+from magistrate.operations.importing.chunk import Chunk, line_refused
 from magistrate.operations.object_types import create_object_types
 from magistrate.store.contract import Store
 from tests.memory_source import model_of

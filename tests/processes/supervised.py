@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 
 from magistrate import wiring
-from magistrate.api.server import run_worker
-from magistrate.api.supervisor import Bounds, Supervisor
+from magistrate.api.server.server import run_worker
+from magistrate.api.server.supervisor import Bounds, Supervisor
 from magistrate.log import log_to_stderr
 from tests.running import settings_for
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from magistrate.api.access_log import AccessLog
+from magistrate.api.server.access_log import AccessLog
 from tests.processes.service_process import ServiceProcess
 from tests.running import KEY, Client
 

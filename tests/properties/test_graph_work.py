@@ -16,10 +16,10 @@ from benchmarks.fairness.shapes import SHAPES, TYPES, Groups
 from magistrate import wiring
 from magistrate.engine.evaluation import Question
 from magistrate.engine.graph.graph import MOST_EACH
-from magistrate.operations.check import check_all
+from magistrate.operations.checks.check import check_all
+from magistrate.operations.checks.graph import MOST_WALKS
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
-from magistrate.operations.graph import MOST_WALKS
 from magistrate.store.sql_store import SqlStore
 from tests.operations.test_check import define, grant, question
 from tests.running import settings_for

@@ -23,17 +23,17 @@ from falcon.constants import COMBINED_METHODS
 from uuid_utils import uuid7
 
 from magistrate import errors
-from magistrate.api import public
-from magistrate.api.auth import KEYS_AND_TOKENS, USER, Holder, bearer_token
+from magistrate.api.auth.callers import KEYS_AND_TOKENS, USER, Holder, bearer_token
 from magistrate.api.deadline import Deadlines
+from magistrate.api.endpoints import public
 from magistrate.api.error_table import ERROR_TABLE, INTERNAL_ERROR, error_body
-from magistrate.api.fast_path import FastPath
 from magistrate.api.freshness import TOKEN_HEADERS, read_freshness, token_of
-from magistrate.api.ledger import Ledger
 from magistrate.api.parse import LARGE_BODY_BYTES, decode_body, read_parameters
 from magistrate.api.render import render_json
 from magistrate.api.route import Route
 from magistrate.api.routes import ROUTES
+from magistrate.api.server.fast_path import FastPath
+from magistrate.api.server.ledger import Ledger
 from magistrate.api.service import Call, Service
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.store.contract import Identity, Once

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from functools import lru_cache
 
-from magistrate.api.metrics import METRICS
+from magistrate.api.server.metrics import METRICS
 from magistrate.errors import InvalidRequest
 from magistrate.operations.consistency import NO_DEMAND, Freshness, is_token, read_token, write_token
 from magistrate.store.contract import Identity

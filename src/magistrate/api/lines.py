@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
+from magistrate.api.endpoints.warrants import WarrantBody, read_new_warrant
 from magistrate.api.parse import decode_body
-from magistrate.api.warrants import WarrantBody, read_new_warrant
 from magistrate.engine.model import ObjectType, SourceForm, read_object_type
 from magistrate.engine.rules.rule import RuleForm
 from magistrate.engine.terms import object_id, type_name

@@ -6,15 +6,15 @@ from typing import Any
 import msgspec
 
 import magistrate
-from magistrate.api.check import CheckBody, ClaimBody
-from magistrate.api.object_types import ObjectTypeBody
-from magistrate.api.objects import ObjectBody, ObjectRefBody
+from magistrate.api.endpoints.check import CheckBody, ClaimBody
+from magistrate.api.endpoints.object_types import ObjectTypeBody
+from magistrate.api.endpoints.objects import ObjectBody, ObjectRefBody
+from magistrate.api.endpoints.sessions import SessionBody
+from magistrate.api.endpoints.warrants import SubjectBody, WarrantBody
 from magistrate.api.parse import MAX_BATCH
 from magistrate.api.route import Route
 from magistrate.api.routes import ROUTES
-from magistrate.api.routes_v1 import VIEWS
-from magistrate.api.sessions import SessionBody
-from magistrate.api.warrants import SubjectBody, WarrantBody
+from magistrate.api.v1.routes import VIEWS
 
 Schema = dict[str, Any]
 

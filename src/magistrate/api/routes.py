@@ -2,17 +2,17 @@
 
 from collections.abc import Iterable
 
-from magistrate.api import check, events, object_types, objects, query, sessions, warrants
-from magistrate.api.check import CheckAnswer, CheckBody
-from magistrate.api.events import AccessEventAnswer, ResourceEventAnswer
-from magistrate.api.lists import ListAnswer
-from magistrate.api.object_types import ObjectTypeAnswer, ObjectTypeBody
-from magistrate.api.objects import MetaBody, ObjectAnswer, ObjectOrBatch, ObjectRefBody
-from magistrate.api.query import FoundAnswer
+from magistrate.api.endpoints import check, events, object_types, objects, query, sessions, warrants
+from magistrate.api.endpoints.check import CheckAnswer, CheckBody
+from magistrate.api.endpoints.events import AccessEventAnswer, ResourceEventAnswer
+from magistrate.api.endpoints.lists import ListAnswer
+from magistrate.api.endpoints.object_types import ObjectTypeAnswer, ObjectTypeBody
+from magistrate.api.endpoints.objects import MetaBody, ObjectAnswer, ObjectOrBatch, ObjectRefBody
+from magistrate.api.endpoints.query import FoundAnswer
+from magistrate.api.endpoints.sessions import SessionAnswer, SessionBody
+from magistrate.api.endpoints.warrants import WarrantAnswer, WarrantOrBatch
 from magistrate.api.route import SEARCH, TEXT, Parameter, Route, list_parameters
-from magistrate.api.routes_v1 import v1_routes
-from magistrate.api.sessions import SessionAnswer, SessionBody
-from magistrate.api.warrants import WarrantAnswer, WarrantOrBatch
+from magistrate.api.v1.routes import v1_routes
 from magistrate.engine.query import MAX_QUERY_LENGTH
 from magistrate.operations.events import (
     ACCESS_EVENT_LIST,

@@ -6,8 +6,8 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from magistrate.api.auth import Holder, KeyRing
-from magistrate.api.bearer import Bearers
+from magistrate.api.auth.bearer import Bearers
+from magistrate.api.auth.callers import Holder, KeyRing
 from magistrate.engine.terms import Revision
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context

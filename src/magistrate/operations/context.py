@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from magistrate.operations.decision_log import DecisionLog
-from magistrate.operations.graph import LiveGraph
+from magistrate.operations.checks.decision_log import DecisionLog
+from magistrate.operations.checks.graph import LiveGraph
 from magistrate.operations.listings import Listings
 from magistrate.operations.models import Models
-from magistrate.operations.session_keys import SessionKeys
+from magistrate.operations.sessions.session_keys import SessionKeys
 from magistrate.store.contract import Once, Stamp, Store
 
 

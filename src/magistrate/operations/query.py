@@ -18,9 +18,9 @@ from magistrate.engine.query.listed import STEPS_FOR_A_NODE, Findings, Listed, R
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, Revision, TypeName
 from magistrate.engine.warrant_reader import Reading
 from magistrate.engine.work import Work
+from magistrate.operations.checks.evaluating import complete_run
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.evaluating import complete_run
 from magistrate.operations.listings import SnapshotListing, SortKey
 from magistrate.operations.paging import ListKind, Page, Sort, Wanted, read_page
 from magistrate.operations.turns import checkpoint

@@ -56,7 +56,7 @@ class Search(Generic[T]):
         self._outcome: T | None = None
 
     def advance(self) -> Sequence[AnyRead] | None:
-        """Implements Run.advance (see operations/evaluating.py). Raises BudgetSpent."""
+        """Implements Run.advance (see operations/checks/evaluating.py). Raises BudgetSpent."""
         if self._outcome is not None:
             return []
         self.work.begin_turn()

@@ -1,0 +1,149 @@
+"""Handles the event lists of v2 and v1 (docs/compatibility.md#events)."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Annotated, Generic, TypeVar
+
+import msgspec
+
+from magistrate.api.endpoints.lists import list_answer
+from magistrate.api.render import render_time
+from magistrate.api.service import Answer, Call
+from magistrate.operations import events
+from magistrate.operations.events import (
+    ACCESS_EVENT_LIST,
+    ACCESS_TYPES,
+    OBJECT_TYPE,
+    RESOURCE_EVENT_LIST,
+    SOURCE,
+    event_id,
+    read_access_filter,
+    read_event_id,
+    read_resource_filter,
+)
+from magistrate.operations.paging import ListKind, Page, Wanted, read_wanted
+from magistrate.store.contract import Identity, Snapshot
+from magistrate.store.events import Event, EventFilter
+
+A = TypeVar("A")
+
+MetaJson = Annotated[msgspec.Raw, msgspec.Meta(extra_json_schema={"type": "object"})] | msgspec.UnsetType
+
+_TYPES = {kind_and_action: name for name, kind_and_action in ACCESS_TYPES.items()}
+
+
+class ResourceEventAnswer(msgspec.Struct, rename="camel", kw_only=True):
+    """Represents the creation, update or deletion of an object or an object type; `meta` is the object's meta or the
+    type's definition."""
+
+    id: str
+    type: str
+    source: str = SOURCE
+    resource_type: str
+    resource_id: str
+    meta: MetaJson = msgspec.UNSET
+    created_at: str
+
+
+class AccessEventAnswer(msgspec.Struct, rename="camel", kw_only=True):
+    """Represents a warrant that was created, deleted or checked; `meta` has its `policy`, or is the context of the
+    check."""
+
+    id: str
+    type: str
+    source: str = SOURCE
+    object_type: str
+    object_id: str
+    relation: str
+    subject_type: str
+    subject_id: str
+    subject_relation: str | msgspec.UnsetType = msgspec.UNSET
+    meta: MetaJson = msgspec.UNSET
+    created_at: str
+
+
+class EventsAnswer(msgspec.Struct, Generic[A], rename="camel", omit_defaults=True):
+    """Represents a page of v1. `lastId` is omitted on the last page."""
+
+    events: list[A]
+    last_id: str | None = None
+
+
+async def list_resource_events(call: Call[None]) -> Answer:
+    return await _page(call, RESOURCE_EVENT_LIST, read_resource_filter(call.parameters), _render_resource_event)
+
+
+async def list_access_events(call: Call[None]) -> Answer:
+    return await _page(call, ACCESS_EVENT_LIST, read_access_filter(call.parameters), _render_access_event)
+
+
+async def list_resource_events_v1(call: Call[None]) -> Answer:
+    return await _page_v1(call, RESOURCE_EVENT_LIST, read_resource_filter(call.parameters), _render_resource_event)
+
+
+async def list_access_events_v1(call: Call[None]) -> Answer:
+    return await _page_v1(call, ACCESS_EVENT_LIST, read_access_filter(call.parameters), _render_access_event)
+
+
+Shown = Callable[[Identity, Event], A]
+
+
+async def _page(call: Call[None], kind: ListKind[Event], only: EventFilter, shown: Shown[A]) -> Answer:
+    identity = call.context.store.identity
+    found = await _read_events(call, kind, read_wanted(kind, call.parameters, identity), only)
+    return Answer(list_answer(found.value, lambda event: shown(identity, event)), found.revision)
+
+
+async def _page_v1(call: Call[None], kind: ListKind[Event], only: EventFilter, shown: Shown[A]) -> Answer:
+    identity = call.context.store.identity
+    limit = {name: text for name, text in call.parameters.items() if name == "limit"}
+    wanted = read_wanted(kind, limit, identity)
+    if "lastId" in call.parameters:
+        boundary = read_event_id(identity, call.parameters["lastId"])
+        wanted = replace(wanted, slice=replace(wanted.slice, boundary=boundary))
+    found = await _read_events(call, kind, wanted, only)
+    rows = found.value.rows
+    last_id = event_id(identity, rows[-1]) if found.value.next_cursor is not None else None
+    return Answer(EventsAnswer([shown(identity, event) for event in rows], last_id), found.revision)
+
+
+async def _read_events(
+    call: Call[None], kind: ListKind[Event], wanted: Wanted, only: EventFilter
+) -> Snapshot[Page[Event]]:
+    return await events.list_events(call.context, kind, wanted, only, call.freshness)
+
+
+def _render_resource_event(identity: Identity, event: Event) -> ResourceEventAnswer:
+    of_type, id = event.key if event.kind == "object" else (OBJECT_TYPE, *event.key)
+    return ResourceEventAnswer(
+        id=event_id(identity, event),
+        type=event.action,
+        resource_type=of_type,
+        resource_id=id,
+        meta=msgspec.UNSET if event.content is None else msgspec.Raw(event.content),
+        created_at=render_time(event.place[0]),
+    )
+
+
+def _render_access_event(identity: Identity, event: Event) -> AccessEventAnswer:
+    object_type, object_id, relation, subject_type, subject_id, subject_relation = event.key[:6]
+    return AccessEventAnswer(
+        id=event_id(identity, event),
+        type=_TYPES[event.kind, event.action],
+        object_type=object_type,
+        object_id=object_id,
+        relation=relation,
+        subject_type=subject_type,
+        subject_id=subject_id,
+        subject_relation=subject_relation or msgspec.UNSET,
+        meta=_access_meta(event),
+        created_at=render_time(event.place[0]),
+    )
+
+
+def _access_meta(event: Event) -> msgspec.Raw | msgspec.UnsetType:
+    if event.content is None:
+        return msgspec.UNSET
+    if event.kind == "warrant":
+        return msgspec.Raw(msgspec.json.encode({"policy": event.content}))
+    return msgspec.Raw(event.content)

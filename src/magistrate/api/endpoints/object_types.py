@@ -1,0 +1,105 @@
+"""Defines the bodies and handlers of /v2/object-types (docs/compatibility.md#object-types,
+docs/compatibility.md#lists-and-cursors and docs/compatibility.md#rules)."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+import msgspec
+
+from magistrate.api.endpoints.lists import list_answer
+from magistrate.api.parse import read_batch
+from magistrate.api.render import render_time
+from magistrate.api.service import Answer, Call
+from magistrate.engine.model import ObjectType, SourceForm, read_object_type
+from magistrate.engine.rules.rule import RuleForm
+from magistrate.engine.terms import TypeName, type_name
+from magistrate.errors import InvalidParameter, NotFound
+from magistrate.operations import object_types
+from magistrate.operations.definitions import read_definition
+from magistrate.operations.object_types import OBJECT_TYPE_LIST
+from magistrate.operations.paging import read_search, read_wanted
+from magistrate.operations.turns import aside
+from magistrate.store.contract import ObjectTypeFilter, StoredObjectType
+
+B = TypeVar("B")
+T = TypeVar("T")
+
+
+class ObjectTypeBody(msgspec.Struct, frozen=True):
+    """Represents an object type to create or replace."""
+
+    type: str | None = None
+    source: SourceForm | None = None
+    relations: dict[str, RuleForm | None] | None = None
+
+
+class ObjectTypeAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True):
+    """Represents a stored object type."""
+
+    type: str
+    source: SourceForm | None = None
+    relations: dict[str, RuleForm]
+    created_at: str
+
+
+async def create(call: Call[ObjectTypeBody]) -> Answer:
+    new = await _aside(call.body, _read)
+    created = await object_types.create_object_types(call.context, [new], call.stamp())
+    return Answer(_render_object_type(created.value[0]), created.revision)
+
+
+async def update_batch(call: Call[list[ObjectTypeBody]]) -> Answer:
+    types = await _aside(call.body, lambda bodies: read_batch(bodies, _read))
+    updated = await object_types.update_object_types(call.context, types, call.stamp())
+    return Answer([_render_object_type(row) for row in updated.value], updated.revision)
+
+
+async def get(call: Call[None]) -> Answer:
+    found = await object_types.get_object_type(call.context, _read_type_name(call.path["type"]), call.freshness)
+    return Answer(_render_object_type(found.value), found.revision)
+
+
+async def update(call: Call[ObjectTypeBody]) -> Answer:
+    name = _read_type_name(call.path["type"])
+    new = await _aside(call.body, lambda body: read_object_type(name, body.source, body.relations))
+    updated = await object_types.update_object_types(call.context, [new], call.stamp())
+    return Answer(_render_object_type(updated.value[0]), updated.revision)
+
+
+async def delete(call: Call[None]) -> Answer:
+    name = _read_type_name(call.path["type"])
+    return Answer(None, await object_types.delete_object_type(call.context, name, call.stamp()))
+
+
+async def list_page(call: Call[None]) -> Answer:
+    text = read_search(call.parameters)
+    wanted = read_wanted(OBJECT_TYPE_LIST, call.parameters, call.context.store.identity)
+    found = await object_types.list_object_types(call.context, wanted, ObjectTypeFilter(text), call.freshness)
+    return Answer(list_answer(found.value, _render_object_type), found.revision)
+
+
+async def _aside(body: B, read: Callable[[B], T]) -> T:
+    return await aside(partial(read, body), len(msgspec.json.encode(body)))
+
+
+def _read(body: ObjectTypeBody) -> ObjectType:
+    return read_object_type(body.type, body.source, body.relations)
+
+
+def _read_type_name(text: str) -> TypeName:
+    """Returns the type in the path. Raises NotFound for an invalid name, as for a type that does not exist."""
+    try:
+        return type_name(text, "type")
+    except InvalidParameter:
+        raise NotFound("ObjectType", text) from None
+
+
+def _render_object_type(row: StoredObjectType) -> ObjectTypeAnswer:
+    definition = read_definition(row.definition)
+    return ObjectTypeAnswer(
+        type=row.name,
+        source=definition.source,
+        relations=definition.relations,
+        created_at=render_time(row.created_at),
+    )

@@ -1,0 +1,118 @@
+"""Defines the bodies and handlers of /v2/objects (docs/compatibility.md#objects,
+docs/compatibility.md#lists-and-cursors and docs/compatibility.md#batches)."""
+
+from typing import Annotated, Any
+
+import msgspec
+
+from magistrate.api.endpoints.lists import list_answer
+from magistrate.api.parse import document_pattern, read_batch
+from magistrate.api.render import render_time
+from magistrate.api.service import Answer, Call
+from magistrate.engine.terms import ObjectRef, TypeName, object_id, object_ref, type_name
+from magistrate.errors import InvalidParameter, NotFound
+from magistrate.operations import objects
+from magistrate.operations.objects import OBJECT_LIST, ObjectDraft, render_meta
+from magistrate.operations.paging import read_search, read_wanted
+from magistrate.store.contract import ObjectFilter, StoredObject
+
+TypeText = Annotated[str, document_pattern(r"^[a-z0-9_-]{1,64}$")]
+IdText = Annotated[str, document_pattern(r"^[a-zA-Z0-9_\-.@|:]{0,255}$")]
+
+
+class ObjectBody(msgspec.Struct, rename="camel", frozen=True):
+    """Represents an object to create or replace. An object without an id gets a UUIDv7."""
+
+    object_type: TypeText | None = None
+    object_id: IdText | None = None
+    meta: dict[str, Any] | None = None
+
+
+class MetaBody(msgspec.Struct, frozen=True):
+    """Represents the new meta of an object; empty, null or absent clears it."""
+
+    meta: dict[str, Any] | None = None
+
+
+class ObjectRefBody(msgspec.Struct, rename="camel", frozen=True):
+    """Represents an object to delete."""
+
+    object_type: TypeText | None = None
+    object_id: IdText | None = None
+
+
+class ObjectAnswer(msgspec.Struct, rename="camel", kw_only=True):
+    """Represents a stored object; `meta` is omitted when empty."""
+
+    object_type: str
+    object_id: str
+    meta: Annotated[msgspec.Raw, msgspec.Meta(extra_json_schema={"type": "object"})] | msgspec.UnsetType = msgspec.UNSET
+    created_at: str
+
+
+ObjectOrBatch = ObjectBody | list[ObjectBody]
+
+
+async def create(call: Call[ObjectOrBatch]) -> Answer:
+    def draft(body: ObjectBody) -> ObjectDraft:
+        of_type = type_name(body.object_type, "objectType")
+        id = object_id(body.object_id, "objectId") if body.object_id else None
+        return ObjectDraft(of_type, id, render_meta(call.context, body.meta))
+
+    drafts = read_batch(call.body, draft) if isinstance(call.body, list) else [draft(call.body)]
+    created = await objects.create_objects(call.context, drafts, call.stamp())
+    answers = [_render_object(row) for row in created.value]
+    return Answer(answers if isinstance(call.body, list) else answers[0], created.revision)
+
+
+async def get(call: Call[None]) -> Answer:
+    found = await objects.get_object(call.context, _read_object_ref(call), call.freshness)
+    return Answer(_render_object(found.value), found.revision)
+
+
+async def update(call: Call[MetaBody]) -> Answer:
+    meta = render_meta(call.context, call.body.meta)
+    updated = await objects.update_object(call.context, _read_object_ref(call), meta, call.stamp())
+    return Answer(_render_object(updated.value), updated.revision)
+
+
+async def delete(call: Call[None]) -> Answer:
+    return Answer(None, await objects.delete_objects(call.context, [_read_object_ref(call)], call.stamp()))
+
+
+async def delete_batch(call: Call[list[ObjectRefBody]]) -> Answer:
+    refs = read_batch(call.body, lambda body: object_ref(body.object_type, body.object_id))
+    return Answer(None, await objects.delete_objects(call.context, refs, call.stamp()))
+
+
+async def list_page(call: Call[None]) -> Answer:
+    text = read_search(call.parameters)
+    wanted = read_wanted(OBJECT_LIST, call.parameters, call.context.store.identity)
+    only = ObjectFilter(_read_type_filter(call.parameters.get("objectType")), text)
+    found = await objects.list_objects(call.context, wanted, only, call.freshness)
+    return Answer(list_answer(found.value, _render_object), found.revision)
+
+
+def _read_object_ref(call: Call[Any]) -> ObjectRef:
+    """Returns the object in the path. Raises NotFound for an invalid name, as for an object that does not exist."""
+    of_type, id = call.path["objectType"], call.path["objectId"]
+    try:
+        return object_ref(of_type, id)
+    except InvalidParameter:
+        raise NotFound(of_type, id) from None
+
+
+def _read_type_filter(text: str | None) -> str | None:
+    """Returns the type to filter by, or None for no filter. An invalid name becomes the empty type, which no object
+    has."""
+    if not text:
+        return None
+    try:
+        return type_name(text, "objectType")
+    except InvalidParameter:
+        return TypeName("")
+
+
+def _render_object(row: StoredObject) -> ObjectAnswer:
+    meta = msgspec.UNSET if row.meta is None else msgspec.Raw(row.meta)
+    return ObjectAnswer(object_type=row.type, object_id=row.id, meta=meta, created_at=render_time(row.created_at))

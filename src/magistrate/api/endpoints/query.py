@@ -1,0 +1,78 @@
+"""Handles /v2/query and /v1/query (docs/compatibility.md#query)."""
+
+from typing import Annotated, cast
+
+import msgspec
+
+from magistrate.api.endpoints.lists import ListAnswer, list_answer
+from magistrate.api.endpoints.policy_context import read_context
+from magistrate.api.endpoints.warrants import WarrantAnswer, render_warrant
+from magistrate.api.service import Answer, Call
+from magistrate.api.v1 import query as legacy_query
+from magistrate.engine.query import read_query
+from magistrate.errors import InvalidParameter
+from magistrate.operations import query
+from magistrate.operations.paging import read_wanted
+from magistrate.operations.query import QUERY_LIST, FoundRow, QueryRequest
+
+OLDER_CURSORS = ("afterId", "lastId")
+
+
+class FoundAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True):
+    """Represents an object or a subject that was found. `warrant` is null for a result of an exclusion, which rests on
+    the absence of warrants."""
+
+    object_type: str
+    object_id: str
+    relation: str
+    warrant: WarrantAnswer | None
+    is_implicit: bool
+    meta: Annotated[msgspec.Raw, msgspec.Meta(extra_json_schema={"type": "object"})] | msgspec.UnsetType = msgspec.UNSET
+
+
+class OlderFoundAnswer(msgspec.Struct, rename="camel", omit_defaults=True):
+    """Represents a page of v1. `lastId` is present if more rows follow; passed as `afterId` or `lastId`, it selects the
+    next page."""
+
+    results: list[FoundAnswer]
+    last_id: str | None = None
+
+
+async def list_page(call: Call[None]) -> Answer:
+    asked = read_query(call.parameters.get("q", ""))
+    wanted = read_wanted(QUERY_LIST, call.parameters, call.context.store.identity)
+    context = read_context(call.parameters.get("context"), call.context.max_context_bytes)
+    found = await query.list_page(call.context, QueryRequest(asked, context), wanted, call.freshness)
+    return Answer(list_answer(found.value, _render_row), found.revision)
+
+
+async def list_page_v1(call: Call[None]) -> Answer:
+    if "q" not in call.parameters and "select" in call.parameters:
+        return await legacy_query.list_page(call)
+    given = next((name for name in OLDER_CURSORS if name in call.parameters), None)
+    try:
+        answer = await list_page(call if given is None else _translate_cursor(call, given))
+    except InvalidParameter as error:
+        if given is not None and error.parameter == "nextCursor":
+            raise InvalidParameter(given, f"invalid {given}") from None
+        raise
+    page = cast(ListAnswer[FoundAnswer], answer.value)
+    return Answer(OlderFoundAnswer(page.results, page.next_cursor), answer.revision)
+
+
+def _translate_cursor(call: Call[None], given: str) -> Call[None]:
+    others = {name: text for name, text in call.parameters.items() if name not in OLDER_CURSORS}
+    return msgspec.structs.replace(call, parameters={**others, "nextCursor": call.parameters[given]})
+
+
+def _render_row(found: FoundRow) -> FoundAnswer:
+    row = found.row
+    meta = found.stored.meta if found.stored is not None else None
+    return FoundAnswer(
+        object_type=row.type,
+        object_id=row.id,
+        relation=row.relation,
+        warrant=None if row.warrant is None else render_warrant(row.warrant),
+        is_implicit=row.is_implicit,
+        meta=msgspec.UNSET if meta is None else msgspec.Raw(meta),
+    )

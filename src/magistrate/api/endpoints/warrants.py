@@ -1,0 +1,181 @@
+"""Defines the bodies and handlers of /v2/warrants (docs/compatibility.md#warrants)."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Annotated
+
+import msgspec
+
+from magistrate.api.endpoints.lists import list_answer
+from magistrate.api.endpoints.objects import TypeText
+from magistrate.api.parse import INVALID_BODY, MAX_BATCH, document_pattern, read_batch
+from magistrate.api.render import render_time
+from magistrate.api.service import Answer, Call
+from magistrate.engine.policy import is_kept, policy_of_context, read_policy
+from magistrate.engine.terms import (
+    ObjectRef,
+    RelationName,
+    Subject,
+    object_id_or_wildcard,
+    relation_name,
+    type_name,
+)
+from magistrate.engine.warrants import Warrant
+from magistrate.errors import InvalidParameter, InvalidRequest, MissingParameter
+from magistrate.operations import warrants
+from magistrate.operations.paging import read_wanted
+from magistrate.operations.turns import checkpoint
+from magistrate.operations.warrants import WARRANT_LIST, read_filter
+from magistrate.store.contract import NewWarrant
+
+IdOrWildcard = Annotated[str, document_pattern(r"^([a-zA-Z0-9_\-.@|:]{0,255}|\*)$")]
+RelationText = Annotated[str, document_pattern(r"^[a-zA-Z0-9_-]{0,64}$")]
+
+
+class SubjectBody(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
+    """Represents the subject of a warrant: an object; with a relation, the userset of all that have it; with the id
+    `*`, every object of the type."""
+
+    object_type: TypeText | None = None
+    object_id: IdOrWildcard | None = None
+    relation: RelationText | None = None
+
+
+class WarrantBody(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
+    """Represents a warrant to create or delete. `context` is the legacy form of a policy: variables that must be
+    equal."""
+
+    object_type: TypeText | None = None
+    object_id: IdOrWildcard | None = None
+    relation: RelationText | None = None
+    subject: SubjectBody | None = None
+    policy: str | None = None
+    context: dict[str, str] | None = None
+
+
+class SubjectAnswer(msgspec.Struct, rename="camel", omit_defaults=True):
+    """Represents the subject of a stored warrant."""
+
+    object_type: str
+    object_id: str
+    relation: str = ""
+
+
+class WarrantAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True):
+    """Represents a stored warrant; `policy` is omitted when there is none."""
+
+    object_type: str
+    object_id: str
+    relation: str
+    subject: SubjectAnswer
+    policy: str = ""
+    created_at: str
+
+
+WarrantOrBatch = WarrantBody | list[WarrantBody]
+
+
+async def create(call: Call[WarrantOrBatch]) -> Answer:
+    is_batch = isinstance(call.body, list)
+    faults = await _find_policy_faults(call.body)
+    new = _read_all(call.body, partial(_read_judged, faults))
+    created = await warrants.create_warrants(
+        call.context, new, call.stamp(), (lambda place: f"[{place}].") if is_batch else (lambda place: "")
+    )
+    answers = [render_warrant(row) for row in created.value]
+    return Answer(answers if is_batch else answers[0], created.revision)
+
+
+async def delete(call: Call[WarrantOrBatch]) -> Answer:
+    named = _read_all(call.body, _read)
+    return Answer(None, await warrants.delete_warrants(call.context, named, call.stamp()))
+
+
+async def list_page(call: Call[None]) -> Answer:
+    wanted = read_wanted(WARRANT_LIST, call.parameters, call.context.store.identity)
+    found = await warrants.list_warrants(call.context, wanted, read_filter(call.parameters), call.freshness)
+    return Answer(list_answer(found.value, render_warrant), found.revision)
+
+
+def read_claim(
+    object_type: str | None, object_id: str | None, relation: str | None, subject: SubjectBody | None
+) -> tuple[ObjectRef, RelationName, Subject]:
+    """Returns the object, relation and subject of a claim; raises for the first error, in the order of the members."""
+    ref = ObjectRef(type_name(object_type, "objectType"), object_id_or_wildcard(object_id, "objectId"))
+    name = relation_name(relation, "relation")
+    if subject is None:
+        raise MissingParameter("subject")
+    of_type = type_name(subject.object_type, "objectType")
+    id = object_id_or_wildcard(subject.object_id, "objectId")
+    group = relation_name(subject.relation, "relation") if subject.relation else None
+    return ref, name, Subject(of_type, id, group)
+
+
+def render_warrant(row: Warrant) -> WarrantAnswer:
+    return WarrantAnswer(
+        object_type=row.object_type,
+        object_id=row.object_id,
+        relation=row.relation,
+        subject=SubjectAnswer(row.subject_type, row.subject_id, row.subject_relation),
+        policy=row.policy,
+        created_at=render_time(row.created_at),
+    )
+
+
+def _read_all(body: WarrantOrBatch, read: Callable[[WarrantBody], NewWarrant]) -> list[NewWarrant]:
+    return read_batch(body, read) if isinstance(body, list) else [read(body)]
+
+
+PolicyFaults = Mapping[str, InvalidParameter | None]
+"""Maps the text of a policy to its error, or None if it is valid."""
+
+
+async def _find_policy_faults(body: WarrantOrBatch) -> PolicyFaults:
+    """Reads every policy once. A long one takes milliseconds, so other requests can run between two of them. Errors are
+    raised later, in the order of the elements."""
+    faults: dict[str, InvalidParameter | None] = {}
+    for one in body[:MAX_BATCH] if isinstance(body, list) else [body]:
+        try:
+            text = _policy_text(one)
+        except InvalidRequest:
+            continue  # it will be refused for that
+        if text and text not in faults:
+            takes_time = not is_kept(text)
+            faults[text] = _policy_fault(text)
+            if takes_time:
+                await checkpoint()
+    return faults
+
+
+def _policy_fault(text: str) -> InvalidParameter | None:
+    try:
+        read_policy(text)
+    except InvalidParameter as fault:
+        return fault
+    return None
+
+
+def _read_judged(faults: PolicyFaults, body: WarrantBody) -> NewWarrant:
+    new = _read(body)
+    fault = faults.get(new.policy)
+    if fault is not None:
+        raise fault
+    return new
+
+
+def read_new_warrant(body: WarrantBody) -> NewWarrant:
+    new = _read(body)
+    if new.policy:
+        read_policy(new.policy)
+    return new
+
+
+def _read(body: WarrantBody) -> NewWarrant:
+    object, relation, subject = read_claim(body.object_type, body.object_id, body.relation, body.subject)
+    return NewWarrant(object, relation, subject, _policy_text(body))
+
+
+def _policy_text(body: WarrantBody) -> str:
+    if body.policy and body.context is not None:
+        raise InvalidRequest(INVALID_BODY)
+    return body.policy or (policy_of_context(body.context) if body.context else "")

@@ -1,0 +1,80 @@
+"""Implements connections whose requests are answered before the web framework sees them, where possible."""
+
+from magistrate.api.server.fast_path import FastPath, PendingCheck
+from magistrate.api.server.protocol import BoundedProtocol
+
+MOST_PIECES = 100
+"""Limits the pieces of a body that is held: a client that sends more of them is slow."""
+
+
+class FastPathProtocol(BoundedProtocol):
+    """Answers requests by the application's fast path where possible. A request that qualifies is held until all of it
+    has arrived, or for as long as its head may take."""
+
+    _held: PendingCheck | None = None
+    _pieces: tuple[bytes, ...] = ()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._held is not None and self._deadline is None:
+            self._start_deadline()
+
+    def on_body(self, body: bytes) -> None:
+        if self._held is None:
+            super().on_body(body)
+        else:
+            self._idle_bytes = 0
+            self._pieces += (body,)
+            if len(self._pieces) > MOST_PIECES:
+                self._release()
+
+    def on_message_complete(self) -> None:
+        if self._held is not None and not self.parser.should_upgrade():
+            body, default_headers = b"".join(self._pieces), self.server_state.default_headers
+            answer = self._shortcut.answer(self._held, body, default_headers)
+            if answer is not None:
+                self._held = None
+                self._expect_head()
+                self.transport.write(answer)
+                self.on_response_complete()
+                return
+            self._release()
+        super().on_message_complete()
+
+    def shutdown(self) -> None:
+        self._release()
+        super().shutdown()
+
+    @property
+    def _shortcut(self) -> FastPath:
+        shortcut: FastPath = self.app.shortcut  # the application must be an Application
+        return shortcut
+
+    def _start(self) -> None:
+        is_plain = (
+            not self._is_answering()
+            and not self._is_going_down
+            and not self.flow.write_paused
+            and not self.expect_100_continue
+            and self.parser.should_keep_alive()
+            and self.parser.get_http_version() == "1.1"
+        )
+        held = self._shortcut.begin_request(self.parser.get_method(), self.url, self.headers) if is_plain else None
+        if held is None:
+            super()._start()
+        else:
+            self._held, self._pieces = held, ()
+
+    def _is_late(self) -> None:
+        if self._held is not None:
+            self._release()
+        else:
+            super()._is_late()
+
+    def _release(self) -> None:
+        """Releases the held request to the web framework."""
+        if self._held is not None and not self.transport.is_closing():
+            self._held = None
+            self._stop_deadline()
+            super()._start()
+            super().on_body(b"".join(self._pieces))

@@ -1,0 +1,26 @@
+"""Records the requests that were answered."""
+
+from time import perf_counter
+
+from magistrate.api.server.access_log import AccessLog
+from magistrate.api.server.metrics import METRICS
+
+
+class Ledger:
+    """Counts requests, and writes them to the access log if there is one."""
+
+    def __init__(self, access_log: AccessLog | None = None) -> None:
+        self._access_log = access_log
+
+    def record_answer(self, method: str, route: str, path: str, status: int, request_id: str, started: float) -> None:
+        """Records an answer. `route` is the path as in the table of routes, empty if there is none; `started` is a time
+        of time.perf_counter."""
+        seconds = perf_counter() - started
+        METRICS.observe(method, route, status, seconds)
+        if self._access_log is not None:
+            self._access_log.write(request_id, method, path, status, seconds)
+
+    def stopping(self) -> None:
+        """Flushes the log, because no more requests are answered."""
+        if self._access_log is not None:
+            self._access_log.flush()

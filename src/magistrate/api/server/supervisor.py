@@ -1,0 +1,235 @@
+"""Runs several worker processes behind one socket. See docs/decisions/0029-the-supervisor-accepts-connections.md."""
+
+import asyncio
+import signal
+import socket
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+
+import structlog
+
+from magistrate.api.server.accepting import Acceptor
+from magistrate.api.server.worker import RunWorker, Worker
+
+log = structlog.get_logger()
+
+TICK_SECONDS = 1.0
+
+START_WITHIN_SECONDS = 300
+"""Limits the start of a worker. It takes a second, and a hundred times as long on a hundredth of a core; one that takes
+longer than this limit will never start."""
+
+HUNG_AFTER_SECONDS = 30
+"""Limits the time without a report, which the event loop sends every second. The limit exceeds any pause that a heavy
+request causes, and any time for which a whole machine is likely to be too busy to run a process."""
+
+STEADY_AFTER_SECONDS = 10
+"""Sets the time after which the failure of a worker is not attributed to its start."""
+
+MOST_FAILURES = 5
+"""Limits the failures in a row, after which the cause is considered permanent."""
+
+STOP_MARGIN_SECONDS = 10
+"""Sets how long a worker may take to end after the time for requests in flight is over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Holds the time limits in seconds; see the constants."""
+
+    stop: float
+    start: float = START_WITHIN_SECONDS
+    hung: float = HUNG_AFTER_SECONDS
+    steady: float = STEADY_AFTER_SECONDS
+
+
+class Supervisor:
+    """Keeps the given number of workers running, and gives each connection to the worker that has the fewest.
+
+    A worker that ends or does not respond is replaced; after five failures in a row, all are stopped. On SIGHUP all are
+    replaced one after the other, each when its successor serves; in a terminal, SIGHUP means that the terminal was
+    closed."""
+
+    def __init__(self, run_worker: RunWorker, listening: socket.socket, workers: int, bounds: Bounds) -> None:
+        self._run_worker = run_worker
+        self._acceptor = Acceptor(listening)
+        self._wanted = workers
+        self._bounds = bounds
+        self._workers: list[Worker] = []
+        """Holds all running workers, including the retired ones."""
+        self._incoming: Worker | None = None
+        """Holds the worker that will replace another one when it is ready."""
+        self._pending: socket.socket | None = None
+        """Holds a connection for which no worker had room."""
+        self._failures = 0
+        self._exit_code = 0
+        self._is_stopping = False
+        self._reloading: asyncio.Task[None] | None = None
+        self._reload_again = False
+        self._something_ended = asyncio.Event()
+        self._has_terminal = False
+
+    def run(self) -> int:
+        """Runs until SIGTERM or SIGINT, or until workers fail; returns the exit code."""
+        self._has_terminal = sys.stdin is not None and sys.stdin.isatty()
+        asyncio.run(self._supervise())
+        return self._exit_code
+
+    async def _supervise(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            self._loop.add_signal_handler(number, self._stop)
+        self._loop.add_signal_handler(signal.SIGHUP, self._stop if self._has_terminal else self._reload)
+        self._acceptor.start(self._admit)
+        self._acceptor.pause()  # until there is a worker to give connections to
+        while not self._is_stopping or self._workers:
+            self._fill_up()
+            self._something_ended.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(TICK_SECONDS):
+                    await self._something_ended.wait()
+                    continue
+            for worker in self._workers:
+                worker.tick()
+                self._kill_if_late(worker)
+
+    def _fill_up(self) -> None:
+        serving = sum(1 for worker in self._workers if not worker.is_retired and worker is not self._incoming)
+        for _ in range(self._wanted - serving):
+            if not self._is_stopping:
+                self._start_worker()
+
+    def _start_worker(self) -> Worker | None:
+        try:
+            worker = Worker(self._run_worker)
+        except OSError as error:
+            self._count_failure(None, f"could not be started: {error.strerror}")
+            return None
+        self._workers.append(worker)
+        self._loop.add_reader(worker.channel.fileno(), self._read_report, worker)
+        self._loop.add_reader(worker.sentinel, self._bury, worker)
+        return worker
+
+    def _admit(self, connection: socket.socket) -> None:
+        for worker in sorted((worker for worker in self._workers if worker.takes_connections), key=_load):
+            if worker.give(connection):
+                connection.close()
+                return
+        self._acceptor.pause()
+        if self._pending is None:
+            self._pending = connection
+        else:
+            connection.close()  # the queue is emptied because all are stopped, and none takes any
+
+    def _read_report(self, worker: Worker) -> None:
+        was_retired = worker.is_retired
+        if not worker.read_report():
+            self._loop.remove_reader(worker.channel.fileno())
+        elif worker.is_retired and not was_retired:
+            log.warning("worker is replaced", pid=worker.pid, reason="it was told to stop")
+            self._retire(worker)
+            self._fill_up()
+        self._accept_if_possible()
+
+    def _accept_if_possible(self) -> None:
+        if self._is_stopping or not any(worker.takes_connections for worker in self._workers):
+            self._acceptor.pause()
+            return
+        pending, self._pending = self._pending, None
+        self._acceptor.resume()
+        if pending is not None:
+            self._admit(pending)
+
+    def _retire(self, worker: Worker) -> None:
+        self._loop.remove_reader(worker.channel.fileno())
+        worker.retire()
+
+    def _kill_if_late(self, worker: Worker) -> None:
+        bounds = self._bounds
+        if worker.was_killed_for is not None:
+            return
+        if worker.is_retired:
+            if worker.ticks > bounds.stop + STOP_MARGIN_SECONDS:
+                worker.kill(f"did not stop within {bounds.stop + STOP_MARGIN_SECONDS:g} seconds")
+        elif not worker.is_ready:
+            if worker.ticks > bounds.start:
+                worker.kill(f"did not start within {bounds.start:g} seconds")
+        elif worker.ticks_silent > bounds.hung:
+            worker.kill(f"did not answer the health check for {bounds.hung:g} seconds")
+
+    def _bury(self, worker: Worker) -> None:
+        """Removes a worker that has ended, and counts its failure."""
+        pid = worker.pid
+        self._loop.remove_reader(worker.sentinel)
+        if not worker.is_retired:
+            self._loop.remove_reader(worker.channel.fileno())
+        self._workers.remove(worker)
+        reason = worker.bury()
+        self._something_ended.set()
+        if worker.was_killed_for is not None and self._is_stopping:
+            self._exit_code = 1
+        if worker.is_retired:
+            if worker.was_killed_for is not None:
+                log.error("worker was killed", pid=pid, reason=reason)
+        elif worker is self._incoming:
+            log.error("reload is given up, the workers before go on", pid=pid, reason=reason)
+        else:
+            if worker.ticks_ready >= self._bounds.steady:
+                self._failures = 0
+            self._count_failure(pid, reason)
+        self._accept_if_possible()
+
+    def _count_failure(self, pid: int | None, reason: str) -> None:
+        self._failures += 1
+        if self._failures < MOST_FAILURES:
+            log.error("worker is replaced", pid=pid, reason=reason, failures_in_a_row=self._failures)
+            return
+        log.error("the service stops: too many workers have failed in a row", pid=pid, reason=reason)
+        self._exit_code = 1
+        self._stop()
+
+    def _stop(self) -> None:
+        """Gives workers the connections that clients have made, and tells them to finish their requests."""
+        if self._is_stopping:
+            return
+        self._is_stopping = True
+        if self._reloading is not None:
+            self._reloading.cancel()
+        if self._pending is not None:
+            self._pending.close()
+        self._acceptor.close()
+        for worker in self._workers:
+            if not worker.is_retired:
+                self._retire(worker)
+        self._something_ended.set()
+
+    def _reload(self) -> None:
+        if self._reloading is None or self._reloading.done():
+            self._reloading = self._loop.create_task(self._replace_all())
+        else:
+            self._reload_again = True  # workers that were already replaced may have started before the change
+
+    async def _replace_all(self) -> None:
+        self._reload_again = True
+        while self._reload_again:
+            self._reload_again = False
+            for worker in [worker for worker in self._workers if not worker.is_retired]:
+                if not worker.is_retired and worker in self._workers and not await self._replace(worker):
+                    return
+
+    async def _replace(self, worker: Worker) -> bool:
+        """Returns whether another worker serves in the place of this one."""
+        self._incoming = incoming = self._start_worker()
+        try:
+            is_ready = incoming is not None and await incoming.ready
+        finally:
+            self._incoming = None
+        if is_ready and worker in self._workers and not worker.is_retired:
+            self._retire(worker)
+            await worker.ended.wait()
+        return is_ready
+
+
+def _load(worker: Worker) -> tuple[bool, int, int]:
+    return worker.load

@@ -1,0 +1,246 @@
+"""Implements the query of v1, `GET /v1/query?select=…&for=…&where=…` (docs/compatibility.md#v1): it lists stored or
+implied warrants under conditions on their object, relation, subject and context."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from magistrate.api.endpoints.policy_context import check_context_size
+from magistrate.api.endpoints.warrants import SubjectAnswer
+from magistrate.api.render import render_time
+from magistrate.api.service import Answer, Call
+from magistrate.engine.evaluation import Question
+from magistrate.engine.policy import policy_of_context
+from magistrate.engine.query import ObjectsQuery, Query, SubjectsQuery
+from magistrate.engine.terms import (
+    WILDCARD,
+    ObjectId,
+    ObjectRef,
+    RelationName,
+    Subject,
+    TypeName,
+    object_id_or_wildcard,
+    relation_name,
+    type_name,
+)
+from magistrate.engine.warrants import Warrant, policy_digest
+from magistrate.errors import InvalidParameter
+from magistrate.operations import object_types, query, warrants
+from magistrate.operations.checks import check
+from magistrate.operations.definitions import read_definition
+from magistrate.operations.paging import ListKind, Wanted, read_wanted
+from magistrate.operations.query import QUERY_LIST, QueryRequest
+from magistrate.operations.warrants import WARRANT_LIST
+from magistrate.store.contract import WarrantFilter
+
+IMPLIED, STORED = "warrants", "explicit warrants"
+
+CLAUSES = ("for", "where")
+
+_CONDITION = re.compile(r"(object|relation|subject|context)=(.*)", re.DOTALL)
+_BETWEEN_CONDITIONS = re.compile(r",(?=(?:object|relation|subject|context)=)")
+_BETWEEN_VARIABLES = re.compile(r" (?=[^ =]+=)")
+_ENTITY = re.compile(r"([^:#]+):([^#]+)(?:#([^#]+))?")
+
+
+class OlderWarrantAnswer(msgspec.Struct, rename="camel", kw_only=True):
+    """Represents a warrant. `createdAt` and `policy` are present if it is stored."""
+
+    object_type: str
+    object_id: str
+    relation: str
+    subject: SubjectAnswer
+    policy: str | msgspec.UnsetType = msgspec.UNSET
+    is_implicit: bool
+    created_at: str | msgspec.UnsetType = msgspec.UNSET
+
+
+class LegacyQueryConditions(msgspec.Struct, frozen=True):
+    """Holds the conditions on a warrant; None matches anything. An empty `subject_relation` matches a subject that is
+    not a userset."""
+
+    object_type: TypeName | None = None
+    object_id: ObjectId | None = None
+    relation: RelationName | None = None
+    subject_type: TypeName | None = None
+    subject_id: ObjectId | None = None
+    subject_relation: str | None = None
+    context: Mapping[str, str] | None = None
+
+
+async def list_page(call: Call[None]) -> Answer:
+    """Returns an array of warrants. Raises InvalidParameter for an invalid clause."""
+    selected = call.parameters["select"]
+    if selected not in (IMPLIED, STORED):
+        raise InvalidParameter("select", f"must be '{IMPLIED}' or '{STORED}'")
+    clauses = [_read_clause(clause, call.parameters.get(clause, "")) for clause in CLAUSES]
+    together = {**clauses[0], **clauses[1]}
+    conditions = LegacyQueryConditions(**together)
+    if any(together[name] != value for name, value in clauses[0].items()):
+        _read_page_bounds(call, QUERY_LIST)
+        newest = await call.context.store.check()
+        call.freshness.demand(newest)
+        return Answer([], newest)  # contradictory conditions match nothing
+    names_both = conditions.object_id and conditions.subject_id
+    if selected == STORED or (conditions.subject_relation and not names_both):
+        return await _list_stored(call, conditions)
+    return await _list_implied(call, conditions)
+
+
+async def _list_stored(call: Call[None], conditions: LegacyQueryConditions) -> Answer:
+    columns = {name: value for name, value in msgspec.structs.asdict(conditions).items() if value is not None}
+    context = columns.pop("context", None)
+    if context is not None:
+        columns["policy"] = policy_digest(policy_of_context(context))
+    wanted = _read_page_bounds(call, WARRANT_LIST)
+    found = await warrants.list_warrants(call.context, wanted, WarrantFilter(columns), call.freshness)
+    return Answer([_render_stored(row) for row in found.value.rows], found.revision)
+
+
+async def _list_implied(call: Call[None], conditions: LegacyQueryConditions) -> Answer:
+    relations = (conditions.relation,) if conditions.relation else None
+    object = _ref(conditions.object_type, conditions.object_id)
+    subject = _ref(conditions.subject_type, conditions.subject_id)
+    if object and subject:
+        group = RelationName(conditions.subject_relation) if conditions.subject_relation else None
+        asked = Subject(subject.type, subject.id, group)
+        return await _check_each(call, object, relations, asked, conditions.context or {})
+    if subject:
+        types = (conditions.object_type,) if conditions.object_type else None
+        return await _find(call, ObjectsQuery(subject, relations, types, is_explicit=False), conditions)
+    if object:
+        types = (conditions.subject_type,) if conditions.subject_type else None
+        return await _find(call, SubjectsQuery(object, relations, types, is_explicit=False), conditions)
+    raise InvalidParameter("for", "must name an object or a subject by its id")
+
+
+async def _find(call: Call[None], asked: Query, conditions: LegacyQueryConditions) -> Answer:
+    context = check_context_size(conditions.context or {}, call.context.max_context_bytes)
+    wanted = _read_page_bounds(call, QUERY_LIST)
+    found = await query.list_page(call.context, QueryRequest(asked, context), wanted, call.freshness)
+    answers = []
+    for one in found.value.rows:
+        other = ObjectRef(one.row.type, one.row.id)
+        object, subject = (other, asked.subject) if isinstance(asked, ObjectsQuery) else (asked.object, other)
+        named = Subject(subject.type, subject.id)
+        answers.append(_render_warrant(object, named, one.row.relation, one.row.is_implicit))
+    return Answer(answers, found.revision)
+
+
+async def _check_each(
+    call: Call[None],
+    object: ObjectRef,
+    relations: Sequence[RelationName] | None,
+    subject: Subject,
+    context: Mapping[str, str],
+) -> Answer:
+    limit = _read_page_bounds(call, QUERY_LIST).slice.limit
+    if relations is None:
+        defined = await object_types.get_object_type(call.context, object.type, call.freshness)
+        relations = [RelationName(name) for name in sorted(read_definition(defined.value.definition).relations)]
+    given = check_context_size(context, call.context.max_context_bytes)
+    questions = [Question(object, name, subject, given) for name in relations]
+    found = await check.check_all(call.context, questions, call.freshness)
+    holding = [(name, one) for name, one in zip(relations, found.value, strict=True) if one.is_authorized]
+    return Answer(
+        [_render_warrant(object, subject, name, one.is_implicit) for name, one in holding[:limit]], found.revision
+    )
+
+
+def _render_stored(row: Warrant) -> OlderWarrantAnswer:
+    return OlderWarrantAnswer(
+        object_type=row.object_type,
+        object_id=row.object_id,
+        relation=row.relation,
+        subject=SubjectAnswer(row.subject_type, row.subject_id, row.subject_relation),
+        policy=row.policy or msgspec.UNSET,
+        is_implicit=False,
+        created_at=render_time(row.created_at),
+    )
+
+
+def _render_warrant(object: ObjectRef, subject: Subject, relation: str, is_implicit: bool) -> OlderWarrantAnswer:
+    return OlderWarrantAnswer(
+        object_type=object.type,
+        object_id=object.id,
+        relation=relation,
+        subject=SubjectAnswer(subject.type, subject.id, subject.relation or ""),
+        is_implicit=is_implicit,
+    )
+
+
+def _read_page_bounds(call: Call[None], kind: ListKind[Any]) -> Wanted:
+    """Reads the bounds of the first page. Raises InvalidParameter for a cursor, because this query has none."""
+    for name in ("lastId", "nextCursor", "prevCursor"):
+        if name in call.parameters:
+            raise InvalidParameter(name, "this query has no cursors: ask for up to 1000 rows with limit, or by q")
+    given = {name: text for name, text in call.parameters.items() if name not in ("sortBy", "sortOrder", "snapshot")}
+    return read_wanted(kind, given, call.context.store.identity)
+
+
+def _ref(of_type: TypeName | None, id: ObjectId | None) -> ObjectRef | None:
+    return ObjectRef(of_type, id) if of_type and id else None
+
+
+def _read_clause(clause: str, text: str) -> dict[str, Any]:
+    """Reads `object=type:id,relation=r,subject=type:id#r,context=k=v k2=v2`, in any order; an id of `*` matches any.
+    Values of a context are not escaped: they end where the next name and `=`, or the next condition, begins."""
+    conditions: dict[str, Any] = {}
+    try:
+        for name, value in _conditions(text):
+            read = _READERS[name](value)
+            if not conditions.keys().isdisjoint(read):
+                raise InvalidParameter(clause, f"has {name} twice")
+            conditions.update(read)
+    except InvalidParameter as error:
+        raise InvalidParameter(clause, error.message) from None
+    return conditions
+
+
+def _conditions(text: str) -> Iterable[tuple[str, str]]:
+    for part in _BETWEEN_CONDITIONS.split(text) if text else ():
+        matched = _CONDITION.fullmatch(part)
+        if matched is None:
+            raise InvalidParameter("", f"{part!r} does not read as object=, relation=, subject= or context=")
+        yield matched[1], matched[2]
+
+
+def _read_object(text: str) -> dict[str, Any]:
+    of_type, id, relation = _entity(text)
+    if relation:
+        raise InvalidParameter("", f"{text!r} does not read as type:id")
+    return {"object_type": of_type} | ({} if id == WILDCARD else {"object_id": id})
+
+
+def _read_relation(text: str) -> dict[str, Any]:
+    return {} if text == "*" else {"relation": relation_name(text, "relation")}
+
+
+def _read_subject(text: str) -> dict[str, Any]:
+    of_type, id, relation = _entity(text)
+    group = relation_name(relation, "relation") if relation else ""
+    return {"subject_type": of_type, "subject_relation": group} | ({} if id == WILDCARD else {"subject_id": id})
+
+
+def _read_context(text: str) -> dict[str, Any]:
+    variables = [variable.partition("=") for variable in _BETWEEN_VARIABLES.split(text)] if text else []
+    if not all(separator for _, separator, _ in variables):
+        raise InvalidParameter("", f"{text!r} does not read as name=value name=value")
+    return {"context": {name: value for name, _, value in variables}}
+
+
+_READERS = {
+    "object": _read_object,
+    "relation": _read_relation,
+    "subject": _read_subject,
+    "context": _read_context,
+}
+
+
+def _entity(text: str) -> tuple[TypeName, ObjectId, str | None]:
+    matched = _ENTITY.fullmatch(text)
+    if matched is None:
+        raise InvalidParameter("", f"{text!r} does not read as type:id")
+    return type_name(matched[1], "objectType"), object_id_or_wildcard(matched[2], "objectId"), matched[3]

@@ -1,0 +1,149 @@
+"""Lists the routes of v1 (docs/compatibility.md#v1): those it shares with v2, and others over the same objects and
+warrants. Lists are bare arrays."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from magistrate.api.endpoints import events, query
+from magistrate.api.endpoints.events import AccessEventAnswer, EventsAnswer, ResourceEventAnswer
+from magistrate.api.endpoints.lists import bare
+from magistrate.api.route import OLDER_PARAMETERS, SEARCH, TEXT, Parameter, Route, list_parameters
+from magistrate.api.v1.assignments import Assignment, TenantUsers
+from magistrate.api.v1.query import CLAUSES, OlderWarrantAnswer
+from magistrate.api.v1.resources import Handler, ResourceView
+from magistrate.operations.paging import ListKind
+from magistrate.operations.resources import ASSIGNMENTS, RESOURCES, TENANTS, USERS, Resource
+
+_SHARED = ("/v2/object-types", "/v2/objects", "/v2/warrants", "/v2/sessions")
+
+_EVENTS: dict[str, tuple[Handler, Any]] = {
+    "/v2/resource-events": (events.list_resource_events_v1, EventsAnswer[ResourceEventAnswer]),
+    "/v2/access-events": (events.list_access_events_v1, EventsAnswer[AccessEventAnswer]),
+}
+
+VIEWS = {resource: ResourceView(resource) for resource in RESOURCES}
+
+
+def v1_routes(v2: Iterable[Route]) -> Iterator[Route]:
+    """Returns all routes of v1, given those of v2."""
+    for route in v2:
+        if route.path.startswith(_SHARED):
+            yield _adapt_route(route)
+        elif route.path == "/v2/query":
+            yield _query(route)
+        elif route.path in _EVENTS:
+            yield _events(route)
+    for resource in RESOURCES:
+        yield from _resource_routes(resource)
+    for holder, given in ASSIGNMENTS:
+        for resource in given:
+            yield from _assignment_routes(VIEWS[resource], VIEWS[holder])
+    yield from _tenancy_routes(VIEWS[USERS], VIEWS[TENANTS])
+
+
+def _adapt_route(route: Route) -> Route:
+    path = route.path.replace("/v2/", "/v1/")
+    if route.method != "GET" or "{" in route.path:
+        return replace(route, path=path)
+    row: Any = route.answer.__args__[0]  # of ListAnswer
+    parameters = _older(route.parameters, takes_ids=route.path != "/v2/warrants")
+    return replace(route, path=path, handler=bare(route.handler), answer=list[row], parameters=parameters)
+
+
+def _query(route: Route) -> Route:
+    of_clients = [
+        *[Parameter(name, "`lastId` of the page before it", TEXT) for name in query.OLDER_CURSORS],
+        Parameter("select", "without `q`: `warrants` or `explicit warrants`, which answers an array", TEXT),
+        *[Parameter(name, "with `select`: conditions, `object=type:id,relation=r`", TEXT) for name in CLAUSES],
+    ]
+    return replace(
+        route,
+        path="/v1/query",
+        handler=query.list_page_v1,
+        answer=query.OlderFoundAnswer | list[OlderWarrantAnswer],
+        parameters=(*_older(route.parameters, takes_ids=False), *of_clients),
+    )
+
+
+def _events(route: Route) -> Route:
+    handler, answer = _EVENTS[route.path]
+    without_sorts = [one for one in route.parameters if one.name not in ("sortBy", "sortOrder")]
+    last_id = Parameter(
+        "lastId", "where the page begins: `lastId` of the page before it, or the `id` of an event", TEXT
+    )
+    return replace(
+        route,
+        path=route.path.replace("/v2/", "/v1/"),
+        handler=handler,
+        answer=answer,
+        parameters=(*_older(without_sorts, takes_ids=False), last_id),
+    )
+
+
+def _resource_routes(resource: Resource) -> Iterator[Route]:
+    view, one = VIEWS[resource], resource.type
+    path, item = f"/v1/{resource.path}", _item(view)
+    answer: Any = view.answer
+    body: Any = view.body
+    if resource.is_numerous:
+        summary, answer, body = f"Create a {one}, or 1 to 100 of them", answer | list[answer], body | list[body]
+    else:
+        summary = f"Create a {one}"
+    yield Route("POST", path, view.create, summary, answer, body, writes=True)
+    yield _list(path, view.list_page, f"List {resource.path}", view, view.listed, SEARCH)
+    if resource.is_numerous:
+        refs: Any = view.ref_body
+        summary = f"Delete 1 to 100 {resource.path}"
+        yield Route("DELETE", path, view.delete_batch, summary, body=list[refs], writes=True, not_found=True)
+    yield Route("GET", item, view.get, f"Get a {one}", view.answer, not_found=True)
+    for method in ("PUT", "POST"):
+        summary = f"Replace what is said of a {one}"
+        yield Route(method, item, view.update, summary, view.answer, view.members_body, writes=True, not_found=True)
+    yield Route(
+        "DELETE", item, view.delete, f"Delete a {one}", writes=True, not_found=True, is_typed=resource.is_numerous
+    )
+
+
+def _assignment_routes(given: ResourceView, holder: ResourceView) -> Iterator[Route]:
+    assignment = Assignment(given, holder)
+    one, whom = given.resource.type, holder.resource.type
+    path = f"{_item(holder)}/{given.resource.path}"
+    item = f"{path}/{{{given.resource.id_member}}}"
+    summary = f"List the {given.resource.path} given to a {whom}"
+    yield _list(path, assignment.list_page, summary, given, given.listed_as_assigned)
+    yield Route("POST", item, assignment.create, f"Give a {one} to a {whom}", given.answer, writes=True, not_found=True)
+    yield Route(
+        "DELETE", item, assignment.delete, f"Take a {one} from a {whom}", writes=True, not_found=True, is_typed=False
+    )
+
+
+def _tenancy_routes(users: ResourceView, tenants: ResourceView) -> Iterator[Route]:
+    """Yields the routes that list the users of a tenant and the tenants of a user. There are no routes to assign them:
+    warrants do that, because there are several relations to choose from."""
+    tenants_of = Assignment(tenants, users).list_page
+    yield _list(
+        f"{_item(users)}/tenants", tenants_of, "List the tenants of a user", tenants, tenants.listed_as_assigned
+    )
+    users_of = TenantUsers(users, tenants).list_page
+    yield _list(f"{_item(tenants)}/users", users_of, "List the users of a tenant", users, users.listed_as_assigned)
+
+
+def _item(view: ResourceView) -> str:
+    return f"/v1/{view.resource.path}/{{{view.resource.id_member}}}"
+
+
+def _list(
+    path: str, handler: Handler, summary: str, view: ResourceView, kind: ListKind[Any], *filters: Parameter
+) -> Route:
+    row: Any = view.answer
+    parameters = _older(list_parameters(kind, *filters), takes_ids=True)
+    is_nested = path.count("/") > 2
+    return Route("GET", path, bare(handler), summary, list[row], not_found=is_nested, parameters=parameters)
+
+
+def _older(parameters: Iterable[Parameter], takes_ids: bool) -> tuple[Parameter, ...]:
+    """Returns the parameters of a list of v1: no cursors, because an array cannot carry them, but ids if
+    `takes_ids`."""
+    kept = [parameter for parameter in parameters if parameter.name not in ("nextCursor", "prevCursor", "snapshot")]
+    return (*kept, *OLDER_PARAMETERS) if takes_ids else tuple(kept)

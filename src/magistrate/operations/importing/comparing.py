@@ -1,0 +1,299 @@
+"""Compares a store with a Warrant server: counts the rows on both sides, and runs the same checks against both."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from magistrate.engine.decision import Decision
+from magistrate.engine.evaluation import Question
+from magistrate.engine.terms import RelationName, TypeName
+from magistrate.errors import BudgetSpent, NotFound
+from magistrate.operations.checks.check import check, none_is_last
+from magistrate.operations.consistency import NO_DEMAND
+from magistrate.operations.context import Context
+from magistrate.operations.definitions import read_definition
+from magistrate.operations.importing.chunk import Chunk, ReadLine, Refuse, Refused
+from magistrate.operations.importing.sampled_checks import Sample, questions_about
+from magistrate.operations.importing.source_lists import LISTS, Kind, SourceLists, WarrantServer
+from magistrate.store.contract import Slice, WarrantFilter
+
+PAGE_ROWS = 1_000
+ASKED_AT_ONCE = 4
+"""Limits the checks in flight to the number that the source server decides at a time by default."""
+
+FAILED_OVER = (500, 504)
+"""Lists the statuses of a check that runs into a cycle, from the server or from a proxy before it. No other status
+counts as that."""
+
+UNANSWERED = "it gives no answer: there, groups and rules that lead back to themselves end in that"
+BARE_SUBJECT = "it takes a bare subject for a group of its own, which a warrant names"
+LEFT_OUT = "it rests on a row that was not taken over"
+EXPIRES = "`expiresIn` never holds there"
+RACE = "there, a missing object type is told although a warrant settles the question"
+
+MISSING_HERE = "is there, but not here"
+MISSING_THERE = "is here, but missing or refused there"
+DEFINED_OTHERWISE = "is defined otherwise here"
+
+
+@dataclass(frozen=True, slots=True)
+class RowCounts:
+    """Counts the rows of one kind: on the server, those of them that are not accepted here, and in the store."""
+
+    kind: Kind
+    theirs: int
+    refused: int
+    ours: int
+
+    @property
+    def agree(self) -> bool:
+        return self.theirs - self.refused == self.ours
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Describes a check that is answered differently, in written form. `reason` is None if it is unknown; `is_answered`
+    is false if the server did not decide the check."""
+
+    claim: str
+    theirs: str
+    ours: str
+    reason: str | None
+    is_answered: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Holds the result of a comparison. `types`: by name, how the object types differ that are not the same on both
+    sides. `answered`: how many of the checks the server decided."""
+
+    counts: Sequence[RowCounts]
+    types: Mapping[TypeName, str]
+    asked: int
+    answered: int
+    differences: Sequence[Difference]
+
+    @property
+    def unknown_differences(self) -> int:
+        return sum(difference.reason is None for difference in self.differences)
+
+    @property
+    def agree(self) -> bool:
+        """Returns whether counts and object types are equal and every difference has a known reason."""
+        return self._holds_alike and not self.unknown_differences
+
+    @property
+    def may_agree(self) -> bool:
+        """Returns whether no difference is known: at most, answers of the server are missing."""
+        return self._holds_alike and not any(one.is_answered and one.reason is None for one in self.differences)
+
+    @property
+    def _holds_alike(self) -> bool:
+        return all(counts.agree for counts in self.counts) and not self.types
+
+
+@dataclass(frozen=True, slots=True)
+class _CheckAnswer:
+    """Holds one side's answer to a check. `said` is what is compared. `path` has the rows it rests on, from the subject
+    to the object."""
+
+    said: str
+    path: Sequence[Any] = ()
+
+    @property
+    def is_decided(self) -> bool:
+        return self.said in (AUTHORIZED, DENIED, NO_TYPE)
+
+
+AUTHORIZED = "authorized"
+DENIED = "not authorized"
+NO_TYPE = "unknown object type"
+
+
+async def compare(
+    ctx: Context, server: WarrantServer, read_line: ReadLine, sample_size: int, told: Callable[[int], None]
+) -> Comparison:
+    """Returns the comparison of the store with the server. `told` is called with the number of rows of the server that
+    were read so far. Raises what the server raises."""
+    sample, theirs = Sample(sample_size), _Theirs(ctx, server, read_line)
+    await theirs.read(sample, told)
+    ours, definitions = await _count_ours(ctx)
+    counts = [RowCounts(kind, theirs.counted[kind], theirs.refused[kind], ours[kind]) for kind, _, _ in LISTS]
+    types = _differing_types(theirs.definitions, definitions)
+    asking = _Asking(ctx, server, theirs)
+    questions = questions_about(sample.warrants, _relations(theirs.definitions), sample_size)
+    answered, differences = await asking.compare(questions)
+    return Comparison(counts, types, len(questions), answered, differences)
+
+
+class _Theirs:
+    """Holds what the server lists. `refused`: how many of the rows in `counted` are not accepted here; `definitions`:
+    its object types without these. The store's contents play no part: a row that is missing here must not count as
+    refused."""
+
+    def __init__(self, ctx: Context, server: WarrantServer, read_line: ReadLine) -> None:
+        self._ctx = ctx
+        self._server = server
+        self._read_line = read_line
+        self.counted, self.refused = _zeros(), _zeros()
+        self.definitions: Mapping[TypeName, str] = {}
+
+    async def read(self, sample: Sample, told: Callable[[int], None]) -> None:
+        lists = SourceLists(self._server, PAGE_ROWS)
+
+        def count_refused(line: Refused) -> None:
+            self.refused[lists.kind] += 1
+
+        read_row = lists.reader(self._read_line)
+        while lines := await lists.next_lines():
+            self.counted[lists.kind] += len(lines)
+            chunk, self.definitions = await self._sift_lines(lines, read_row, count_refused)
+            sample.show([*chunk.warrants.values()])
+            told(lists.lines)
+
+    async def refuses(self, rows: Sequence[Any]) -> bool:
+        """Returns whether any of the rows is not accepted here."""
+        refused: list[Refused] = []
+        await self._sift_lines([*map(msgspec.json.encode, rows)], self._read_line, refused.append)
+        return bool(refused)
+
+    async def _sift_lines(
+        self, lines: Sequence[bytes], read_line: ReadLine, refuse: Refuse
+    ) -> tuple[Chunk, Mapping[TypeName, str]]:
+        chunk = await Chunk.read(self._ctx, dict(enumerate(lines, 1)), read_line, refuse)
+        return chunk, chunk.sift(self.definitions, refuse)
+
+
+async def _count_ours(ctx: Context) -> tuple[Mapping[Kind, int], Mapping[TypeName, str]]:
+    """Returns the row counts of the store and its object type definitions, all at one revision."""
+    model = await ctx.store.read_model()
+    definitions = model.value.definitions
+    counted, at = _zeros(), model.revision
+    if at == 0:
+        return counted, definitions  # the store was never written to, so there is no revision to read
+    counted["object type"] = len(definitions)
+    after = None
+    while names := (await ctx.store.list_names(None, after, PAGE_ROWS, at)).value:
+        counted["object"] += len(names)
+        after = names[-1]
+    wanted = Slice("createdAt", PAGE_ROWS)
+    while rows := (await ctx.store.list_warrants(wanted, WarrantFilter(), at)).value.rows:
+        counted["warrant"] += len(rows)
+        wanted = Slice("createdAt", PAGE_ROWS, boundary=(rows[-1].created_at, rows[-1].number))
+    return counted, definitions
+
+
+def _zeros() -> dict[Kind, int]:
+    return {kind: 0 for kind, _, _ in LISTS}
+
+
+def _differing_types(theirs: Mapping[TypeName, str], ours: Mapping[TypeName, str]) -> Mapping[TypeName, str]:
+    told = {name: _type_difference(theirs.get(name), ours.get(name)) for name in sorted({*theirs, *ours})}
+    return {name: difference for name, difference in told.items() if difference is not None}
+
+
+def _type_difference(theirs: str | None, ours: str | None) -> str | None:
+    if ours is None or theirs is None:
+        return MISSING_HERE if ours is None else MISSING_THERE
+    # Compared as definitions rather than strings: the order of relations has no meaning.
+    return None if read_definition(theirs) == read_definition(ours) else DEFINED_OTHERWISE
+
+
+def _relations(definitions: Mapping[TypeName, str]) -> Mapping[TypeName, Sequence[RelationName]]:
+    names = {of_type: read_definition(definition).relations for of_type, definition in definitions.items()}
+    return {of_type: [*map(RelationName, relations)] for of_type, relations in names.items() if relations}
+
+
+class _Asking:
+    def __init__(self, ctx: Context, server: WarrantServer, theirs: _Theirs) -> None:
+        self._ctx = ctx
+        self._server = server
+        self._theirs = theirs
+
+    async def compare(self, questions: Sequence[Question]) -> tuple[int, Sequence[Difference]]:
+        """Returns how many checks the server decided, and the differences between the answers."""
+        pairs: list[tuple[Question, _CheckAnswer, _CheckAnswer]] = []
+        for start in range(0, len(questions), ASKED_AT_ONCE):
+            pairs += await asyncio.gather(*map(self._both, questions[start : start + ASKED_AT_ONCE]))
+        decided = [question for question, theirs, _ in pairs if theirs.is_decided]
+        is_up = len(decided) == len(pairs) or await self._is_up(decided)
+        differences = [await self._difference(*pair, is_up) for pair in pairs if pair[1].said != pair[2].said]
+        return len(decided), differences
+
+    async def _is_up(self, decided: Sequence[Question]) -> bool:
+        """Returns whether the server still decides a check that it decided before; only then did the undecided checks
+        fail because of their contents."""
+        if not decided:
+            return False
+        status, answer = await self._server.check(_claim(decided[0]))
+        return _their_answer(status, answer).is_decided
+
+    async def _both(self, question: Question) -> tuple[Question, _CheckAnswer, _CheckAnswer]:
+        status, answer = await self._server.check(_claim(question))
+        return question, _their_answer(status, answer), await self._our_answer(question)
+
+    async def _our_answer(self, question: Question) -> _CheckAnswer:
+        try:
+            found = await check(self._ctx, [question], none_is_last, NO_DEMAND, with_path=True)
+        except NotFound:
+            return _CheckAnswer(NO_TYPE)
+        except BudgetSpent as error:
+            return _CheckAnswer(error.message)
+        decision: Decision = found.value[0]
+        return _CheckAnswer(AUTHORIZED, decision.path) if decision.is_authorized else _CheckAnswer(DENIED)
+
+    async def _difference(
+        self, question: Question, theirs: _CheckAnswer, ours: _CheckAnswer, is_up: bool
+    ) -> Difference:
+        reason = await self._reason(question, theirs, ours, is_up)
+        return Difference(question.render(), theirs.said, ours.said, reason, theirs.is_decided)
+
+    async def _reason(self, question: Question, theirs: _CheckAnswer, ours: _CheckAnswer, is_up: bool) -> str | None:
+        if theirs.said.startswith("no answer"):
+            return UNANSWERED if is_up else None
+        if theirs.said == AUTHORIZED and theirs.path:
+            if _names_group(theirs.path[0], question):
+                return BARE_SUBJECT
+            return LEFT_OUT if await self._theirs.refuses(theirs.path) else None
+        if any("expiresIn" in warrant.policy for warrant in ours.path):
+            return EXPIRES
+        return RACE if theirs.said == NO_TYPE and ours.said == AUTHORIZED else None
+
+
+def _claim(question: Question) -> dict[str, Any]:
+    subject = {"objectType": question.subject.type, "objectId": question.subject.id}
+    if question.subject.relation:
+        subject["relation"] = question.subject.relation
+    return {
+        "objectType": question.object.type,
+        "objectId": question.object.id,
+        "relation": question.relation,
+        "subject": subject,
+        "context": question.context,
+    }
+
+
+def _their_answer(status: int, answer: Any) -> _CheckAnswer:
+    members = answer if isinstance(answer, dict) else {}
+    if status == 200 and members.get("result") == "Authorized":
+        paths = members.get("decisionPath")
+        path = next(iter(paths.values()), None) if isinstance(paths, dict) else None
+        rows = path if isinstance(path, list) else []
+        return _CheckAnswer(AUTHORIZED, [row for row in rows if isinstance(row, dict)])
+    if status == 200:
+        return _CheckAnswer(DENIED)
+    if status == 404:
+        return _CheckAnswer(NO_TYPE)
+    return _CheckAnswer(f"no answer ({status})" if status in FAILED_OVER else f"{status}: {members.get('message')}")
+
+
+def _names_group(row: Any, question: Question) -> bool:
+    """Returns whether the row is a warrant for a group on the very subject that was checked without a relation."""
+    named = row.get("subject")
+    if not isinstance(named, dict):
+        return False
+    is_asked = (named.get("objectType"), named.get("objectId")) == (question.subject.type, question.subject.id)
+    return is_asked and bool(named.get("relation")) and not question.subject.relation

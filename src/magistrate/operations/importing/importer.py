@@ -1,0 +1,134 @@
+"""Imports many rows from lines (docs/operating.md), chunk by chunk, each chunk in one write.
+
+The progress of a source is stored in the same write, with a mark by which the source finds its position again. Whatever
+ends an import, the next one therefore resumes after the last chunk that was written."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from magistrate.engine.terms import TypeName
+from magistrate.operations.context import Context
+from magistrate.operations.importing.chunk import Chunk, ReadLine, Refused, line_refused
+from magistrate.store.contract import Imported, ImportProgress
+
+ACTOR = "import"
+"""Names the actor in the change log."""
+
+MAX_CHUNK_BYTES = 33_554_432
+"""Limits a chunk, which ends with the line that reaches this many bytes (32 MiB), however few lines it has: all of it
+is in memory."""
+
+
+class LineSource(Protocol):
+    """Represents a source of lines. `lines` and `size_bytes`: what was read of it, from its beginning, or is stored
+    already; `name`: the key of its progress, None if it cannot be read again."""
+
+    name: str | None
+    lines: int
+    size_bytes: int
+
+    def resume(self, progress: ImportProgress) -> None:
+        """Continues after what is stored, or begins again if that position cannot be found."""
+        ...
+
+    async def next_lines(self) -> list[bytes]:
+        """Returns the lines of the next chunk; none at the end."""
+        ...
+
+    def progress(self) -> ImportProgress | None:
+        """Returns the progress to be stored once all that was read is stored; None without a name."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LeaveOut:
+    """Configures what happens to lines that are wrong: all of them are reported. Unless `goes_on`, nothing is stored
+    from the chunk of the first wrong line on; the rest is only checked."""
+
+    told: Callable[[Refused], None]
+    goes_on: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """Reports how far an import has come. `lines` and `size_bytes` count from the beginning of the source, `first` is
+    the line this import began with. `imported`: rows that it created or replaced; `refused`: lines that were left
+    out."""
+
+    first: int
+    lines: int
+    size_bytes: int
+    imported: Imported
+    refused: int = 0
+
+
+async def import_lines(
+    ctx: Context,
+    source: LineSource,
+    read_line: ReadLine,
+    told: Callable[[Reached], None],
+    leave_out: LeaveOut | None = None,
+) -> Reached:
+    """Stores what the lines describe; blank lines are skipped. `told` is called at the beginning, and for each chunk
+    that is stored.
+
+    Without `leave_out` raises InvalidRequest for the first line that is wrong, and names it: its chunk is not stored,
+    those before it are."""
+    kept = await ctx.store.import_progress(source.name) if source.name is not None else None
+    if kept is not None:
+        source.resume(kept)
+    reached = Reached(source.lines + 1, source.lines, source.size_bytes, Imported(0, 0, 0))
+    told(reached)
+    sieve = Sieve(ctx, read_line, leave_out)
+    while lines := await source.next_lines():
+        chunk = await sieve.read(dict(enumerate(lines, source.lines - len(lines) + 1)))
+        if sieve.stores:
+            kept = source.progress()
+            imported = _sum(reached.imported, await _store(ctx, chunk, kept))
+            reached = Reached(reached.first, source.lines, source.size_bytes, imported)
+            told(reached)
+    if sieve.stores and kept is not None and not kept.is_done:
+        await _store(ctx, Chunk(), source.progress())  # only now does the source know that no line was left
+    return replace(reached, refused=sieve.refused)
+
+
+class Sieve:
+    """Removes lines that are wrong from chunks. `refused` counts them."""
+
+    def __init__(self, ctx: Context, read_line: ReadLine, leave_out: LeaveOut | None) -> None:
+        self._ctx = ctx
+        self._read_line = read_line
+        self._leave_out = leave_out
+        self._defined: Mapping[TypeName, str] = {}
+        self.refused = 0
+
+    @property
+    def stores(self) -> bool:
+        """Returns whether valid lines are still to be stored."""
+        return not self.refused or self._leave_out is None or self._leave_out.goes_on
+
+    async def read(self, lines: Mapping[int, bytes]) -> Chunk:
+        """Returns the valid lines as a chunk, by their numbers; they are validated with the object types that are
+        stored and, if they were not stored, those of the chunks before. Raises InvalidRequest for a wrong line if none
+        may be left out."""
+        chunk = await Chunk.read(self._ctx, lines, self._read_line, self._refuse)
+        if self._leave_out is not None:
+            stored = (await self._ctx.store.read_model()).value.definitions
+            self._defined = chunk.sift(stored if self.stores else {**stored, **self._defined}, self._refuse)
+        return chunk
+
+    def _refuse(self, refused: Refused) -> None:
+        if self._leave_out is None:
+            line_refused(refused)
+        else:
+            self.refused += 1
+            self._leave_out.told(refused)
+
+
+async def _store(ctx: Context, chunk: Chunk, progress: ImportProgress | None) -> Imported:
+    return (await ctx.store.import_batch(chunk.batch(), chunk.judge, ctx.stamp(ACTOR), progress)).value
+
+
+def _sum(one: Imported, other: Imported) -> Imported:
+    return Imported(one.types + other.types, one.objects + other.objects, one.warrants + other.warrants)
