@@ -1,12 +1,17 @@
 """A server with the habits of the Warrant server that Magistrate does not share: smaller pages, cursors in standard
-base64, objects that get lost between pages, names that we refuse, subjects taken for their groups, and failures."""
+base64, objects that get lost between pages, names that we refuse, subjects taken for their groups, and failures.
+
+It has two databases. On PostgreSQL, a cursor of objects has no value unless they are sorted by id, and the page behind
+a cursor without a value begins with the first row again. A search is a LIKE, so `_` and `%` are wildcards; it ignores
+case on SQLite only."""
 
 import base64
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import parse_qsl, urlsplit
 
 from tests.scenario_files import warrant_body
@@ -24,6 +29,7 @@ SORTS: Mapping[str, Mapping[str, Callable[[Row], tuple[str, str]]]] = {
     "/v2/objects": {
         "objectId": lambda row: ("", row["objectId"]),
         "objectType": lambda row: (row["objectType"], row["objectId"]),
+        "createdAt": lambda row: (row["createdAt"], row["objectId"]),
     },
     "/v2/warrants": {"createdAt": lambda row: (row["createdAt"], row["place"])},
 }
@@ -31,12 +37,15 @@ SORTS: Mapping[str, Mapping[str, Callable[[Row], tuple[str, str]]]] = {
 
 @dataclass(slots=True)
 class Reference:
-    """`fails`: what to answer instead, if not None, by the request and how many came before it."""
+    """`fails`: what to answer instead, if not None, by the request and how many came before it. `most`: the largest
+    page."""
 
     types: list[Row] = field(default_factory=list)
     objects: list[Row] = field(default_factory=list)
     warrants: list[Row] = field(default_factory=list)
     fails: Callable[[Sent, int], Answered | None] = lambda sent, number: None
+    database: Literal["sqlite", "postgresql"] = "sqlite"
+    most: int = MOST
     asked: int = 0
     granted: int = 0
 
@@ -73,7 +82,7 @@ class Reference:
         if url.path == "/v2/check":
             return self._check(sent.body["warrants"][0])
         rows = {"/v2/object-types": self.types, "/v2/objects": self.objects, "/v2/warrants": self.warrants}
-        return _page(url.path, rows[url.path], dict(parse_qsl(url.query, strict_parsing=True)))
+        return self._page(url.path, rows[url.path], dict(parse_qsl(url.query, strict_parsing=True)))
 
     def _check(self, asked: Row) -> bytes | Answered:
         path = self._path(asked)
@@ -98,6 +107,45 @@ class Reference:
                     return [*path, warrant]
         return None
 
+    def _page(self, path: str, rows: list[Row], given: Mapping[str, str]) -> bytes | Answered:
+        limit = int(given.get("limit", "25"))
+        if limit > self.most:
+            message = f"must be an integer greater than 0 and less than or equal to {self.most}"
+            return fault(400, "invalid_parameter", message, parameter="limit")
+        sort_by = given.get("sortBy") or next(iter(SORTS[path]))
+        sort = SORTS[path][sort_by]
+        ordered = sorted(self._filter(path, rows, given), key=sort)
+        has_value = path != "/v2/objects" or sort_by == "objectId" or self.database == "sqlite"
+        if "nextCursor" in given:
+            try:
+                # As that server reads them: a blank was a plus that nobody escaped.
+                place = json.loads(base64.b64decode(given["nextCursor"], validate=True))
+            except ValueError:
+                return fault(400, "invalid_parameter", "invalid cursor", parameter="nextCursor")
+            if "value" in place:
+                ordered = [row for row in ordered if sort(row) > (place["value"], place["id"])]
+        shown, answer = ordered[:limit], dict[str, Any]()
+        answer["results"] = [{name: row[name] for name in row if name != "place"} for row in shown] or None
+        if len(ordered) > limit:
+            value, id = sort(shown[-1])
+            # With question marks it has a plus or a slash in it.
+            cursor = {"id": id, "?": "?>?>?>~~~"} | ({"value": value} if has_value else {})
+            answer["nextCursor"] = base64.b64encode(json.dumps(cursor).encode()).decode()
+        return encoded(answer)
+
+    def _filter(self, path: str, rows: list[Row], given: Mapping[str, str]) -> list[Row]:
+        of_type, text = given.get("objectType"), given.get("q")
+        if path != "/v2/objects":
+            return rows
+        if of_type:
+            rows = [row for row in rows if row["objectType"] == of_type]
+        if text:
+            pattern = ".*".join(map(re.escape, text.split("%"))).replace("_", ".")
+            like = re.compile(pattern, re.DOTALL | (re.IGNORECASE if self.database == "sqlite" else 0))
+            searched = [(row, f"{row['objectId']}\n{json.dumps(row.get('meta', {}))}") for row in rows]
+            rows = [row for row, content in searched if like.search(content)]
+        return rows
+
 
 @contextmanager
 def reference_server(reference: Reference) -> Iterator[StubServer]:
@@ -111,27 +159,3 @@ def encoded(value: object) -> bytes:
 
 def fault(status: int, code: str, message: str, **members: str) -> Answered:
     return Answered(status, encoded({"code": code, "message": message, **members}))
-
-
-def _page(path: str, rows: list[Row], given: Mapping[str, str]) -> bytes | Answered:
-    limit = int(given.get("limit", "25"))
-    if limit > MOST:
-        message = f"must be an integer greater than 0 and less than or equal to {MOST}"
-        return fault(400, "invalid_parameter", message, parameter="limit")
-    sort = SORTS[path][given.get("sortBy") or next(iter(SORTS[path]))]
-    ordered = sorted(rows, key=sort)
-    if "nextCursor" in given:
-        try:
-            # As that server reads them: a blank was a plus that nobody escaped.
-            place = json.loads(base64.b64decode(given["nextCursor"], validate=True))
-        except ValueError:
-            return fault(400, "invalid_parameter", "invalid cursor", parameter="nextCursor")
-        ordered = [row for row in ordered if sort(row) > (place["value"], place["id"])]
-    shown, answer = ordered[:limit], dict[str, Any]()
-    answer["results"] = [{name: row[name] for name in row if name != "place"} for row in shown] or None
-    if len(ordered) > limit:
-        value, id = sort(shown[-1])
-        # With question marks it has a plus or a slash in it.
-        cursor = json.dumps({"id": id, "value": value, "?": "?>?>?>~~~"})
-        answer["nextCursor"] = base64.b64encode(cursor.encode()).decode()
-    return encoded(answer)

@@ -20,10 +20,10 @@ def sqlite_url(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path}/new.db"
 
 
-@pytest.fixture
-def reference() -> Reference:
+@pytest.fixture(params=["sqlite", "postgresql"])
+def reference(request: pytest.FixtureRequest) -> Reference:
     """More than a page of everything; objects of different types with one id; a type that nobody defined."""
-    server = Reference()
+    server = Reference(database=request.param, most=5)
     for name in ("document", "folder", "team", "user"):
         server.define(name, "member", "viewer")
     server.add(*(f"{of_type}:{id}" for of_type in ("folder", "document", "ghost") for id in ("a", "b", "c", "d")))

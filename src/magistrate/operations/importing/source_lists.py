@@ -1,11 +1,19 @@
 """Reads the lists of a Warrant server as a source of lines: object types, then objects, then warrants.
 
-Each is sorted so that nothing is lost between its pages and that later writes come later, where that counts: warrants
-by their creation, which decides between several that match; objects by their type, because that server loses rows with
-one id and different types in any other order."""
+Warrants are sorted by their creation, because later writes must come later: the creation decides between several that
+match.
+
+Objects are sorted by their id, the only order without a filter that a source server continues on every database: on
+PostgreSQL its cursors for other orders carry no value, so that page 2 is page 1 again. A cursor for this order names
+only the id, so objects of other types with the same id are lost behind it. Each page is therefore read twice: once in
+full, to learn which rows have its last id, and once without these rows, so that it ends between two ids and the next
+page begins with all of them. That is linear in the objects and needs to know no types. The alternatives were a search
+for the last id of each page, which scans all objects each time and may find any number of ids that contain it, and a
+list for each object type, which misses the objects whose type nobody defined."""
 
 from collections.abc import Mapping
 from hashlib import blake2b
+from itertools import takewhile
 from typing import Any, Literal, Protocol
 
 import msgspec
@@ -20,11 +28,13 @@ Kind = Literal["object type", "object", "warrant"]
 
 LISTS: tuple[tuple[Kind, str, str], ...] = (
     ("object type", "/v2/object-types", "typeId"),
-    ("object", "/v2/objects", "objectType"),
+    ("object", "/v2/objects", "objectId"),
     ("warrant", "/v2/warrants", "createdAt"),
 )
 """Describes the lists: the kind of row, the path and the sort order."""
 _FORMS: Mapping[Kind, type[Line]] = {"object type": ObjectType, "object": NewObject, "warrant": NewWarrant}
+MAX_TRIES = 5
+"""Limits how often a page of objects is read again because it changed in between."""
 MAX_EMPTY_PAGES = 100
 """Limits the empty pages in a row: a server may have removed rows from pages it had cut, but not without end."""
 
@@ -34,8 +44,10 @@ class WarrantServer(Protocol):
 
     url: str
 
-    async def page(self, path: str, parameters: Mapping[str, str]) -> tuple[list[bytes], str | None]:
-        """Returns rows as JSON, and the cursor of the next page."""
+    async def page(
+        self, path: str, parameters: Mapping[str, str], max_rows: int | None = None
+    ) -> tuple[list[bytes], str | None]:
+        """Returns rows as JSON, at most `max_rows`, and the cursor of the next page."""
         ...
 
     async def check(self, claim: Mapping[str, Any]) -> tuple[int, Any]:
@@ -45,10 +57,22 @@ class WarrantServer(Protocol):
 
 
 class _ListPosition(msgspec.Struct, frozen=True):
-    """Holds the list, by its number in LISTS, and the cursor of the next page; none for the first."""
+    """Holds the list, by its number in LISTS, and the cursor of the next page, none for the first, with the sort order
+    that it is for."""
 
     list: int = 0
     cursor: str | None = None
+    sort: str | None = None
+
+    @property
+    def is_usable(self) -> bool:
+        """Returns whether the cursor is for the order in which the list is read: earlier versions read objects in
+        another one."""
+        return self.cursor is None or (self.list < len(LISTS) and self.sort == LISTS[self.list][2])
+
+
+class _ObjectId(msgspec.Struct, rename="camel"):
+    object_id: str = ""
 
 
 class _Trail:
@@ -89,9 +113,10 @@ class SourceLists:
 
     def resume(self, progress: ImportProgress) -> None:
         try:
-            self._place = _DECODER.decode(progress.mark)
+            place = _DECODER.decode(progress.mark)
         except msgspec.MsgspecError:
             return
+        self._place = place if place.is_usable else _ListPosition(place.list)
         self._may_be_forgotten = True
         self.lines, self.size_bytes = progress.lines, progress.size_bytes
 
@@ -125,7 +150,8 @@ class SourceLists:
         number, lines, size_bytes = self._place.list, list[bytes](), 0
         self.kind, path, sort = LISTS[number]
         while self._place.list == number and size_bytes < MAX_CHUNK_BYTES:
-            rows, cursor = await self._page(path, sort)
+            read_page = self._page_of_whole_ids if sort == "objectId" else self._page
+            rows, cursor = await read_page(path, sort)
             self._place = self._behind(path, bool(rows), cursor)
             lines += rows
             size_bytes += sum(map(len, rows))
@@ -139,17 +165,43 @@ class SourceLists:
             return _ListPosition(self._place.list + 1)
         if fault := self._trail.fault(has_rows, cursor):
             raise ServiceUnreachable(self._server.url, f"{path} goes on for ever: {fault}")
-        return _ListPosition(self._place.list, cursor)
+        return _ListPosition(self._place.list, cursor, LISTS[self._place.list][2])
 
-    async def _page(self, path: str, sort: str) -> tuple[list[bytes], str | None]:
+    async def _page_of_whole_ids(self, path: str, sort: str) -> tuple[list[bytes], str | None]:
+        """Returns a page that ends between two ids. Raises ServiceUnreachable if so many objects have one id that a
+        page cannot hold them, or if the list changes faster than it can be read."""
+        for _ in range(MAX_TRIES):
+            rows, cursor = await self._page(path, sort)
+            if cursor is None or not rows:
+                return rows, cursor
+            ids = [*map(_read_object_id, rows)]
+            kept = len(ids) - len([*takewhile(ids[-1].__eq__, reversed(ids))])
+            if not kept:
+                raise ServiceUnreachable(self._server.url, f"{path}: a page has {len(ids)} objects with the same id")
+            rows, cursor = await self._page(path, sort, kept)
+            if [*map(_read_object_id, rows)] == ids[:kept]:
+                return rows, cursor
+        raise ServiceUnreachable(self._server.url, f"{path} changes while it is read; stop writes to it")
+
+    async def _page(self, path: str, sort: str, max_rows: int | None = None) -> tuple[list[bytes], str | None]:
         parameters = {"sortBy": sort, "sortOrder": "ASC"}
         if self._place.cursor is None:
-            return await self._server.page(path, parameters)
+            return await self._server.page(path, parameters, max_rows)
         try:
-            page = await self._server.page(path, {**parameters, "nextCursor": self._place.cursor})
+            page = await self._server.page(path, {**parameters, "nextCursor": self._place.cursor}, max_rows)
         except RequestRefused as error:
             if not self._may_be_forgotten or error.parameter != "nextCursor":
                 raise
-            page = await self._server.page(path, parameters)  # reading the list from its start is harmless
+            self._place = _ListPosition(self._place.list)  # reading the list from its start is harmless
+            page = await self._server.page(path, parameters, max_rows)
         self._may_be_forgotten = False
         return page
+
+
+def _read_object_id(row: bytes) -> str:
+    """Returns the id of an object in lower case, because to MySQL ids that differ in case are the same; empty if there
+    is none."""
+    try:
+        return msgspec.json.decode(row, type=_ObjectId).object_id.lower()
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return ""

@@ -88,12 +88,15 @@ class HttpWarrantServer:
     ) -> None:
         await self._http.aclose()
 
-    async def page(self, path: str, parameters: Mapping[str, str]) -> tuple[list[bytes], str | None]:
+    async def page(
+        self, path: str, parameters: Mapping[str, str], max_rows: int | None = None
+    ) -> tuple[list[bytes], str | None]:
         """Returns the rows of a page of a list, as they were written, and the cursor of the next page. A page has as
-        many rows as the server gives."""
+        many rows as the server gives, or `max_rows`."""
         while True:
+            limit = self._page_size if max_rows is None else min(self._page_size, max_rows)
             try:
-                return await self._page(path, {**parameters, "limit": str(self._page_size)})
+                return await self._page(path, {**parameters, "limit": str(limit)})
             except (RequestRefused, AnswerTooLarge) as error:
                 smaller = _smaller(self._page_size, error)
                 if smaller is None:
