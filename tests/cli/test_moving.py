@@ -196,6 +196,25 @@ def test_a_second_import_brings_what_is_new_and_tells_that_rows_were_deleted(
     assert "warrants 12 0 14 DIFFERS" in lines_of(shrunk.stdout)
 
 
+def test_a_warrant_that_was_deleted_and_written_again_gets_its_new_age(reference: Reference, database_url: str) -> None:
+    with reference_server(reference) as server:
+        moved(server.url, database_url, "--sample", "0", key=OLD_KEY)
+        again = reference.warrants.pop(2)
+        reference.grant("document:d0#viewer@user:u0")
+        ran = moved(server.url, database_url, "--sample", "0", key=OLD_KEY)
+    with running_service(settings_for(database_url)) as url, Client(url) as client:
+        dated = {
+            written: row["createdAt"]
+            for row in client.get("/v2/warrants").json()["results"]
+            if (written := f"{row['objectId']}@{row['subject']['objectId']}") == "d0@u0"
+        }
+
+    assert again["objectId"] == "d0"
+    assert ran.exit_code == 0, ran.output
+    assert "new or changed: 0 object types, 0 objects, 1 warrants" in ran.stdout
+    assert dated == {"d0@u0": reference.warrants[-1]["createdAt"]}
+
+
 def test_an_import_that_the_old_server_ended_goes_on_behind_what_is_stored(
     reference: Reference, database_url: str
 ) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+import msgspec
 import pytest
 
 from magistrate.engine.terms import ObjectId, ObjectRef, Revision, TypeName, object_ref
@@ -96,19 +97,41 @@ async def test_what_is_imported_reads_like_what_is_written_otherwise(store: Stor
     assert (await store.list_touches(Revision(0), 10)).touches is not None
 
 
-async def test_a_new_warrant_is_as_old_as_it_says_and_one_that_is_stored_stays_so(store: Store) -> None:
-    def dated(created_at: int | None) -> NewWarrant:
-        new = new_warrant("document:plan#viewer@user:ann")
-        return NewWarrant(new.object, new.relation, new.subject, new.policy, created_at)
+def dated(written: str, created_at: int | None) -> NewWarrant:
+    return msgspec.structs.replace(new_warrant(written), created_at=created_at)
 
+
+async def creation_times(store: Store, at: Revision | None = None) -> list[tuple[str, int]]:
+    listed = await store.list_warrants(Slice("createdAt", 10), WarrantFilter(), at)
+    return [(row.subject_id, row.created_at) for row in listed.value.rows]
+
+
+async def test_a_new_warrant_is_as_old_as_it_says(store: Store) -> None:
     types = [NewObjectType(TypeName("document"), VIEWER)]
-    undated = new_warrant("document:plan#viewer@user:bob")
+    ann, bob = "document:plan#viewer@user:ann", "document:plan#viewer@user:bob"
 
-    await imported(store, ImportBatch(types, [], [undated, dated(5), dated(7)]))
-    await imported(store, ImportBatch([], [], [dated(9)]))
+    await imported(store, ImportBatch(types, [], [new_warrant(bob), dated(ann, 5), dated(ann, 7)]))
 
-    listed = await store.list_warrants(Slice("createdAt", 10), WarrantFilter())
-    assert [(row.subject_id, row.created_at) for row in listed.value.rows] == [("ann", 5), ("bob", STAMP.at)]
+    assert await creation_times(store) == [("ann", 5), ("bob", STAMP.at)]
+
+
+async def test_a_warrant_that_states_another_creation_time_ends_the_stored_one(store: Store) -> None:
+    ann, bob, eve = (f"document:plan#viewer@user:{id}" for id in ("ann[x == 1]", "bob", "eve"))
+    first = await store.import_batch(
+        ImportBatch([], [], [dated(ann, 5), dated(bob, 6), dated(eve, 7)]), anything_goes, STAMP
+    )
+
+    again = await store.import_batch(
+        ImportBatch([], [], [dated(ann, 9), dated(bob, 6), new_warrant(eve)]), anything_goes, STAMP
+    )
+
+    key = ("document", "plan", "viewer", "user", "ann", "", policy_digest("x == 1"))
+    assert again.value == Imported(0, 0, 1)
+    assert await creation_times(store) == [("bob", 6), ("eve", 7), ("ann", 9)]
+    assert await creation_times(store, first.revision) == [("ann", 5), ("bob", 6), ("eve", 7)]
+    assert [
+        (change.action, change.key, change.before, change.after) for change in await list_changes(store, first.revision)
+    ] == [("deleted", key, "x == 1", None), ("created", key, None, "x == 1")]
 
 
 async def test_importing_again_changes_and_logs_nothing(store: Store) -> None:

@@ -171,6 +171,8 @@ OF_WARRANTS = [
         id="find-any-warrant",
     ),
     pytest.param(looked_up(sql.END_WARRANT, 9, *KEY), id="end-warrant"),
+    pytest.param(looked_up(sql.END_WARRANT_OF_OTHER_AGE, 9, *KEY, 5), id="end-warrant-of-other-age"),
+    pytest.param(looked_up(sql.WARRANTS_ENDED, 9), id="warrants-ended"),
     pytest.param(looked_up(sql.END_NUMBERED_WARRANT, 9, 100), id="end-numbered-warrant"),
     pytest.param(looked_up(sql.NUMBERS_BETWEEN, 100, 200), id="numbers-between"),
     pytest.param(looked_up(sql.ENDED_WARRANTS, 5, 100), id="ended-warrants"),
@@ -453,6 +455,7 @@ def test_no_statement_scans_the_table_on_postgresql(
         *[(text, ("object_type", "object_id", "deleted_revision")) for text in OF_ONE_OBJECT],
         (sql.OBJECTS_CREATED, ("created_at", "deleted_revision")),
         (sql.NUMBERS_BETWEEN, ("number",)),
+        (sql.WARRANTS_ENDED, ("deleted_revision",)),
     ],
 )
 def test_a_lookup_prepared_on_an_empty_table_stays_a_lookup_on_postgresql(

@@ -56,9 +56,9 @@ def import_command(path: str | None, database_url: str | None, chunk_lines: int,
     """Load FILE (- for standard input) into the database: each line is an object type, an object or a warrant, in the
     JSON of the HTTP API. Services may use the database at the same time.
 
-    Rows that are stored already stay as they are; an object or object type that differs is replaced. An invalid line
-    ends the import: its chunk is not written, the chunks before it are. Run the same command again to resume after
-    the last chunk that was written.
+    Rows that are stored already stay as they are; an object or object type that differs is replaced, and so is a
+    warrant with another creation time. An invalid line ends the import: its chunk is not written, the chunks before it
+    are. Run the same command again to resume after the last chunk that was written.
 
     With --from-warrant, load everything that a running Warrant server lists, and then compare: count the rows on both
     sides, and make the same checks on both. All rows that are refused are reported, and end the import at their chunk

@@ -282,8 +282,9 @@ class Store(WarrantReader, SessionKeyStore, EventStore, Protocol):
         """Does the work of `put_object_types`, `put_objects` and `put_warrants`, in this order, as one write, and
         records the progress.
 
-        A row that is already stored with the same content stays and is not logged. A new warrant keeps the creation
-        time that it states. `judge` is given all types."""
+        A row that is already stored with the same content stays and is not logged. A warrant keeps the creation time
+        that it states; if it is stored with another one, that warrant ends, and a new one begins. `judge` is given
+        all types."""
         ...
 
     async def import_progress(self, source: str) -> ImportProgress | None:

@@ -2,10 +2,11 @@
 
 Nothing is therefore looked up before it is inserted. The insertion itself skips rows that exist already, and the
 inserted rows are read back by an index, as one range for all of them. That takes a tenth of the time of a lookup for
-each row."""
+each row. Warrants that are stored with another creation time are ended and read back in the same way."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Literal
 
 from magistrate.engine.terms import Revision
 from magistrate.store import sql
@@ -41,7 +42,7 @@ def import_batch(
             yield Execute(sql.DROP_IMPORT, [(progress.source,)])
             row = (progress.source, progress.lines, progress.size_bytes, progress.mark)
             yield Execute(sql.KEEP_IMPORT, [] if progress.is_done else [row])
-        imported = Imported(len(types), len(objects), len(warrants))
+        imported = Imported(len(types), len(objects), sum(effect.action == "created" for effect in warrants))
         return WriteOutcome((imported,), [*types, *objects, *warrants])
 
     return lambda head: write(head, stamp, tuple[Imported, ...], work)
@@ -77,23 +78,44 @@ def _insert_objects(wanted: Mapping[Key, str | None], stamp: Stamp, revision: Re
 def _insert_warrants(
     new: Sequence[NewWarrant], stamp: Stamp, revision: Revision
 ) -> Script[tuple[list[Effect], dict[Key, None]]]:
-    """Inserts those of the warrants that do not exist yet, and returns their effects and the objects that they name."""
+    """Inserts those of the warrants that do not exist yet or state another creation time than the stored ones, which
+    are ended. Returns the effects, and the objects that new warrants name."""
     wanted: dict[Key, NewWarrant] = {}
     for warrant in new:
         wanted.setdefault(warrant_key(warrant), warrant)
     if not wanted:
         return [], {}
     first = revision * MAX_WARRANTS_IN_A_WRITE
-    ages = (stamp.at if warrant.created_at is None else warrant.created_at for warrant in wanted.values())
-    rows: list[Row] = [
-        (*key, first + place, at, revision) for place, (key, at) in enumerate(zip(wanted, ages, strict=True))
-    ]
-    yield Execute(sql.INSERT_MISSING_WARRANT, rows)
+    rows: dict[Key, Row] = {}
+    for number, (key, warrant) in enumerate(wanted.items(), first):
+        rows[key] = (*key, number, stamp.at if warrant.created_at is None else warrant.created_at, revision)
+    yield Execute(sql.INSERT_MISSING_WARRANT, list(rows.values()))
     [found] = yield Select(sql.NUMBERS_BETWEEN, [(first, first + len(rows))])
     inserted = {number for (number,) in found}
     keys = [key for number, key in enumerate(wanted, first) if number in inserted]
     policies = {key[6]: wanted[key].policy for key in keys if key[6]}
     yield Execute(sql.KEEP_POLICY, list(policies.items()))
     yield from keep_forms(keys, revision)
-    effects = [Effect("created", "warrant", key, None, wanted[key].policy or None) for key in keys]
+    dated = [key for key, warrant in wanted.items() if warrant.created_at is not None and rows[key][7] not in inserted]
+    renewed = yield from _renew_warrants([rows[key] for key in dated], revision)
+    effects = [_effect("deleted", key, wanted[key]) for key in renewed]
+    effects += [_effect("created", key, wanted[key]) for key in wanted if key in renewed or rows[key][7] in inserted]
     return effects, dict.fromkeys(objects_of(keys))
+
+
+def _renew_warrants(rows: Sequence[Row], revision: Revision) -> Script[dict[Key, None]]:
+    """Ends each stored warrant whose creation time differs from that of its row, and inserts the row instead. Returns
+    the keys."""
+    if not rows:
+        return {}
+    yield Execute(sql.END_WARRANT_OF_OTHER_AGE, [(revision, *row[:7], row[8]) for row in rows])
+    [found] = yield Select(sql.WARRANTS_ENDED, [(revision,)])
+    ended = set(found)
+    renewed = [row for row in rows if row[:7] in ended]
+    yield Execute(sql.INSERT_WARRANT, renewed)
+    return {row[:7]: None for row in renewed}
+
+
+def _effect(action: Literal["created", "deleted"], key: Key, warrant: NewWarrant) -> Effect:
+    policy = warrant.policy or None
+    return Effect(action, "warrant", key, *((None, policy) if action == "created" else (policy, None)))

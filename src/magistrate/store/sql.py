@@ -115,6 +115,8 @@ FIND_WARRANTS = f"{_FIND_WARRANTS} IN"
 END_WARRANT = f"""
 UPDATE warrant SET deleted_revision = ?
 WHERE ({_WARRANT_KEY}) = (?, ?, ?, ?, ?, ?, ?) AND deleted_revision = {ALIVE}"""
+END_WARRANT_OF_OTHER_AGE = f"{END_WARRANT} AND created_at <> ?"
+WARRANTS_ENDED = f"SELECT {_WARRANT_KEY} FROM warrant WHERE deleted_revision = ?"
 INSERT_WARRANT = f"""
 INSERT INTO warrant ({_WARRANT_KEY}, number, created_at, created_revision, deleted_revision)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {ALIVE})"""
