@@ -14,6 +14,7 @@ from magistrate.operations.importing.chunk import ReadLine
 from magistrate.operations.importing.chunk import Refused as Refused
 from magistrate.operations.importing.comparing import Comparison as Comparison
 from magistrate.operations.importing.comparing import compare
+from magistrate.operations.importing.comparing import describe_category as describe_category
 from magistrate.operations.importing.importer import LeaveOut, import_lines
 from magistrate.operations.importing.importer import Reached as Reached
 from magistrate.operations.importing.source_lists import Kind as Kind
@@ -66,13 +67,13 @@ def import_server(
 
 
 def compare_with_server(
-    settings: Settings, origin: Origin, sample_size: int, told: Callable[[int], None]
+    settings: Settings, origin: Origin, sample_size: int, max_named: int, told: Callable[[int], None]
 ) -> Comparison:
     """Compares the store with the server, as operations/importing/comparing.py describes. Raises like `import_server`,
     and writes nothing."""
 
     async def work(context: Context, server: HttpWarrantServer) -> Comparison:
-        return await compare(context, server, _line_reader(context, settings), sample_size, told)
+        return await compare(context, server, _line_reader(context, settings), sample_size, told, max_named)
 
     _reach_database(settings)
     return asyncio.run(_run(settings, origin, work))

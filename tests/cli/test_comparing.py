@@ -193,41 +193,84 @@ def checks_in_the_last_table(text: str) -> list[str]:
     return lines_of(table)[1:]
 
 
-def failing_at_folders(status: int) -> Callable[[Sent, int], Answered | None]:
+def failing_at(status: int, *types: str) -> Callable[[Sent, int], Answered | None]:
     def fails(sent: Sent, number: int) -> Answered | None:
-        is_asked = sent.path == "/v2/check" and sent.body["warrants"][0]["objectType"] == "folder"
+        is_asked = sent.path == "/v2/check" and sent.body["warrants"][0]["objectType"] in types
         return fault(status, "internal_error", "Internal Server Error") if is_asked else None
 
     return fails
 
 
+def with_loops(reference: Reference) -> Reference:
+    """Folders that loop, each in another way: by groups, by a rule of one object, and by arrows."""
+    reference.define("crew", "member")
+    reference.types += [
+        {"type": "pair", "relations": {"left": {"inheritIf": "right"}, "right": {"inheritIf": "left"}}},
+        {"type": "tree", "relations": {"parent": {}, "viewer": ARROW}},
+    ]
+    reference.grant("crew:a#member@crew:b#member", "crew:b#member@crew:c#member", "crew:c#member@crew:b#member")
+    reference.grant("pair:p#left@user:ann", "tree:t#parent@tree:u", "tree:u#parent@tree:t", "tree:u#viewer@user:ann")
+    return reference
+
+
+ARROW = {
+    "inheritIf": "anyOf",
+    "rules": [{"inheritIf": "parent"}, {"inheritIf": "viewer", "ofType": "tree", "withRelation": "parent"}],
+}
+LOOPING = ("crew", "pair", "tree")
+
+
 @pytest.mark.parametrize("status", [500, 504])
-def test_checks_that_the_old_server_fails_over_are_counted_told_and_no_failure(
+def test_checks_that_loop_and_fail_on_the_source_server_are_counted_and_no_failure(
     status: int, reference: Reference, sqlite_url: str
 ) -> None:
-    reference.fails = failing_at_folders(status)
+    with_loops(reference).fails = failing_at(status, *LOOPING)
     ran = moved_from(reference, sqlite_url, "--sample", "60")
 
-    told = checks_in_the_last_table(ran.stdout)
-    assert ran.exit_code == 0, ran.output
-    assert 5 < len(told) < 30
-    for line in told:
-        assert line.startswith("folder:")
+    lines = [line for line in checks_in_the_last_table(ran.stdout) if "#parent@" not in line]
+    [(asked, answered, differing)] = re.findall(
+        r"^(\d+) checks asked of both, (\d+) of them answered there: (\d+) differ", ran.stdout, re.MULTILINE
+    )
+    assert 5 < len(lines) < 50
+    for line in lines:
+        assert line.startswith(tuple(f"{of_type}:" for of_type in LOOPING))
         assert f" no answer ({status}) " in line
         assert line.endswith(comparing.UNANSWERED)
-    [(asked, answered, differing)] = re.findall(
-        r"^(\d+) checks asked of both, (\d+) of them answered there: (\d+) differ, \3 for a known reason$",
-        ran.stdout,
-        re.MULTILINE,
-    )
-    assert int(differing) == len(told) == int(asked) - int(answered)
+    assert {line.partition(":")[0] for line in lines} == {*LOOPING}
+    assert int(differing) == int(asked) - int(answered)
+
+
+def test_a_comparison_in_which_only_loops_fail_succeeds(reference: Reference, sqlite_url: str) -> None:
+    reference.define("crew", "member")
+    reference.grant(*(f"crew:{id}#member@crew:{id}#member" for id in "abcdef"))
+    reference.fails = failing_at(500, "crew")
+
+    ran = moved_from(reference, sqlite_url, "--sample", "60")
+
+    assert ran.exit_code == 0, ran.output
+    assert re.search(r"answered there: (\d+) differ, \1 for a known reason$", ran.stdout, re.MULTILINE)
+
+
+def test_a_check_that_fails_without_a_loop_has_no_known_reason(reference: Reference, sqlite_url: str) -> None:
+    """The server is up, and no groups or rules lead back to themselves: it fails for another reason."""
+    reference.fails = failing_at(500, "folder")
+
+    ran = moved_from(reference, sqlite_url, "--sample", "90")
+
+    lines = checks_in_the_last_table(ran.stdout)
+    assert ran.exit_code == 2
+    assert len(lines) > 5
+    for line in lines:
+        assert line.startswith("folder:")
+        assert line.endswith("authorized UNEXPLAINED")
+    assert f"did not answer {len(lines)} of " in ran.stderr
 
 
 @pytest.mark.parametrize("status", [400, 501])
 def test_checks_that_are_refused_have_no_known_reason(status: int, reference: Reference, sqlite_url: str) -> None:
-    reference.fails = failing_at_folders(status)
+    reference.fails = failing_at(status, "folder")
 
-    ran = moved_from(reference, sqlite_url, "--sample", "60")
+    ran = moved_from(reference, sqlite_url, "--sample", "90")
 
     told = checks_in_the_last_table(ran.stdout)
     assert ran.exit_code == 2
@@ -332,3 +375,102 @@ def test_verifying_writes_nothing(reference: Reference, sqlite_url: str) -> None
     assert ran.exit_code == 2
     assert "warrants 14 0 13 DIFFERS" in lines_of(ran.stdout)
     assert dump(sqlite_url) == before
+
+
+def test_a_grant_that_was_revoked_there_and_stands_here_is_named_though_all_counts_are_equal(
+    reference: Reference, database_url: str
+) -> None:
+    with reference_server(reference) as server:
+        moved(server.url, database_url, "--sample", "0", key=OLD_KEY)
+        revoked = reference.warrants.pop(2)
+        reference.grant("document:d0#viewer@user:u1")
+        ran = moved(server.url, database_url, "--verify-only", "--sample", "0", key=OLD_KEY)
+
+    assert (revoked["objectId"], revoked["subject"]["objectId"]) == ("d0", "u0")
+    assert ran.exit_code == 2
+    assert lines_of(ran.stdout)[1:] == [
+        "object types 4 0 4",
+        "objects 27 0 27",
+        "warrants 13 0 13 DIFFERS",
+        "ROWS KIND DIFFERENCE",
+        "1 warrant is there, but not here",
+        "1 warrant is here, but missing or refused there",
+        "KIND ROW DIFFERENCE",
+        "warrant document:d0#viewer@user:u1 is there, but not here",
+        "warrant document:d0#viewer@user:u0 is here, but missing or refused there",
+        "no check was asked",
+    ]
+
+
+def test_objects_with_other_meta_and_warrants_of_another_age_are_named(reference: Reference, sqlite_url: str) -> None:
+    reference.objects[0]["meta"] = {"a": 1, "b": {"c": 2, "d": 3}}
+    reference.objects[1]["meta"] = {"a": 1}
+    with reference_server(reference) as server:
+        moved(server.url, sqlite_url, "--sample", "0", key=OLD_KEY)
+        reference.objects[0]["meta"] = {"b": {"d": 3, "c": 2}, "a": 1}
+        reference.objects[1]["meta"] = {"a": 2}
+        reference.warrants[-1]["createdAt"] = "2025-01-01T00:00:00Z"
+        ran = moved(server.url, sqlite_url, "--verify-only", "--sample", "0", key=OLD_KEY)
+
+    lines = lines_of(ran.stdout)
+    assert ran.exit_code == 2
+    assert lines[lines.index("KIND ROW DIFFERENCE") :] == [
+        "KIND ROW DIFFERENCE",
+        "object folder:b has other meta here",
+        'warrant folder:b#viewer@user:bob[day == "monday"] has another createdAt here',
+        "no check was asked",
+    ]
+
+
+def test_as_many_differences_as_wanted_are_named_and_all_are_counted(reference: Reference, sqlite_url: str) -> None:
+    with reference_server(reference) as server:
+        moved(server.url, sqlite_url, "--sample", "0", key=OLD_KEY)
+        reference.grant(*(f"document:z{number}#viewer@user:u0" for number in range(7)))
+        options = ["--verify-only", "--sample", "0", "--differences"]
+        two = moved(server.url, sqlite_url, *options, "2", key=OLD_KEY)
+        none = moved(server.url, sqlite_url, *options, "0", key=OLD_KEY)
+
+    for ran in (two, none):
+        assert "7 warrant is there, but not here" in lines_of(ran.stdout)
+    named = [line for line in lines_of(two.stdout) if line.startswith("warrant document:z")]
+    assert named == [f"warrant document:z{number}#viewer@user:u0 is there, but not here" for number in (0, 1)]
+    assert "KIND ROW" not in " ".join(lines_of(none.stdout))
+
+
+def test_a_comparison_is_printed_as_json(reference: Reference, sqlite_url: str) -> None:
+    with reference_server(reference) as server:
+        moved(server.url, sqlite_url, "--sample", "0", key=OLD_KEY)
+        same = moved(server.url, sqlite_url, "--verify-only", "--json", "--sample", "5", key=OLD_KEY)
+        reference.warrants.pop(2)
+        reference.types.pop()
+        ran = moved(server.url, sqlite_url, "--verify-only", "--json", "--sample", "60", key=OLD_KEY)
+
+    equal, different = json.loads(same.stdout), json.loads(ran.stdout)
+    assert (same.exit_code, ran.exit_code) == (0, 2)
+    assert (equal["agree"], equal["rows"], equal["objectTypes"], equal["checks"]["differences"]) == (True, [], [], [])
+    assert equal["checks"]["compared"] == equal["checks"]["answered"] > 0
+    assert different["agree"] is False
+    assert different["counts"][2] == {"kind": "warrant", "source": 12, "refused": 0, "here": 13}
+    assert different["objectTypes"] == [{"type": "user", "difference": comparing.MISSING_THERE}]
+    assert different["rows"] == [
+        {"kind": "warrant", "category": "extra", "total": 1, "rows": ["document:d0#viewer@user:u0"]}
+    ]
+    assert {
+        "check": "document:d0#viewer@user:u0",
+        "source": "not authorized",
+        "here": "authorized",
+        "reason": None,
+    } in different["checks"]["differences"]
+
+
+def test_checks_are_drawn_from_the_warrants_of_both_sides(reference: Reference, sqlite_url: str) -> None:
+    with reference_server(reference) as server:
+        moved(server.url, sqlite_url, "--sample", "0", key=OLD_KEY)
+        kept = reference.warrants[:]
+        reference.warrants.clear()
+        ran = moved(server.url, sqlite_url, "--verify-only", "--sample", "40", key=OLD_KEY)
+
+    shown = lines_of(ran.stdout)
+    assert len(kept) == 13
+    assert ran.exit_code == 2
+    assert "document:d0#viewer@user:u0 not authorized authorized UNEXPLAINED" in shown

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from magistrate.cli.moving import SAMPLE_SIZE, Move, move
+from magistrate.cli.moving import NAMED_ROWS, SAMPLE_SIZE, Move, move
 from magistrate.cli.output import NowAndThen
 from magistrate.cli.service import CommandFailed, failures_told, with_settings
 from magistrate.config import MOVING_SETTINGS, SETTINGS, Settings, read_settings
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 CHUNK_LINES = 10_000
 MAX_CHUNK_LINES = 100_000
 MAX_SAMPLE_SIZE = 100_000
+MAX_NAMED_ROWS = 100_000
 
 Told = Callable[["Reached"], None]
 
@@ -52,6 +53,15 @@ Told = Callable[["Reached"], None]
     type=click.IntRange(0, MAX_SAMPLE_SIZE),
     help=f"with --from-warrant: the number of checks to make on both servers  [default: {SAMPLE_SIZE}]",
 )
+@click.option(
+    "--differences",
+    "differences",
+    metavar="N",
+    type=click.IntRange(0, MAX_NAMED_ROWS),
+    help="with --from-warrant: the number of rows to name of each kind that are missing, extra or other  "
+    f"[default: {NAMED_ROWS}]",
+)
+@click.option("--json", "json", is_flag=True, help="with --verify-only: print the comparison as JSON")
 def import_command(path: str | None, database_url: str | None, chunk_lines: int, **moving: Any) -> None:
     """Load FILE (- for standard input) into the database: each line is an object type, an object or a warrant, in the
     JSON of the HTTP API. Services may use the database at the same time.
@@ -60,11 +70,14 @@ def import_command(path: str | None, database_url: str | None, chunk_lines: int,
     warrant with another creation time. An invalid line ends the import: its chunk is not written, the chunks before it
     are. Run the same command again to resume after the last chunk that was written.
 
-    With --from-warrant, load everything that a running Warrant server lists, and then compare: count the rows on both
-    sides, and make the same checks on both. All rows that are refused are reported, and end the import at their chunk
-    unless --skip-refused leaves them out. The exit code is 2 unless everything was copied and all checks agree."""
+    With --from-warrant, load everything that a running Warrant server lists, and then compare every row of both sides,
+    and the results of the same checks on both. All rows that are refused are reported, and end the import at their
+    chunk unless --skip-refused leaves them out. The exit code is 2 unless everything was copied and all checks
+    agree."""
     if (path is None) == (moving["origin_url"] is None):
         raise click.UsageError("give either a FILE or --from-warrant URL")
+    if moving["json"] and path is None and not moving["verify_only"]:
+        raise click.UsageError("--json goes with --verify-only only")
     with failures_told():
         settings = read_settings({"database_url": database_url}, os.environ)
         if path is None:
@@ -83,9 +96,14 @@ def _build_move(
     skip_refused: bool,
     verify_only: bool,
     sample: int | None,
+    differences: int | None,
+    json: bool,
 ) -> Move:
     size = SAMPLE_SIZE if sample is None else sample
-    return Move(settings, origin_url, warrant_api_key, chunk_lines, skip_refused, verify_only, size)
+    max_named = NAMED_ROWS if differences is None else differences
+    return Move(
+        settings, origin_url, warrant_api_key, chunk_lines, skip_refused, verify_only, size, max_named, as_json=json
+    )
 
 
 def _import_file(path: str, settings: Settings, chunk_lines: int) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from magistrate.cli.output import NowAndThen, print_table, printable
+from magistrate.cli.output import NowAndThen, print_json, print_table, printable
 from magistrate.cli.service import CommandFailed
 from magistrate.config import Settings, read_warrant_api_key
 from magistrate.errors import InvalidRequest, RequestRefused, ServiceUnreachable
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 SHOWN_ROW_BYTES = 500
 """Limits the bytes shown of a refused row."""
 SAMPLE_SIZE = 300
+NAMED_ROWS = 20
+"""Limits the rows that are named of each kind and category."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,8 @@ class Move:
     skips_refused: bool
     only_verifies: bool
     sample_size: int
+    max_named: int
+    as_json: bool
 
 
 def move(wanted: Move) -> None:
@@ -45,8 +49,13 @@ def move(wanted: Move) -> None:
     with _failures_told(origin):
         if not wanted.only_verifies:
             _import(wanted, origin)
-        comparison = moving.compare_with_server(wanted.settings, origin, wanted.sample_size, _teller("read", origin))
-    _print_comparison(comparison, origin)
+        comparison = moving.compare_with_server(
+            wanted.settings, origin, wanted.sample_size, wanted.max_named, _teller("read", origin)
+        )
+    if wanted.as_json:
+        print_json(_build_json(comparison, origin))
+    else:
+        _print_comparison(comparison, origin)
     if not comparison.agree:
         raise CommandFailed(_describe_disagreement(comparison, origin))
 
@@ -153,6 +162,7 @@ def _print_comparison(comparison: "Comparison", origin: "Origin") -> None:
     if comparison.types:
         types = ([origin.without_key(name), difference] for name, difference in comparison.types.items())
         print_table([["OBJECT TYPE", "DIFFERENCE"], *types])
+    _print_differing_rows(comparison, origin)
     click.echo(_describe_checks(comparison))
     if comparison.differences:
         shown = (
@@ -160,6 +170,60 @@ def _print_comparison(comparison: "Comparison", origin: "Origin") -> None:
             for each in comparison.differences
         )
         print_table([["CHECK", "THERE", "HERE", "WHY"], *shown])
+
+
+def _print_differing_rows(comparison: "Comparison", origin: "Origin") -> None:
+    from magistrate.moving import describe_category
+
+    differing = [(counts.kind, rows) for counts in comparison.counts for rows in counts.differing]
+    if not differing:
+        return
+    totals = ([f"{rows.total:,}", kind, describe_category(kind, rows.category)] for kind, rows in differing)
+    print_table([["ROWS", "KIND", "DIFFERENCE"], *totals])
+    named = [
+        [kind, origin.without_key(written), describe_category(kind, rows.category)]
+        for kind, rows in differing
+        for written in rows.written
+    ]
+    if named:
+        print_table([["KIND", "ROW", "DIFFERENCE"], *named])
+
+
+def _build_json(comparison: "Comparison", origin: "Origin") -> dict[str, object]:
+    return {
+        "agree": comparison.agree,
+        "counts": [
+            {"kind": counts.kind, "source": counts.theirs, "refused": counts.refused, "here": counts.ours}
+            for counts in comparison.counts
+        ],
+        "objectTypes": [
+            {"type": origin.without_key(name), "difference": difference}
+            for name, difference in comparison.types.items()
+        ],
+        "rows": [
+            {
+                "kind": counts.kind,
+                "category": rows.category,
+                "total": rows.total,
+                "rows": [*map(origin.without_key, rows.written)],
+            }
+            for counts in comparison.counts
+            for rows in counts.differing
+        ],
+        "checks": {
+            "compared": comparison.asked,
+            "answered": comparison.answered,
+            "differences": [
+                {
+                    "check": origin.without_key(each.claim),
+                    "source": origin.without_key(each.theirs),
+                    "here": each.ours,
+                    "reason": each.reason,
+                }
+                for each in comparison.differences
+            ],
+        },
+    }
 
 
 def _describe_checks(comparison: "Comparison") -> str:

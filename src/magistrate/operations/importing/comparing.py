@@ -1,32 +1,47 @@
-"""Compares a store with a Warrant server: counts the rows on both sides, and runs the same checks against both."""
+"""Compares a store with a source server: all rows of both sides, and the answers to the same checks."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import msgspec
 
 from magistrate.engine.decision import Decision
 from magistrate.engine.evaluation import Question
-from magistrate.engine.terms import RelationName, TypeName
+from magistrate.engine.terms import ObjectRef, RelationName, Subject, TypeName
+from magistrate.engine.warrants import Warrant
+from magistrate.engine.written import render_claim
 from magistrate.errors import BudgetSpent, NotFound
 from magistrate.operations.checks.check import check, none_is_last
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.definitions import read_definition
+from magistrate.operations.importing.check_loops import LoopSearch
 from magistrate.operations.importing.chunk import Chunk, ReadLine, Refuse, Refused
+from magistrate.operations.importing.row_differences import (
+    HERE,
+    SOURCE,
+    Category,
+    ComparedRow,
+    DifferingRows,
+    RowDifferences,
+)
 from magistrate.operations.importing.sampled_checks import Sample, questions_about
 from magistrate.operations.importing.source_lists import LISTS, Kind, SourceLists, WarrantServer
-from magistrate.store.contract import Slice, WarrantFilter
+from magistrate.store.contract import NewObject, NewWarrant, ObjectFilter, Slice, StoredObject, WarrantFilter
 
 PAGE_ROWS = 1_000
+NAMED_ROWS = 20
+"""Limits the rows that are named of each kind and category."""
 ASKED_AT_ONCE = 4
 """Limits the checks in flight to the number that the source server decides at a time by default."""
 
 FAILED_OVER = (500, 504)
-"""Lists the statuses of a check that runs into a cycle, from the server or from a proxy before it. No other status
-counts as that."""
+"""Lists the statuses of a check that may have run into a cycle, from the server or from a proxy before it. No other
+status counts as that, and these only if the warrants here form a cycle."""
 
 UNANSWERED = "it gives no answer: there, groups and rules that lead back to themselves end in that"
 BARE_SUBJECT = "it takes a bare subject for a group of its own, which a warrant names"
@@ -37,20 +52,32 @@ RACE = "there, a missing object type is told although a warrant settles the ques
 MISSING_HERE = "is there, but not here"
 MISSING_THERE = "is here, but missing or refused there"
 DEFINED_OTHERWISE = "is defined otherwise here"
+OTHER_META = "has other meta here"
+OTHER_AGE = "has another createdAt here"
 
 
 @dataclass(frozen=True, slots=True)
 class RowCounts:
-    """Counts the rows of one kind: on the server, those of them that are not accepted here, and in the store."""
+    """Counts the rows of one kind: on the server, those of them that are not accepted here, and in the store.
+    `differing` has the objects or warrants that are not the same on both sides; object types are compared by name."""
 
     kind: Kind
     theirs: int
     refused: int
     ours: int
+    differing: Sequence[DifferingRows] = ()
 
     @property
     def agree(self) -> bool:
-        return self.theirs - self.refused == self.ours
+        return not self.differing and self.theirs - self.refused == self.ours
+
+
+def describe_category(kind: Kind, category: Category) -> str:
+    if category == "missing":
+        return MISSING_HERE
+    if category == "extra":
+        return MISSING_THERE
+    return OTHER_META if kind == "object" else OTHER_AGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,19 +141,45 @@ NO_TYPE = "unknown object type"
 
 
 async def compare(
-    ctx: Context, server: WarrantServer, read_line: ReadLine, sample_size: int, told: Callable[[int], None]
+    ctx: Context,
+    server: WarrantServer,
+    read_line: ReadLine,
+    sample_size: int,
+    told: Callable[[int], None],
+    max_named: int = NAMED_ROWS,
 ) -> Comparison:
-    """Returns the comparison of the store with the server. `told` is called with the number of rows of the server that
-    were read so far. Raises what the server raises."""
-    sample, theirs = Sample(sample_size), _Theirs(ctx, server, read_line)
-    await theirs.read(sample, told)
-    ours, definitions = await _count_ours(ctx)
-    counts = [RowCounts(kind, theirs.counted[kind], theirs.refused[kind], ours[kind]) for kind, _, _ in LISTS]
-    types = _differing_types(theirs.definitions, definitions)
-    asking = _Asking(ctx, server, theirs)
-    questions = questions_about(sample.warrants, _relations(theirs.definitions), sample_size)
-    answered, differences = await asking.compare(questions)
-    return Comparison(counts, types, len(questions), answered, differences)
+    """Returns the comparison of the store with the server, in which at most `max_named` rows of each kind and category
+    are named. `told` is called with the number of rows of the server that were read so far. Raises what the server
+    raises, and StoreUnavailable if the disk has no room for the comparison of the rows."""
+    with closing(RowDifferences()) as differences:
+        theirs, ours = _Theirs(ctx, server, read_line, differences), _Ours(ctx, differences)
+        samples = Sample(sample_size), Sample(sample_size, number=1)
+        await theirs.read(samples[0], told)
+        await ours.read(samples[1])
+        differences.compare()
+        counts = [
+            RowCounts(
+                kind,
+                theirs.counted[kind],
+                theirs.refused[kind],
+                ours.counted[kind],
+                differences.list_differing(kind, max_named),
+            )
+            for kind, _, _ in LISTS
+        ]
+    types = _differing_types(theirs.definitions, ours.definitions)
+    asking = _Asking(ctx, server, theirs, LoopSearch(ctx.store, ours.definitions))
+    sampled = _alternate(samples[0].warrants, samples[1].warrants)
+    relations = _relations({**ours.definitions, **theirs.definitions})
+    questions = questions_about(sampled, relations, sample_size)
+    answered, differing = await asking.compare(questions)
+    return Comparison(counts, types, len(questions), answered, differing)
+
+
+def _alternate(one: Sequence[NewWarrant], other: Sequence[NewWarrant]) -> list[NewWarrant]:
+    shorter = min(len(one), len(other))
+    pairs = chain.from_iterable(zip(one, other, strict=False))
+    return [*pairs, *one[shorter:], *other[shorter:]]
 
 
 class _Theirs:
@@ -134,10 +187,11 @@ class _Theirs:
     its object types without these. The store's contents play no part: a row that is missing here must not count as
     refused."""
 
-    def __init__(self, ctx: Context, server: WarrantServer, read_line: ReadLine) -> None:
+    def __init__(self, ctx: Context, server: WarrantServer, read_line: ReadLine, differences: RowDifferences) -> None:
         self._ctx = ctx
         self._server = server
         self._read_line = read_line
+        self._differences = differences
         self.counted, self.refused = _zeros(), _zeros()
         self.definitions: Mapping[TypeName, str] = {}
 
@@ -151,6 +205,8 @@ class _Theirs:
         while lines := await lists.next_lines():
             self.counted[lists.kind] += len(lines)
             chunk, self.definitions = await self._sift_lines(lines, read_row, count_refused)
+            self._differences.add(SOURCE, "object", map(_compared_object, chunk.objects.values()))
+            self._differences.add(SOURCE, "warrant", map(_compared_warrant, chunk.warrants.values()))
             sample.show([*chunk.warrants.values()])
             told(lists.lines)
 
@@ -167,23 +223,56 @@ class _Theirs:
         return chunk, chunk.sift(self.definitions, refuse)
 
 
-async def _count_ours(ctx: Context) -> tuple[Mapping[Kind, int], Mapping[TypeName, str]]:
-    """Returns the row counts of the store and its object type definitions, all at one revision."""
-    model = await ctx.store.read_model()
-    definitions = model.value.definitions
-    counted, at = _zeros(), model.revision
-    if at == 0:
-        return counted, definitions  # the store was never written to, so there is no revision to read
-    counted["object type"] = len(definitions)
-    after = None
-    while names := (await ctx.store.list_names(None, after, PAGE_ROWS, at)).value:
-        counted["object"] += len(names)
-        after = names[-1]
-    wanted = Slice("createdAt", PAGE_ROWS)
-    while rows := (await ctx.store.list_warrants(wanted, WarrantFilter(), at)).value.rows:
-        counted["warrant"] += len(rows)
-        wanted = Slice("createdAt", PAGE_ROWS, boundary=(rows[-1].created_at, rows[-1].number))
-    return counted, definitions
+class _Ours:
+    """Holds what the store contains, all at one revision: the number of rows, and the object types."""
+
+    def __init__(self, ctx: Context, differences: RowDifferences) -> None:
+        self._store = ctx.store
+        self._differences = differences
+        self.counted = _zeros()
+        self.definitions: Mapping[TypeName, str] = {}
+
+    async def read(self, sample: Sample) -> None:
+        model = await self._store.read_model()
+        self.definitions, at = model.value.definitions, model.revision
+        if at == 0:
+            return  # the store was never written to, so there is no revision to read
+        self.counted["object type"] = len(self.definitions)
+        by_name = Slice("objectType", PAGE_ROWS)
+        while objects := (await self._store.list_objects(by_name, ObjectFilter(), at)).value.rows:
+            self._add("object", map(_compared_object, objects), len(objects))
+            by_name = Slice("objectType", PAGE_ROWS, boundary=(objects[-1].type, objects[-1].id))
+        by_age = Slice("createdAt", PAGE_ROWS)
+        while warrants := (await self._store.list_warrants(by_age, WarrantFilter(), at)).value.rows:
+            new = [*map(_new_warrant, warrants)]
+            self._add("warrant", map(_compared_warrant, new), len(new))
+            sample.show(new)
+            by_age = Slice("createdAt", PAGE_ROWS, boundary=(warrants[-1].created_at, warrants[-1].number))
+
+    def _add(self, kind: Kind, rows: Iterable[ComparedRow], count: int) -> None:
+        self._differences.add(HERE, kind, rows)
+        self.counted[kind] += count
+
+
+def _compared_object(stored: NewObject | StoredObject) -> ComparedRow:
+    # Compared as JSON rather than text: the order of members has no meaning.
+    meta = "" if stored.meta is None else msgspec.json.encode(msgspec.json.decode(stored.meta), order="sorted").decode()
+    return ComparedRow((stored.type, stored.id), meta, f"{stored.type}:{stored.id}")
+
+
+def _compared_warrant(new: NewWarrant) -> ComparedRow:
+    subject = new.subject
+    names = (new.object.type, new.object.id, new.relation, subject.type, subject.id, subject.relation or "")
+    written = render_claim(*names) + (f"[{new.policy}]" if new.policy else "")
+    created_at = None if new.created_at is None else str(new.created_at)
+    return ComparedRow((*names, new.policy), created_at, written)
+
+
+def _new_warrant(stored: Warrant) -> NewWarrant:
+    relation = RelationName(stored.subject_relation) if stored.subject_relation else None
+    subject = Subject(stored.subject_type, stored.subject_id, relation)
+    of_object = ObjectRef(stored.object_type, stored.object_id)
+    return NewWarrant(of_object, stored.relation, subject, stored.policy, stored.created_at)
 
 
 def _zeros() -> dict[Kind, int]:
@@ -208,10 +297,11 @@ def _relations(definitions: Mapping[TypeName, str]) -> Mapping[TypeName, Sequenc
 
 
 class _Asking:
-    def __init__(self, ctx: Context, server: WarrantServer, theirs: _Theirs) -> None:
+    def __init__(self, ctx: Context, server: WarrantServer, theirs: _Theirs, loops: LoopSearch) -> None:
         self._ctx = ctx
         self._server = server
         self._theirs = theirs
+        self._loops = loops
 
     async def compare(self, questions: Sequence[Question]) -> tuple[int, Sequence[Difference]]:
         """Returns how many checks the server decided, and the differences between the answers."""
@@ -253,7 +343,9 @@ class _Asking:
 
     async def _reason(self, question: Question, theirs: _CheckAnswer, ours: _CheckAnswer, is_up: bool) -> str | None:
         if theirs.said.startswith("no answer"):
-            return UNANSWERED if is_up else None
+            of_object = question.object
+            in_loop = is_up and await self._loops.leads_into_loop(of_object.type, of_object.id, question.relation)
+            return UNANSWERED if in_loop else None
         if theirs.said == AUTHORIZED and theirs.path:
             if _names_group(theirs.path[0], question):
                 return BARE_SUBJECT

@@ -18,12 +18,13 @@ _EQUALS = re.compile(r"""\b([A-Za-z_]\w*) *== *(?:"([^"\\]*)"|'([^'\\]*)')""")
 
 
 class Sample:
-    """Samples a fixed number of the warrants it is shown, each with the same chance (Vitter's algorithm R)."""
+    """Samples a fixed number of the warrants it is shown, each with the same chance (Vitter's algorithm R). Samples of
+    the same warrants in the same order differ by their `number`."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, number: int = 0) -> None:
         self._size = size
         self._shown = 0
-        self._random = random.Random(SEED)
+        self._random = random.Random(SEED + number)
         self.warrants: list[NewWarrant] = []
 
     def show(self, warrants: Sequence[NewWarrant]) -> None:
