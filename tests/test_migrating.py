@@ -2,8 +2,8 @@
 
 import re
 
-from magistrate.cli.importing import MAX_SAMPLE_SIZE
-from magistrate.cli.moving import SAMPLE_SIZE
+from magistrate.cli.importing import MAX_NAMED_ROWS, MAX_SAMPLE_SIZE
+from magistrate.cli.moving import NAMED_ROWS, SAMPLE_SIZE
 from magistrate.config import read_settings
 from magistrate.operations.importing import comparing
 from tests.migration_examples import DOCUMENT, answer_of, sections
@@ -38,6 +38,18 @@ def test_reasons_and_defaults_that_the_page_shows_are_those_of_the_command() -> 
         assert reason in DOCUMENT
     for difference in (comparing.MISSING_HERE, comparing.MISSING_THERE, comparing.DEFINED_OTHERWISE):
         assert difference in DOCUMENT
+    for difference in (comparing.OTHER_META, comparing.OTHER_AGE):
+        assert f"`{difference}`" in DOCUMENT
+    assert f"the first {NAMED_ROWS} of each kind" in DOCUMENT
+    assert NAMED_ROWS == comparing.NAMED_ROWS < MAX_NAMED_ROWS
     assert f"(`--sample`, {SAMPLE_SIZE} by default)" in DOCUMENT
     assert SAMPLE_SIZE < MAX_SAMPLE_SIZE
     assert read_settings({}, {}).port == int(re.findall(r"listen on port (\d+)", DOCUMENT)[0])
+
+
+def test_examples_with_arrays_are_about_arrays() -> None:
+    """The source server refuses arrays, so no other example can begin with one."""
+    for section in sections():
+        for step in section.steps:
+            if re.match(r"POST \S+ \[", step.request):
+                assert step.answers["Warrant"].startswith("400"), section.title

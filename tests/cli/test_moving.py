@@ -116,12 +116,12 @@ def test_rows_that_are_refused_are_all_told_and_nothing_is_stored_from_there_on(
 
     told = lines_of(ran.stderr)
     assert ran.exit_code == 2
-    assert len([line for line in told if line.startswith("refused ")]) == 10
+    assert len([line for line in told if line.startswith("refused ")]) == 9
     for beginning in (
         "refused object type type: can only contain lower-case",
         "refused object type relations: a relation depends on its own negation: loop#out",
         "refused object type relations: ",
-        "refused object objectType: Missing required parameter objectType",
+        "left out object objectType: Missing required parameter objectType",
         f"refused object {REFUSED_REASON}",
         "refused object objectId: can only contain alphanumeric characters and/or '-', '_', '@', ':', and '|' "
         '{"objectType": "user", "objectId": "*"}',
@@ -131,7 +131,7 @@ def test_rows_that_are_refused_are_all_told_and_nothing_is_stored_from_there_on(
         "refused warrant policy: error validating policy '1 +'",
     ):
         assert [line for line in told if line.startswith(beginning)], beginning
-    assert told[-1].startswith("Error: 10 rows are refused, and nothing is stored from the chunk of the first of them")
+    assert told[-1].startswith("Error: 9 rows are refused, and nothing is stored from the chunk of the first of them")
     assert f"1 warrant {REFUSED_REASON}" in lines_of(ran.stdout)
     assert [dump(sqlite_url)[table] for table in ("object_type", "object", "warrant")] == [[], [], []]
 
@@ -152,13 +152,28 @@ def test_chunks_before_the_first_refused_row_are_stored_and_the_next_import_goes
     assert lines_of(second.stdout)[4] == "warrants 13 0 13"
 
 
+def test_an_object_that_the_source_server_cannot_delete_is_left_out_and_ends_nothing(
+    reference: Reference, sqlite_url: str
+) -> None:
+    reference.objects.append({"objectType": "", "objectId": ""})
+
+    ran = moved_from(reference, sqlite_url, "--sample", "0")
+
+    assert ran.exit_code == 0, ran.output
+    assert lines_of(ran.stderr) == [
+        'left out object objectType: Missing required parameter objectType {"objectType": "", "objectId": ""}'
+    ]
+    assert "objects 28 1 27" in lines_of(ran.stdout)
+
+
 def test_refused_rows_are_left_out_if_that_is_wanted(reference: Reference, database_url: str) -> None:
     ran = moved_from(with_refused_rows(reference), database_url, "--skip-refused", "--sample", "90")
 
     lines = lines_of(ran.stdout)
     assert ran.exit_code == 0, ran.output
     assert lines[-4:-1] == ["object types 7 3 4", "objects 33 4 29", "warrants 17 3 14"]
-    assert ran.stderr.count("refused ") == 10
+    assert ran.stderr.count("refused ") == 9
+    assert ran.stderr.count("left out ") == 1
 
 
 def test_rows_of_another_kind_than_their_list_are_refused(reference: Reference, sqlite_url: str) -> None:

@@ -119,7 +119,8 @@ class _Refusals:
         row = self.origin.without_key(refused.text.decode(errors="backslashreplace"))
         told = self.origin.without_key(refused.reason)
         shown = row if len(row) <= SHOWN_ROW_BYTES else row[:SHOWN_ROW_BYTES] + "..."
-        click.echo(f"refused {kind}  {printable(told)}  {printable(shown)}", err=True)
+        verb = "refused" if refused.can_be_fixed else "left out"
+        click.echo(f"{verb} {kind}  {printable(told)}  {printable(shown)}", err=True)
         # Messages about a policy quote it, so that no two are alike.
         reason = "policy: is not understood" if told.startswith("policy: ") else told
         self.counted[kind, reason] += 1

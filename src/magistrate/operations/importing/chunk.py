@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import msgspec
+
 from magistrate.engine.model import ObjectType
 from magistrate.engine.terms import TypeName
 from magistrate.errors import InvalidParameter, InvalidRequest
@@ -36,6 +38,24 @@ class Refused(NamedTuple):
         error = self.error
         parameter = error.parameter if isinstance(error, InvalidParameter) else ""  # empty for the line as a whole
         return f"{parameter}: {error.message}" if parameter else error.message
+
+    @property
+    def can_be_fixed(self) -> bool:
+        """Returns False for the object without type and id that a Warrant server creates for `"subject": {}`: its API
+        cannot delete it."""
+        try:
+            members = msgspec.json.decode(self.text, type=_Names)
+        except (msgspec.MsgspecError, UnicodeError, RecursionError):
+            return True
+        is_object = members.relation is None and members.subject is None
+        return not (is_object and members.object_type == members.object_id == "")
+
+
+class _Names(msgspec.Struct, rename="camel"):
+    object_type: str | None = None
+    object_id: str | None = None
+    relation: msgspec.Raw | None = None
+    subject: msgspec.Raw | None = None
 
 
 Refuse = Callable[[Refused], None]

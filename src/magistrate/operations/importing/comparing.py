@@ -155,7 +155,7 @@ async def compare(
         theirs, ours = _Theirs(ctx, server, read_line, differences), _Ours(ctx, differences)
         samples = Sample(sample_size), Sample(sample_size, number=1)
         await theirs.read(samples[0], told)
-        await ours.read(samples[1])
+        await ours.collect(samples[1])
         differences.compare()
         counts = [
             RowCounts(
@@ -205,8 +205,8 @@ class _Theirs:
         while lines := await lists.next_lines():
             self.counted[lists.kind] += len(lines)
             chunk, self.definitions = await self._sift_lines(lines, read_row, count_refused)
-            self._differences.add(SOURCE, "object", map(_compared_object, chunk.objects.values()))
-            self._differences.add(SOURCE, "warrant", map(_compared_warrant, chunk.warrants.values()))
+            self._differences.add(SOURCE, "object", map(_build_object_row, chunk.objects.values()))
+            self._differences.add(SOURCE, "warrant", map(_build_warrant_row, chunk.warrants.values()))
             sample.show([*chunk.warrants.values()])
             told(lists.lines)
 
@@ -232,7 +232,7 @@ class _Ours:
         self.counted = _zeros()
         self.definitions: Mapping[TypeName, str] = {}
 
-    async def read(self, sample: Sample) -> None:
+    async def collect(self, sample: Sample) -> None:
         model = await self._store.read_model()
         self.definitions, at = model.value.definitions, model.revision
         if at == 0:
@@ -240,12 +240,12 @@ class _Ours:
         self.counted["object type"] = len(self.definitions)
         by_name = Slice("objectType", PAGE_ROWS)
         while objects := (await self._store.list_objects(by_name, ObjectFilter(), at)).value.rows:
-            self._add("object", map(_compared_object, objects), len(objects))
+            self._add("object", map(_build_object_row, objects), len(objects))
             by_name = Slice("objectType", PAGE_ROWS, boundary=(objects[-1].type, objects[-1].id))
         by_age = Slice("createdAt", PAGE_ROWS)
         while warrants := (await self._store.list_warrants(by_age, WarrantFilter(), at)).value.rows:
             new = [*map(_new_warrant, warrants)]
-            self._add("warrant", map(_compared_warrant, new), len(new))
+            self._add("warrant", map(_build_warrant_row, new), len(new))
             sample.show(new)
             by_age = Slice("createdAt", PAGE_ROWS, boundary=(warrants[-1].created_at, warrants[-1].number))
 
@@ -254,13 +254,13 @@ class _Ours:
         self.counted[kind] += count
 
 
-def _compared_object(stored: NewObject | StoredObject) -> ComparedRow:
+def _build_object_row(stored: NewObject | StoredObject) -> ComparedRow:
     # Compared as JSON rather than text: the order of members has no meaning.
     meta = "" if stored.meta is None else msgspec.json.encode(msgspec.json.decode(stored.meta), order="sorted").decode()
     return ComparedRow((stored.type, stored.id), meta, f"{stored.type}:{stored.id}")
 
 
-def _compared_warrant(new: NewWarrant) -> ComparedRow:
+def _build_warrant_row(new: NewWarrant) -> ComparedRow:
     subject = new.subject
     names = (new.object.type, new.object.id, new.relation, subject.type, subject.id, subject.relation or "")
     written = render_claim(*names) + (f"[{new.policy}]" if new.policy else "")

@@ -94,7 +94,8 @@ async def import_lines(
 
 
 class Sieve:
-    """Removes lines that are wrong from chunks. `refused` counts them."""
+    """Removes lines that are wrong from chunks. `refused` counts them, except those that nobody can fix: they are
+    always left out."""
 
     def __init__(self, ctx: Context, read_line: ReadLine, leave_out: LeaveOut | None) -> None:
         self._ctx = ctx
@@ -122,7 +123,7 @@ class Sieve:
         if self._leave_out is None:
             line_refused(refused)
         else:
-            self.refused += 1
+            self.refused += refused.can_be_fixed
             self._leave_out.told(refused)
 
 

@@ -75,17 +75,17 @@ class RowDifferences:
             (_digest([kind, *row.identity]), side, kind, _digest_content(row), row.written[:MAX_WRITTEN_CHARACTERS])
             for row in rows
         )
-        with _disk_faults_translated():
+        with _translate_disk_faults():
             self._connection.executemany(_INSERT, listed)
 
     def compare(self) -> None:
         """Compares all rows that were added; `list_differing` returns the result."""
-        with _disk_faults_translated():
+        with _translate_disk_faults():
             self._connection.execute(_COMPARE)
 
     def list_differing(self, kind: str, max_named: int) -> list[DifferingRows]:
         """Returns the rows of a kind that differ, at most `max_named` of each category by name, in bytewise order."""
-        with _disk_faults_translated():
+        with _translate_disk_faults():
             totals = dict(self._connection.execute(_COUNT, (kind,)))
             return [
                 DifferingRows(category, totals[category], [*self._name(kind, category, max_named)])
@@ -105,7 +105,7 @@ CATEGORIES: tuple[Category, ...] = ("missing", "extra", "other")
 
 
 @contextmanager
-def _disk_faults_translated() -> Iterator[None]:
+def _translate_disk_faults() -> Iterator[None]:
     try:
         yield
     except (apsw.FullError, apsw.IOError, apsw.CantOpenError) as error:
