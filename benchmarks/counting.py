@@ -15,13 +15,15 @@ T = TypeVar("T")
 
 
 class CountingDatabase:
-    """Hands everything on; `reads` counts the statements that read outside of writes, `rows` what they found."""
+    """Hands everything on; `reads` counts the statements that read outside of writes, `long_reads` those of them that
+    do not delay others, `rows` what they found."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self.dialect = database.dialect
         self.joining = database.joining
         self.reads = 0
+        self.long_reads = 0
         self.rows = 0
 
     @property
@@ -30,6 +32,7 @@ class CountingDatabase:
 
     async def read(self, sql: str, values: tuple[Parameter, ...], long: bool = False) -> Rows:
         self.reads += 1
+        self.long_reads += long
         found = await self._database.read(sql, values, long)
         self.rows += len(found)
         return found

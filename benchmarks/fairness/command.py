@@ -3,9 +3,11 @@ checks; then compares checks with the graph cache and without. Ends with exit co
 
 import argparse
 import sys
+from collections.abc import Sequence
 from contextlib import ExitStack
 
 from benchmarks.databases import STORES
+from benchmarks.document import write_document
 from benchmarks.fairness.comparison import Compared, compare_with_no_graph, comparison_table
 from benchmarks.fairness.hostile import ATTACKS
 from benchmarks.fairness.pauses import TARGET_MS, Case, Row, measure_pauses, pauses_table
@@ -27,12 +29,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--workers", nargs="+", type=int, default=[1, 2], metavar="N")
     parser.add_argument("--attacks", nargs="+", choices=[*ATTACKS, GRAPH], default=[*ATTACKS, GRAPH], metavar="NAME")
     parser.add_argument(
+        "--write-docs", action="store_true", help="writes the tables into fairness.md in docs/performance as well"
+    )
+    parser.add_argument(
         "--deadline-seconds", type=float, default=20.0, metavar="N", help="how long a client waits for an answer"
     )
 
 
 def run(options: argparse.Namespace) -> None:
-    """Prints the tables as soon as they are whole, rows on stderr as they come."""
+    """Prints the tables at the end, rows on stderr as they come."""
     attacks = [name for name in options.attacks if name != GRAPH]
     rows: list[Row] = []
     compared: list[Compared] = []
@@ -44,10 +49,19 @@ def run(options: argparse.Namespace) -> None:
                 rows += measure_pauses(Case(store, workers, url), attacks, options.deadline_seconds)
             if GRAPH in options.attacks:
                 compared += compare_with_no_graph(store, url, options.deadline_seconds)
-    if rows:
-        print(pauses_table(rows), LEGEND, sep="\n", flush=True)
-    if compared:
-        print(comparison_table(compared), flush=True)
     missed = sum(bool(row.faults) for row in rows) + sum(row.verdict != "ok" for row in compared)
-    print(f"{missed} of {len(rows) + len(compared)} targets were missed")
+    text = _report(rows, compared, missed)
+    print(text, flush=True)
+    if options.write_docs:
+        write_document("fairness", "./run bench fairness --write-docs", text)
     sys.exit(1 if missed else 0)
+
+
+def _report(rows: Sequence[Row], compared: Sequence[Compared], missed: int) -> str:
+    cases = list(dict.fromkeys(row.case for row in rows))
+    tables = [pauses_table([row for row in rows if row.case == case], case) for case in cases]
+    if rows:
+        tables.append(LEGEND)
+    if compared:
+        tables.append(comparison_table(compared))
+    return "\n".join([*tables, f"{missed} of {len(rows) + len(compared)} targets were missed."])

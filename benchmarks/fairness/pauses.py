@@ -79,8 +79,11 @@ def measure_pauses(case: Case, names: Sequence[str], deadline_seconds: float) ->
                     service.settle()
 
 
-def pauses_table(rows: Sequence[Row]) -> str:
-    return markdown_table("Hostile requests beside a pulse", HEADER, [row.cells() for row in rows])
+def pauses_table(rows: Sequence[Row], case: Case) -> str:
+    """Returns the table of one case."""
+    workers = "one worker" if case.workers == 1 else f"{case.workers} workers"
+    title = f"Hostile requests beside a pulse: {case.store}, {workers}"
+    return markdown_table(title, HEADER, [row.cells() for row in rows])
 
 
 def _nothing() -> list[Answer]:

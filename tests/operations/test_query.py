@@ -14,7 +14,7 @@ from benchmarks.counting import CountingDatabase, counting_store
 from magistrate import wiring
 from magistrate.engine.plans import Model
 from magistrate.engine.query import read_query
-from magistrate.engine.query.listed import Listed, Reports
+from magistrate.engine.query.listed import Listed, Reports, Row
 from magistrate.engine.query.result_set import ResultSet
 from magistrate.engine.query.stages import Road
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, TypeName
@@ -26,7 +26,7 @@ from magistrate.operations.listings import LEAST_ENTRIES, ListingKey, Listings, 
 from magistrate.operations.object_types import create_object_types
 from magistrate.operations.objects import delete_objects
 from magistrate.operations.paging import Page, Wanted, read_wanted
-from magistrate.operations.query import QUERY_LIST, FoundRow, QueryRequest, list_page
+from magistrate.operations.query import QUERY_LIST, ROWS_IN_A_TURN, FoundRow, QueryRequest, list_page
 from magistrate.operations.warrants import create_warrants, delete_warrants
 from magistrate.store.contract import Slice, Snapshot
 from tests.memory_source import model_of
@@ -314,3 +314,28 @@ def test_the_listings_asked_for_lately_are_kept_as_far_as_there_is_room() -> Non
     listings.keep(key(4), listing(10))
     listings.keep(key(6), listing(30))
     assert kept(listings, [1, 3, 4, 6]) == [1, 3, 4, 6]
+
+
+async def test_the_warrants_of_few_rows_are_looked_up_between_two_yields(
+    counted: tuple[Context, CountingDatabase], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ctx, _ = counted
+    number = 3 * ROWS_IN_A_TURN
+    for start in range(0, number, 1_000):
+        batch = [new(f"folder:f{one}#viewer@user:ann") for one in range(start, start + 1_000)]
+        await create_warrants(ctx, batch, ctx.stamp("ann"), str)
+    row, turns = Listed.row, [0]
+
+    def count_row(listed: Listed, of_type: TypeName, id: ObjectId) -> Row:
+        turns[-1] += 1
+        return row(listed, of_type, id)
+
+    async def begin_turn() -> None:
+        turns.append(0)
+
+    monkeypatch.setattr(Listed, "row", count_row)
+    monkeypatch.setattr("magistrate.operations.query.checkpoint", begin_turn)
+    await page_of(ctx, "select folder where user:ann is viewer", sortBy="createdAt", limit="1000")
+
+    assert sum(turns) >= number
+    assert max(turns) <= ROWS_IN_A_TURN + 1

@@ -409,6 +409,27 @@ def test_events_are_read_in_the_order_of_time_on_postgresql(
     assert sum(" Sort  (" in f" {line}" and "Incremental" not in line for line in plan) <= 1, "\n".join(plan)
 
 
+@pytest.mark.parametrize("most", [1, 100])
+def test_a_read_stops_at_its_limit_however_many_rows_there_are_on_sqlite(
+    sqlite_connection: apsw.Connection, most: int
+) -> None:
+    ids = tuple(ObjectId(f"id-{number}") for number in range(ROWS))
+    statement = read_statement([WarrantRead(GROUPS, ids)], None, most, SqliteDatabase.joining)
+    instructions = 0
+
+    def count_instruction() -> bool:
+        nonlocal instructions
+        instructions += 1
+        return False
+
+    sqlite_connection.set_progress_handler(count_instruction, 1)
+    found = sqlite_connection.execute(statement.sql, statement.values).fetchall()
+    sqlite_connection.set_progress_handler(None)
+
+    assert len(found) == most
+    assert instructions <= 1_000 + 500 * most
+
+
 @pytest.mark.parametrize("spoken", OF_EVENTS)
 def test_logs_are_searched_by_an_index(
     sqlite_connection: apsw.Connection, postgres_connection: psycopg.Connection[tuple[str, ...]], spoken: Spoken

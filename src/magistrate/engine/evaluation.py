@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from magistrate.engine.conditions import PolicyEvaluator
+from magistrate.engine.dismantling import dismantle
 from magistrate.engine.facts import ROWS_BETWEEN_CHECKPOINTS, ROWS_FOR_A_NODE, Facts
 from magistrate.engine.loops import EDGES_FOR_A_NODE, settle
 from magistrate.engine.nodes import CheckEdge, CheckNode
@@ -28,9 +29,6 @@ from magistrate.engine.warrant_reader import WarrantRead, WarrantsByObject
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
 from magistrate.engine.written import render_claim
-
-NODES_RELEASED_AT_ONCE = 1_000
-"""Counts the nodes, with all their edges, that are released between two yields; it takes a millisecond or two."""
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -117,14 +115,15 @@ class Evaluation:
             walk.go_on()
 
     def release(self) -> Iterator[int]:
-        """Unlinks the nodes, which refer to each other, and yields how many were unlinked.
+        """Frees the nodes and the warrants, and yields how many were freed since it yielded last.
 
-        They are then freed at once, instead of by a garbage collection that scans all of them without a pause. The
-        evaluation cannot be used afterwards.
+        The evaluation cannot be used afterwards.
         """
+        self._arriving = iter(())
         for walk in self._walks.values():
             yield from walk.release()
         self._walks.clear()
+        yield from dismantle(self._facts.containers())
 
     def _digest(self, context: Mapping[str, Any]) -> bytes:
         """Returns a digest that is equal for equal contexts. A context that several checks share is encoded once."""
@@ -174,12 +173,7 @@ class _Walk:
         self._roots.clear()
         for waiting in (self._fresh, self._waiting, self._decided):
             waiting.clear()
-        nodes = [*self._nodes.values()]
-        self._nodes.clear()
-        for number, node in enumerate(nodes, 1):
-            node.edges, node.parents, node.reason = [], [], (None, None)
-            if not number % NODES_RELEASED_AT_ONCE:
-                yield NODES_RELEASED_AT_ONCE
+        yield from dismantle([self._nodes])
 
     def _finish(self) -> bool:
         """Finishes the work that was begun, before anything else, and returns whether it is done; if not, the turn

@@ -1,8 +1,9 @@
 """Holds the warrants that an evaluation was given, and those it has yet to request."""
 
-from collections.abc import Generator, Iterator, Sequence
-from heapq import merge
+from collections.abc import Generator, Sequence
 
+from magistrate.engine.dismantling import Container
+from magistrate.engine.sorting import sort_in_parts
 from magistrate.engine.terms import WILDCARD, ObjectId
 from magistrate.engine.warrant_reader import WarrantRead, WarrantsByObject
 from magistrate.engine.warrants import Warrant, creation_order
@@ -11,9 +12,6 @@ ROWS_BETWEEN_CHECKPOINTS = 500
 """Counts the rows processed between two checkpoints, some tenths of a millisecond."""
 ROWS_FOR_A_NODE = 10
 """Counts the rows that take as long as one unit of work."""
-ROWS_SORTED_AT_ONCE = 4_000
-"""Limits the rows that are sorted at once, which takes a few milliseconds; more are sorted in parts that are then
-merged."""
 
 OBJECTS_AT_ONCE = 4_000
 """Limits the objects whose warrants are read together. A level with more objects takes several reads, which lets
@@ -72,14 +70,18 @@ class Facts:
         self._missing, self._missing_everywhere, self._room = {}, {}, OBJECTS_AT_ONCE
         return reads
 
-    def take(self, reads: Sequence[WarrantRead], rows: Sequence[Sequence[Warrant]]) -> Iterator[int]:
+    def containers(self) -> Sequence[Container]:
+        """Returns all that holds warrants, for `dismantle`."""
+        return self._rows, self._everywhere
+
+    def take(self, reads: Sequence[WarrantRead], rows: Sequence[Sequence[Warrant]]) -> Generator[int, None, None]:
         """Takes the rows of these reads, and yields how many it has processed since it yielded last.
 
         `find` returns them once the iterator is exhausted.
         """
         for read, found in zip(reads, rows, strict=True):
             if read.ids is None:
-                self._everywhere[read.shape] = yield from _sort(list(found))
+                self._everywhere[read.shape] = yield from sort_in_parts(list(found), creation_order)
                 continue
             known = self._rows.setdefault(read.shape, {})
             for id in read.ids:
@@ -90,21 +92,4 @@ class Facts:
                     yield ROWS_BETWEEN_CHECKPOINTS
             for id in read.ids:
                 if len(known[id]) > 1:
-                    known[id] = yield from _sort(known[id])
-
-
-def _sort(found: list[Warrant]) -> Generator[int, None, list[Warrant]]:
-    """Returns the warrants sorted by age, oldest first, and yields like `take`."""
-    parts = []
-    for start in range(0, len(found), ROWS_SORTED_AT_ONCE):
-        parts.append(sorted(found[start : start + ROWS_SORTED_AT_ONCE], key=creation_order))
-        if len(parts[-1]) > ROWS_BETWEEN_CHECKPOINTS:
-            yield len(parts[-1])
-    if len(parts) <= 1:
-        return parts[0] if parts else found
-    merged: list[Warrant] = []
-    for warrant in merge(*parts, key=creation_order):
-        merged.append(warrant)
-        if not len(merged) % ROWS_BETWEEN_CHECKPOINTS:
-            yield ROWS_BETWEEN_CHECKPOINTS
-    return merged
+                    known[id] = yield from sort_in_parts(known[id], creation_order)

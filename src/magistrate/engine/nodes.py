@@ -1,5 +1,8 @@
 """Defines the graph of one decision: what has to be decided, what it waits for, and what its value rests on."""
 
+from collections.abc import Sequence
+
+from magistrate.engine.dismantling import Container, Linked
 from magistrate.engine.plans import Operation, Plan
 from magistrate.engine.terms import ObjectId, RelationName
 from magistrate.engine.truth import FALSE, MISSING, TRUE, Truth
@@ -22,7 +25,7 @@ class CheckEdge:
         self.warrant = warrant
 
 
-class CheckNode:
+class CheckNode(Linked):
     """Represents whether the subject has what `plan` grants on the object `id` of the plan's type; WILDCARD stands for
     any.
 
@@ -54,6 +57,11 @@ class CheckNode:
     def is_asked_by_someone(self) -> bool:
         """Returns whether an undecided node waits for this one."""
         return any(edge.node.value is None for edge in self.parents)
+
+    def unlink(self) -> Sequence[Container]:
+        containers = (self.edges, self.parents)
+        self.edges, self.parents, self.reason = [], [], (None, None)
+        return containers
 
     def hold_by(self, warrant: Warrant) -> None:
         self.value = TRUE

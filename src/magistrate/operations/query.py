@@ -27,6 +27,8 @@ from magistrate.operations.turns import checkpoint
 from magistrate.store.contract import ObjectName, Portion, Slice, Snapshot, StoredObject
 
 NAMES_AT_ONCE = 10_000
+ROWS_IN_A_TURN = 1_000
+"""Limits the rows whose warrants are looked up before a yield, if that takes one step for each; some milliseconds."""
 KEYS_IN_A_TURN = 3_000
 """Limits the objects that are read, or rows that are sorted, before a yield."""
 
@@ -130,7 +132,7 @@ async def _keys(of_type: TypeName, listed: Listed, ids: Sequence[ObjectId], sort
     weight = 1 if sort == "id" else 1 + listed.reports.steps // STEPS_FOR_A_NODE
     work.spend(len(ids) * weight)
     keys: list[SortKey] = []
-    at_once = 1 + NAMES_AT_ONCE // weight
+    at_once = NAMES_AT_ONCE if sort == "id" else 1 + ROWS_IN_A_TURN // weight
     for start in range(0, len(ids), at_once):
         some = ids[start : start + at_once]
         if sort == "id":

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TypeVar
+from weakref import WeakKeyDictionary
 
 from magistrate.errors import StoreUnavailable
 
@@ -38,8 +39,17 @@ class Turns:
 
 
 async def checkpoint() -> None:
-    """Yields to other tasks."""
-    await asyncio.sleep(0)
+    """Yields to other tasks. Of those that have yielded here, one resumes in each iteration of the event loop: if all
+    did, everybody else would wait for one turn of each of them."""
+    loop = asyncio.get_running_loop()
+    resuming = _resuming.get(loop)
+    if resuming is None:
+        resuming = _resuming[loop] = asyncio.Lock()
+    async with resuming:
+        await asyncio.sleep(0)
+
+
+_resuming: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 
 
 async def aside(work: Callable[[], T], size: int) -> T:

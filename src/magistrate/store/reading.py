@@ -95,7 +95,7 @@ def read_statement(reads: Sequence[AnyRead], at: Revision | None, most: int, joi
         for column, subjects, kind, range_values in _ranges(read):
             arms.append((number, places, column, subjects, kind))
             values += (*range_values, *revisions)
-    values.append(most)
+    values += (most, most)
     return Clause(_text(tuple(arms), at is None, joining), tuple(values))
 
 
@@ -167,8 +167,10 @@ def _subjects(shape: WarrantsByObject) -> Sequence[tuple[str, tuple[Parameter, .
 @lru_cache(maxsize=1_024)
 def _text(arms: tuple[_Arm, ...], newest: bool, joining: Joining) -> str:
     found = " UNION ALL ".join(_arm_text(arm, newest, joining) for arm in arms) or _NO_ROW
+    # Limited twice: SQLite may materialize the inner rows, all of them, before it reads the outer limit.
     return (
-        f"SELECT h.revision, h.horizon, h.model_revision, {_ANSWERED} FROM head h LEFT JOIN ({found}) u ON true "
+        f"SELECT h.revision, h.horizon, h.model_revision, {_ANSWERED} "
+        f"FROM head h LEFT JOIN ({found} LIMIT ?) u ON true "
         "LEFT JOIN policy p ON p.digest = u.policy LIMIT ?"
     )
 

@@ -1,12 +1,13 @@
 """No policy with any context works for long: what grows is paid for, and ends unknown when the steps are used up."""
 
 import time
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
 from magistrate.engine.policy.policy import compile_text
-from magistrate.engine.policy.run import MAX_STEPS, PolicyRun
+from magistrate.engine.policy.run import MAX_STEPS, Fault, PolicyRun
 from tests.engine.policy.asking import NOW, WARRANT, answer
 
 LONG = "a" * 3_000_000
@@ -74,6 +75,7 @@ def test_a_turn_of_a_closure_costs_the_parts_of_its_body_and_one() -> None:
         ("any(a, 'abc' matches #)", {"a": [rf"\pL{n}" for n in range(100_000)]}),
         ("any(a, 'abc' matches #)", {"a": [rf"(\pL{n}" for n in range(100_000)]}),
         ("any(1..100000, '' matches 'a')", {}),
+        ("a matches '(a?){300}b'", {"a": "a" * 60_000}),
     ],
 )
 def test_what_would_take_long_ends_unknown(text: str, context: dict[str, Any]) -> None:
@@ -111,3 +113,27 @@ def test_an_expression_costs_the_same_whether_it_was_compiled_before_or_not() ->
 
     assert [node.evaluate(run) for run in runs] == [False, False]
     assert runs[0].steps == runs[1].steps < MAX_STEPS
+
+
+def test_a_match_costs_the_product_of_the_text_and_the_expression() -> None:
+    """RE2 goes through all instructions for each character if the automaton of the expression is too large."""
+    spent = [_steps(f"text matches '(a?){{{times}}}b'", {"text": "a" * 3_000}) for times in (10, 100)]
+
+    assert spent[0] >= 3_000 * 10 // 32
+    assert spent[1] >= 3_000 * 100 // 32
+
+
+def test_a_text_that_is_read_as_a_number_costs_its_length() -> None:
+    short, long = ("1" * length for length in (2, 40))
+
+    for function in ("int", "float"):
+        assert (
+            _steps(f"{function}(text) == 0", {"text": long}) >= _steps(f"{function}(text) == 0", {"text": short}) + 15
+        )
+
+
+def _steps(text: str, context: dict[str, Any]) -> int:
+    run = PolicyRun(context, WARRANT, NOW)
+    with suppress(Fault):
+        compile_text(text).evaluate(run)
+    return MAX_STEPS - run.steps

@@ -29,7 +29,7 @@ from magistrate.engine.policy.node import Evaluate, PolicyNode, Refusal, compose
 from magistrate.engine.policy.run import Fault, PolicyRun
 from magistrate.engine.policy.values import Duration, as_whole, calendar
 
-_CALENDAR_STEPS = 5
+_CALENDAR_STEPS = 8
 
 Take = Callable[[PolicyRun, Any], Any]
 

@@ -21,12 +21,13 @@ def equal(run: PolicyRun, left: Any, right: Any) -> bool:
     pairs = [(left, right)]
     while pairs:
         left, right = pairs.pop()
-        if type(left) in LIST and type(right) in LIST:
+        kind, other = type(left), type(right)
+        if (kind is list or kind is range) and (other is list or other is range):
             same = len(left) == len(right)
             if same:
                 run.pay(len(left))
                 pairs.extend(zip(left, right, strict=True))
-        elif type(left) is dict and type(right) is dict:
+        elif kind is dict and other is dict:
             same = len(left) == len(right) and _pair_members(run, left, right, pairs)
         else:
             same = _scalars_equal(run, left, right)
@@ -54,7 +55,7 @@ def _in_list(run: PolicyRun, sought: Any, among: list[Any]) -> bool:
         run.pay(len(among) // 8)  # Python's own search suffices: a text is equal to no other kind of value
         return sought in among
     for element in among:
-        run.pay(2)
+        run.pay(4)
         if equal(run, sought, element):
             return True
     return False

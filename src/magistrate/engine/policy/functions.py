@@ -93,6 +93,7 @@ def _length(run: PolicyRun, value: Any) -> int:
 def _to_int(run: PolicyRun, value: Any) -> int:
     """Returns the value as an integer, rounded towards zero."""
     if type(value) is str:
+        run.pay(3 + len(value) // 2)
         if not _WHOLE.fullmatch(value):
             raise Fault("the string is no integer")
         return whole(int(value))
@@ -102,7 +103,7 @@ def _to_int(run: PolicyRun, value: Any) -> int:
 def _to_float(run: PolicyRun, value: Any) -> float:
     if type(value) is str and (len(value) > _LONGEST_NUMBER or not _DECIMAL.fullmatch(value)):
         raise Fault("the string is no number")
-    run.pay(len(value) // 10 if type(value) is str else 0)
+    run.pay(3 + len(value) // 2 if type(value) is str else 0)
     return finite(float(value))
 
 
@@ -110,6 +111,7 @@ def _to_string(run: PolicyRun, value: Any) -> str:
     """Returns the value as a string. Whole numbers are written without a point, whether they are integers or not."""
     if type(value) is bool:
         return "true" if value else "false"
+    run.pay(0 if type(value) is str else 6)
     if type(value) is float and not (value.is_integer() and abs(value) < 1e15):
         return repr(finite(value))
     return value if type(value) is str else str(whole(int(value)))
@@ -252,7 +254,7 @@ def _reading(function: Function, reads: Callable[[str], Any], argument: PolicyNo
         written = text(run)
         if type(written) is not str:
             raise Fault("only a string can be read")
-        run.pay(len(written))
+        run.pay(3 * len(written))
         return function.apply(run, reads(written))
 
     return compose_node(evaluate, function.result, offset, argument)

@@ -100,12 +100,12 @@ def _join(run: PolicyRun, left: str, right: str) -> str:
 
 
 def _time(run: PolicyRun, nanoseconds: int) -> Time:
-    run.pay(2)
+    run.pay(8)
     return time_at(nanoseconds)
 
 
 def _duration(run: PolicyRun, nanoseconds: int) -> Duration:
-    run.pay(2)
+    run.pay(8)
     return duration_of(nanoseconds)
 
 

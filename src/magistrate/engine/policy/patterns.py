@@ -21,9 +21,10 @@ MAX_PATTERNS = 32
 all of its own to be compiled again in each iteration of a loop."""
 
 _MAX_MEMORY = 524_288  # (512 KiB) for one expression; room for about ten classes such as \pL
-_COMPILE_STEPS = 128  # per character of an expression: 25 microseconds for the worst, `\pL` many times
+_COMPILE_STEPS = 190  # per character of an expression: 25 microseconds for the worst, `\pL` many times
+_COMPILE_BASE_STEPS = 1_000  # for an expression, however short: `\pL{9}` is compiled to as much as a longer one
 _SEARCH_STEPS = 10  # for a call of RE2, however little there is to read
-_MATCH_STEP = 256  # instructions times characters: 2 nanoseconds each at worst
+_MATCH_STEP = 32  # instructions times characters: 6 nanoseconds each at worst, such as `(a?){300}b`
 
 
 class Pattern(NamedTuple):
@@ -55,7 +56,7 @@ _context_pattern = lru_cache(maxsize=32)(_compile_pattern)
 
 def matches(run: PolicyRun, text: str, expression: str) -> bool:
     """Returns whether the expression, whatever its source, matches some part of the text."""
-    run.pay(min(len(expression), MAX_PATTERN_LENGTH) * _COMPILE_STEPS)
+    run.pay(_COMPILE_BASE_STEPS + min(len(expression), MAX_PATTERN_LENGTH) * _COMPILE_STEPS)
     return _search_text(run, text, _context_pattern(expression))
 
 

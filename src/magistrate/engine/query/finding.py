@@ -18,7 +18,7 @@ from magistrate.engine.query.listed import Findings
 from magistrate.engine.query.objects import find_objects
 from magistrate.engine.query.search import Search
 from magistrate.engine.query.stages import Target
-from magistrate.engine.query.subjects import find_subjects
+from magistrate.engine.query.subjects import SubjectSearch
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, Subject, TypeName
 from magistrate.engine.work import Work
 from magistrate.errors import NotFound
@@ -31,11 +31,10 @@ def find(model: Model, query: Query, context: Mapping[str, Any], now: int, work:
     conditions = PolicyEvaluator(context, now, work)
     asked = model.without_rules() if query.is_explicit else model
     if isinstance(query, ObjectsQuery):
-        steps = find_objects(asked, _targets(model, query), query.subject, conditions, work)
-    else:
-        types, relations = _subject_types(model, query), _relations(model, query)
-        steps = find_subjects(asked, query.object, relations, types, query.types is None, conditions, work)
-    return Search(model, work, steps)
+        return Search(model, work, find_objects(asked, _targets(model, query), query.subject, conditions, work))
+    types, relations = _subject_types(model, query), _relations(model, query)
+    search = SubjectSearch(asked, types, query.types is None, conditions, work)
+    return Search(model, work, search.steps(query.object, relations), search.remains)
 
 
 def check_each(

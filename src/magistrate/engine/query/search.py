@@ -3,6 +3,8 @@
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Generic, TypeVar
 
+from magistrate.engine.dismantling import Container, dismantle
+from magistrate.engine.facts import ROWS_FOR_A_NODE
 from magistrate.engine.plans import Model
 from magistrate.engine.terms import RelationName, TypeName
 from magistrate.engine.warrant_reader import AnyRead
@@ -39,6 +41,19 @@ def prepare_plans(model: Model, names: Iterable[tuple[TypeName, RelationName]], 
             yield None
 
 
+def take_turns(processing: Generator[int, None, T], work: Work) -> Turns[T]:
+    """Returns what a generator returns that yields how many rows it has processed since it yielded last."""
+    while True:
+        try:
+            rows = next(processing)
+        except StopIteration as stop:
+            returned: T = stop.value
+            return returned
+        work.shorten_turn(rows // ROWS_FOR_A_NODE)
+        if work.turn_is_over:
+            yield None
+
+
 def fetch_rows(reads: Sequence[AnyRead]) -> Steps[Rows]:
     rows = yield reads
     assert rows is not None
@@ -48,10 +63,11 @@ def fetch_rows(reads: Sequence[AnyRead]) -> Steps[Rows]:
 class Search(Generic[T]):
     """Wraps Steps in the interface that operations drive, like an Evaluation."""
 
-    def __init__(self, model: Model, work: Work, steps: Steps[T]) -> None:
+    def __init__(self, model: Model, work: Work, steps: Steps[T], remains: Sequence[Container] = ()) -> None:
         self.model = model
         self.work = work
         self._steps = steps
+        self._remains = remains
         self._rows: Rows | None = None
         self._outcome: T | None = None
 
@@ -74,6 +90,6 @@ class Search(Generic[T]):
         return self._outcome
 
     def release(self) -> Iterator[int]:
-        """Ends the steps if they are not complete. What they leave behind is not taken apart."""
+        """Ends the steps if they are not complete, and dismantles what remains of them."""
         self._steps.close()
-        yield from ()
+        yield from dismantle(self._remains)

@@ -6,17 +6,18 @@ rests on. Places on a cycle are computed in rounds until none gains anything (a 
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple
 
 from magistrate.engine.conditions import PolicyEvaluator
-from magistrate.engine.facts import ROWS_FOR_A_NODE, Facts
+from magistrate.engine.dismantling import Container, Linked
+from magistrate.engine.facts import Facts
 from magistrate.engine.plans import ArrowBranch, Branch, Model, Operation, Plan, shape_of
 from magistrate.engine.query.components import components
 from magistrate.engine.query.listed import Findings, Listed, Reports
 from magistrate.engine.query.result_set import EXPLICIT, ResultSet, Share, combine_result_sets, explicit_parts, highest
-from magistrate.engine.query.search import Steps, Turns, fetch_rows, gather_items, prepare_plans
+from magistrate.engine.query.search import Steps, Turns, fetch_rows, gather_items, prepare_plans, take_turns
+from magistrate.engine.sorting import sort_in_parts
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, TypeName
 from magistrate.engine.truth import MISSING, TRUE, Truth
 from magistrate.engine.warrant_reader import WarrantsByObject
@@ -25,23 +26,6 @@ from magistrate.engine.work import Work
 
 ENTRIES_AT_ONCE = 500
 """Groups warrants and edges that are charged together."""
-
-
-def find_subjects(
-    model: Model,
-    object: ObjectRef,
-    relations: Sequence[RelationName],
-    types: Sequence[TypeName],
-    others: bool,
-    conditions: PolicyEvaluator,
-    work: Work,
-) -> Steps[Findings]:
-    """Returns every subject of these types, one Listed for each type and relation. With `others` there is also one for
-    all other types, which no warrant pattern of the model may have."""
-    found = yield from _SubjectSearch(model, types, conditions, work).steps(object, relations)
-    if found.listed is None or others:
-        return found
-    return replace(found, listed=[one for one in found.listed if one.type is not None])
 
 
 _Order = tuple[int, tuple[int, int]]
@@ -57,7 +41,7 @@ class _Onward(NamedTuple):
     report: Warrant | None
 
 
-class _PlanOnObject:
+class _PlanOnObject(Linked):
     """Represents a plan or a gate on one object; WILDCARD: on any object. `given` has the warrants to subjects
     themselves, by their type. `spread` is over the subjects of the type that is currently solved."""
 
@@ -73,11 +57,23 @@ class _PlanOnObject:
     def children(self) -> "list[_PlanOnObject]":
         return [onward.place for onward in self.onward]
 
+    def unlink(self) -> Sequence[Container]:
+        onward, self.onward = self.onward, []
+        return (onward,)
 
-class _SubjectSearch:
-    def __init__(self, model: Model, types: Sequence[TypeName], conditions: PolicyEvaluator, work: Work) -> None:
+
+class SubjectSearch:
+    """Finds every subject of these types, one Listed for each type and relation. With `others` there is also one for
+    all other types, which no warrant pattern of the model may have.
+
+    `remains` has what is to be dismantled afterwards."""
+
+    def __init__(
+        self, model: Model, types: Sequence[TypeName], others: bool, conditions: PolicyEvaluator, work: Work
+    ) -> None:
         self._model = model
         self._types = types
+        self._others = others
         self._type_names = {*types}
         self._conditions = conditions
         self._work = work
@@ -85,6 +81,8 @@ class _SubjectSearch:
         self._places: dict[tuple[Plan | Operation, ObjectId], _PlanOnObject] = {}
         self._fresh: list[_PlanOnObject] = []
         self._shapes: dict[Plan, list[tuple[TypeName, WarrantsByObject | None]]] = {}
+        self._ordered: list[list[_PlanOnObject]] = []
+        self.remains: Sequence[Container] = (self._places, self._ordered, *self._facts.containers())
 
     def steps(self, object: ObjectRef, relations: Sequence[RelationName]) -> Steps[Findings]:
         roots: dict[RelationName, _PlanOnObject] = {}
@@ -94,7 +92,8 @@ class _SubjectSearch:
             if self._work.turn_is_over:
                 yield None
         yield from self._read()
-        ordered = yield from gather_items(components(self._places.values(), _PlanOnObject.children), self._work)
+        ordered = self._ordered
+        ordered += yield from gather_items(components(self._places.values(), _PlanOnObject.children), self._work)
         if any(map(_rests_on_its_negation, ordered)):
             return Findings(None, self._conditions.read_clock)
         listed: list[Listed] = []
@@ -105,7 +104,8 @@ class _SubjectSearch:
             for relation, spread in spreads.items():
                 is_for_everyone = spread.rest == EXPLICIT or spread.rest >= TRUE > unnamed[relation].rest
                 listed.append(Listed(of_type, relation, spread, _reports(spread), is_for_everyone))
-        listed += [Listed(None, relation, spread, _reports(spread)) for relation, spread in unnamed.items()]
+        if self._others:
+            listed += [Listed(None, relation, spread, _reports(spread)) for relation, spread in unnamed.items()]
         return Findings(listed, self._conditions.read_clock)
 
     def _solve_components(
@@ -139,10 +139,7 @@ class _SubjectSearch:
                 reads = self._facts.missing()
                 rows = yield from fetch_rows(reads)
                 self._work.spend(sum(map(len, rows)))
-                for taken in self._facts.take(reads, rows):
-                    self._work.shorten_turn(taken // ROWS_FOR_A_NODE)
-                    if self._work.turn_is_over:
-                        yield None
+                yield from take_turns(self._facts.take(reads, rows), self._work)
                 self._fresh, waiting = [*self._fresh, *waiting], []
 
     def _expand(self, place: _PlanOnObject) -> Turns[bool]:
@@ -269,14 +266,17 @@ class _SubjectSearch:
 
     def _shares(self, place: _PlanOnObject, plan: Plan, of_type: TypeName | None) -> Turns[list[Share]]:
         """Returns every alternative, in order. Subjects that are named one after another share one result set."""
-        entries: list[tuple[_Order, Warrant | _Onward]] = [(way.order, way) for way in place.onward]
         given = place.given.get(of_type, ()) if of_type else ()
         yield from self._conditions.evaluate_each(given)
-        entries += [(_order(plan, warrant), warrant) for warrant in given]
-        entries.sort(key=lambda entry: entry[0])
+        entries: list[Warrant | _Onward] = [*place.onward, *given]
+
+        def order(entry: Warrant | _Onward) -> _Order:
+            return entry.order if isinstance(entry, _Onward) else _order(plan, entry)
+
+        entries = yield from take_turns(sort_in_parts(entries, order), self._work)
         shares: list[Share] = []
         named: ResultSet | None = None
-        for number, (_, entry) in enumerate(entries):
+        for number, entry in enumerate(entries):
             if number % ENTRIES_AT_ONCE == 0:
                 self._work.spend(min(ENTRIES_AT_ONCE, len(entries) - number))
                 if self._work.turn_is_over:

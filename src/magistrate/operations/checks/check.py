@@ -14,11 +14,15 @@ from magistrate.operations.checks.evaluating import evaluate_run
 from magistrate.operations.checks.graph import CheckBatch, IsLast
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
+from magistrate.operations.turns import checkpoint
 from magistrate.store.contract import Snapshot
 
 WORK_FOR_A_WARRANT_OF_A_PATH = 10
 """Charges the rendering of one warrant of a path. A warrant is rendered as often as it occurs in the path of a check: a
 thousand checks may share a path of a thousand warrants."""
+
+FEW_QUESTIONS = 20
+"""Limits the checks of a request that begins without waiting for others that work long."""
 
 
 def none_is_last(is_authorized: bool) -> bool:
@@ -58,6 +62,8 @@ async def _decide(
     ctx: Context, questions: Sequence[Question], is_last: IsLast, freshness: Freshness, with_path: bool
 ) -> Snapshot[list[Decision]]:
     found = None
+    if len(questions) > FEW_QUESTIONS:
+        await checkpoint()  # several such requests, if they come at once, begin in different iterations
     if not with_path:
         asked = CheckBatch(questions, is_last, ctx.now(), ctx.max_check_work)
         found = await ctx.graph.decide_checks(asked, freshness)

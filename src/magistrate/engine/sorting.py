@@ -1,0 +1,34 @@
+"""Sorts long lists in steps, because other requests wait for a step."""
+
+from collections.abc import Callable, Generator
+from heapq import merge
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+ITEMS_SORTED_AT_ONCE = 4_000
+"""Limits the items that are sorted at once, which takes a few milliseconds; more are sorted in parts that are then
+merged."""
+ITEMS_MERGED_AT_ONCE = 500
+MERGING = 2
+"""Counts the items that are processed otherwise in the time in which one is merged."""
+
+
+def sort_in_parts(items: list[T], key: Callable[[T], Any]) -> Generator[int, None, list[T]]:
+    """Returns the items in order; equal ones keep theirs.
+
+    Yields how many items it has processed since it yielded last; merged ones count MERGING times.
+    """
+    parts = []
+    for start in range(0, len(items), ITEMS_SORTED_AT_ONCE):
+        parts.append(sorted(items[start : start + ITEMS_SORTED_AT_ONCE], key=key))
+        if len(parts[-1]) > ITEMS_MERGED_AT_ONCE:
+            yield len(parts[-1])
+    if len(parts) <= 1:
+        return parts[0] if parts else items
+    merged: list[T] = []
+    for item in merge(*parts, key=key):
+        merged.append(item)
+        if not len(merged) % ITEMS_MERGED_AT_ONCE:
+            yield MERGING * ITEMS_MERGED_AT_ONCE
+    return merged

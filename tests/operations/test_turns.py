@@ -1,0 +1,99 @@
+"""Tasks that work long take turns: others wait for one turn of one of them, however many there are."""
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from magistrate import wiring
+from magistrate.engine.decision import Decision
+from magistrate.engine.terms import Revision
+from magistrate.operations.checks.check import FEW_QUESTIONS, check_all
+from magistrate.operations.consistency import NO_DEMAND
+from magistrate.operations.turns import checkpoint
+from magistrate.store.contract import Snapshot
+from tests.operations.test_check import question
+from tests.running import settings_for
+
+pytestmark = pytest.mark.anyio
+
+TASKS, TURNS = 8, 5
+
+
+class Iterations:
+    """Counts the iterations of the event loop from now on."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._handle = asyncio.get_running_loop().call_soon(self._count)
+
+    def _count(self) -> None:
+        self.count += 1
+        self._handle = asyncio.get_running_loop().call_soon(self._count)
+
+    def stop(self) -> None:
+        self._handle.cancel()
+
+
+async def test_one_task_resumes_in_each_iteration_of_the_event_loop() -> None:
+    iterations = Iterations()
+    resumed: list[int] = []
+
+    async def work() -> None:
+        for _ in range(TURNS):
+            await checkpoint()
+            resumed.append(iterations.count)
+
+    await asyncio.gather(*(work() for _ in range(TASKS)))
+    iterations.stop()
+
+    assert len(resumed) == TASKS * TURNS
+    assert len(set(resumed)) == len(resumed)
+
+
+async def test_tasks_resume_in_the_order_in_which_they_yielded() -> None:
+    resumed: list[int] = []
+
+    async def work(number: int) -> None:
+        for _ in range(TURNS):
+            await checkpoint()
+            resumed.append(number)
+
+    await asyncio.gather(*map(work, range(TASKS)))
+
+    assert resumed == [*range(TASKS)] * TURNS
+
+
+async def test_a_task_that_is_cancelled_delays_nobody() -> None:
+    tasks = [asyncio.create_task(checkpoint()) for _ in range(TASKS)]
+    await asyncio.sleep(0)
+    for task in tasks[:-1]:
+        task.cancel()
+
+    await asyncio.wait_for(tasks[-1], timeout=1)
+
+    assert sum(task.cancelled() for task in tasks) == TASKS - 1
+
+
+async def test_batches_that_come_at_once_begin_in_different_iterations(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = settings_for(f"sqlite:///{tmp_path}/m.db")
+    wiring.migrate_store(settings)
+    store = await wiring.open_store(settings)
+    ctx = wiring.context_of(store, settings)
+    asked = [question(f"document:{number}#viewer@user:ann") for number in range(FEW_QUESTIONS + 1)]
+    iterations, begun = Iterations(), []
+
+    async def decide_checks(*_: object) -> Snapshot[list[Decision]]:
+        begun.append(iterations.count)
+        return Snapshot(Revision(1), [])
+
+    ctx = replace(ctx, decisions=None)
+    monkeypatch.setattr(ctx.graph, "decide_checks", decide_checks)
+    await asyncio.gather(*(check_all(ctx, asked, NO_DEMAND) for _ in range(TASKS)))
+    iterations.stop()
+
+    assert len(set(begun)) == TASKS
+    await store.close()
