@@ -41,7 +41,7 @@ def test_object_types_are_created_changed_read_listed_and_deleted(service: Clien
     assert "book" not in [found["type"] for found in service.object_types()]
 
 
-@pytest.mark.parametrize("id", [".", "..", "a.b", "x@y|z:1", "a-_b"])
+@pytest.mark.parametrize("id", ["...", "a.b", "x@y|z:1", "a-_b", "a/b", "//", "%2F", "a+b&c=d;e"])
 def test_an_object_of_any_id_is_created_read_changed_and_deleted(service: Client, id: str) -> None:
     ref: RefForm = {"objectType": "thing", "objectId": id}
 
@@ -59,7 +59,7 @@ def test_the_service_makes_an_id_where_none_is_given(service: Client) -> None:
     assert len(service.create_object("thing", None, None)["objectId"]) == 36
 
 
-@pytest.mark.parametrize("id", ["a/b", "?q", "#x", "%2F", "ü", "a b"])
+@pytest.mark.parametrize("id", ["?q", "#x", "ü", "a b", ".", ".."])
 def test_what_cannot_be_an_id_is_not_found_and_reaches_no_other_path(service: Client, id: str) -> None:
     with pytest.raises(RequestRefused) as caught:
         service.get_object({"objectType": "thing", "objectId": id})

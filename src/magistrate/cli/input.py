@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from magistrate.engine.written import read_written
+from magistrate.engine.written import read_written, unquote_id
 from magistrate.errors import InvalidRequest
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def read_ref(text: str) -> "RefForm":
     of_type, _, id = text.partition(":")
     if not of_type or not id:
         raise InvalidRequest(f"{text!r} is no object; write it as in document:plan")
-    return {"objectType": of_type, "objectId": id}
+    return {"objectType": of_type, "objectId": unquote_id(id)}
 
 
 context_option = click.option(

@@ -13,6 +13,8 @@ from magistrate.api.render import render_time
 from magistrate.api.service import Answer, Call
 from magistrate.engine.policy import is_kept, policy_of_context, read_policy
 from magistrate.engine.terms import (
+    ID_CHARACTER,
+    MAX_ID_LENGTH,
     ObjectRef,
     RelationName,
     Subject,
@@ -28,7 +30,7 @@ from magistrate.operations.turns import checkpoint
 from magistrate.operations.warrants import WARRANT_LIST, read_filter
 from magistrate.store.contract import NewWarrant
 
-IdOrWildcard = Annotated[str, document_pattern(r"^([a-zA-Z0-9_\-.@|:]{0,255}|\*)$")]
+IdOrWildcard = Annotated[str, document_pattern(rf"^({ID_CHARACTER}{{0,{MAX_ID_LENGTH}}}|\*)$")]
 RelationText = Annotated[str, document_pattern(r"^[a-zA-Z0-9_-]{0,64}$")]
 
 
