@@ -32,7 +32,7 @@ def page_warrant(object_id: str, user: str) -> WarrantForm:
 
 def test_object_types_are_created_changed_read_listed_and_deleted(service: Client) -> None:
     created = service.create_object_type({"type": "book", "relations": {"owner": {}}})
-    [changed] = service.update_object_types([{"type": "book", "relations": {"reader": {}}}])
+    [changed] = service.apply_object_types([{"type": "book", "relations": {"reader": {}}}])
 
     assert created["relations"] == {"owner": {}}
     assert changed == service.get_object_type("book") == {**created, "relations": {"reader": {}}}
@@ -71,8 +71,9 @@ def test_warrants_are_created_checked_listed_over_pages_and_deleted(service: Cli
     service.create_object_type({"type": "page", "relations": {"reader": {}}})
     warrants = [page_warrant("home", f"user-{number}") for number in range(5)]
 
-    created = service.create_warrants(warrants)
+    created, outcomes = service.create_warrants(warrants)
 
+    assert outcomes == ["created"] * 5
     assert [one["subject"]["objectId"] for one in created] == [one["subject"]["objectId"] for one in warrants]
     assert list(service.warrants({"objectType": "page"}, page_size=2)) == created
     assert list(service.warrants({"objectType": "page", "subjectId": "user-3"})) == [created[3]]

@@ -180,7 +180,6 @@ DASHBOARD = {"type": "ssdash", "tenantId": "acme", "selfServiceStrategy": "fgac"
         ({"userId": "*"}, "userId", ID_MESSAGE),
         ({"userId": "x" * 1025}, "userId", "must be at most 1024 characters long"),
         ({"tenantId": "a b"}, "tenantId", ID_MESSAGE),
-        ({"ttl": 0}, "ttl", "must be greater than or equal to 1"),
         ({"ttl": -1}, "ttl", "must be greater than or equal to 1"),
         ({"ttl": MAX_TTL + 1}, "ttl", "must be less than 604801"),
         ({"ttl": "60"}, "ttl", "must be a number"),

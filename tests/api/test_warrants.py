@@ -321,6 +321,19 @@ def test_a_request_sent_again_with_its_key_has_one_effect(defined: Client) -> No
     assert written(defined) == []
 
 
+def test_a_header_says_which_warrants_were_created(defined: Client) -> None:
+    first = defined.post("/v2/warrants", json=VIEWER)
+    again = defined.post("/v2/warrants", json=VIEWER)
+    both = defined.post("/v2/warrants", json=[VIEWER, VIEWER | {"objectId": "new"}])
+
+    assert [answer.headers["warrant-outcome"] for answer in (first, again, both)] == [
+        "created",
+        "unchanged",
+        "unchanged, created",
+    ]
+    assert again.json() == first.json()
+
+
 def test_the_longest_names_and_ids_fit_into_every_index(client: Client) -> None:
     """An index entry of PostgreSQL has 2,704 bytes. These ids cannot be compressed."""
     chance = random.Random(1)

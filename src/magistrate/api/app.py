@@ -242,6 +242,7 @@ def _responder(running: Running, route: Route) -> Responder:
         token = token_of(identity, answer.revision)
         for header in TOKEN_HEADERS:
             resp.set_header(header, token)
+        resp.set_headers(answer.headers)
         resp.data = b"" if answer.value is None else render_json(answer.value)
         if route.is_typed:
             resp.content_type = public.JSON
