@@ -31,7 +31,6 @@ MAY_IMPORT: dict[str, set[str]] = {
         "wiring",
         "moving",
         "engine.nesting",
-        "engine.warrants",
         "engine.written",
         "errors",
         "__version__",

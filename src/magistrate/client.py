@@ -130,6 +130,16 @@ class Client:
         parameters."""
         return self._list("/v2/warrants", filters, page_size)
 
+    def events(self, path: str, filters: Mapping[str, str], page_size: int = PAGE_SIZE) -> Iterator[Json]:
+        """Yields the events of a list, /v2/resource-events or /v2/access-events, the newest first. `filters` are query
+        parameters."""
+        return self._list(path, filters, page_size)
+
+    def create_session(self, session: Json) -> str:
+        """Returns the token of a new session."""
+        token: str = self._object("POST", "/v2/sessions", session)["token"]
+        return token
+
     def check(self, claims: Sequence[ClaimForm], op: Operator | None, context: Json, debug: bool) -> Any:
         """Returns one answer, or an array of them in the order of the checks if `op` is "batch"."""
         body = {"warrants": claims, "op": op, "context": context, "debug": debug}

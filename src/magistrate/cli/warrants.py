@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import click
@@ -10,7 +11,6 @@ from magistrate.cli.completion import complete_objects, complete_types
 from magistrate.cli.input import read_warrant
 from magistrate.cli.output import print_done, print_json, print_list, print_table, printable, render_warrant
 from magistrate.cli.service import Command, asks_service, elements_named, limit_option, page_size
-from magistrate.engine.warrants import policy_digest
 from magistrate.errors import RequestRefused
 
 if TYPE_CHECKING:
@@ -76,7 +76,9 @@ def _policies_named(forms: "Sequence[WarrantForm]") -> Iterator[None]:
     except RequestRefused as error:
         for form in forms:
             if policy := form.get("policy"):
-                error.message = error.message.replace(f"[{policy_digest(policy)}]", f"[{printable(policy)}]")
+                error.message = error.message.replace(
+                    f"[{sha256(policy.encode()).hexdigest()}]", f"[{printable(policy)}]"
+                )
         raise
 
 
