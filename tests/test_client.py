@@ -32,7 +32,7 @@ def page_warrant(object_id: str, user: str) -> WarrantForm:
 
 def test_object_types_are_created_changed_read_listed_and_deleted(service: Client) -> None:
     created = service.create_object_type({"type": "book", "relations": {"owner": {}}})
-    [changed] = service.update_object_types([{"type": "book", "relations": {"reader": {}}}])
+    [changed] = service.apply_object_types([{"type": "book", "relations": {"reader": {}}}])
 
     assert created["relations"] == {"owner": {}}
     assert changed == service.get_object_type("book") == {**created, "relations": {"reader": {}}}
@@ -41,7 +41,7 @@ def test_object_types_are_created_changed_read_listed_and_deleted(service: Clien
     assert "book" not in [found["type"] for found in service.object_types()]
 
 
-@pytest.mark.parametrize("id", [".", "..", "a.b", "x@y|z:1", "a-_b"])
+@pytest.mark.parametrize("id", ["...", "a.b", "x@y|z:1", "a-_b", "a/b", "//", "%2F", "a+b&c=d;e"])
 def test_an_object_of_any_id_is_created_read_changed_and_deleted(service: Client, id: str) -> None:
     ref: RefForm = {"objectType": "thing", "objectId": id}
 
@@ -59,7 +59,7 @@ def test_the_service_makes_an_id_where_none_is_given(service: Client) -> None:
     assert len(service.create_object("thing", None, None)["objectId"]) == 36
 
 
-@pytest.mark.parametrize("id", ["a/b", "?q", "#x", "%2F", "ü", "a b"])
+@pytest.mark.parametrize("id", ["?q", "#x", "ü", "a b", ".", ".."])
 def test_what_cannot_be_an_id_is_not_found_and_reaches_no_other_path(service: Client, id: str) -> None:
     with pytest.raises(RequestRefused) as caught:
         service.get_object({"objectType": "thing", "objectId": id})
@@ -71,8 +71,9 @@ def test_warrants_are_created_checked_listed_over_pages_and_deleted(service: Cli
     service.create_object_type({"type": "page", "relations": {"reader": {}}})
     warrants = [page_warrant("home", f"user-{number}") for number in range(5)]
 
-    created = service.create_warrants(warrants)
+    created, outcomes = service.create_warrants(warrants)
 
+    assert outcomes == ["created"] * 5
     assert [one["subject"]["objectId"] for one in created] == [one["subject"]["objectId"] for one in warrants]
     assert list(service.warrants({"objectType": "page"}, page_size=2)) == created
     assert list(service.warrants({"objectType": "page", "subjectId": "user-3"})) == [created[3]]

@@ -25,7 +25,16 @@ MAY_IMPORT: dict[str, set[str]] = {
     "client": {"errors"},
     "log": set(),
     "moving": {"wiring", "operations", "store.postgres", "api.lines", "config", "errors"},
-    "cli": {"client", "config", "wiring", "moving", "engine.nesting", "engine.written", "errors", "__version__"},
+    "cli": {
+        "client",
+        "config",
+        "wiring",
+        "moving",
+        "engine.nesting",
+        "engine.written",
+        "errors",
+        "__version__",
+    },
 }
 ALLOWED_EVERYWHERE_ABOVE = {"wiring", "__main__", "__init__"}
 CLOSED_TO_ENGINE = {

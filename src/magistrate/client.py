@@ -18,6 +18,8 @@ from magistrate.errors import InvalidRequest, InvalidSetting, RequestRefused, Se
 Json = dict[str, Any]
 Operator = Literal["anyOf", "allOf", "batch"]
 
+OUTCOME_HEADER = "Warrant-Outcome"
+
 PAGE_SIZE = 1_000
 """Sets the number of results in a page of a list, unless fewer are wanted: as many as the API allows."""
 
@@ -79,8 +81,8 @@ class Client:
     def create_object_type(self, definition: Json) -> Json:
         return self._object("POST", "/v2/object-types", definition)
 
-    def update_object_types(self, definitions: Sequence[Json]) -> list[Json]:
-        """Updates all of the object types or none; each must exist."""
+    def apply_object_types(self, definitions: Sequence[Json]) -> list[Json]:
+        """Creates the object types or replaces their definitions, all or none."""
         return self._array("PUT", "/v2/object-types", definitions)
 
     def get_object_type(self, name: str) -> Json:
@@ -113,9 +115,11 @@ class Client:
         objectType, q."""
         return self._list("/v2/objects", filters, page_size)
 
-    def create_warrants(self, warrants: Sequence[WarrantForm]) -> list[Json]:
-        """Creates all of the warrants or none; returns one answer for each, in the same order."""
-        return self._array("POST", "/v2/warrants", warrants)
+    def create_warrants(self, warrants: Sequence[WarrantForm]) -> tuple[list[Json], list[str]]:
+        """Creates all of the warrants or none. Returns one answer for each, in the same order, and its outcome: created
+        or unchanged."""
+        response = self._request("POST", "/v2/warrants", warrants)
+        return self._read(response), response.headers[OUTCOME_HEADER].split(", ")
 
     def delete_warrants(self, warrants: Sequence[WarrantForm]) -> None:
         """Deletes all of the warrants or none."""
@@ -125,6 +129,16 @@ class Client:
         """Yields the warrants in the order of creation; pages are requested as they are needed. `filters` are query
         parameters."""
         return self._list("/v2/warrants", filters, page_size)
+
+    def events(self, path: str, filters: Mapping[str, str], page_size: int = PAGE_SIZE) -> Iterator[Json]:
+        """Yields the events of a list, /v2/resource-events or /v2/access-events, the newest first. `filters` are query
+        parameters."""
+        return self._list(path, filters, page_size)
+
+    def create_session(self, session: Json) -> str:
+        """Returns the token of a new session."""
+        token: str = self._object("POST", "/v2/sessions", session)["token"]
+        return token
 
     def check(self, claims: Sequence[ClaimForm], op: Operator | None, context: Json, debug: bool) -> Any:
         """Returns one answer, or an array of them in the order of the checks if `op` is "batch"."""
@@ -158,16 +172,20 @@ class Client:
         return answer
 
     def _send(self, method: str, path: str, body: object = None, parameters: Mapping[str, str] | None = None) -> Any:
+        return self._read(self._request(method, path, body, parameters))
+
+    def _request(
+        self, method: str, path: str, body: object = None, parameters: Mapping[str, str] | None = None
+    ) -> httpx.Response:
         content = None if body is None else json.dumps(body).encode()
         try:
-            response = self._http.request(method, self.url + path, content=content, params=parameters)
+            return self._http.request(method, self.url + path, content=content, params=parameters)
         except httpx.TimeoutException as error:
             raise ServiceUnreachable(self.url, f"no answer within {self._timeout_ms} ms") from error
         except httpx.InvalidURL as error:
             raise InvalidRequest("what is asked is too long to be sent: it has to fit into a URL") from error
         except httpx.RequestError as error:
             raise ServiceUnreachable(self.url, str(error) or type(error).__name__) from error
-        return self._read(response)
 
     def _read(self, response: httpx.Response) -> Any:
         """Returns the JSON value of an answer, or None if it is empty."""

@@ -144,19 +144,30 @@ def test_a_head_request_is_404_without_a_body(shared_client: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "path"),
+    ("method", "path", "missing"),
     [
-        ("GET", "/v2/objects/a%2Fb/c"),
-        ("GET", "/v2/objects/a%2fb"),
-        ("POST", "/v1/users/bob%2Froles%2Froot"),
-        ("GET", "/v1/users/%2F"),
-        ("GET", "/a%2f%2fb%0d%0aX:%20y"),
+        ("GET", "/v2/objects/a%2Fb/c", ("a/b", "c")),
+        ("GET", "/v2/objects/a/b%2fc", ("a", "b/c")),
+        ("GET", "/v2/objects/a/%2F", ("a", "/")),
+        ("GET", "/v2/objects/a/b%E2%88%95c%2F", ("a", "b\N{REPLACEMENT CHARACTER}c/")),
+        ("GET", "/v2/objects/a%2fb", ("Endpoint", "/v2/objects/a%2Fb")),
+        ("PATCH", "/v1/users/bob%2Froles%2Froot", ("Endpoint", "/v1/users/bob%2Froles%2Froot")),
+        ("GET", "/v1/users/bob%2Froles", ("user", "bob/roles")),
+        ("GET", "/a%2f%2fb%0d%0aX:%20y", ("Endpoint", "/a%2F%2Fb\r\nX: y")),
     ],
 )
-def test_an_encoded_slash_does_not_match_a_path(shared_client: Client, method: str, path: str) -> None:
-    answer = shared_client.request(method, path)
+def test_an_encoded_slash_is_part_of_an_id_and_divides_no_path(
+    shared_client: Client, method: str, path: str, missing: tuple[str, str]
+) -> None:
+    answer = shared_client.request(method, path).json()
 
-    assert (answer.status_code, answer.json()["type"]) == (404, "Endpoint")
+    assert (answer["code"], answer.get("type"), answer.get("key")) == ("not_found", *missing)
+
+
+def test_a_redirect_keeps_an_encoded_slash(shared_client: Client) -> None:
+    answer = shared_client.get("/v2//objects/a/b%2Fc%2f%2f", follow_redirects=False)
+
+    assert (answer.status_code, answer.headers["location"]) == (301, "/v2/objects/a/b%2Fc%2F%2F")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """/v2/warrants (docs/compatibility.md#warrants and docs/compatibility.md#batches)."""
 
 import hashlib
+import random
+from string import ascii_letters, ascii_lowercase, digits
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ from tests.scenario_files import warrant_body
 
 TYPES: dict[str, Any] = {"document": {"viewer": {}, "editor": {}}, "team": {"member": {}}}
 NAME_MESSAGE = "can only contain lower-case alphanumeric characters and/or '-' and '_'"
-ID_MESSAGE = "can only contain alphanumeric characters and/or '-', '_', '@', ':', and '|'"
+ID_MESSAGE = "can only contain letters A-Z and a-z, digits, and the characters _ - . @ | : + = / , ~ % $ ! ( ) { } & ;"
 ANN = {"objectType": "user", "objectId": "ann"}
 VIEWER: dict[str, Any] = {"objectType": "document", "objectId": "plan", "relation": "viewer", "subject": ANN}
 
@@ -317,3 +319,31 @@ def test_a_request_sent_again_with_its_key_has_one_effect(defined: Client) -> No
     assert again.json() == first.json()
     assert again.headers["service-token"] == first.headers["service-token"]
     assert written(defined) == []
+
+
+def test_a_header_says_which_warrants_were_created(defined: Client) -> None:
+    first = defined.post("/v2/warrants", json=VIEWER)
+    again = defined.post("/v2/warrants", json=VIEWER)
+    both = defined.post("/v2/warrants", json=[VIEWER, VIEWER | {"objectId": "new"}])
+
+    assert [answer.headers["warrant-outcome"] for answer in (first, again, both)] == [
+        "created",
+        "unchanged",
+        "unchanged, created",
+    ]
+    assert again.json() == first.json()
+
+
+def test_the_longest_names_and_ids_fit_into_every_index(client: Client) -> None:
+    """An index entry of PostgreSQL has 2,704 bytes. These ids cannot be compressed."""
+    chance = random.Random(1)
+    object_id, subject_id = ("".join(chance.choices(ascii_letters + digits, k=1_024)) for _ in range(2))
+    thing, group, relation, member = ("".join(chance.choices(ascii_lowercase, k=64)) for _ in range(4))
+    client.define({thing: {relation: {}}, group: {member: {}}})
+    subject = {"objectType": group, "objectId": subject_id, "relation": member}
+    warrant = {"objectType": thing, "objectId": object_id, "relation": relation, "subject": subject, "policy": "x == 1"}
+
+    assert client.post("/v2/warrants", json=warrant).status_code == 200
+    first, second = client.pages("/v2/objects", limit=1)
+    assert {first[0]["objectId"], second[0]["objectId"]} == {object_id, subject_id}
+    assert client.delete_json("/v2/warrants", warrant).status_code == 200

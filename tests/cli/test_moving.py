@@ -105,7 +105,7 @@ def with_refused_rows(reference: Reference) -> Reference:
     reference.grant("document:a#viewer@user:zoe")
     reference.objects.append({"objectType": "user", "objectId": "*"})
     reference.objects.append({"objectType": "", "objectId": ""})
-    reference.objects.append({"objectType": "user", "objectId": "x" * 256})
+    reference.objects.append({"objectType": "user", "objectId": "x" * 1025})
     return reference
 
 
@@ -123,9 +123,10 @@ def test_rows_that_are_refused_are_all_told_and_nothing_is_stored_from_there_on(
         "refused object type relations: ",
         "left out object objectType: Missing required parameter objectType",
         f"refused object {REFUSED_REASON}",
-        "refused object objectId: can only contain alphanumeric characters and/or '-', '_', '@', ':', and '|' "
+        "refused object objectId: can only contain letters A-Z and a-z, digits, and the characters "
+        "_ - . @ | : + = / , ~ % $ ! ( ) { } & ; "
         '{"objectType": "user", "objectId": "*"}',
-        "refused object objectId: must be at most 255 characters long",
+        "refused object objectId: must be at most 1024 characters long",
         f'refused warrant {REFUSED_REASON} {{"objectType": "Report"',
         'refused warrant relation: the relation does not exist on the specified object type. {"objectType": "document"',
         "refused warrant policy: error validating policy '1 +'",

@@ -10,6 +10,7 @@ from magistrate import wiring
 from magistrate.cli.commands import main
 from magistrate.operations.sessions import session_keys
 from tests.api.test_check import ALLOWED
+from tests.cli.asking import Magistrate
 from tests.running import settings_for
 from tests.sessions import INVALID, serving
 
@@ -62,3 +63,14 @@ def test_a_database_that_is_not_migrated_is_left_alone(tmp_path: Path) -> None:
     ran = revoke(f"sqlite:///{tmp_path}/m.db")
 
     assert (ran.exit_code, ran.stderr) == (2, "Error: the database is not migrated\n")
+
+
+def test_a_session_is_created_for_a_user(database_url: str) -> None:
+    with serving(database_url) as served:
+        magistrate = Magistrate(str(served.client.base_url))
+
+        token = magistrate.done("sessions", "create", "ann", "--tenant", "acme", "--ttl", "60", "--context", "a=b")
+
+        assert served.ask(token.strip(), "report:a#viewer").json() == ALLOWED
+        assert magistrate.json("sessions", "create", "ann")["token"].count(".") == 2
+        assert magistrate.failed("sessions", "create", "a b").startswith("userId: can only contain letters")

@@ -45,11 +45,12 @@ def test_what_is_listed_can_be_applied_again(clean: Magistrate, tmp_path: Path) 
     source = {"dbType": "postgres", "dbName": "main", "table": "file", "primaryKey": ["id"]}
     applied(clean, [{"type": "folder", "relations": FOLDER}, {"type": "file", "relations": FILE, "source": source}])
     before = clean.json("types", "list")
-    (tmp_path / "types.json").write_text(json.dumps(before["results"]))
+    for listed in (before, before["results"]):
+        (tmp_path / "types.json").write_text(json.dumps(listed))
 
-    again = clean.done("types", "apply", str(tmp_path / "types.json"))
+        again = clean.done("types", "apply", str(tmp_path / "types.json"))
 
-    assert again.splitlines() == ["unchanged  file", "unchanged  folder"]
+        assert again.splitlines() == ["unchanged  file", "unchanged  folder"]
     assert clean.json("types", "list") == before
 
 
@@ -58,7 +59,7 @@ def test_new_changed_and_unchanged_are_told_apart_and_others_stay(clean: Magistr
 
     done = applied(clean, {"file": {"owner": {}}, "folder": FOLDER, "user": {}})
 
-    assert done == ["created    user", "changed    file", "unchanged  folder"]
+    assert done == ["changed    file", "created    user", "unchanged  folder"]
     assert [found["type"] for found in clean.json("types", "list")["results"]] == ["file", "folder", "other", "user"]
 
 
@@ -90,15 +91,17 @@ def test_changes_are_made_together_or_not_at_all(clean: Magistrate) -> None:
 
     fault = clean.failed("types", "apply", "-", typed='{"file": {}, "folder": {"a": {"inheritIf": "anyOf"}}}')
 
-    assert fault == "rules of folder: Missing required parameter rules"
+    assert fault == "folder#a: the rule has no rules"
     assert clean.json("types", "show", "file")["relations"] == FILE
 
 
 def test_what_was_done_before_a_fault_is_seen(clean: Magistrate) -> None:
-    result = clean("types", "apply", "-", typed='{"file": {}, "folder": {"a": {"inheritIf": "anyOf"}}}')
+    names = [f"type-{number:03}" for number in range(100)]
 
-    assert (result.exit_code, result.stdout) == (2, "created    file\n")
-    assert result.stderr == "Error: rules of folder: Missing required parameter rules\n"
+    result = clean("types", "apply", "-", typed=json.dumps({name: {} for name in [*names, "Folder"]}))
+
+    assert (result.exit_code, result.stdout) == (2, "".join(f"created    {name}\n" for name in names))
+    assert result.stderr.startswith("Error: type of Folder: can only contain lower-case")
 
 
 @pytest.mark.parametrize(
@@ -119,7 +122,10 @@ def test_what_was_done_before_a_fault_is_seen(clean: Magistrate) -> None:
         ('{"file": {"a": []}}', "file#a: a rule is a JSON object"),
         ('{"file": {"a": {"inheritIf": "anyOf", "rules": 1}}}', "file#a: the rules in a rule are a JSON array"),
         ('{"file": {"a": {"inheritIf": "anyOf", "rules": {"b": 1}}}}', "file#a: the rules in a rule are"),
-        ('{"file": {"a": {"inheritIf": "anyOf", "rules": []}}}', "rules of file: must be greater than or equal to 1"),
+        ('{"file": {"a": {"inheritIf": "anyOf", "rules": []}}}', "file#a: the rule has no rules"),
+        ('{"file": {"a": {"inheritIf": "b", "ofType": "c"}}}', "file#a: the rule has no withRelation"),
+        ('{"file": {"a": {"inheritIf": "b", "withRelation": "c"}}}', "file#a: the rule has no ofType"),
+        ('{"file": {"a": {"inheritIf": "allOf", "rules": [{"rules": [{}]}]}}}', "file#a: the rule has no inheritIf"),
         ('{"File": {}}', "type of File: can only contain lower-case"),
     ],
 )

@@ -38,7 +38,7 @@ def test_what_is_listed_is_in_the_form_that_is_typed_and_in_order(noted: Magistr
 def test_creating_again_changes_nothing(noted: Magistrate) -> None:
     again = noted.done("warrants", "create", NOTED[2])
 
-    assert again == f"created  {NOTED[2]}\n"
+    assert again == f"unchanged  {NOTED[2]}\n"
     assert listed(noted) == NOTED
 
 
@@ -125,6 +125,26 @@ def test_several_are_created_and_deleted_all_or_none(noted: Magistrate) -> None:
 )
 def test_what_cannot_be_is_told(noted: Magistrate, arguments: list[str], fault: str) -> None:
     assert fault in noted.failed("warrants", *arguments)
+
+
+def test_a_warrant_that_is_not_there_is_named_with_its_policy(noted: Magistrate) -> None:
+    fault = noted.failed("warrants", "delete", "note:b#writer@user:ann[amount < 99]")
+
+    assert fault.startswith("Warrant note:b#writer@user:ann[amount < 99] not found")
+
+
+def test_with_json_an_error_is_json_in_the_form_of_the_api(noted: Magistrate) -> None:
+    unknown = noted("warrants", "create", "--json", "nope:a#reader@user:ann")
+    unreachable = noted("warrants", "list", "--json", "--server", "http://127.0.0.1:1")
+
+    assert (unknown.exit_code, unknown.stdout) == (unreachable.exit_code, unreachable.stdout) == (2, "")
+    assert json.loads(unknown.stderr) == {
+        "code": "invalid_parameter",
+        "message": "objectType of nope:a#reader@user:ann: the object type does not exist; "
+        "`magistrate types list` shows those that do",
+        "parameter": "objectType of nope:a#reader@user:ann",
+    }
+    assert json.loads(unreachable.stderr)["code"] == "unreachable"
 
 
 def test_a_policy_of_several_lines_stays_on_one(noted: Magistrate) -> None:

@@ -114,7 +114,6 @@ def test_a_request_that_is_sent_again_answers_the_same(shared_client: Client) ->
         ("POST", "/v2/check", {"warrants": [member_of("x", "y") | {"context": [1]}]}),
         ("GET", "/v2/query?q=select", None),
         ("GET", "/v2/query?q=select role where user:x is *&context={", None),
-        ("PUT", "/v2/object-types", [{"type": "never-made", "relations": {}}]),
     ],
 )
 def test_a_mistake_is_never_answered_by_what_is_tried_again(

@@ -1,8 +1,11 @@
 """Warrants in written form are taken apart where no name and no id can go on."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from magistrate.engine.written import Written, read_written
+from magistrate.engine.terms import ID_CHARACTER, MAX_ID_LENGTH
+from magistrate.engine.written import Written, read_written, render_claim
 from magistrate.errors import InvalidRequest
 
 
@@ -19,6 +22,18 @@ from magistrate.errors import InvalidRequest
 )
 def test_the_parts_of_a_written_warrant(text: str, expected: Written) -> None:
     assert read_written(text) == expected
+
+
+NAMES = st.from_regex(r"[a-z0-9_-]{1,64}", fullmatch=True)
+IDS = st.from_regex(rf"{ID_CHARACTER}{{1,{MAX_ID_LENGTH}}}", fullmatch=True)
+
+
+@given(st.tuples(NAMES, IDS, NAMES, NAMES, IDS, NAMES | st.just("")))
+def test_every_id_is_read_as_it_was_written(parts: tuple[str, str, str, str, str, str]) -> None:
+    object_type, object_id, relation, subject_type, subject_id, group = parts
+    quoted = f'{object_type}:"{object_id}"#{relation}@{subject_type}:"{subject_id}"' + (f"#{group}" if group else "")
+
+    assert read_written(render_claim(*parts)) == read_written(quoted) == Written(*parts, policy="")
 
 
 @pytest.mark.parametrize(

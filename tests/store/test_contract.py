@@ -458,6 +458,19 @@ async def test_the_judge_sees_the_model_after_the_write_and_can_undo_it(store: S
     assert await store.check() == 1
 
 
+async def test_a_whole_model_deletes_the_types_that_are_not_in_it_in_the_same_write(store: Store) -> None:
+    await store.put_object_types([new_type("a"), new_type("b"), new_type("c")], anything_goes, stamp())
+    seen: list[object] = []
+
+    written = await store.put_object_types([new_type("b"), new_type("d")], seen.append, stamp(), is_whole_model=True)
+
+    assert seen[-1] == {"b": '{"relations":{}}', "d": '{"relations":{}}'}
+    assert [row.name for row in written.value] == ["b", "d"]
+    changes = [(c.revision, c.action, c.key) for c in await list_changes(store)]
+    assert changes[3:] == [(2, "created", ("d",)), (2, "deleted", ("a",)), (2, "deleted", ("c",))]
+    assert (await store.get_object_type(TypeName("a"))).value is None
+
+
 async def test_the_change_log_tells_every_effect_in_order(store: Store) -> None:
     await store.put_object_types([new_type("document", "d1")], anything_goes, stamp(actor="ann"))
     await store.put_objects([new("a", '{"v":1}'), new("b")], stamp(NOW + 1, actor="bob"))

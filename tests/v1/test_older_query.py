@@ -168,3 +168,15 @@ def test_an_unknown_type_is_not_found_where_something_could_follow(filled: Clien
     answer = filled.get("/v1/query?select=warrants&for=object=unknown:x,subject=user:ann")
 
     assert (answer.status_code, answer.json()["type"]) == (404, "ObjectType")
+
+
+def test_an_id_may_contain_what_separates_conditions_if_it_is_quoted(client: Client) -> None:
+    client.define({"user": {}, "route": {"reader": {}}})
+    client.grant("route:/a,relation=b#reader@user:x=y,z")
+    named = {"for": 'object=route:"/a,relation=b"', "where": "subject=user:x=y,z"}
+
+    answers = [client.get("/v1/query", params={"select": "explicit warrants", **clauses}) for clauses in (
+        named, {"for": 'object=route:"/a,relation=b",subject=user:"x=y,z"'}, {"for": "object=route:/a,relation=b"},
+    )]  # fmt: skip
+
+    assert [len(answer.json()) for answer in answers] == [1, 1, 0]

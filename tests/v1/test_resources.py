@@ -16,7 +16,7 @@ RESOURCES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "pricing-tiers": ("pricing-tier", "pricingTierId", ("name", "description")),
 }
 NUMEROUS = ("users", "tenants")
-ID_MESSAGE = "can only contain alphanumeric characters and/or '-', '_', '@', ':', and '|'"
+ID_MESSAGE = "can only contain letters A-Z and a-z, digits, and the characters _ - . @ | : + = / , ~ % $ ! ( ) { } & ;"
 
 each_resource = pytest.mark.parametrize("path", RESOURCES)
 

@@ -6,13 +6,15 @@ checks for these."""
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import accumulate
 from typing import TypeVar
 from urllib.parse import parse_qsl
 
 import msgspec
 
+from magistrate.engine.rules.rule import RuleForm
+from magistrate.engine.suggestions import suggest_name
 from magistrate.errors import InvalidParameter, InvalidRequest
 
 T = TypeVar("T")
@@ -29,6 +31,8 @@ holds the interpreter lock, in a thread as well, for up to half a microsecond pe
 COUNTED_AT_ONCE_BYTES = 262_144
 """Sets the size of the pieces that are counted at once (256 KiB); other threads can run between two of them."""
 
+RULE_MEMBERS = tuple(field.encode_name for field in msgspec.structs.fields(RuleForm))
+"""Lists the members of a rule, the only object whose unknown members are refused."""
 INVALID_BODY = "Invalid request body"
 
 _MUST_BE = {
@@ -43,6 +47,7 @@ _MUST_BE = {
 
 _POSITION = re.compile(r"\(byte (\d+)\)")
 _TYPE_FAULT = re.compile(r"Expected `(?P<wanted>[^`]*)`, got `(?P<given>[^`]*)`(?: - at `(?P<path>[^`]*)`)?")
+_UNKNOWN_MEMBER = re.compile(r"Object contains unknown field `(?P<name>[^`]*)` - at `(?P<path>[^`]*)`")
 _PATH = re.compile(r" - at `(?P<path>[^`]*)`")
 _INDEX = re.compile(r"\[(?:\d+|\.\.\.)\]")
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
@@ -84,6 +89,14 @@ def read_parameters(query_string: bytes) -> dict[str, str]:
     return dict(reversed(parse_qsl(query_string.decode("utf-8", "replace"), keep_blank_values=True)))
 
 
+def read_boolean(parameters: Mapping[str, str], name: str) -> bool:
+    """Returns a parameter that is `true` or `false`; it is False if it is absent. Raises InvalidParameter."""
+    text = parameters.get(name, "false")
+    if text not in ("true", "false"):
+        raise InvalidParameter(name, "must be true or false")
+    return text == "true"
+
+
 def read_batch(bodies: list[B], read: Callable[[B], T]) -> list[T]:
     """Reads every element, in order. Raises InvalidRequest unless there are 1 to MAX_BATCH; an error in an element
     names its parameter with the index before it, as in `[3].objectId`."""
@@ -122,6 +135,12 @@ def _too_deep(max_depth: int) -> InvalidRequest:
 
 def _type_fault(message: str, body: bytes) -> InvalidRequest:
     fault = _TYPE_FAULT.match(message)
+    unknown = _UNKNOWN_MEMBER.match(message)
+    if unknown is not None:
+        hint = suggest_name(unknown["name"], RULE_MEMBERS)
+        return InvalidParameter(
+            _member_path(unknown["path"]), f"has a rule with the unknown member {unknown['name']}{hint}"
+        )
     if fault is None:
         path = _PATH.search(message)
         return InvalidParameter(_member_path(path["path"] if path else "$"), "has a number that is out of range")

@@ -40,6 +40,13 @@ _QUERY_LIST = list_parameters(
 )
 
 
+_REPLACE = Parameter(
+    "replace",
+    "whether the array is the whole model: object types that are not in it are deleted",
+    {"type": "boolean", "default": False},
+)
+
+
 def _event_parameters(types: Iterable[str], names: Iterable[str]) -> tuple[Parameter, ...]:
     return (
         Parameter("type", "only events of this type", TEXT | {"enum": list(types)}),
@@ -63,8 +70,8 @@ V2_ROUTES: tuple[Route, ...] = (
         answer=ListAnswer[ObjectTypeAnswer], parameters=_OBJECT_TYPE_LIST,
     ),
     Route(
-        "PUT", "/v2/object-types", object_types.update_batch, "Replace the definitions of 1 to 100 object types",
-        answer=list[ObjectTypeAnswer], body=list[ObjectTypeBody], writes=True, not_found=True,
+        "PUT", "/v2/object-types", object_types.apply, "Create 1 to 100 object types, or replace their definitions",
+        answer=list[ObjectTypeAnswer], body=list[ObjectTypeBody], writes=True, parameters=(_REPLACE,),
     ),
     Route(
         "GET", "/v2/object-types/{type}", object_types.get, "Get an object type",

@@ -53,7 +53,8 @@ class Call(msgspec.Struct, Generic[B], frozen=True):
 
 class Answer(msgspec.Struct, frozen=True):
     """Represents an answer. `value` becomes the body; None means no body. The consistency token is that of
-    `revision`."""
+    `revision`; `headers` are added to those of every answer."""
 
     value: object
     revision: Revision
+    headers: Mapping[str, str] = {}

@@ -10,6 +10,7 @@ import click
 import magistrate
 from magistrate.cli.check import check
 from magistrate.cli.completion import completion
+from magistrate.cli.events import events
 from magistrate.cli.importing import import_command
 from magistrate.cli.objects import objects
 from magistrate.cli.query import query
@@ -49,5 +50,5 @@ def serve(example: str | None, fix_permissions: bool, **flags: Any) -> None:
         raise click.ClickException(error.message) from error
 
 
-for command in (check, query, warrants, types, objects, import_command, sessions, completion):
+for command in (check, query, warrants, types, objects, events, import_command, sessions, completion):
     main.add_command(command)

@@ -18,11 +18,14 @@ HOW = 'write {"type": "document", "relations": {"viewer": {}}}, an array of such
 
 
 def read_definitions(text: str) -> list[Definition]:
-    """Returns the object types in a JSON object, an array of them, or a map of relations by type.
+    """Returns the object types in a JSON object, an array of them, a page of the list of the API, or a map of relations
+    by type.
 
     Raises InvalidRequest for any other form, for a type that is named twice, and for a rule with an unknown member: a
     typing error there would silently make a different rule."""
     value = read_json(text, "the file")
+    if isinstance(value, dict) and isinstance(value.get("results"), list):
+        value = value["results"]
     if isinstance(value, dict) and not isinstance(value.get("type"), str):
         value = [{"type": name, "relations": relations} for name, relations in value.items()]
     definitions = [value] if isinstance(value, dict) else value
@@ -67,7 +70,19 @@ def _check_parts(rule: Any, place: str) -> Sequence[Any]:
     parts = rule.get("rules")
     if parts is not None and not isinstance(parts, list):
         raise InvalidRequest(f"{place}: the rules in a rule are a JSON array")
+    if rule and (missing := _missing_member(rule)):
+        raise InvalidRequest(f"{place}: the rule has no {missing}")
     return parts or ()
+
+
+def _missing_member(rule: Definition) -> str | None:
+    """Returns the member that the other members of a rule require, or None."""
+    if rule.get("inheritIf") in _COMBINED:
+        return None if rule.get("rules") else "rules"
+    for member, other in (("inheritIf", "rules"), ("ofType", "withRelation"), ("withRelation", "ofType")):
+        if not rule.get(member) and rule.get(other):
+            return member
+    return None if rule.get("inheritIf") else "inheritIf"
 
 
 def is_same(wanted: Definition, stored: Definition) -> bool:

@@ -2,13 +2,16 @@
 them."""
 
 import json
+import re
+import time
 from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from magistrate.engine.written import read_written
+from magistrate.engine.written import read_written, unquote_id
 from magistrate.errors import InvalidRequest
 
 if TYPE_CHECKING:
@@ -52,7 +55,7 @@ def read_ref(text: str) -> "RefForm":
     of_type, _, id = text.partition(":")
     if not of_type or not id:
         raise InvalidRequest(f"{text!r} is no object; write it as in document:plan")
-    return {"objectType": of_type, "objectId": id}
+    return {"objectType": of_type, "objectId": unquote_id(id)}
 
 
 context_option = click.option(
@@ -79,6 +82,26 @@ def read_context(texts: Iterable[str]) -> dict[str, Any]:
         else:
             context[key] = value
     return context
+
+
+_AGO = re.compile(r"([0-9]{1,6})([smhd])")
+_UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+
+
+def read_time(text: str, origin: str) -> int:
+    """Reads a time, such as `2026-11-20T10:00Z`, or how long ago it was, such as `15m`, and returns microseconds since
+    1970. A time without a zone is in UTC."""
+    ago = _AGO.fullmatch(text)
+    if ago is not None:
+        return time.time_ns() // 1_000 - int(ago[1]) * _UNITS[ago[2]] * 1_000_000
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidRequest(
+            f"{origin} {text!r} is neither a time, as in 2026-11-20T10:00Z, nor how long ago, as in 15m or 3d"
+        ) from None
+    at = at if at.tzinfo else at.replace(tzinfo=UTC)
+    return (at - datetime.fromtimestamp(0, UTC)) // timedelta(microseconds=1)
 
 
 def read_json_object(text: str, origin: str) -> dict[str, Any]:

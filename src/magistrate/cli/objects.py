@@ -8,6 +8,7 @@ from magistrate.cli.completion import complete_objects, complete_types
 from magistrate.cli.input import read_json_object, read_ref
 from magistrate.cli.output import Columns, compact_json, print_done, print_json, print_list, print_table, render_object
 from magistrate.cli.service import asks_service, elements_named, limit_option, page_size
+from magistrate.engine.written import unquote_id
 
 if TYPE_CHECKING:
     from magistrate.client import Client
@@ -36,7 +37,7 @@ def create(client: "Client", as_json: bool, named: str, meta: str | None) -> Non
     of_type, _, id = named.partition(":")
     content = read_json_object(meta, "--meta") if meta is not None else None
     with elements_named([named]):
-        created = client.create_object(of_type, id or None, content)
+        created = client.create_object(of_type, unquote_id(id) or None, content)
     if as_json:
         print_json(created)
     else:

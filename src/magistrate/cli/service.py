@@ -1,5 +1,6 @@
 """Provides the common parts of all commands that call a service: options, the client, error messages and exit codes."""
 
+import json
 import os
 import re
 import sys
@@ -42,9 +43,30 @@ _ELEMENT = re.compile(r"\[(\d+)\]\.?")
 
 
 class CommandFailed(click.ClickException):
-    """Represents a failure as one sentence for stderr that says what is wrong and what to do."""
+    """Represents a failure as one sentence for stderr that says what is wrong and what to do. `code` and `parameter`
+    are those of the service's answer, if there was one."""
 
     exit_code = FAILED
+
+    def __init__(self, message: str, code: str = "failed", parameter: str | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.parameter = parameter
+
+
+class JsonFailure(click.ClickException):
+    """Represents a failure as JSON on stderr, in the form of the errors of the API."""
+
+    exit_code = FAILED
+
+    def __init__(self, error: click.ClickException) -> None:
+        super().__init__(error.format_message())
+        self._body = {"code": getattr(error, "code", "failed"), "message": self.message}
+        if parameter := getattr(error, "parameter", None):
+            self._body["parameter"] = parameter
+
+    def show(self, file: Any = None) -> None:
+        click.echo(json.dumps(self._body, ensure_ascii=False), err=True)
 
 
 def with_settings(settings: Sequence[Setting]) -> Callable[[Command], Command]:
@@ -70,12 +92,23 @@ def asks_service(command: Command) -> Command:
 
     @wraps(command)
     def call_service(server: str | None, api_key: str | None, as_json: bool, **given: Any) -> None:
-        with failures_told(), connect_client({"server": server, "api_key": api_key}) as client:
+        flags = {"server": server, "api_key": api_key}
+        with _render_failures(as_json), failures_told(), connect_client(flags) as client:
             command(client, as_json, **given)
 
     return with_settings(CLIENT_SETTINGS)(
         click.option("--json", "as_json", is_flag=True, help="print the answer of the service as JSON")(call_service)
     )
+
+
+@contextmanager
+def _render_failures(as_json: bool) -> Iterator[None]:
+    try:
+        yield
+    except click.ClickException as error:
+        if not as_json:
+            raise
+        raise JsonFailure(error) from error
 
 
 limit_option = click.option(
@@ -106,9 +139,9 @@ def connect_client(flags: dict[str, str | None], timeout_ms: int = 30_000) -> It
         try:
             yield client
         except ServiceUnreachable as error:
-            raise CommandFailed(_describe_unreachable(error)) from error
+            raise CommandFailed(_describe_unreachable(error), "unreachable") from error
         except RequestRefused as error:
-            raise CommandFailed(_describe_refusal(error, settings)) from error
+            raise CommandFailed(_describe_refusal(error, settings), error.code, error.parameter) from error
 
 
 @contextmanager
@@ -152,6 +185,11 @@ def failures_told() -> Iterator[None]:
 
 
 def _describe_unreachable(error: ServiceUnreachable) -> str:
+    if "CERTIFICATE_VERIFY_FAILED" in error.message:
+        return (
+            f"{error.url} has a certificate that this machine does not trust ({error.message}); "
+            "name the file of its certificate authority with SSL_CERT_FILE"
+        )
     return (
         f"no service at {error.url}: {error.message}; start one with `magistrate serve`, "
         "or name another with --server URL or MAGISTRATE_SERVER"

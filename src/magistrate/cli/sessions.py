@@ -1,16 +1,41 @@
 """Implements `magistrate sessions`, with which operators manage the sessions of users."""
 
 import os
+from typing import TYPE_CHECKING
 
 import click
 
-from magistrate.cli.service import failures_told, with_settings
+from magistrate.cli.input import context_option, read_context
+from magistrate.cli.output import print_json
+from magistrate.cli.service import asks_service, failures_told, with_settings
 from magistrate.config import SETTINGS, read_settings
 
+if TYPE_CHECKING:
+    from magistrate.client import Client
 
-@click.group(short_help="End the sessions of users.")
+
+@click.group(short_help="Create and end sessions of users.")
 def sessions() -> None:
-    """End the sessions of users. Sessions are created over HTTP and expire by themselves."""
+    """Create and end sessions, with which a user's own device may check what that user may do."""
+
+
+@sessions.command(short_help="Create a session and print its token.")
+@click.argument("user")
+@click.option("--tenant", metavar="ID", help="the tenant of the user, which policies read as `tenant`")
+@click.option("--ttl", metavar="SECONDS", type=click.IntRange(min=1), help="how long the token is good for")
+@context_option
+@asks_service
+def create(
+    client: "Client", as_json: bool, user: str, tenant: str | None, ttl: int | None, context: tuple[str, ...]
+) -> None:
+    """Create a session for the user with the id USER, and print its token, which is sent as `Authorization: Bearer
+    TOKEN`."""
+    session = {"type": "sess", "userId": user, "tenantId": tenant, "ttl": ttl, "context": read_context(context)}
+    token = client.create_session({name: value for name, value in session.items() if value})
+    if as_json:
+        print_json({"token": token})
+    else:
+        click.echo(token)
 
 
 @sessions.command(short_help="End all sessions now.")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from magistrate.client import Client
 
 BATCH = 100
-"""Limits the definitions that one request may replace."""
+"""Limits the definitions that one request may contain."""
 
 COLUMNS: Columns = {
     "TYPE": lambda found: found["type"],
@@ -36,7 +36,7 @@ def apply(client: "Client", as_json: bool, file: IO[str]) -> None:
     """Create or change object types from FILE (- for standard input): one object type in JSON, an array of them, or
     relations by type. Types that the file does not name stay as they are.
 
-    New types are created one by one; then all types that differ are changed in one request, all or none."""
+    Types that are new or differ are written in one request, all or none; more than 100 in several."""
     wanted = read_definitions(file.read())
     done: dict[str, list[Definition]] = {"created": [], "changed": [], "unchanged": []}
     for word, definition in _apply_types(client, wanted):
@@ -51,22 +51,17 @@ def apply(client: "Client", as_json: bool, file: IO[str]) -> None:
 def _apply_types(client: "Client", wanted: list[Definition]) -> Iterator[tuple[str, Definition]]:
     """Writes the types, and yields the outcome of each as soon as it is known."""
     known = {definition["type"]: definition for definition in client.object_types()}
-    for definition in wanted:
-        if definition["type"] not in known:
-            with elements_named([definition["type"]]):
-                created = client.create_object_type(definition)
-            yield "created", created
-    existing = [definition for definition in wanted if definition["type"] in known]
-    changes = [definition for definition in existing if not is_same(definition, known[definition["type"]])]
+    unchanged = [one for one in wanted if one["type"] in known and is_same(one, known[one["type"]])]
+    changes = [one for one in wanted if one not in unchanged]
     for start in range(0, len(changes), BATCH):
         batch = changes[start : start + BATCH]
         with elements_named([definition["type"] for definition in batch]):
-            answers = client.update_object_types(batch)
-        for changed in answers:
-            yield "unchanged" if changed == known[changed["type"]] else "changed", changed
-    for definition in existing:
-        if definition not in changes:
-            yield "unchanged", known[definition["type"]]
+            answers = client.apply_object_types(batch)
+        for written in answers:
+            before = known.get(written["type"])
+            yield "created" if before is None else "unchanged" if written == before else "changed", written
+    for definition in unchanged:
+        yield "unchanged", known[definition["type"]]
 
 
 @types.command("list", short_help="List object types by name.")

@@ -1,16 +1,20 @@
 """Implements `magistrate warrants`, which creates, deletes and lists warrants."""
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import click
 
 from magistrate.cli.completion import complete_objects, complete_types
 from magistrate.cli.input import read_warrant
-from magistrate.cli.output import print_done, print_json, print_list, render_warrant
+from magistrate.cli.output import print_done, print_json, print_list, print_table, printable, render_warrant
 from magistrate.cli.service import Command, asks_service, elements_named, limit_option, page_size
+from magistrate.errors import RequestRefused
 
 if TYPE_CHECKING:
-    from magistrate.client import Client
+    from magistrate.client import Client, WarrantForm
 
 FILTERS = {
     "--object-type": "objectType",
@@ -38,14 +42,14 @@ _policy = click.option("--policy", metavar="TEXT", help="a policy for all of the
 @_policy
 @asks_service
 def create(client: "Client", as_json: bool, named: tuple[str, ...], policy: str | None) -> None:
-    """Create warrants, all or none. A warrant that exists already stays as it is."""
+    """Create warrants, all or none. A warrant that exists already stays as it is, and is reported as unchanged."""
     forms = [read_warrant(text, policy) for text in named]
     with elements_named(named):
-        created = client.create_warrants(forms)
+        created, outcomes = client.create_warrants(forms)
     if as_json:
         print_json(created)
     else:
-        print_done("created", map(render_warrant, created))
+        print_table([[word, render_warrant(one)] for word, one in zip(outcomes, created, strict=True)])
 
 
 @warrants.command(short_help="Delete warrants, all or none.")
@@ -55,13 +59,27 @@ def create(client: "Client", as_json: bool, named: tuple[str, ...], policy: str 
 def delete(client: "Client", as_json: bool, named: tuple[str, ...], policy: str | None) -> None:
     """Delete warrants, all or none. Write each policy exactly as it was created."""
     forms = [read_warrant(text, policy) for text in named]
-    with elements_named(named):
+    with elements_named(named), _policies_named(forms):
         client.delete_warrants(forms)
     deleted = [render_warrant(dict(form)) for form in forms]
     if as_json:
         print_json({"deleted": deleted})
     else:
         print_done("deleted", deleted)
+
+
+@contextmanager
+def _policies_named(forms: "Sequence[WarrantForm]") -> Iterator[None]:
+    """Replaces the digest of a policy in an error, by which the service names it, with the policy."""
+    try:
+        yield
+    except RequestRefused as error:
+        for form in forms:
+            if policy := form.get("policy"):
+                error.message = error.message.replace(
+                    f"[{sha256(policy.encode()).hexdigest()}]", f"[{printable(policy)}]"
+                )
+        raise
 
 
 def _filters(command: Command) -> Command:

@@ -20,18 +20,22 @@ Revision = NewType("Revision", int)
 
 MAX_NAME_LENGTH = 64
 """Limits the characters in the name of an object type or of a relation."""
-MAX_ID_LENGTH = 255
+MAX_ID_LENGTH = 1_024
 """Limits the characters in an object id."""
+
+ID_CHARACTER = r"[A-Za-z0-9_\-.@|:+=/,~%$!(){}&;]"
+"""Matches one character of an object id: a regular expression that JSON Schema reads alike."""
 
 KEYWORDS = frozenset({"anyOf", "allOf", "noneOf"})
 """Lists what `inheritIf` accepts besides a relation; no relation can have one of these names."""
 
 NAME_MESSAGE = "can only contain lower-case alphanumeric characters and/or '-' and '_'"
-ID_MESSAGE = "can only contain alphanumeric characters and/or '-', '_', '@', ':', and '|'"
+ID_MESSAGE = "can only contain letters A-Z and a-z, digits, and the characters _ - . @ | : + = / , ~ % $ ! ( ) { } & ;"
+DOTS_MESSAGE = "cannot be '.' or '..', which mean something else in a path"
 
 _TYPE_NAME = re.compile(r"[a-z0-9_-]+")
 _RELATION_NAME = re.compile(r"[a-zA-Z0-9_-]+")
-_OBJECT_ID = re.compile(r"[a-zA-Z0-9_\-.@|:]+")
+_OBJECT_ID = re.compile(ID_CHARACTER + "+")
 
 
 WILDCARD = ObjectId("*")
@@ -74,7 +78,10 @@ def relation_name(text: str | None, parameter: str) -> RelationName:
 
 
 def object_id(text: str | None, parameter: str) -> ObjectId:
-    return ObjectId(_match_text(_OBJECT_ID, text, parameter, MAX_ID_LENGTH, ID_MESSAGE))
+    id = _match_text(_OBJECT_ID, text, parameter, MAX_ID_LENGTH, ID_MESSAGE)
+    if id in (".", ".."):
+        raise InvalidParameter(parameter, DOTS_MESSAGE)
+    return ObjectId(id)
 
 
 def object_id_or_wildcard(text: str | None, parameter: str) -> ObjectId:

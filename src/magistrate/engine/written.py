@@ -1,7 +1,8 @@
 """Parses and renders warrants in written form, `document:plan#viewer@team:eng#member[amount < 10]`.
 
-The form is unambiguous (docs/compatibility.md#warrants): no name and no id can contain the character that ends it.
-Names and ids are not validated here.
+The form is unambiguous (docs/compatibility.md#warrants): a name ends at the first `:`, `#` or `@`, and no id can
+contain `#` or `[`, so the first `#` ends the id of the object, whatever else that id contains. No id has to be quoted,
+but one in double quotes is read as well. Names and ids are not validated here.
 """
 
 import re
@@ -22,8 +23,11 @@ class Written(NamedTuple):
     policy: str
 
 
+_NAME = r"([^:#@\[]+)"
+_ID = r"(\"[^\"]*\"|[^#\[\"]+)"
+
 _WRITTEN = re.compile(
-    r"([^:#@\[]+):([^#\[]+)#([^:#@\[]+)@([^:#@\[]+):([^#\[]+)(?:#([^#\[]+))?(?:\[(.+)\])?",
+    rf"{_NAME}:{_ID}#{_NAME}@{_NAME}:{_ID}(?:#([^#\[]+))?(?:\[(.+)\])?",
     re.DOTALL,  # a policy may have several lines
 )
 
@@ -35,7 +39,13 @@ def read_written(text: str) -> Written:
         raise InvalidRequest(
             f"{text!r} does not read as type:id#relation@type:id, with #relation behind it for a group"
         )
-    return Written(*matched.groups(default=""))
+    written = Written(*matched.groups(default=""))
+    return written._replace(object_id=unquote_id(written.object_id), subject_id=unquote_id(written.subject_id))
+
+
+def unquote_id(text: str) -> str:
+    """Returns an id without the double quotes around it, if there are any. No id contains one."""
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
 
 
 def render_claim(

@@ -3,15 +3,18 @@ docs/compatibility.md#rules)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from itertools import islice
+from typing import NamedTuple
 
 from magistrate.engine.model import ObjectType
 from magistrate.engine.predefined import PREDEFINED_TYPES
 from magistrate.engine.stratification import RelationEdge, find_negation_loop, render_loop
 from magistrate.engine.terms import Revision, TypeName, type_name
+from magistrate.engine.undefined_names import Relations, find_undefined_names
 from magistrate.errors import InvalidParameter, NotFound
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.definitions import parse_definition, render_definition
+from magistrate.operations.definitions import parse_definition, read_definition, render_definition
 from magistrate.operations.legacy_cursors import LegacyCursor
 from magistrate.operations.paging import ListKind, Page, Sort, Values, Wanted, read_page
 from magistrate.operations.turns import aside
@@ -19,6 +22,8 @@ from magistrate.store.contract import Judge, NewObjectType, ObjectTypeFilter, Sn
 
 Loop = tuple[RelationEdge, ...]
 
+MOST_WARNINGS = 10
+"""Limits the warnings about one write, because they are sent in a header."""
 BYTES_OF_A_RULE = 40
 """Estimates the bytes of a rule in JSON, with the name of its relation."""
 
@@ -41,21 +46,50 @@ OBJECT_TYPE_LIST: ListKind[StoredObjectType] = ListKind(
 )
 
 
-async def create_object_types(
-    ctx: Context, types: Sequence[ObjectType], stamp: Stamp
-) -> Snapshot[tuple[StoredObjectType, ...]]:
+class WrittenTypes(NamedTuple):
+    """Holds the rows of the types that were written, and at most MOST_WARNINGS sentences about names in their rules
+    that the model does not define. A write that is repeated by its idempotency key has no warnings."""
+
+    rows: tuple[StoredObjectType, ...]
+    warnings: tuple[str, ...]
+
+
+async def create_object_types(ctx: Context, types: Sequence[ObjectType], stamp: Stamp) -> Snapshot[WrittenTypes]:
     """Creates each type, or replaces its definition. All or nothing.
 
     Raises InvalidParameter for a definition above the limit, or if a relation of the model would then depend on its own
     negation."""
-    return await ctx.store.put_object_types(await _new_types(ctx, types), judge_types(types), stamp)
+    return await _put_object_types(ctx, types, stamp)
 
 
-async def update_object_types(
-    ctx: Context, types: Sequence[ObjectType], stamp: Stamp
-) -> Snapshot[tuple[StoredObjectType, ...]]:
+async def update_object_types(ctx: Context, types: Sequence[ObjectType], stamp: Stamp) -> Snapshot[WrittenTypes]:
     """Updates each type like `create_object_types`, and raises NotFound for the first that does not exist."""
-    return await ctx.store.put_object_types(await _new_types(ctx, types), judge_types(types), stamp, must_exist=True)
+    return await _put_object_types(ctx, types, stamp, must_exist=True)
+
+
+async def apply_object_types(
+    ctx: Context, types: Sequence[ObjectType], stamp: Stamp, is_whole_model: bool
+) -> Snapshot[WrittenTypes]:
+    """Creates or replaces each type like `create_object_types`. If they are the whole model, deletes all others."""
+    return await _put_object_types(ctx, types, stamp, is_whole_model=is_whole_model)
+
+
+async def _put_object_types(
+    ctx: Context, types: Sequence[ObjectType], stamp: Stamp, **options: bool
+) -> Snapshot[WrittenTypes]:
+    warnings: list[str] = []
+    judge_loops = judge_types(types)
+
+    def judge(definitions: Mapping[TypeName, str]) -> None:
+        judge_loops(definitions)
+        model: dict[str, Relations] = {
+            name: read_definition(definition).relations for name, definition in definitions.items()
+        }
+        names = [object_type.name for object_type in types]
+        warnings[:] = islice(find_undefined_names(model, names), MOST_WARNINGS)
+
+    written = await ctx.store.put_object_types(await _new_types(ctx, types), judge, stamp, **options)
+    return Snapshot(written.revision, WrittenTypes(written.value, tuple(warnings)))
 
 
 async def get_object_type(ctx: Context, name: TypeName, freshness: Freshness) -> Snapshot[StoredObjectType]:

@@ -30,9 +30,9 @@ T = TypeVar("T")
 
 DEFAULT_LIMIT = 25
 MAX_LIMIT = 1_000
-MAX_SEARCH_LENGTH = 255
+MAX_SEARCH_LENGTH = 1_024
 """Limits `q` of a list in characters."""
-MAX_CURSOR_LENGTH = 1_024
+MAX_CURSOR_LENGTH = 4_096
 """Limits a cursor in characters; ours are shorter: where cursors are returned, the values are at most two names, an id
 and a time."""
 

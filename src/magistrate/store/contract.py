@@ -319,10 +319,15 @@ class Store(WarrantReader, SessionKeyStore, EventStore, Protocol):
         ...
 
     async def put_object_types(
-        self, types: Sequence[NewObjectType], judge: Judge, stamp: Stamp, must_exist: bool = False
+        self,
+        types: Sequence[NewObjectType],
+        judge: Judge,
+        stamp: Stamp,
+        must_exist: bool = False,
+        is_whole_model: bool = False,
     ) -> Snapshot[tuple[StoredObjectType, ...]]:
         """Creates or replaces each object type, like `put_objects`. `judge` is given all types. With `must_exist`,
-        raises NotFound for the first that does not exist."""
+        raises NotFound for the first that does not exist; with `is_whole_model`, deletes all other object types."""
         ...
 
     async def delete_object_type(self, name: TypeName, stamp: Stamp) -> Revision:

@@ -30,7 +30,7 @@ Written = Script[Snapshot[tuple[StoredObjectType, ...]]]
 
 
 def put_object_types(
-    types: Sequence[NewObjectType], judge: Judge, stamp: Stamp, must_exist: bool
+    types: Sequence[NewObjectType], judge: Judge, stamp: Stamp, must_exist: bool = False, is_whole_model: bool = False
 ) -> Callable[[Revision], Written]:
     def work(revision: Revision) -> Script[WriteOutcome[StoredObjectType]]:
         [defined] = yield Select(sql.LIST_DEFINITIONS, [()])
@@ -38,9 +38,14 @@ def put_object_types(
         unknown = next((new.name for new in types if new.name not in model), None)
         if must_exist and unknown is not None:
             raise OBJECT_TYPES.missing((unknown,))
-        yield Compute(partial(judge, model | {new.name: new.definition for new in types}))
         wanted: dict[Key, str | None] = {(new.name,): new.definition for new in types}
+        surplus = [(name,) for name in model if (name,) not in wanted] if is_whole_model else []
+        for name in surplus:
+            del model[name[0]]
+        yield Compute(partial(judge, model | {new.name: new.definition for new in types}))
         stored, effects = yield from put(OBJECT_TYPES, wanted, stamp, revision)
+        if surplus:
+            effects += yield from end(OBJECT_TYPES, surplus, revision)
         yield Execute(sql.MOVE_MODEL, [(revision,)])
         return WriteOutcome(tuple(stored[(new.name,)] for new in types), effects)
 
@@ -50,7 +55,7 @@ def put_object_types(
 def seed(types: Sequence[NewObjectType], stamp: Stamp) -> Callable[[Revision], Script[bool]]:
     def script(head: Revision) -> Script[bool]:
         if head == 0:
-            yield from put_object_types(types, lambda model: None, stamp, must_exist=False)(head)
+            yield from put_object_types(types, lambda model: None, stamp)(head)
         return head == 0
 
     return script

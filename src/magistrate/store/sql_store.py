@@ -207,9 +207,15 @@ class SqlStore:
         return await self._list(sql.OBJECT_TYPES, wanted, only_named, at, object_types.build_object_type)
 
     async def put_object_types(
-        self, types: Sequence[NewObjectType], judge: Judge, stamp: Stamp, must_exist: bool = False
+        self,
+        types: Sequence[NewObjectType],
+        judge: Judge,
+        stamp: Stamp,
+        must_exist: bool = False,
+        is_whole_model: bool = False,
     ) -> Snapshot[tuple[StoredObjectType, ...]]:
-        return await self.database.transact(object_types.put_object_types(types, judge, stamp, must_exist))
+        script = object_types.put_object_types(types, judge, stamp, must_exist, is_whole_model)
+        return await self.database.transact(script)
 
     async def delete_object_type(self, name: TypeName, stamp: Stamp) -> Revision:
         return (await self.database.transact(object_types.delete_object_type(name, stamp))).revision

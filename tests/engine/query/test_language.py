@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 
 from magistrate.engine.query import MAX_QUERY_LENGTH, ObjectsQuery, Query, SubjectsQuery, read_query
 from magistrate.engine.query.language import FAULTS
-from magistrate.engine.terms import KEYWORDS, RelationName, TypeName, object_ref
+from magistrate.engine.terms import DOTS_MESSAGE, ID_MESSAGE, KEYWORDS, RelationName, TypeName, object_ref
 from magistrate.errors import InvalidParameter
 
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "query-language.md").read_text()
 
 NAME_WORDS = "can only contain lower-case alphanumeric characters and/or '-' and '_'"
-ID_WORDS = "can only contain alphanumeric characters and/or '-', '_', '@', ':', and '|'"
+ID_TEMPLATE = ID_MESSAGE.replace("{", "{{").replace("}", "}}")
+ID_WORDS = "can only contain letters A-Z and a-z, digits, and the characters _ - . @ | : + = / , ~ % $ ! ( ) { } & ;"
 
 
 def objects(
@@ -120,7 +121,10 @@ def test_a_name_that_is_given_twice_counts_once() -> None:
         ("pricing-tier_2:Pro-1_x", ("pricing-tier_2", "Pro-1_x")),
         ("where:IS", ("where", "IS")),
         ("select:for", ("select", "for")),
-        ("7:" + "x" * 255, ("7", "x" * 255)),
+        ("7:" + "x" * 1024, ("7", "x" * 1024)),
+        ("route:/todos/{id};v=1", ("route", "/todos/{id};v=1")),
+        ('route:"/a,b"', ("route", "/a,b")),
+        ('user:"ann"', ("user", "ann")),
     ],
 )
 def test_the_first_colon_ends_the_type(reference: str, parts: tuple[str, str]) -> None:
@@ -200,8 +204,8 @@ def test_names_and_ids_have_a_length() -> None:
 
     assert read_query(f"select {longest} where user:ann is {longest}") == objects(U, [longest], [longest])
     assert refusal(f"select a where {'x' * 65}:ann is b").startswith('cannot read "xxx')
-    assert refusal(f"select a where user:{'x' * 256} is b").startswith(
-        f'cannot read "{longest}..." as an id: must be at most 255 characters long (1:21)\n'
+    assert refusal(f"select a where user:{'x' * 1025} is b").startswith(
+        f'cannot read "{longest}..." as an id: must be at most 1024 characters long (1:21)\n'
     )
 
 
@@ -296,8 +300,11 @@ ONE_OBJECT = "a query asks about one object, type:id ({place})"
         ("select a where group:eng#member is b", 25, '"group:eng#member" is a group; ' + ONE_OBJECT),
         ("select a of type b for group:eng#", 33, '"group:eng#" is a group; ' + ONE_OBJECT),
         ("select a where role:*#member is b", 22, '"role:*#member" is a group; ' + ONE_OBJECT),
-        ("select a where user:a/b is c", 21, f'cannot read "a/b" as an id: {ID_WORDS} ({{place}})'),
-        ("select a where user:** is c", 21, f'cannot read "**" as an id: {ID_WORDS} ({{place}})'),
+        ("select a where user:a^b is c", 21, f'cannot read "a^b" as an id: {ID_TEMPLATE} ({{place}})'),
+        ("select a where user:** is c", 21, f'cannot read "**" as an id: {ID_TEMPLATE} ({{place}})'),
+        ("select a where user:.. is c", 21, f'cannot read ".." as an id: {DOTS_MESSAGE} ({{place}})'),
+        ('select a where user:"b"c is d', 21, f'cannot read ""b"c" as an id: {ID_TEMPLATE} ({{place}})'),
+        ('select a where user:"b,c is d', 23, PARSING + "token \",\" (expected 'is')"),
         # words are read from the left, once there is nothing else to say
         ("select A where B:* is anyOf", 8, f'cannot read "A" as a type: {NAME_WORDS} ({{place}})'),
         ("select anyOf! of type A for user:*", 8, f'cannot read "anyOf!" as a relation: {NAME_WORDS} ({{place}})'),
@@ -394,10 +401,15 @@ def lists(names: st.SearchStrategy[str]) -> st.SearchStrategy[list[str] | None]:
 BLANKS = st.text(" \t\r\n\f\u00a0", min_size=1, max_size=3)
 
 
+IDS = words(LETTERS + ".@|:+=/,~%$!(){}&;", 255).filter(lambda id: id not in (".", ".."))
+
+
 @st.composite
 def written_queries(draw: st.DrawFn) -> tuple[str, Query]:
     """A text, with letter case and white space as drawn, and the query it should read as."""
-    one = draw(st.tuples(words(LOWER), words(LETTERS + ".@|:", 255)))
+    one = draw(
+        st.tuples(words(LOWER), words(LETTERS + ".@|:+=/,~%$!(){}&;", 255).filter(lambda id: id not in (".", "..")))
+    )
     types, relations = draw(lists(words(LOWER))), draw(lists(words(LETTERS)))
     is_explicit = draw(st.booleans())
 
@@ -408,13 +420,15 @@ def written_queries(draw: st.DrawFn) -> tuple[str, Query]:
     def names(listed: list[str] | None) -> str:
         return "*" if listed is None else draw(st.sampled_from([",", ", ", " ,", "\n,\t"])).join(listed)
 
+    is_quoted = "," in one[1] or draw(st.booleans())
+    reference = f'{one[0]}:"{one[1]}"' if is_quoted else ":".join(one)
     opening = [keyword("select"), *([keyword("explicit")] if is_explicit else [])]
     if draw(st.booleans()):
         query: Query = objects(one, once(types), once(relations), is_explicit)
-        parts = [*opening, names(types), keyword("where"), ":".join(one), keyword("is"), names(relations)]
+        parts = [*opening, names(types), keyword("where"), reference, keyword("is"), names(relations)]
     else:
         query = subjects(one, once(relations), once(types), is_explicit)
-        parts = [*opening, names(relations), keyword("of type"), names(types), keyword("for"), ":".join(one)]
+        parts = [*opening, names(relations), keyword("of type"), names(types), keyword("for"), reference]
     return "".join(part + draw(BLANKS) for part in parts), query
 
 

@@ -1,14 +1,14 @@
 """Defines the bodies and handlers of /v2/object-types (docs/compatibility.md#object-types,
 docs/compatibility.md#lists-and-cursors and docs/compatibility.md#rules)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
 import msgspec
 
 from magistrate.api.endpoints.lists import list_answer
-from magistrate.api.parse import read_batch
+from magistrate.api.parse import read_batch, read_boolean
 from magistrate.api.render import render_time
 from magistrate.api.service import Answer, Call
 from magistrate.engine.model import ObjectType, SourceForm, read_object_type
@@ -17,10 +17,10 @@ from magistrate.engine.terms import TypeName, type_name
 from magistrate.errors import InvalidParameter, NotFound
 from magistrate.operations import object_types
 from magistrate.operations.definitions import read_definition
-from magistrate.operations.object_types import OBJECT_TYPE_LIST
+from magistrate.operations.object_types import OBJECT_TYPE_LIST, WrittenTypes
 from magistrate.operations.paging import read_search, read_wanted
 from magistrate.operations.turns import aside
-from magistrate.store.contract import ObjectTypeFilter, StoredObjectType
+from magistrate.store.contract import ObjectTypeFilter, Snapshot, StoredObjectType
 
 B = TypeVar("B")
 T = TypeVar("T")
@@ -46,13 +46,15 @@ class ObjectTypeAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaul
 async def create(call: Call[ObjectTypeBody]) -> Answer:
     new = await _aside(call.body, _read)
     created = await object_types.create_object_types(call.context, [new], call.stamp())
-    return Answer(_render_object_type(created.value[0]), created.revision)
+    return _answer_one(created)
 
 
-async def update_batch(call: Call[list[ObjectTypeBody]]) -> Answer:
+async def apply(call: Call[list[ObjectTypeBody]]) -> Answer:
     types = await _aside(call.body, lambda bodies: read_batch(bodies, _read))
-    updated = await object_types.update_object_types(call.context, types, call.stamp())
-    return Answer([_render_object_type(row) for row in updated.value], updated.revision)
+    is_whole_model = read_boolean(call.parameters, "replace")
+    applied = await object_types.apply_object_types(call.context, types, call.stamp(), is_whole_model)
+    rows = [_render_object_type(row) for row in applied.value.rows]
+    return Answer(rows, applied.revision, _warn(applied.value.warnings))
 
 
 async def get(call: Call[None]) -> Answer:
@@ -64,7 +66,7 @@ async def update(call: Call[ObjectTypeBody]) -> Answer:
     name = _read_type_name(call.path["type"])
     new = await _aside(call.body, lambda body: read_object_type(name, body.source, body.relations))
     updated = await object_types.update_object_types(call.context, [new], call.stamp())
-    return Answer(_render_object_type(updated.value[0]), updated.revision)
+    return _answer_one(updated)
 
 
 async def delete(call: Call[None]) -> Answer:
@@ -77,6 +79,16 @@ async def list_page(call: Call[None]) -> Answer:
     wanted = read_wanted(OBJECT_TYPE_LIST, call.parameters, call.context.store.identity)
     found = await object_types.list_object_types(call.context, wanted, ObjectTypeFilter(text), call.freshness)
     return Answer(list_answer(found.value, _render_object_type), found.revision)
+
+
+def _answer_one(written: Snapshot[WrittenTypes]) -> Answer:
+    [row] = written.value.rows
+    return Answer(_render_object_type(row), written.revision, _warn(written.value.warnings))
+
+
+def _warn(warnings: Sequence[str]) -> Mapping[str, str]:
+    """Returns the header that carries the warnings (RFC 7234, section 5.5). They contain no quotation marks."""
+    return {"Warning": ", ".join(f'299 - "{warning}"' for warning in warnings)} if warnings else {}
 
 
 async def _aside(body: B, read: Callable[[B], T]) -> T:

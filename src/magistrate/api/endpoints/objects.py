@@ -9,7 +9,7 @@ from magistrate.api.endpoints.lists import list_answer
 from magistrate.api.parse import document_pattern, read_batch
 from magistrate.api.render import render_time
 from magistrate.api.service import Answer, Call
-from magistrate.engine.terms import ObjectRef, TypeName, object_id, object_ref, type_name
+from magistrate.engine.terms import ID_CHARACTER, MAX_ID_LENGTH, ObjectRef, TypeName, object_id, object_ref, type_name
 from magistrate.errors import InvalidParameter, NotFound
 from magistrate.operations import objects
 from magistrate.operations.objects import OBJECT_LIST, ObjectDraft, render_meta
@@ -17,7 +17,7 @@ from magistrate.operations.paging import read_search, read_wanted
 from magistrate.store.contract import ObjectFilter, StoredObject
 
 TypeText = Annotated[str, document_pattern(r"^[a-z0-9_-]{1,64}$")]
-IdText = Annotated[str, document_pattern(r"^[a-zA-Z0-9_\-.@|:]{0,255}$")]
+IdText = Annotated[str, document_pattern(rf"^{ID_CHARACTER}{{0,{MAX_ID_LENGTH}}}$")]
 
 
 class ObjectBody(msgspec.Struct, rename="camel", frozen=True):

@@ -28,8 +28,8 @@ def _one_of(*values: str) -> msgspec.Meta:
 
 
 _Ttl = msgspec.Meta(
-    description="how many seconds the token is good for",
-    extra_json_schema={"minimum": 1, "maximum": MAX_TTL_SECONDS, "default": DEFAULT_TTL_SECONDS},
+    description="how many seconds the token is good for; 0: the default",
+    extra_json_schema={"minimum": 0, "maximum": MAX_TTL_SECONDS, "default": DEFAULT_TTL_SECONDS},
 )
 
 
@@ -82,8 +82,8 @@ def _tenant(text: str | None, is_required: bool) -> ObjectId | None:
 
 
 def _ttl(given: int | None) -> int:
-    if given is None:
-        return DEFAULT_TTL_SECONDS
+    if not given:
+        return DEFAULT_TTL_SECONDS  # some clients send 0 for a ttl that was not set
     if given < 1:
         raise InvalidParameter("ttl", "must be greater than or equal to 1")
     if given > MAX_TTL_SECONDS:

@@ -13,6 +13,8 @@ from magistrate.api.render import render_time
 from magistrate.api.service import Answer, Call
 from magistrate.engine.policy import is_kept, policy_of_context, read_policy
 from magistrate.engine.terms import (
+    ID_CHARACTER,
+    MAX_ID_LENGTH,
     ObjectRef,
     RelationName,
     Subject,
@@ -28,7 +30,7 @@ from magistrate.operations.turns import checkpoint
 from magistrate.operations.warrants import WARRANT_LIST, read_filter
 from magistrate.store.contract import NewWarrant
 
-IdOrWildcard = Annotated[str, document_pattern(r"^([a-zA-Z0-9_\-.@|:]{0,255}|\*)$")]
+IdOrWildcard = Annotated[str, document_pattern(rf"^({ID_CHARACTER}{{0,{MAX_ID_LENGTH}}}|\*)$")]
 RelationText = Annotated[str, document_pattern(r"^[a-zA-Z0-9_-]{0,64}$")]
 
 
@@ -72,6 +74,9 @@ class WarrantAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=
     created_at: str
 
 
+OUTCOME_HEADER = "Warrant-Outcome"
+"""Names the header that says, for each warrant of a request, whether it was created or existed unchanged."""
+
 WarrantOrBatch = WarrantBody | list[WarrantBody]
 
 
@@ -79,11 +84,13 @@ async def create(call: Call[WarrantOrBatch]) -> Answer:
     is_batch = isinstance(call.body, list)
     faults = await _find_policy_faults(call.body)
     new = _read_all(call.body, partial(_read_judged, faults))
+    stamp = call.stamp()
     created = await warrants.create_warrants(
-        call.context, new, call.stamp(), (lambda place: f"[{place}].") if is_batch else (lambda place: "")
+        call.context, new, stamp, (lambda place: f"[{place}].") if is_batch else (lambda place: "")
     )
     answers = [render_warrant(row) for row in created.value]
-    return Answer(answers if is_batch else answers[0], created.revision)
+    outcomes = ["created" if row.created_at == stamp.at else "unchanged" for row in created.value]
+    return Answer(answers if is_batch else answers[0], created.revision, {OUTCOME_HEADER: ", ".join(outcomes)})
 
 
 async def delete(call: Call[WarrantOrBatch]) -> Answer:

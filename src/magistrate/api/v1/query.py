@@ -26,6 +26,7 @@ from magistrate.engine.terms import (
     type_name,
 )
 from magistrate.engine.warrants import Warrant, policy_digest
+from magistrate.engine.written import unquote_id
 from magistrate.errors import InvalidParameter
 from magistrate.operations import object_types, query, warrants
 from magistrate.operations.checks import check
@@ -41,8 +42,9 @@ CLAUSES = ("for", "where")
 
 _CONDITION = re.compile(r"(object|relation|subject|context)=(.*)", re.DOTALL)
 _BETWEEN_CONDITIONS = re.compile(r",(?=(?:object|relation|subject|context)=)")
+_QUOTED_ID = re.compile(r'((?:^|,)(?:object|subject)=[^:#"]+:)("[^"]*")')
 _BETWEEN_VARIABLES = re.compile(r" (?=[^ =]+=)")
-_ENTITY = re.compile(r"([^:#]+):([^#]+)(?:#([^#]+))?")
+_ENTITY = re.compile(r'([^:#]+):("[^"]*"|[^#]+)(?:#([^#]+))?')
 
 
 class OlderWarrantAnswer(msgspec.Struct, rename="camel", kw_only=True):
@@ -186,7 +188,9 @@ def _ref(of_type: TypeName | None, id: ObjectId | None) -> ObjectRef | None:
 
 def _read_clause(clause: str, text: str) -> dict[str, Any]:
     """Reads `object=type:id,relation=r,subject=type:id#r,context=k=v k2=v2`, in any order; an id of `*` matches any.
-    Values of a context are not escaped: they end where the next name and `=`, or the next condition, begins."""
+
+    An id may be in double quotes; one that contains a comma and the name of a condition with `=` must be. Values of a
+    context are not escaped: they end where the next name and `=`, or the next condition, begins."""
     conditions: dict[str, Any] = {}
     try:
         for name, value in _conditions(text):
@@ -200,11 +204,20 @@ def _read_clause(clause: str, text: str) -> dict[str, Any]:
 
 
 def _conditions(text: str) -> Iterable[tuple[str, str]]:
-    for part in _BETWEEN_CONDITIONS.split(text) if text else ():
+    for part in _split_conditions(text) if text else ():
         matched = _CONDITION.fullmatch(part)
         if matched is None:
             raise InvalidParameter("", f"{part!r} does not read as object=, relation=, subject= or context=")
         yield matched[1], matched[2]
+
+
+def _split_conditions(text: str) -> Iterable[str]:
+    without_ids = _QUOTED_ID.sub(lambda quoted: quoted[1] + "-" * len(quoted[2]), text)
+    start = 0
+    for comma in _BETWEEN_CONDITIONS.finditer(without_ids):
+        yield text[start : comma.start()]
+        start = comma.end()
+    yield text[start:]
 
 
 def _read_object(text: str) -> dict[str, Any]:
@@ -243,4 +256,4 @@ def _entity(text: str) -> tuple[TypeName, ObjectId, str | None]:
     matched = _ENTITY.fullmatch(text)
     if matched is None:
         raise InvalidParameter("", f"{text!r} does not read as type:id")
-    return type_name(matched[1], "objectType"), object_id_or_wildcard(matched[2], "objectId"), matched[3]
+    return type_name(matched[1], "objectType"), object_id_or_wildcard(unquote_id(matched[2]), "objectId"), matched[3]

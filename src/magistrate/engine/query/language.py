@@ -23,6 +23,7 @@ from magistrate.engine.terms import (
     relation_name,
     type_name,
 )
+from magistrate.engine.written import unquote_id
 from magistrate.errors import InvalidParameter
 
 MAX_QUERY_LENGTH = 4_096
@@ -124,7 +125,8 @@ def _read_names(words: list[Token], read: Callable[[str, str], Name], kind: str)
 
 
 def _read_reference(word: Token) -> ObjectRef:
-    of_type, colon, id = word.value.partition(":")
+    of_type, colon, written_id = word.value.partition(":")
+    id = unquote_id(written_id)
     start = _offset(word)
     id_start = start + len(of_type + colon)
     if "#" in word:

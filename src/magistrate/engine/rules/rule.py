@@ -10,8 +10,9 @@ from magistrate.engine.terms import RelationName, TypeName
 from magistrate.engine.truth import Truth
 
 
-class RuleForm(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
-    """Represents a rule as it is written in JSON, with nothing validated but the JSON types."""
+class RuleForm(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Represents a rule as it is written in JSON, with nothing validated but the JSON types and the members' names: a
+    misspelled member would silently make a different rule."""
 
     inherit_if: str | None = None
     of_type: str | None = None

@@ -1,0 +1,41 @@
+"""Finds the names in rules that the model does not define. Such a rule is accepted, because types may be written in any
+order, but it never holds (docs/compatibility.md#rules)."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from magistrate.engine.rules import COMBINATIONS
+from magistrate.engine.rules.rule import RuleForm
+from magistrate.engine.suggestions import suggest_name
+
+Relations = Mapping[str, RuleForm | None]
+
+
+def find_undefined_names(model: Mapping[str, Relations], types: Iterable[str]) -> Iterator[str]:
+    """Yields a sentence for each use of an undefined name in the rules of these types, in written order."""
+    for of_type in types:
+        for relation, rule in model[of_type].items():
+            waiting = [rule]
+            while waiting:
+                one = waiting.pop()
+                if one is not None and one.inherit_if in COMBINATIONS:
+                    waiting += reversed(one.rules or ())
+                elif one is not None and one.inherit_if:
+                    for fault in _faults_of_rule(model, of_type, one):
+                        yield f"{of_type}#{relation}: {fault}"
+
+
+def _faults_of_rule(model: Mapping[str, Relations], of_type: str, rule: RuleForm) -> Iterator[str]:
+    """Yields what is undefined in a rule that is no combination of others."""
+    own = model[of_type]
+    if rule.with_relation and rule.with_relation not in own:
+        yield _describe_relation(of_type, rule.with_relation, own)
+    named_type = rule.of_type or of_type
+    relations = model.get(named_type)
+    if relations is None:
+        yield f"object type {named_type} is not defined{suggest_name(named_type, model)}"
+    elif rule.inherit_if and rule.inherit_if not in relations:
+        yield _describe_relation(named_type, rule.inherit_if, relations)
+
+
+def _describe_relation(of_type: str, relation: str, relations: Relations) -> str:
+    return f"relation {relation} is not defined on {of_type}{suggest_name(relation, relations)}"
