@@ -1,6 +1,6 @@
 """Implements connections whose requests are answered before the web framework sees them, where possible."""
 
-from magistrate.api.server.fast_path import FastPath, PendingCheck
+from magistrate.api.server.fast_path import FastPath, PendingRequest
 from magistrate.api.server.protocol import BoundedProtocol
 
 MOST_PIECES = 100
@@ -11,7 +11,7 @@ class FastPathProtocol(BoundedProtocol):
     """Answers requests by the application's fast path where possible. A request that qualifies is held until all of it
     has arrived, or for as long as its head may take."""
 
-    _held: PendingCheck | None = None
+    _held: PendingRequest | None = None
     _pieces: tuple[bytes, ...] = ()
 
     def data_received(self, data: bytes) -> None:
