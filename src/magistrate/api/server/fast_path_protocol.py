@@ -1,5 +1,6 @@
 """Implements connections whose requests are answered before the web framework sees them, where possible."""
 
+from magistrate.api.server.connection_state import Phase
 from magistrate.api.server.fast_path import FastPath, PendingRequest
 from magistrate.api.server.protocol import BoundedProtocol
 
@@ -23,7 +24,7 @@ class FastPathProtocol(BoundedProtocol):
         if self._held is None:
             super().on_body(body)
         else:
-            self._idle_bytes = 0
+            self._head.idle_bytes = 0
             self._pieces += (body,)
             if len(self._pieces) > MOST_PIECES:
                 self._release()
@@ -53,7 +54,7 @@ class FastPathProtocol(BoundedProtocol):
     def _start(self) -> None:
         is_plain = (
             not self._is_answering()
-            and not self._is_going_down
+            and self._phase is Phase.SERVING
             and not self.flow.write_paused
             and not self.expect_100_continue
             and self.parser.should_keep_alive()
