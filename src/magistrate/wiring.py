@@ -291,7 +291,7 @@ def server_config(settings: Settings, metrics_folder: Path | None = None) -> Bou
         body_timeout_ms=settings.body_timeout_ms,
         keep_alive_timeout_ms=settings.keep_alive_timeout_ms,
         max_connections=limit_connections(settings.max_connections),
-        protocol=FastPathProtocol if settings.shortcut == 1 else BoundedProtocol,
+        protocol=FastPathProtocol if settings.fast_path else BoundedProtocol,
         loop="uvloop",
         ws="none",
         workers=settings.workers,

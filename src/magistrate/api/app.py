@@ -122,7 +122,7 @@ class Application:
     ) -> None:
         self._running = Running(opened)
         self._ledger = ledger or Ledger()
-        self.shortcut = FastPath(lambda: self._running.service, ROUTES, self._ledger)
+        self.fast_path = FastPath(lambda: self._running.service, ROUTES, self._ledger)
         self._app: App = falcon.asgi.App(middleware=[self._running])
         # Some answers have no media type. Falcon accepts None here, although its types do not say so.
         self._app.resp_options.default_media_type = None  # type: ignore[assignment]

@@ -32,7 +32,7 @@ class FastPathProtocol(BoundedProtocol):
     def on_message_complete(self) -> None:
         if self._held is not None and not self.parser.should_upgrade():
             body, default_headers = b"".join(self._pieces), self.server_state.default_headers
-            answer = self._shortcut.answer(self._held, body, default_headers)
+            answer = self._fast_path.answer(self._held, body, default_headers)
             if answer is not None:
                 self._held = None
                 self._expect_head()
@@ -47,9 +47,9 @@ class FastPathProtocol(BoundedProtocol):
         super().shutdown()
 
     @property
-    def _shortcut(self) -> FastPath:
-        shortcut: FastPath = self.app.shortcut  # the application must be an Application
-        return shortcut
+    def _fast_path(self) -> FastPath:
+        fast_path: FastPath = self.app.fast_path  # the application must be an Application
+        return fast_path
 
     def _start(self) -> None:
         is_plain = (
@@ -60,7 +60,7 @@ class FastPathProtocol(BoundedProtocol):
             and self.parser.should_keep_alive()
             and self.parser.get_http_version() == "1.1"
         )
-        held = self._shortcut.begin_request(self.parser.get_method(), self.url, self.headers) if is_plain else None
+        held = self._fast_path.begin_request(self.parser.get_method(), self.url, self.headers) if is_plain else None
         if held is None:
             super()._start()
         else:
