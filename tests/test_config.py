@@ -17,7 +17,9 @@ from magistrate.config import (
     read_database_url,
     read_settings,
 )
+from magistrate.config.database_url import PARSERS
 from magistrate.errors import InvalidSetting
+from magistrate.wiring.stores import OPENERS
 
 
 def test_the_defaults_are_those_of_the_table() -> None:
@@ -203,6 +205,10 @@ def test_other_database_urls_are_refused_without_showing_a_secret(url: str) -> N
         read_database_url(url)
 
     assert "secret" not in caught.value.message
+
+
+def test_every_url_that_is_parsed_can_be_opened() -> None:
+    assert {type(parse(f"{scheme}:///x")) for scheme, parse in PARSERS.items()} == set(OPENERS)
 
 
 def test_secrets_are_not_in_the_representation() -> None:

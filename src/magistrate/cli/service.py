@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from magistrate.config import CLIENT_SETTINGS, ClientSettings, Setting, read_client_settings
-from magistrate.config.setting import flag_of
+from magistrate.config.setting import name_flag
 from magistrate.errors import MagistrateError, RequestRefused, ServiceUnreachable
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def with_settings(settings: Sequence[Setting]) -> Callable[[Command], Command]:
 
 
 def _setting_option(setting: Setting) -> Callable[[Command], Command]:
-    default = f"; default: {setting.shown_default}" if setting.default != "" else ""
+    default = f"; default: {setting.default_text}" if setting.default != "" else ""
     shown = f"{setting.meaning}  [env: {setting.variable}{default}]"
     if setting.is_boolean:
         return _boolean_option(setting, shown)
@@ -75,7 +75,7 @@ def _boolean_option(setting: Setting, shown: str) -> Callable[[Command], Command
         for name in reversed(setting.names):
             is_hidden = name != setting.name
             option = click.option(
-                flag_of(name), name, is_flag=False, flag_value="true", metavar="", help=shown, hidden=is_hidden
+                name_flag(name), name, is_flag=False, flag_value="true", metavar="", help=shown, hidden=is_hidden
             )
             command = option(command)
         return command

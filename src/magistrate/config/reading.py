@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from magistrate.config.database_url import DatabaseUrl, read_database_url
-from magistrate.config.setting import PREFIX, Setting, Value, flag_of, variable_of
+from magistrate.config.setting import PREFIX, Setting, Value, name_flag, name_variable
 from magistrate.config.settings_table import CLIENT_SETTINGS, MOVING_SETTINGS, SETTINGS
 from magistrate.errors import InvalidSetting
 
@@ -104,7 +104,7 @@ def read_warrant_api_key(flag: str | None, environment: Mapping[str, str]) -> st
 
 def _refuse_unknown_variables(environment: Mapping[str, str]) -> None:
     settings = (*SETTINGS, *CLIENT_SETTINGS, *MOVING_SETTINGS)
-    known = {variable_of(name) for setting in settings for name in setting.names}
+    known = {name_variable(name) for setting in settings for name in setting.names}
     for variable in environment:
         if variable.startswith(PREFIX) and variable not in known:
             raise InvalidSetting(f"{variable} is not a setting; `magistrate serve --help` lists them")
@@ -127,8 +127,8 @@ def _texts(
     """Yields the texts given for a setting and the flag or variable that gave each, the one that counts first."""
     for name in setting.names:
         if (given := flags.get(name)) is not None:
-            yield given, flag_of(name)
-    for variable in map(variable_of, setting.names):
+            yield given, name_flag(name)
+    for variable in map(name_variable, setting.names):
         if variable in environment:
             yield environment[variable], variable
 

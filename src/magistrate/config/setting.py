@@ -30,7 +30,7 @@ class Setting:
         return isinstance(self.default, bool)
 
     @property
-    def shown_default(self) -> str:
+    def default_text(self) -> str:
         """Returns the default as documents show it and as it may be written."""
         return str(self.default).lower() if self.is_boolean else str(self.default)
 
@@ -41,11 +41,11 @@ class Setting:
 
     @property
     def flag(self) -> str:
-        return flag_of(self.name)
+        return name_flag(self.name)
 
     @property
     def variable(self) -> str:
-        return variable_of(self.name)
+        return name_variable(self.name)
 
     def read(self, text: str, origin: str) -> Value:
         """Returns the value that a text stands for; `origin` is the flag or variable to name in an InvalidSetting."""
@@ -63,11 +63,11 @@ class Setting:
         return value
 
 
-def flag_of(name: str) -> str:
+def name_flag(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-def variable_of(name: str) -> str:
+def name_variable(name: str) -> str:
     return PREFIX + name.upper()
 
 
