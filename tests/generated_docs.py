@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 def settings_table() -> str:
     rows = []
     for setting in SETTINGS:
-        default = f"`{setting.default}`" if setting.default != "" else ""
+        default = f"`{setting.default_text}`" if setting.default != "" else ""
         rows.append(f"| `{setting.flag}` | `{setting.variable}` | {default} | {setting.meaning} |")
     return "\n".join(["| flag | variable | default | meaning |", "|---|---|---|---|", *rows])
 
@@ -51,6 +51,8 @@ def errors_table() -> str:
 
 
 PACKAGES = (
+    "wiring",
+    "config",
     "api",
     "api.endpoints",
     "api.v1",

@@ -19,7 +19,8 @@ from magistrate.engine.nodes import CheckNode
 from magistrate.engine.terms import ObjectRef, object_ref, type_name
 from magistrate.engine.truth import MISSING, TRUE
 from magistrate.errors import NotFound
-from magistrate.operations.checks.check import check, none_is_last
+from magistrate.operations.checks.check import check
+from magistrate.operations.checks.check_batch import ALL_NEEDED
 from magistrate.operations.checks.graph import LiveGraph
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
@@ -105,7 +106,7 @@ async def carry_out(ctx: Context, scenario: Scenario) -> None:
 
 async def decision_of(ctx: Context, question: Question, with_path: bool = False) -> Decision | NotFound:
     try:
-        return (await check(ctx, [asked(question)], none_is_last, NO_DEMAND, with_path)).value[0]
+        return (await check(ctx, [asked(question)], ALL_NEEDED, NO_DEMAND, with_path)).value[0]
     except NotFound as missing:
         return missing
 

@@ -3,17 +3,23 @@
 import pickle
 
 import pytest
+from click.testing import CliRunner
 
+from magistrate import wiring
+from magistrate.cli.commands import main
 from magistrate.config import (
     SETTINGS,
     PostgresUrl,
     Setting,
+    Settings,
     SqliteUrl,
     read_client_settings,
     read_database_url,
     read_settings,
 )
+from magistrate.config.database_url import PARSERS
 from magistrate.errors import InvalidSetting
+from magistrate.wiring.stores import OPENERS
 
 
 def test_the_defaults_are_those_of_the_table() -> None:
@@ -32,7 +38,7 @@ def test_a_flag_wins_over_its_variable() -> None:
     assert (settings.port, settings.host) == (2, "::1")
 
 
-@pytest.mark.parametrize("setting", [setting for setting in SETTINGS if isinstance(setting.default, int)])
+@pytest.mark.parametrize("setting", [setting for setting in SETTINGS if type(setting.default) is int])
 def test_a_number_lies_within_its_bounds(setting: Setting) -> None:
     assert isinstance(setting.default, int)
     assert setting.minimum <= setting.default <= setting.maximum
@@ -41,6 +47,55 @@ def test_a_number_lies_within_its_bounds(setting: Setting) -> None:
     for bad in (setting.minimum - 1, setting.maximum + 1):
         with pytest.raises(InvalidSetting):
             read_settings({}, {setting.variable: str(bad)})
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [(text, True) for text in ("1", "true", "True", "YES", "on", " on ")]
+    + [(text, False) for text in ("0", "false", "FALSE", "No", "off")],
+)
+def test_a_boolean_is_read_in_any_usual_form(text: str, expected: bool) -> None:
+    assert read_settings({"access_log": text}, {}).access_log is expected
+    assert read_settings({}, {"MAGISTRATE_ACCESS_LOG": text}).access_log is expected
+
+
+@pytest.mark.parametrize("text", ["", " ", "2", "01", "t", "enabled", "true false"])
+def test_other_texts_are_no_booleans(text: str) -> None:
+    with pytest.raises(InvalidSetting, match="--access-log"):
+        read_settings({"access_log": text}, {})
+    with pytest.raises(InvalidSetting, match="MAGISTRATE_ACCESS_LOG"):
+        read_settings({}, {"MAGISTRATE_ACCESS_LOG": text})
+
+
+def test_the_former_name_of_a_setting_is_read_after_the_present_one() -> None:
+    assert not read_settings({"shortcut": "0"}, {}).fast_path
+    assert not read_settings({}, {"MAGISTRATE_SHORTCUT": "0"}).fast_path
+    assert read_settings({"shortcut": "0", "fast_path": "1"}, {}).fast_path
+    assert read_settings({}, {"MAGISTRATE_SHORTCUT": "0", "MAGISTRATE_FAST_PATH": "1"}).fast_path
+    assert not read_settings({"shortcut": "0"}, {"MAGISTRATE_FAST_PATH": "1"}).fast_path
+    with pytest.raises(InvalidSetting, match="MAGISTRATE_SHORTCUT"):
+        read_settings({}, {"MAGISTRATE_SHORTCUT": "x"})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ([], (True, False)),
+        (["--access-log", "--fast-path", "off"], (False, True)),
+        (["--shortcut", "0", "--access-log", "1"], (False, True)),
+        (["--access-log=no", "--fast-path"], (True, False)),
+    ],
+)
+def test_a_boolean_flag_may_stand_alone(
+    arguments: list[str], expected: tuple[bool, bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[Settings] = []
+    monkeypatch.setattr(wiring, "serve", lambda settings, *_: started.append(settings))
+
+    ran = CliRunner().invoke(main, ["serve", *arguments], env={"MAGISTRATE_API_KEY": "k" * 16})
+
+    assert ran.exit_code == 0, ran.output
+    assert [(settings.fast_path, settings.access_log) for settings in started] == [expected]
 
 
 @pytest.mark.parametrize("text", ["", " ", "x", "1.5", "1e3", "٣", "0x10", "9" * 5_000, "1_000"])
@@ -150,6 +205,10 @@ def test_other_database_urls_are_refused_without_showing_a_secret(url: str) -> N
         read_database_url(url)
 
     assert "secret" not in caught.value.message
+
+
+def test_every_url_that_is_parsed_can_be_opened() -> None:
+    assert {type(parse(f"{scheme}:///x")) for scheme, parse in PARSERS.items()} == set(OPENERS)
 
 
 def test_secrets_are_not_in_the_representation() -> None:

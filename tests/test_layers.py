@@ -24,7 +24,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "api": {"operations", "store.contract", "store.events", "engine", "errors", "__version__"},
     "client": {"errors"},
     "log": set(),
-    "moving": {"wiring", "operations", "store.postgres", "api.lines", "config", "errors"},
+    "moving": {"wiring", "operations", "api.lines", "config", "errors"},
     "cli": {
         "client",
         "config",

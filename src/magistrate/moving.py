@@ -8,7 +8,7 @@ from functools import partial
 from typing import TypeVar
 
 from magistrate.api.lines import read_line
-from magistrate.config import PostgresUrl, Settings
+from magistrate.config import Settings
 from magistrate.operations.context import Context
 from magistrate.operations.importing.chunk import ReadLine
 from magistrate.operations.importing.chunk import Refused as Refused
@@ -20,7 +20,7 @@ from magistrate.operations.importing.importer import Reached as Reached
 from magistrate.operations.importing.source_lists import Kind as Kind
 from magistrate.operations.importing.source_lists import SourceLists
 from magistrate.operations.importing.warrant_server import HttpWarrantServer
-from magistrate.wiring import migrate_store, open_import_context
+from magistrate.wiring import migrate_store, open_import_context, reach_store
 
 T = TypeVar("T")
 
@@ -75,17 +75,8 @@ def compare_with_server(
     async def work(context: Context, server: HttpWarrantServer) -> Comparison:
         return await compare(context, server, _line_reader(context, settings), sample_size, told, max_named)
 
-    _reach_database(settings)
+    reach_store(settings)
     return asyncio.run(_run(settings, origin, work))
-
-
-def _reach_database(settings: Settings) -> None:
-    """Connects to the database once: a pool of connections would retry for as long as a chunk may take, and then not
-    know the reason of the failure."""
-    if isinstance(settings.database, PostgresUrl):
-        from magistrate.store.postgres import reach_postgres  # see migrate_store
-
-        reach_postgres(settings.database.conninfo, settings.store_timeout_ms)
 
 
 async def _run(settings: Settings, origin: Origin, work: Callable[[Context, HttpWarrantServer], Awaitable[T]]) -> T:

@@ -29,6 +29,6 @@ def shared_client(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempP
 @contextmanager
 def _client_of(request: pytest.FixtureRequest, folder: Path) -> Iterator[Client]:
     store, _, without = request.param.partition("-")
-    settings = settings_for(new_database_url(store, folder, request), shortcut=0 if without else 1)
+    settings = settings_for(new_database_url(store, folder, request), fast_path=0 if without else 1)
     with running_service(settings) as url, Client(url) as client:
         yield client

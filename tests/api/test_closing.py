@@ -173,12 +173,12 @@ def wait_until_nobody_listens(client: Client) -> None:
     raise AssertionError("the service still listens")
 
 
-@pytest.mark.parametrize("shortcut", [0, 1])
+@pytest.mark.parametrize("fast_path", [0, 1])
 def test_a_service_that_stops_answers_one_more_request_on_each_connection(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shortcut: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fast_path: int
 ) -> None:
     monkeypatch.setattr(protocol, "GRACE_SECONDS", 25.0)  # so that it does not matter how busy the machine is
-    settings = settings_for(f"sqlite:///{tmp_path}/m.db", shortcut=shortcut)
+    settings = settings_for(f"sqlite:///{tmp_path}/m.db", fast_path=fast_path)
     with running_server(settings) as (url, server), Client(url) as client, ExitStack() as stack:
         idle, new, pipelining = (stack.enter_context(connect(client)) for _ in range(3))
         for connection in (idle, pipelining):

@@ -25,7 +25,7 @@ def logging_client(request: pytest.FixtureRequest, tmp_path_factory: pytest.Temp
     """A client of a service that logs decisions, and writes them at once."""
     store, _, without = request.param.partition("-")
     url = new_database_url(store, tmp_path_factory.mktemp("events"), request)
-    settings = settings_for(url, shortcut=0 if without else 1, decision_log=10_000)
+    settings = settings_for(url, fast_path=0 if without else 1, decision_log=10_000)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(decision_log, "WRITE_EVERY_SECONDS", 0.01)
         with running_service(settings) as service, Client(service) as client:

@@ -38,10 +38,10 @@ ALLOWED, DENIED, EXPLICIT, BATCH = (
 @pytest.fixture(scope="module")
 def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
     """With and without the shortcut, on one database, each asked everything before."""
-    url = f"sqlite:///{tmp_path_factory.mktemp('shortcut')}/m.db"
+    url = f"sqlite:///{tmp_path_factory.mktemp('fast_path')}/m.db"
     with (
         running_service(settings_for(url)) as quick_url,
-        running_service(settings_for(url, shortcut=0)) as slow_url,
+        running_service(settings_for(url, fast_path=0)) as slow_url,
         Client(quick_url) as quick,
         Client(slow_url) as slow,
     ):
@@ -234,7 +234,7 @@ def counted(client: Client) -> float:
 
 
 def test_the_shortcut_is_taken_unless_it_is_switched_off() -> None:
-    assert read_settings({}, {}).shortcut == 1
+    assert read_settings({}, {}).fast_path
 
 
 def test_what_is_no_http_behind_an_answer_ends_the_connection(services: Services) -> None:

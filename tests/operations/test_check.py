@@ -19,6 +19,7 @@ from magistrate.engine.terms import ObjectRef, Revision
 from magistrate.errors import BudgetSpent, InvalidParameter, NotFound
 from magistrate.operations.checks import check as operations_check
 from magistrate.operations.checks.check import check_all
+from magistrate.operations.checks.check_batch import ALL_NEEDED
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.object_types import create_object_types, delete_object_type
@@ -70,7 +71,7 @@ async def grant(ctx: Context, *written: str) -> None:
 async def check(ctx: Context, *asked: str) -> Snapshot[list[Decision]]:
     """With the warrants that each decision rests on, so that the store is read for it."""
     questions = [question(text) for text in asked]
-    return await operations_check.check(ctx, questions, operations_check.none_is_last, NO_DEMAND, with_path=True)
+    return await operations_check.check(ctx, questions, ALL_NEEDED, NO_DEMAND, with_path=True)
 
 
 async def allowed(ctx: Context, *asked: str) -> list[bool]:

@@ -12,14 +12,14 @@ from magistrate.engine.decision import DENIED, EXPLICIT
 from magistrate.engine.evaluation import Question
 from magistrate.errors import NotFound, StoreUnavailable
 from magistrate.operations.checks import decision_log
-from magistrate.operations.checks.check import check, check_now, none_is_last, stop_at_authorized, stop_at_denied
+from magistrate.operations.checks.check import PendingChecks, check
+from magistrate.operations.checks.check_batch import ALL_NEEDED, UNTIL_AUTHORIZED, UNTIL_DENIED, StopAt
 from magistrate.operations.checks.decision_log import (
     MOST_CONTEXT_CHARACTERS,
     MOST_WAITING,
     MOST_WAITING_BYTES,
     DecisionLog,
 )
-from magistrate.operations.checks.graph import IsLast
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.store.contract import Slice, Store
@@ -54,26 +54,26 @@ async def ctx(store: Store, database_url: str) -> Context:
     context = wiring.context_of(store, settings_for(database_url, decision_log=20_000))
     await define(context, DRIVE)
     await grant(context, ANN)
-    await check(replace(context, decisions=None), [asked(ANN), asked(BOB)], none_is_last, NO_DEMAND)
+    await check(replace(context, decisions=None), [asked(ANN), asked(BOB)], ALL_NEEDED, NO_DEMAND)
     return context
 
 
 @pytest.mark.parametrize(
-    ("is_last", "expected"),
+    ("stop_at", "expected"),
     [
-        (none_is_last, ["denied bob", "allowed ann", "denied bob"]),
-        (stop_at_authorized, ["denied bob", "allowed ann"]),
-        (stop_at_denied, ["denied bob"]),
+        (ALL_NEEDED, ["denied bob", "allowed ann", "denied bob"]),
+        (UNTIL_AUTHORIZED, ["denied bob", "allowed ann"]),
+        (UNTIL_DENIED, ["denied bob"]),
     ],
 )
 async def test_each_question_that_was_decided_is_logged_whichever_way(
-    ctx: Context, is_last: IsLast, expected: list[str]
+    ctx: Context, stop_at: StopAt, expected: list[str]
 ) -> None:
     questions = [asked(BOB), asked(ANN), asked(BOB)]
 
-    await check(ctx, questions, is_last, NO_DEMAND)
-    await check(ctx, questions, is_last, NO_DEMAND, with_path=True)
-    is_now = check_now(ctx, questions, is_last, NO_DEMAND) is not None
+    await check(ctx, questions, stop_at, NO_DEMAND)
+    await check(ctx, questions, stop_at, NO_DEMAND, with_path=True)
+    is_now = PendingChecks(ctx, questions, stop_at, NO_DEMAND).decide_at_once() is not None
     await log_of(ctx).write()
 
     found = [f"{action} {subject}" for action, subject, _ in await logged(ctx.store)]
@@ -83,8 +83,9 @@ async def test_each_question_that_was_decided_is_logged_whichever_way(
 
 async def test_a_check_that_raises_and_one_that_cannot_be_answered_at_once_are_not_logged(ctx: Context) -> None:
     with pytest.raises(NotFound):
-        await check(ctx, [asked("nothing:0#viewer@user:ann")], none_is_last, NO_DEMAND)
-    assert check_now(ctx, [asked("folder:1#viewer@user:ann")], none_is_last, NO_DEMAND) is None
+        await check(ctx, [asked("nothing:0#viewer@user:ann")], ALL_NEEDED, NO_DEMAND)
+    missed = PendingChecks(ctx, [asked("folder:1#viewer@user:ann")], ALL_NEEDED, NO_DEMAND)
+    assert missed.decide_at_once() is None
 
     await log_of(ctx).write()
 
@@ -94,7 +95,7 @@ async def test_a_check_that_raises_and_one_that_cannot_be_answered_at_once_are_n
 async def test_the_context_of_each_question_is_kept(ctx: Context) -> None:
     shared = asked(ANN, a=[1, {"b": None}])
 
-    await check(ctx, [shared, shared, asked(BOB), asked(BOB, c="\0é")], none_is_last, NO_DEMAND)
+    await check(ctx, [shared, shared, asked(BOB), asked(BOB, c="\0é")], ALL_NEEDED, NO_DEMAND)
     await log_of(ctx).write()
 
     assert [context for *_, context in await logged(ctx.store)] == [
@@ -142,7 +143,7 @@ async def test_contexts_that_wait_are_bounded_too(ctx: Context) -> None:
 
 async def test_a_long_context_is_not_kept(ctx: Context) -> None:
     for letters in (MOST_CONTEXT_CHARACTERS - 14, MOST_CONTEXT_CHARACTERS - 13):
-        await check(ctx, [asked(ANN, letters="x" * letters)], none_is_last, NO_DEMAND)
+        await check(ctx, [asked(ANN, letters="x" * letters)], ALL_NEEDED, NO_DEMAND)
     await log_of(ctx).write()
 
     assert [context and len(context) for *_, context in await logged(ctx.store)] == [MOST_CONTEXT_CHARACTERS, None]

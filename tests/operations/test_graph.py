@@ -12,7 +12,8 @@ from magistrate.engine.graph.graph import MOST_EACH
 from magistrate.engine.terms import Revision
 from magistrate.engine.warrant_reader import AnyRead, Reading
 from magistrate.errors import InvalidParameter, StoreUnavailable
-from magistrate.operations.checks.check import check, check_all, stop_at_authorized
+from magistrate.operations.checks.check import check, check_all
+from magistrate.operations.checks.check_batch import UNTIL_AUTHORIZED
 from magistrate.operations.checks.graph import MOST_TOUCHES, LiveGraph
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.store.following import Touches
@@ -172,7 +173,7 @@ async def test_what_comes_after_the_last_decision_needed_is_not_read(node: Node)
     fetches = node.ctx.graph.counts.fetches
     asked = [question(f"folder:{number}#viewer@user:ann") for number in range(3)]
 
-    assert len((await check(node.ctx, asked, stop_at_authorized, NO_DEMAND)).value) == 1
+    assert len((await check(node.ctx, asked, UNTIL_AUTHORIZED, NO_DEMAND)).value) == 1
     assert node.ctx.graph.counts.fetches == fetches
 
 

@@ -13,7 +13,8 @@ from magistrate.engine.evaluation import Question
 from magistrate.engine.query import read_query
 from magistrate.engine.terms import ObjectId, RelationName, Subject, TypeName, object_ref
 from magistrate.errors import InvalidRequest
-from magistrate.operations.checks.check import check, none_is_last
+from magistrate.operations.checks.check import check
+from magistrate.operations.checks.check_batch import ALL_NEEDED
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.importing import line_file
@@ -131,7 +132,7 @@ async def test_of_several_warrants_the_oldest_is_reported_though_it_was_written_
     oldest = (await warrants(context))[0]
     ann = Subject(TypeName("user"), ObjectId("ann"))
     question = Question(object_ref("document", "plan"), RelationName("viewer"), ann)
-    [decision] = (await check(context, [question], none_is_last, NO_DEMAND, with_path=True)).value
+    [decision] = (await check(context, [question], ALL_NEEDED, NO_DEMAND, with_path=True)).value
     assert decision.path[-1].render() == oldest
     for text in ("select document where user:ann is viewer", "select viewer of type user for document:plan"):
         wanted = read_wanted(QUERY_LIST, {}, context.store.identity)

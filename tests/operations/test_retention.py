@@ -107,7 +107,7 @@ async def test_behind_a_write_whose_clock_is_ahead_nothing_is_forgotten_until_it
 
 
 async def test_the_service_forgets_by_itself(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wiring, "FORGET_EVERY_SECONDS", 0.05)
+    monkeypatch.setattr(wiring.service, "FORGET_EVERY_SECONDS", 0.05)
     settings = settings_for(database_url, retention_hours=1, event_retention_hours=2)
     wiring.migrate_store(settings)
     now = wiring.microseconds_now()

@@ -16,8 +16,7 @@ from benchmarks.fairness.shapes import SHAPES, TYPES, Groups
 from magistrate import wiring
 from magistrate.engine.evaluation import Question
 from magistrate.engine.graph.graph import MOST_EACH
-from magistrate.operations.checks.check import check_all
-from magistrate.operations.checks.graph import MOST_WALKS
+from magistrate.operations.checks.check import MOST_WALKS, check_all
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.store.sql_store import SqlStore

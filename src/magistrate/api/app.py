@@ -34,7 +34,7 @@ from magistrate.api.route import Route
 from magistrate.api.routes import ROUTES
 from magistrate.api.server.fast_path import FastPath
 from magistrate.api.server.ledger import Ledger
-from magistrate.api.service import Call, Service
+from magistrate.api.service import Call, Service, answer_call
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.store.contract import Identity, Once
 
@@ -126,7 +126,7 @@ class Application:
     ) -> None:
         self._running = Running(opened)
         self._ledger = ledger or Ledger()
-        self.shortcut = FastPath(lambda: self._running.service, ROUTES, self._ledger)
+        self.fast_path = FastPath(lambda: self._running.service, ROUTES, self._ledger)
         self._app: App = falcon.asgi.App(middleware=[self._running])
         # Some answers have no media type. Falcon accepts None here, although its types do not say so.
         self._app.resp_options.default_media_type = None  # type: ignore[assignment]
@@ -238,7 +238,8 @@ def _responder(running: Running, route: Route) -> Responder:
                 decoding = partial(decode_body, raw, decoder, service.limits.max_json_depth)
                 body = decoding() if len(raw) <= LARGE_BODY_BYTES else await asyncio.to_thread(decoding)
             once = _once(req, raw) if route.takes_key else None
-            answer = await route.handler(Call(service.context, path, parameters, body, actor, freshness, once, holder))
+            call = Call(service.context, path, parameters, body, actor, freshness, once, holder)
+            answer = await answer_call(route.handler, call)
         token = token_of(identity, answer.revision)
         for header in TOKEN_HEADERS:
             resp.set_header(header, token)

@@ -1,10 +1,9 @@
 """Defines the rows of the table of routes, and the query parameters that lists have in common."""
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from magistrate.api.service import Answer, Call
+from magistrate.api.service import Handler
 from magistrate.operations.paging import DEFAULT_LIMIT, MAX_LIMIT, MAX_SEARCH_LENGTH, ListKind
 
 
@@ -23,20 +22,20 @@ class Route:
     200 body, None if it is empty.
 
     `writes`: the answer carries a token of its own, and a POST may carry an Idempotency-Key; otherwise the request may
-    carry a token. `not_found`: the route answers 404 for things it names. `answer_now`: the handler for requests that
-    need not wait, which returns None if it cannot decide without waiting (see fast_path.py). `takes_bearer`: a bearer
-    token is accepted as well as a key. `is_typed`: the answer has a Content-Type, even if it is empty."""
+    carry a token. `not_found`: the route answers 404 for things it names. `is_fast`: the handler returns an Answer
+    where it need not wait, and requests may take the fast path (see fast_path.py). `takes_bearer`: a bearer token is
+    accepted as well as a key. `is_typed`: the answer has a Content-Type, even if it is empty."""
 
     method: str
     path: str
-    handler: Callable[[Call[Any]], Awaitable[Answer]]
+    handler: Handler
     summary: str
     answer: Any = None
     body: Any = None
     writes: bool = False
     not_found: bool = False
     parameters: tuple[Parameter, ...] = ()
-    answer_now: Callable[[Call[Any]], Answer | None] | None = None
+    is_fast: bool = False
     takes_bearer: bool = False
     is_typed: bool = True
 

@@ -131,13 +131,11 @@ V2_ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "POST", "/v2/check", check.answer_check, "Check whether subjects have relations on objects",
-        answer=CheckAnswer | list[CheckAnswer], body=CheckBody, not_found=True, answer_now=check.answer_check_now,
-        takes_bearer=True,
+        answer=CheckAnswer | list[CheckAnswer], body=CheckBody, not_found=True, is_fast=True, takes_bearer=True,
     ),
     Route(
         "POST", "/v2/authorize", check.answer_check, "The same as /v2/check",
-        answer=CheckAnswer | list[CheckAnswer], body=CheckBody, not_found=True, answer_now=check.answer_check_now,
-        takes_bearer=True,
+        answer=CheckAnswer | list[CheckAnswer], body=CheckBody, not_found=True, is_fast=True, takes_bearer=True,
     ),
     Route(
         "GET", "/v2/query", query.list_page, "Find objects a subject has relations on, or subjects that have them",

@@ -1,8 +1,8 @@
 """Defines the parts of a running service, and the values that one call carries."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -58,3 +58,12 @@ class Answer(msgspec.Struct, frozen=True):
     value: object
     revision: Revision
     headers: Mapping[str, str] = {}
+
+
+Handler = Callable[[Call[Any]], Answer | Coroutine[Any, Any, Answer]]
+"""Answers a call: with a coroutine, which is awaited or closed, unless the handler need not wait."""
+
+
+async def answer_call(handler: Handler, call: Call[Any]) -> Answer:
+    answer = handler(call)
+    return answer if isinstance(answer, Answer) else await answer

@@ -1,5 +1,5 @@
 """Defines the command line: `serve`, `import`, `sessions`, and the commands that call a service, one file per noun.
-Options are generated from config.py."""
+Options are generated from the settings in config/."""
 
 import os
 import sys

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from magistrate.config import CLIENT_SETTINGS, ClientSettings, Setting, read_client_settings
+from magistrate.config.setting import name_flag
 from magistrate.errors import MagistrateError, RequestRefused, ServiceUnreachable
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class JsonFailure(click.ClickException):
 
 
 def with_settings(settings: Sequence[Setting]) -> Callable[[Command], Command]:
-    """Adds an option for each setting. Variables are read by config.py, not by click, so that an empty one is an
+    """Adds an option for each setting. Variables are read by config/, not by click, so that an empty one is an
     error."""
 
     def decorate(command: Command) -> Command:
@@ -82,9 +83,26 @@ def with_settings(settings: Sequence[Setting]) -> Callable[[Command], Command]:
 
 
 def _setting_option(setting: Setting) -> Callable[[Command], Command]:
-    default = f"; default: {setting.default}" if setting.default != "" else ""
+    default = f"; default: {setting.default_text}" if setting.default != "" else ""
     shown = f"{setting.meaning}  [env: {setting.variable}{default}]"
+    if setting.is_boolean:
+        return _boolean_option(setting, shown)
     return click.option(setting.flag, setting.name, metavar="TEXT" if setting.default == "" else "", help=shown)
+
+
+def _boolean_option(setting: Setting, shown: str) -> Callable[[Command], Command]:
+    """Returns an option that may stand alone, which means true."""
+
+    def decorate(command: Command) -> Command:
+        for name in reversed(setting.names):
+            is_hidden = name != setting.name
+            option = click.option(
+                name_flag(name), name, is_flag=False, flag_value="true", metavar="", help=shown, hidden=is_hidden
+            )
+            command = option(command)
+        return command
+
+    return decorate
 
 
 def asks_service(command: Command) -> Command:

@@ -5,18 +5,19 @@ A token is 28 URL-safe characters: base64 of a version byte (1), the 8 bytes of 
 and the CRC-32 of all these, big-endian throughout. The checksum is no secret; it distinguishes our tokens from other
 strings, such as tokens of the old hosted service that clients have cached."""
 
-import binascii
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import dataclass
 
 from magistrate.engine.terms import Revision
 from magistrate.errors import InvalidParameter
+from magistrate.operations.opaque_tokens import TokenCodec, compute_crc
 from magistrate.store.contract import Identity
 
 LATEST = "latest"
 
 _VERSION = b"\x01"
 _LENGTH = 28
+_TOKENS = TokenCodec(compute_crc, check_bytes=4)
+"""Is used without a key, so that a token of another store can be told from other texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +40,12 @@ NO_DEMAND = Freshness("", Revision(0))
 
 def write_token(identity: Identity, revision: Revision) -> str:
     content = _VERSION + bytes.fromhex(identity.store_id) + revision.to_bytes(8, "big")
-    return urlsafe_b64encode(content + _checksum(content)).decode()
+    return _TOKENS.encode(content)
 
 
 def is_token(text: str) -> bool:
     """Returns whether the text is well-formed: `latest`, or a token of some Magistrate store."""
-    return text == LATEST or _decode_text(text) is not None
+    return text == LATEST or _decode_token(text) is not None
 
 
 def read_token(identity: Identity, header: str, text: str) -> Freshness:
@@ -54,7 +55,7 @@ def read_token(identity: Identity, header: str, text: str) -> Freshness:
     """
     if text == LATEST:
         return Freshness(header, Revision(0), newest=True)
-    content = _decode_text(text)
+    content = _decode_token(text)
     if content is None:
         return NO_DEMAND
     if content[1:9].hex() != identity.store_id:
@@ -62,16 +63,6 @@ def read_token(identity: Identity, header: str, text: str) -> Freshness:
     return Freshness(header, Revision(int.from_bytes(content[9:17], "big")))
 
 
-def _decode_text(text: str) -> bytes | None:
-    if len(text) != _LENGTH or not text.isascii():
-        return None
-    try:
-        decoded = urlsafe_b64decode(text)
-    except binascii.Error:
-        return None
-    content, checksum = decoded[:-4], decoded[-4:]
-    return content if content[:1] == _VERSION and checksum == _checksum(content) else None
-
-
-def _checksum(content: bytes) -> bytes:
-    return binascii.crc32(content).to_bytes(4, "big")
+def _decode_token(text: str) -> bytes | None:
+    content = _TOKENS.decode(text) if len(text) == _LENGTH else None
+    return content if content is not None and content[:1] == _VERSION else None

@@ -4,16 +4,15 @@ The id of an event encodes its place: 36 characters, URL-safe base64 of its time
 its position, in 8, 1, 8 and 6 bytes, big-endian, and of the CRC-32 of these and the store id. A page can therefore
 begin after an event without looking it up, even if the event no longer exists."""
 
-import binascii
 import re
 import struct
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Container, Mapping
 
 from magistrate.engine.terms import Revision, object_id, object_id_or_wildcard, relation_name, type_name
 from magistrate.errors import InvalidParameter
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
+from magistrate.operations.opaque_tokens import TokenCodec, compute_crc
 from magistrate.operations.paging import ListKind, Page, Sort, Wanted, read_page
 from magistrate.store.contract import Identity, Portion, Slice, Snapshot
 from magistrate.store.events import Action, Event, EventFilter, EventKind, EventsOfKind, Place
@@ -49,6 +48,7 @@ ACCESS_NAMES: Mapping[str, _Allowed] = {
 
 _LATEST = 2**62
 """Bounds times from above, as 0 does from below: no event is outside."""
+_EVENT_IDS = TokenCodec(compute_crc, check_bytes=4)
 _ID = struct.Struct(">QBQ")
 _POSITION_LENGTH = 6
 
@@ -91,7 +91,7 @@ async def list_events(
 def event_id(identity: Identity, event: Event) -> str:
     at, source, number, position = event.place
     place = _ID.pack(at, source, number) + position.to_bytes(_POSITION_LENGTH, "big")
-    return urlsafe_b64encode(place + _checksum(place, identity)).decode()
+    return _EVENT_IDS.encode(place, bytes.fromhex(identity.store_id))
 
 
 def read_event_id(identity: Identity, text: str) -> Place:
@@ -103,22 +103,14 @@ def read_event_id(identity: Identity, text: str) -> Place:
 
 
 def _read_place(identity: Identity, text: str) -> Place | None:
-    try:
-        decoded = urlsafe_b64decode(text)
-    except ValueError:  # non-ASCII characters, or an impossible length
-        return None
-    place, checksum = decoded[:-4], decoded[-4:]
-    if len(place) != _ID.size + _POSITION_LENGTH or checksum != _checksum(place, identity):
+    place = _EVENT_IDS.decode(text, bytes.fromhex(identity.store_id))
+    if place is None or len(place) != _ID.size + _POSITION_LENGTH:
         return None
     at, source, number = _ID.unpack_from(place)
     # Anyone can compute the checksum, and databases have no larger integers.
-    if source > 1 or max(at, number) > _LATEST or urlsafe_b64encode(decoded).decode() != text:
+    if source > 1 or max(at, number) > _LATEST:
         return None
     return at, source, number, int.from_bytes(place[_ID.size :], "big")
-
-
-def _checksum(place: bytes, identity: Identity) -> bytes:
-    return binascii.crc32(place + bytes.fromhex(identity.store_id)).to_bytes(4, "big")
 
 
 def _read_names(

@@ -9,11 +9,7 @@ boundary row] after 8 bytes of its keyed BLAKE2b. It is therefore a pure functio
 was damaged, made up, or made by another store or for another list or sort is recognized. The cursors of a snapshot have
 [list, revision] in place of the list."""
 
-import binascii
-import hashlib
-import hmac
 import re
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, Protocol, TypeVar
@@ -24,6 +20,7 @@ from magistrate.engine.terms import Revision
 from magistrate.errors import InvalidParameter, InvalidRequest, RevisionUnavailable
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.legacy_cursors import LegacyCursor, legacy_side
+from magistrate.operations.opaque_tokens import TokenCodec, compute_mac, decode_text
 from magistrate.store.contract import Identity, Portion, Slice, Snapshot
 
 T = TypeVar("T")
@@ -38,7 +35,7 @@ and a time."""
 
 Values = tuple[str | int, ...]
 
-_MAC_LENGTH = 8
+_CURSORS = TokenCodec(compute_mac, check_bytes=8, check_is_first=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +179,7 @@ def _page_of(kind: ListKind[T], wanted: Wanted, found: Snapshot[Portion[T]], ide
 
     def cursor(row: T) -> str:
         content = msgspec.json.encode([named, sort.name, *sort.values(row)])
-        return _encode_text(_mac(content, identity) + content)
+        return _CURSORS.encode(content, bytes.fromhex(identity.cursor_key))
 
     return Page(
         portion.rows,
@@ -206,27 +203,13 @@ def _read_number(
 def _read_cursor(
     kind: ListKind[T], sort: Sort[T], text: str, identity: Identity, parameter: str
 ) -> tuple[Revision | None, Values]:
-    if len(text) > MAX_CURSOR_LENGTH or not re.fullmatch(r"[A-Za-z0-9_-]+", text):
+    if len(text) > MAX_CURSOR_LENGTH or decode_text(text) is None:
         raise InvalidParameter(parameter, "invalid cursor")
-    try:
-        decoded = urlsafe_b64decode(text + "=" * (-len(text) % 4))
-    except binascii.Error:
-        raise InvalidParameter(parameter, "invalid cursor") from None
-    if _encode_text(decoded) != text:
-        raise InvalidParameter(parameter, "invalid cursor")
-    mac, content = decoded[:_MAC_LENGTH], decoded[_MAC_LENGTH:]
-    if not hmac.compare_digest(mac, _mac(content, identity)):
+    content = _CURSORS.decode(text, bytes.fromhex(identity.cursor_key))
+    if content is None:
         raise InvalidParameter(parameter, "invalid cursor: it is damaged, or of another store")
     named, of_sort, *values = msgspec.json.decode(content)
     of_kind, at = named if isinstance(named, list) else (named, None)
     if of_kind != kind.name or of_sort != sort.name:
         raise InvalidParameter(parameter, "invalid cursor: it is of another list, or of another sortBy")
     return at, tuple(values)
-
-
-def _encode_text(content: bytes) -> str:
-    return urlsafe_b64encode(content).decode().rstrip("=")
-
-
-def _mac(content: bytes, identity: Identity) -> bytes:
-    return hashlib.blake2b(content, digest_size=_MAC_LENGTH, key=bytes.fromhex(identity.cursor_key)).digest()

@@ -1,6 +1,7 @@
 """Defines the bodies and the handler of /v2/check and its alias /v2/authorize (docs/compatibility.md#check)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Annotated, Any
 
 import msgspec
@@ -21,8 +22,8 @@ from magistrate.api.service import Answer, Call
 from magistrate.engine.decision import Decision
 from magistrate.engine.evaluation import Question
 from magistrate.errors import Forbidden, InvalidParameter
-from magistrate.operations.checks import check
-from magistrate.store.contract import Snapshot
+from magistrate.operations.checks.check import PendingChecks
+from magistrate.operations.checks.check_batch import ALL_NEEDED, UNTIL_AUTHORIZED, UNTIL_DENIED, Decisions
 
 MAX_CHECKS = 1_000
 """Limits the warrants in one check."""
@@ -31,14 +32,11 @@ MAX_CHECKS_BY_TOKEN = 100
 MOST_CONTEXTS = 128
 """Limits the contexts of warrants that have their own, as a multiple of the maximum context size: 8 MiB by default."""
 
-LAST = {
-    None: check.none_is_last,
-    "anyOf": check.stop_at_authorized,
-    "allOf": check.stop_at_denied,
-    "batch": check.none_is_last,
-}
+STOP_AT = {None: ALL_NEEDED, "anyOf": UNTIL_AUTHORIZED, "allOf": UNTIL_DENIED, "batch": ALL_NEEDED}
 
 ALLOWED, DENIED = (200, "Authorized"), (403, "Not Authorized")
+
+_IS_IMPLICIT = attrgetter("is_implicit")
 
 
 class ClaimBody(msgspec.Struct, rename="camel", frozen=True):
@@ -75,38 +73,42 @@ class CheckAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=Tr
     decision_path: dict[str, list[WarrantAnswer]] | msgspec.UnsetType = msgspec.UNSET
 
 
-async def answer_check(call: Call[CheckBody]) -> Answer:
+def answer_check(call: Call[CheckBody]) -> Answer | Coroutine[Any, Any, Answer]:
+    """Returns the answer if the graph cache has all that the checks need, otherwise a coroutine that reads the rest and
+    returns it; a caller that cannot wait closes the coroutine."""
     if call.holder is not None:  # the warrants that an answer rests on name other users
         call = replace(call, body=replace(call.body, debug=None))
-    started = call.context.now()
+    debug = bool(call.body.debug)
+    started = call.context.now() if debug else 0
     op, questions = _read(call.body, call.context.max_context_bytes, call.holder)
-    found = await check.check(call.context, questions, LAST[op], call.freshness, bool(call.body.debug))
-    return _build_answer(op, questions, found, call, started)
+    pending = PendingChecks(call.context, questions, STOP_AT[op], call.freshness, debug)
+    decisions = pending.decide_at_once()
+    if decisions is None:
+        return _answer_later(op, questions, pending, call, started)
+    return _build_answer(op, questions, decisions, call, started)
 
 
-def answer_check_now(call: Call[CheckBody]) -> Answer | None:
-    """Answers a check if it can be decided without waiting, and returns None otherwise."""
-    if call.body.debug:
-        return None
-    op, questions = _read(call.body, call.context.max_context_bytes, call.holder)
-    found = check.check_now(call.context, questions, LAST[op], call.freshness)
-    return None if found is None else _build_answer(op, questions, found, call, started=0)
+async def _answer_later(
+    op: str | None, questions: Sequence[Question], pending: PendingChecks, call: Call[CheckBody], started: int
+) -> Answer:
+    return _build_answer(op, questions, await pending.decide(), call, started)
 
 
 def _build_answer(
-    op: str | None, questions: Sequence[Question], found: Snapshot[list[Decision]], call: Call[CheckBody], started: int
+    op: str | None, questions: Sequence[Question], found: Decisions, call: Call[CheckBody], started: int
 ) -> Answer:
-    decided = list(zip(questions, found.value, strict=False))
-    if op == "batch":
-        answers = [_answer([one], one[1].is_authorized, call, started) for one in decided]
-        return Answer(answers, found.revision)
-    is_authorized = decided[-1][1].is_authorized
-    return Answer(_answer(decided, is_authorized, call, started), found.revision)
+    if op != "batch":
+        return Answer(_answer(questions, found.value, call, started), found.revision)
+    answers = [
+        _answer([question], [decision], call, started)
+        for question, decision in zip(questions, found.value, strict=True)
+    ]
+    return Answer(answers, found.revision)
 
 
 def _read(body: CheckBody, max_context_bytes: int, holder: Holder | None) -> tuple[str | None, list[Question]]:
     op = body.op or None
-    if op not in LAST:
+    if op not in STOP_AT:
         raise InvalidParameter("op", "must be either anyOf or allOf, or batch")
     claims = body.warrants or []
     if not claims:
@@ -116,59 +118,56 @@ def _read(body: CheckBody, max_context_bytes: int, holder: Holder | None) -> tup
         raise InvalidParameter("warrants", f"must be less than {limit + 1}")
     if op is None and len(claims) > 1:
         raise InvalidParameter("warrants", "must include operator when including multiple warrants")
-    contexts = _Contexts(body.context or {}, max_context_bytes, holder)
+    common = check_context_size(body.context or {}, max_context_bytes)
+    contexts = _merge_contexts(claims, common, max_context_bytes, holder)
     return op, [_question(claim, contexts, holder) for claim in claims]
 
 
-def _question(claim: ClaimBody, contexts: "_Contexts", holder: Holder | None) -> Question:
-    """Returns the check that a claim describes. Raises Forbidden if its subject is not the holder."""
+def _question(claim: ClaimBody, contexts: Iterator[Mapping[str, Any]], holder: Holder | None) -> Question:
+    """Returns the check that a claim describes, with the next context. Raises Forbidden if its subject is not the
+    holder."""
     subject = claim.subject
     if holder is not None and subject is None:
         subject = SubjectBody(holder.subject.type, holder.user)
     names = read_claim(claim.object_type, claim.object_id, claim.relation, subject)
-    question = Question(*names, contexts.of(claim))
+    question = Question(*names, next(contexts))
     if holder is not None and question.subject != holder.subject:
         raise Forbidden("a bearer token can only be used to ask about its own user")
     return question
 
 
-class _Contexts:
-    """Merges the contexts of the warrants of one check: their own over the common one, and the token's claims over
-    both."""
-
-    __slots__ = ("_common", "_holder", "_laid", "_left", "_limit")
-
-    def __init__(self, common: Mapping[str, Any], limit: int, holder: Holder | None) -> None:
-        self._common = check_context_size(common, limit)
-        self._laid = common if holder is None else holder.overlay_context(common)
-        self._holder = holder
-        self._limit = limit
-        self._left = MOST_CONTEXTS * limit
-
-    def of(self, claim: ClaimBody) -> Mapping[str, Any]:
-        """Returns the context of a warrant. Raises InvalidParameter if it is too large, or if all contexts together
-        are: each includes a copy of the common one."""
+def _merge_contexts(
+    claims: Sequence[ClaimBody], common: Mapping[str, Any], limit: int, holder: Holder | None
+) -> Iterator[Mapping[str, Any]]:
+    """Yields the context of each warrant: its own over the common one, and the token's claims over both. Raises
+    InvalidParameter if one is too large, or if all together are: each includes a copy of the common one."""
+    shared = common if holder is None else holder.overlay_context(common)
+    left = MOST_CONTEXTS * limit
+    for claim in claims:
         if not claim.context:
-            return self._laid
-        merged = {**self._common, **claim.context}
-        self._left -= context_bytes(merged, self._limit)
-        if self._left < 0:
+            yield shared
+            continue
+        merged = {**common, **claim.context}
+        left -= context_bytes(merged, limit)
+        if left < 0:
             raise InvalidParameter(
-                "context", f"must be at most {MOST_CONTEXTS * self._limit} bytes of JSON for all warrants together"
+                "context", f"must be at most {MOST_CONTEXTS * limit} bytes of JSON for all warrants together"
             )
-        return merged if self._holder is None else self._holder.overlay_context(merged)
+        yield merged if holder is None else holder.overlay_context(merged)
 
 
 def _answer(
-    decided: Sequence[tuple[Question, Decision]], is_authorized: bool, call: Call[CheckBody], started: int
+    questions: Sequence[Question], decisions: Sequence[Decision], call: Call[CheckBody], started: int
 ) -> CheckAnswer:
+    """Returns the answer to a check of these warrants: the last decision decides it."""
+    is_authorized = decisions[-1].is_authorized
     code, result = ALLOWED if is_authorized else DENIED
-    is_implicit = is_authorized and any(decision.is_implicit for _, decision in decided)
+    is_implicit = is_authorized and any(map(_IS_IMPLICIT, decisions))
     if not call.body.debug:
         return CheckAnswer(code=code, result=result, is_implicit=is_implicit)
     paths = {
         question.render(): [render_warrant(warrant) for warrant in decision.path]
-        for question, decision in decided
+        for question, decision in zip(questions, decisions, strict=False)
         if decision.path
     }
     return CheckAnswer(

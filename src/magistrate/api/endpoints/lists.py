@@ -1,11 +1,11 @@
 """Defines the form of a page for every list (docs/compatibility.md#lists-and-cursors)."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any, Generic, TypeVar, cast
 
 import msgspec
 
-from magistrate.api.service import Answer, Call
+from magistrate.api.service import Answer, Call, Handler, answer_call
 from magistrate.operations.paging import Page
 
 T = TypeVar("T")
@@ -20,11 +20,11 @@ class ListAnswer(msgspec.Struct, Generic[A], rename="camel", omit_defaults=True)
     next_cursor: str | None = None
 
 
-def bare(list_page: Callable[[Call[Any]], Awaitable[Answer]]) -> Callable[[Call[Any]], Awaitable[Answer]]:
+def bare(list_page: Handler) -> Handler:
     """Converts a handler to the list form of v1: an array without cursors."""
 
     async def answer_list(call: Call[Any]) -> Answer:
-        answer = await list_page(call)
+        answer = await answer_call(list_page, call)
         page = cast(ListAnswer[Any], answer.value)
         return Answer(page.results, answer.revision)
 

@@ -5,8 +5,6 @@ processes the same request from the start. Both use the same table of routes, th
 so callers cannot tell them apart."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -34,93 +32,95 @@ MOST_BYTES = 65_536
 _TOKENS = {header.lower().encode(): header for header in TOKEN_HEADERS}
 
 
-@dataclass(frozen=True, slots=True)
-class Hot:
+class FastRoute(NamedTuple):
+    """Holds a route of the fast path and the decoder of its bodies."""
+
     route: Route
-    answer: Callable[[Call[Any]], Answer | None]
     decoder: msgspec.json.Decoder[Any]
 
 
 class FastPath:
-    """Answers requests to the routes that have `answer_now`. `service` raises StoreUnavailable while it is not open."""
+    """Answers requests to the routes that are fast. `service` raises StoreUnavailable while it is not open."""
 
     def __init__(self, service: Callable[[], Service], routes: Iterable[Route], ledger: Ledger) -> None:
         self._service = service
         self._ledger = ledger
-        self._hot = {
-            (route.method.encode(), route.path.encode()): Hot(route, route.answer_now, msgspec.json.Decoder(route.body))
+        self._routes = {
+            (route.method.encode(), route.path.encode()): FastRoute(route, msgspec.json.Decoder(route.body))
             for route in routes
-            if route.answer_now is not None
+            if route.is_fast
         }
         self._default_headers: RawHeaders | None = None
+        self._revision = Revision(-1)
         self._head = b""
 
-    def begin_request(self, method: bytes, url: bytes, headers: RawHeaders) -> "PendingCheck | None":
-        """Returns a pending check if the head of a request qualifies for the fast path: the key is valid and the stated
-        length is within the limits. Returns None otherwise."""
-        hot = self._hot.get((method, url))
-        read = _read(headers) if hot is not None else None
-        if hot is None or read is None:
+    def begin_request(self, method: bytes, url: bytes, headers: RawHeaders) -> "PendingRequest | None":
+        """Returns a pending request if a head qualifies for the fast path: the key is valid and the stated length is
+        within the limits. Returns None otherwise."""
+        fast = self._routes.get((method, url))
+        read = _read_headers(headers) if fast is not None else None
+        if fast is None or read is None:
             return None
+        key, length, given = read
         try:
             service = self._service()
-            actor = service.keys.actor(read.key)
+            actor = service.keys.actor(key)
         except MagistrateError:
             return None
-        if read.length > min(MOST_BYTES, service.limits.max_body_bytes):
+        if length > MOST_BYTES or length > service.limits.max_body_bytes:
             return None
-        return PendingCheck(hot, service, actor, read.given)
+        return PendingRequest(fast, service, actor, given)
 
-    def answer(self, held: "PendingCheck", body: bytes, default_headers: RawHeaders) -> bytes | None:
+    def answer(self, pending: "PendingRequest", body: bytes, default_headers: RawHeaders) -> bytes | None:
         """Returns the whole response, beginning with the status line and these headers, or None if the web framework
         must answer."""
         started = perf_counter()
         try:
-            return self._answer(held, body, default_headers, started)
+            return self._answer(pending, body, default_headers, started)
         except Exception:  # the framework runs into the same error and answers it
             return None
 
-    def _answer(self, held: "PendingCheck", body: bytes, default_headers: RawHeaders, started: float) -> bytes | None:
-        hot, context = held.hot, held.service.context
+    def _answer(
+        self, pending: "PendingRequest", body: bytes, default_headers: RawHeaders, started: float
+    ) -> bytes | None:
+        (route, decoder), context = pending.fast, pending.service.context
         identity = context.store.identity
-        freshness = read_freshness(identity, held.given) if held.given else NO_DEMAND
-        value = decode_body(body, hot.decoder, held.service.limits.max_json_depth)
-        found = hot.answer(Call(context, {}, {}, value, held.actor, freshness, None))
-        if found is None:
+        freshness = read_freshness(identity, pending.given) if pending.given else NO_DEMAND
+        value = decode_body(body, decoder, pending.service.limits.max_json_depth)
+        answer = route.handler(Call(context, {}, {}, value, pending.actor, freshness, None))
+        if not isinstance(answer, Answer):
+            answer.close()
             return None
-        content, tokens = render_json(found.value), _token_lines(identity, found.revision)
-        if default_headers is not self._default_headers:
-            self._default_headers = default_headers
-            lines = [b"HTTP/1.1 200 OK", *(name + b": " + value for name, value in default_headers)]
-            self._head = b"\r\n".join([*lines, b""])
-        request_id, route = str(uuid7()), hot.route
+        content, request_id = render_json(answer.value), str(uuid7())
+        head = self._render_head(default_headers, identity, answer.revision)
         self._ledger.record_answer(route.method, route.path, route.path, 200, request_id, started)
         described = (
             f"content-type: {JSON}\r\nwarrant-request-id: {request_id}\r\ncontent-length: {len(content)}\r\n\r\n"
         )
-        return b"".join((self._head, tokens, described.encode(), content))
+        return b"".join((head, described.encode(), content))
+
+    def _render_head(self, default_headers: RawHeaders, identity: Identity, revision: Revision) -> bytes:
+        """Returns the lines that most answers have in common with the one before."""
+        if default_headers is not self._default_headers or revision != self._revision:
+            self._default_headers, self._revision = default_headers, revision
+            lines = [b"HTTP/1.1 200 OK", *(name + b": " + value for name, value in default_headers), b""]
+            self._head = b"\r\n".join(lines) + _token_lines(identity, revision)
+        return self._head
 
 
-class PendingCheck(NamedTuple):
+class PendingRequest(msgspec.Struct, frozen=True):
     """Represents a request that waits for its body."""
 
-    hot: Hot
+    fast: FastRoute
     service: Service
     actor: str
     given: Mapping[str, str]
     """Holds the headers that contain consistency tokens."""
 
 
-class _Head(NamedTuple):
-    """Holds the values of the request headers that the fast path reads."""
-
-    key: str | None
-    length: int
-    given: Mapping[str, str]
-
-
-def _read(headers: RawHeaders) -> _Head | None:
-    """Returns the values of the headers, or None if one is repeated or the length of the body is not stated."""
+def _read_headers(headers: RawHeaders) -> tuple[str | None, int, Mapping[str, str]] | None:
+    """Returns the key, the length of the body and the tokens, or None if a header is repeated or the length is not
+    stated."""
     key, length = None, None
     given: dict[str, str] = {}
     for name, value in headers:
@@ -134,10 +134,9 @@ def _read(headers: RawHeaders) -> _Head | None:
             if _TOKENS[name] in given:
                 return None
             given[_TOKENS[name]] = value.decode("latin-1")
-    return None if length is None else _Head(key, length, given)
+    return None if length is None else (key, length, given)
 
 
-@lru_cache(maxsize=256)
 def _token_lines(identity: Identity, revision: Revision) -> bytes:
     token = token_of(identity, revision)
     return "".join(f"{header.lower()}: {token}\r\n" for header in TOKEN_HEADERS).encode()

@@ -1,6 +1,7 @@
 """Implements connections whose requests are answered before the web framework sees them, where possible."""
 
-from magistrate.api.server.fast_path import FastPath, PendingCheck
+from magistrate.api.server.connection_state import Phase
+from magistrate.api.server.fast_path import FastPath, PendingRequest
 from magistrate.api.server.protocol import BoundedProtocol
 
 MOST_PIECES = 100
@@ -11,7 +12,7 @@ class FastPathProtocol(BoundedProtocol):
     """Answers requests by the application's fast path where possible. A request that qualifies is held until all of it
     has arrived, or for as long as its head may take."""
 
-    _held: PendingCheck | None = None
+    _held: PendingRequest | None = None
     _pieces: tuple[bytes, ...] = ()
 
     def data_received(self, data: bytes) -> None:
@@ -23,7 +24,7 @@ class FastPathProtocol(BoundedProtocol):
         if self._held is None:
             super().on_body(body)
         else:
-            self._idle_bytes = 0
+            self._head.idle_bytes = 0
             self._pieces += (body,)
             if len(self._pieces) > MOST_PIECES:
                 self._release()
@@ -31,7 +32,7 @@ class FastPathProtocol(BoundedProtocol):
     def on_message_complete(self) -> None:
         if self._held is not None and not self.parser.should_upgrade():
             body, default_headers = b"".join(self._pieces), self.server_state.default_headers
-            answer = self._shortcut.answer(self._held, body, default_headers)
+            answer = self._fast_path.answer(self._held, body, default_headers)
             if answer is not None:
                 self._held = None
                 self._expect_head()
@@ -46,20 +47,20 @@ class FastPathProtocol(BoundedProtocol):
         super().shutdown()
 
     @property
-    def _shortcut(self) -> FastPath:
-        shortcut: FastPath = self.app.shortcut  # the application must be an Application
-        return shortcut
+    def _fast_path(self) -> FastPath:
+        fast_path: FastPath = self.app.fast_path  # the application must be an Application
+        return fast_path
 
     def _start(self) -> None:
         is_plain = (
             not self._is_answering()
-            and not self._is_going_down
+            and self._phase is Phase.SERVING
             and not self.flow.write_paused
             and not self.expect_100_continue
             and self.parser.should_keep_alive()
             and self.parser.get_http_version() == "1.1"
         )
-        held = self._shortcut.begin_request(self.parser.get_method(), self.url, self.headers) if is_plain else None
+        held = self._fast_path.begin_request(self.parser.get_method(), self.url, self.headers) if is_plain else None
         if held is None:
             super()._start()
         else:

@@ -13,10 +13,20 @@ from typing import Any, cast
 import httptools
 import uvicorn
 from uuid_utils import uuid7
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from magistrate.api.render import render_json
 from magistrate.api.server.client_transport import ClientTransport
+from magistrate.api.server.connection_state import (
+    AROUND_A_HEADER,
+    AROUND_A_REQUEST_LINE,
+    NOT_HTTP,
+    UNKNOWN_CODING,
+    LastAnswer,
+    Phase,
+    RequestHead,
+    StreamPosition,
+)
 from magistrate.api.server.throttled_warning import ThrottledWarning
 
 UNSENT_BYTES = 65_536
@@ -29,13 +39,6 @@ and the answer announces that the connection is closed. Busy clients send one wi
 
 MOST_REFUSED = 64
 """Limits the surplus connections that are answered 503 at the same time; others are closed without an answer."""
-
-AROUND_A_REQUEST_LINE = len("  HTTP/1.1\r\n")
-AROUND_A_HEADER = len(": \r\n")
-"""Counts the bytes around a header's name and value; the constant beside it counts those around method and target."""
-
-NOT_HTTP = "Request is not valid HTTP"
-UNKNOWN_CODING = (HTTPStatus.NOT_IMPLEMENTED, "Transfer-Encoding must be chunked")
 
 _UPGRADE_HEADER = re.compile(rb"\r\nupgrade:[^\r\n]*", re.IGNORECASE)
 
@@ -69,36 +72,18 @@ class BoundedProtocol(HttpToolsProtocol):
 
     config: BoundedConfig
     transport: ClientTransport  # type: ignore[assignment]  # it has what uvicorn uses of one
-    _is_refused = False
-    """Says whether the client has been, or will be, answered before its request was complete."""
-    _is_going_down = False
-    _announced: RequestResponseCycle | None = None
-    """Holds the request that was made the last of its connection because the service is shutting down."""
-    _incomplete: RequestResponseCycle | None = None
-    """Holds the request that is the last of its connection for as long as its body is incomplete."""
+    _phase = Phase.SERVING
+    _position = StreamPosition.HEAD
+    _head: RequestHead
+    _last_answer: LastAnswer | None = None
     _grace: TimerHandle | None = None
-    _hosts = 0
-    """Counts the Host headers in the head being read."""
-    _coding = b""
-    """Holds the transfer coding of the head being read, in lower case; several headers are joined by commas."""
-    _in_head = True
-    """Says whether the next bytes belong to a request line or headers."""
-    _head = b""
-    """Holds the bytes of the head from earlier segments."""
-    _is_inside_segment = False
-    _began_inside_segment = False
-    """Says whether a request had ended in the current segment when the head began; `_is_inside_segment` says whether
-    one has ended by now."""
-    _idle_bytes = 0
-    """Counts the bytes received since the last byte that completed a head or that will be read."""
-    _may_be_too_large = False
-    """Says whether a head that ends in the current segment must be measured."""
     _deadline: TimerHandle | None = None
     _reading_deadline: TimerHandle | None = None
 
     def connection_made(self, transport: BaseTransport) -> None:
         linger_seconds = self.config.body_timeout_ms / 1000
         client = ClientTransport(cast(Transport, transport), self.loop, linger_seconds, self._is_client_sending)
+        self._head = RequestHead(self.config.max_head_bytes)
         super().connection_made(cast(Transport, client))
         self.timeout_keep_alive = self.config.keep_alive_timeout_ms / 1000  # type: ignore[assignment]  # may be a float
         surplus = len(self.connections) - self.config.max_connections
@@ -117,7 +102,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def eof_received(self) -> bool:  # type: ignore[override]  # asyncio lets it answer whether to stay open
         """Keeps the connection open for the answer if the client closes its side after sending its request."""
-        if self.transport.is_lingering or not self._is_answering() or not self._in_head:
+        if self.transport.is_lingering or not self._is_answering() or self._position is StreamPosition.BODY:
             return False
         self.cycle.keep_alive = False
         return True
@@ -128,42 +113,40 @@ class BoundedProtocol(HttpToolsProtocol):
             return
         self._unset_keepalive_if_required()
         self._stop_grace()
-        self._idle_bytes += len(data)
-        self._is_inside_segment = False
-        self._may_be_too_large = self._idle_bytes > self.config.max_head_bytes
+        head = self._head
+        head.begin_segment(len(data))
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
-            self._read_on_without_upgrade(self._head + data, len(self._head) + upgrade.args[0])
+            self._read_on_without_upgrade(head.earlier + data, len(head.earlier) + upgrade.args[0])
             return
         except httptools.HttpParserError as error:
             self._refuse(*self._reason_of(error))
             return
         if self.transport.is_closing():
             return
-        if self._is_going_down:
+        if self._phase is Phase.STOPPING:
             self._announce_last_answer()
-        if self._in_head and self._idle_bytes:
-            self._head += data
-        if self._idle_bytes > self.config.max_head_bytes:
+        is_head_incomplete = self._position is StreamPosition.HEAD and head.idle_bytes > 0
+        if is_head_incomplete:
+            head.earlier += data
+        if head.is_too_large:
             self._refuse(*self._head_too_large())
-        elif self._in_head and self._idle_bytes and self._deadline is None:
+        elif is_head_incomplete and self._deadline is None:
             self._start_deadline()
 
     def on_message_begin(self) -> None:
-        self._began_inside_segment = self._is_inside_segment
-        self._hosts = 0
-        self._coding = b""
+        self._head.begin_head()
         super().on_message_begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if not self._in_head:
+        if self._position is StreamPosition.BODY:
             return  # trailers are ignored
         name = name.lower()
         if name == b"host":
-            self._hosts += 1
+            self._head.hosts += 1
         elif name == b"transfer-encoding":
-            self._coding += b"," + value.lower() if self._coding else value.lower()
+            self._head.coding += b"," + value.lower() if self._head.coding else value.lower()
         elif name == b"expect" and value.lower() == b"100-continue":
             self.expect_100_continue = True
         self.headers.append((name, value))
@@ -171,38 +154,34 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         if self.parser.should_upgrade():
             return  # data_received continues when the parser has stopped
-        may_be_too_large = self._may_be_too_large or self._began_inside_segment
-        if may_be_too_large and self._head_bytes() > self.config.max_head_bytes:
+        if self._head.must_be_measured and self._head_bytes() > self.config.max_head_bytes:
             raise _RejectedRequest(*self._head_too_large())  # stops the parser, whatever follows
-        self._check_head()
-        self._in_head = False
-        self._head = b""
-        self._idle_bytes = 0
+        if (fault := self._head.find_fault(self.parser.get_http_version())) is not None:
+            raise _RejectedRequest(*fault)
+        self._position = StreamPosition.BODY
+        self._head.complete_head()
         self._stop_deadline()
-        preceding = self.cycle
+        self._take_back_last_answer()  # another request has come
         self._start()
-        if self._announced is not None and self._announced is preceding and not preceding.response_started:
-            preceding.keep_alive = True  # it is no longer the last
 
     def on_body(self, body: bytes) -> None:
         if self._is_answering():
-            self._idle_bytes = 0
+            self._head.idle_bytes = 0
         super().on_body(body)
 
     def on_message_complete(self) -> None:
         if self.parser.should_upgrade():
             return
         self._expect_head()
-        if self._incomplete is not None and not self._incomplete.response_started:
-            self._incomplete.keep_alive = True
-        self._incomplete = None
+        if self._last_answer is not None and self._last_answer.is_for_body:
+            self._take_back_last_answer()
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        if not self._in_head:
+        if self._position is StreamPosition.BODY:
             self._start_deadline()  # for the rest of a body that nobody reads
-        if self._is_going_down and not self._is_answering() and not self.transport.is_closing():
+        if self._phase is Phase.STOPPING and not self._is_answering() and not self.transport.is_closing():
             self._start_grace()
         unsent = self.transport.get_write_buffer_size()
         if unsent > UNSENT_BYTES:
@@ -218,7 +197,8 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def shutdown(self) -> None:
         """Begins to close the connection: between two requests, and announced in the last answer."""
-        self._is_going_down = True
+        if self._phase is Phase.SERVING:
+            self._phase = Phase.STOPPING
         if self.transport.is_lingering:
             self.transport.hurry()
         elif self._is_answering():
@@ -231,8 +211,12 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._is_answering() and not self.cycle.response_started and self.cycle.keep_alive:
             if self.transport.has_unread_bytes():
                 return
-            self.cycle.keep_alive = False
-            self._announced = self.cycle
+            self._last_answer = LastAnswer(self.cycle, is_for_body=False)
+
+    def _take_back_last_answer(self) -> None:
+        if self._last_answer is not None:
+            self._last_answer.take_back()
+            self._last_answer = None
 
     def _start_grace(self) -> None:
         self._stop_grace()
@@ -247,34 +231,22 @@ class BoundedProtocol(HttpToolsProtocol):
         """Closes an idle connection. One that has begun a request has the time that a head may take."""
         if self.transport.has_unread_bytes():
             self._start_grace()
-        elif not self._is_answering() and not self._head:
+        elif not self._is_answering() and not self._head.earlier:
             self.transport.close()  # does nothing if it is closed already
 
     def _is_client_sending(self) -> bool:
-        return self._is_refused or self._is_going_down or not self._in_head
+        return self._phase is not Phase.SERVING or self._position is StreamPosition.BODY
 
     def _head_too_large(self) -> tuple[HTTPStatus, str]:
         limit = f"Request line and headers must not be larger than {self.config.max_head_bytes} bytes"
         return HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, limit
 
-    def _check_head(self) -> None:
-        """Raises _RejectedRequest if a complete head is not valid HTTP or asks for something that is not supported."""
-        version = self.parser.get_http_version()
-        if version not in ("1.0", "1.1"):
-            raise _RejectedRequest(HTTPStatus.BAD_REQUEST, NOT_HTTP)
-        if self._hosts != 1 and (self._hosts or version == "1.1"):
-            raise _RejectedRequest(HTTPStatus.BAD_REQUEST, "Request must have exactly one Host header")
-        if self._coding:
-            if version == "1.0":
-                raise _RejectedRequest(HTTPStatus.BAD_REQUEST, "Transfer-Encoding is not defined in HTTP/1.0")
-            if self._coding != b"chunked":
-                raise _RejectedRequest(*UNKNOWN_CODING)
-
     def _reason_of(self, error: httptools.HttpParserError) -> tuple[HTTPStatus, str]:
         """Returns the status and message for the error at which the parser stopped."""
         if isinstance(error.__context__, _RejectedRequest):
             return error.__context__.status, error.__context__.message
-        if self._in_head and self._coding not in (b"", b"chunked") and self.parser.get_http_version() == "1.1":
+        is_coded = self._position is StreamPosition.HEAD and self._head.coding not in (b"", b"chunked")
+        if is_coded and self.parser.get_http_version() == "1.1":
             return UNKNOWN_CODING  # the parser stops at some of them by itself
         return HTTPStatus.BAD_REQUEST, NOT_HTTP
 
@@ -289,21 +261,18 @@ class BoundedProtocol(HttpToolsProtocol):
         body is not waited for."""
         super().on_headers_complete()
         if self.cycle.keep_alive and self._has_long_body():
-            self.cycle.keep_alive = False
-            self._incomplete = self.cycle
+            self._last_answer = LastAnswer(self.cycle, is_for_body=True)
 
     def _has_long_body(self) -> bool:
         """Returns whether the body may be larger than what is discarded between two requests."""
-        if self._coding:
+        if self._head.coding:
             return True
         lengths = (value for name, value in self.headers if name == b"content-length")
         return any(int(length) > self.config.max_head_bytes for length in lengths)
 
     def _expect_head(self) -> None:
-        self._in_head = True
-        self._is_inside_segment = True
-        self._head = b""
-        self._idle_bytes = 0
+        self._position = StreamPosition.HEAD
+        self._head.complete_message()
         self._stop_deadline()
 
     def _is_answering(self) -> bool:
@@ -314,12 +283,11 @@ class BoundedProtocol(HttpToolsProtocol):
         that protocol and leave a body to be read as the next request, so the head is parsed again without the offer. A
         request that began behind another one in the same segment is refused, because its start is unknown."""
         head = received[:head_end]
-        is_whole = not self._began_inside_segment and head.count(b"\r\n\r\n") == 1
+        is_whole = not self._head.began_behind_request and head.count(b"\r\n\r\n") == 1
         if self._is_answering() or not is_whole or not _UPGRADE_HEADER.search(head):
             self.send_400_response("")
             return
-        self._head = b""
-        self._idle_bytes = 0
+        self._head.complete_head()
         self.parser = httptools.HttpRequestParser(self)
         self.data_received(_UPGRADE_HEADER.sub(b"", head) + received[head_end:])
 
@@ -335,7 +303,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def _is_late(self) -> None:
         if self._is_answering():
             self._start_deadline()  # the next request may wait as long as this one takes
-        elif not self._in_head:
+        elif self._position is StreamPosition.BODY:
             self.transport.abort()  # it was answered long ago
         elif not self.transport.is_closing():
             limit = f"Request line and headers were not complete within {self.config.head_timeout_ms} milliseconds"
@@ -365,12 +333,13 @@ class BoundedProtocol(HttpToolsProtocol):
         """Closes the connection after an error answer, unless another answer has begun.
 
         An error in the next request is not reported in place of the current answer: only that answer is sent."""
-        self._is_refused = True
-        if self._is_answering() and self._in_head:
+        self._phase = Phase.REFUSED
+        in_body = self._position is StreamPosition.BODY
+        if self._is_answering() and not in_body:
             self.cycle.keep_alive = False
             self.flow.pause_reading()
             return
-        begun = not self._in_head and (not self._is_answering() or self.cycle.response_started)
+        begun = in_body and (not self._is_answering() or self.cycle.response_started)
         if self._is_answering():
             self.cycle.disconnected = True  # the application's answer is not sent any more
             self.cycle.message_event.set()
@@ -384,7 +353,7 @@ class BoundedProtocol(HttpToolsProtocol):
         if surplus > MOST_REFUSED:
             self.transport.abort()
             return
-        self._is_refused = True
+        self._phase = Phase.REFUSED
         message = "the service has as many connections as it may"
         self.transport.write(_last_answer(HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", message, "retry-after: 1\r\n"))
         self.transport.close()

@@ -29,7 +29,7 @@ from magistrate.engine.warrants import Warrant, policy_digest
 from magistrate.engine.written import unquote_id
 from magistrate.errors import InvalidParameter
 from magistrate.operations import object_types, query, warrants
-from magistrate.operations.checks import check
+from magistrate.operations.checks.check import check_all
 from magistrate.operations.definitions import read_definition
 from magistrate.operations.paging import ListKind, Wanted, read_wanted
 from magistrate.operations.query import QUERY_LIST, QueryRequest
@@ -144,7 +144,7 @@ async def _check_each(
         relations = [RelationName(name) for name in sorted(read_definition(defined.value.definition).relations)]
     given = check_context_size(context, call.context.max_context_bytes)
     questions = [Question(object, name, subject, given) for name in relations]
-    found = await check.check_all(call.context, questions, call.freshness)
+    found = await check_all(call.context, questions, call.freshness)
     holding = [(name, one) for name, one in zip(relations, found.value, strict=True) if one.is_authorized]
     return Answer(
         [_render_warrant(object, subject, name, one.is_implicit) for name, one in holding[:limit]], found.revision

@@ -1,7 +1,6 @@
 """Defines the bodies and handlers of the six resources of v1, made from the table of views
 (docs/compatibility.md#v1)."""
 
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
@@ -19,8 +18,6 @@ from magistrate.operations.objects import ObjectDraft, render_meta
 from magistrate.operations.paging import read_search, read_wanted
 from magistrate.operations.resources import Members, Resource, build_assigned_list, members_of
 from magistrate.store.contract import ObjectFilter, StoredObject
-
-Handler = Callable[[Call[Any]], Awaitable[Answer]]
 
 
 class ResourceView:

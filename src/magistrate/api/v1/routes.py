@@ -9,9 +9,10 @@ from magistrate.api.endpoints import events, query
 from magistrate.api.endpoints.events import AccessEventAnswer, EventsAnswer, ResourceEventAnswer
 from magistrate.api.endpoints.lists import bare
 from magistrate.api.route import OLDER_PARAMETERS, SEARCH, TEXT, Parameter, Route, list_parameters
+from magistrate.api.service import Handler
 from magistrate.api.v1.assignments import Assignment, TenantUsers
 from magistrate.api.v1.query import CLAUSES, OlderWarrantAnswer
-from magistrate.api.v1.resources import Handler, ResourceView
+from magistrate.api.v1.resources import ResourceView
 from magistrate.operations.paging import ListKind
 from magistrate.operations.resources import ASSIGNMENTS, RESOURCES, TENANTS, USERS, Resource
 

@@ -1,5 +1,6 @@
 """Decides checks.
 
-`check.py` answers one request; `graph.py` keeps the graph cache at the store's revision and answers from it;
-`evaluating.py` drives the engine through the reads of everything else. `decision_log.py` records the results.
+`check.py` decides the checks of one request, a `check_batch.py`: at once or with reads by walks of the graph cache
+(`graph_rounds.py`), which `graph.py` keeps at the store's revision, otherwise by an evaluation (`check_run.py`).
+`evaluating.py` drives evaluations of checks and queries through their reads. `decision_log.py` records the results.
 """

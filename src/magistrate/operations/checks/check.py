@@ -1,134 +1,158 @@
-"""Decides checks (docs/compatibility.md#check)."""
+"""Decides checks (docs/compatibility.md#check): from the graph cache at once, else from it with reads, else by an
+evaluation."""
 
 from collections.abc import Sequence
 
-from magistrate.engine.decision import DENIED, Decision
-from magistrate.engine.evaluation import Evaluation, Question
-from magistrate.engine.nodes import CheckNode
-from magistrate.engine.plans import Model
-from magistrate.engine.truth import MISSING, TRUE
-from magistrate.engine.warrant_reader import AnyRead
+from magistrate.engine.evaluation import Question
+from magistrate.engine.graph import GivenUp, Graph
 from magistrate.engine.work import Work
-from magistrate.errors import NotFound
-from magistrate.operations.checks.evaluating import evaluate_run
-from magistrate.operations.checks.graph import CheckBatch, IsLast
+from magistrate.errors import BudgetSpent
+from magistrate.operations.checks.check_batch import ALL_NEEDED, CheckBatch, Decisions, StopAt
+from magistrate.operations.checks.check_run import CheckRun
+from magistrate.operations.checks.evaluating import drive_run, release_run
+from magistrate.operations.checks.graph_rounds import GraphRounds
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.turns import checkpoint
 from magistrate.store.contract import Snapshot
 
-WORK_FOR_A_WARRANT_OF_A_PATH = 10
-"""Charges the rendering of one warrant of a path. A warrant is rendered as often as it occurs in the path of a check: a
-thousand checks may share a path of a thousand warrants."""
+MOST_WALKS = 40
+"""Limits the walks for one check; after that many, it is decided without the graph. Each walk needs one level more than
+the one before."""
+WORK = 2_000
+WORK_FOR_A_QUESTION = 10
+"""Limits, together with WORK, the units of work (walking and reading) after which a check is decided without the graph.
+The amount equals what an Evaluation of as many checks takes, so the graph costs at most about as much as it could save.
+What was read and decided until then stays cached, and the next such check gets further."""
 
 FEW_QUESTIONS = 20
 """Limits the checks of a request that begins without waiting for others that work long."""
 
 
-def none_is_last(is_authorized: bool) -> bool:
-    """Returns false always, so that every check gets a decision."""
-    return False
-
-
-def stop_at_authorized(is_authorized: bool) -> bool:
-    return is_authorized
-
-
-def stop_at_denied(is_authorized: bool) -> bool:
-    return not is_authorized
-
-
-async def check_all(ctx: Context, questions: Sequence[Question], freshness: Freshness) -> Snapshot[list[Decision]]:
+async def check_all(ctx: Context, questions: Sequence[Question], freshness: Freshness) -> Decisions:
     """Returns one decision per check, in order; raises like `check`. It serves callers that are not check requests
     themselves, so nothing is logged."""
-    return await _decide(ctx, questions, none_is_last, freshness, with_path=False)
+    pending = PendingChecks(ctx, questions, ALL_NEEDED, freshness, is_logged=False)
+    return pending.decide_at_once() or await pending.decide()
 
 
 async def check(
-    ctx: Context, questions: Sequence[Question], is_last: IsLast, freshness: Freshness, with_path: bool = False
-) -> Snapshot[list[Decision]]:
+    ctx: Context, questions: Sequence[Question], stop_at: StopAt, freshness: Freshness, with_path: bool = False
+) -> Decisions:
     """Returns one decision per check, in order, up to the last that is needed. Checks after that raise nothing.
 
     Raises NotFound for the first that cannot be decided because an object type is not defined, BudgetSpent,
     InvalidParameter if the token is from the future.
     """
-    found = await _decide(ctx, questions, is_last, freshness, with_path)
-    if ctx.decisions is not None:
-        ctx.decisions.note(questions, found.value)
-    return found
+    pending = PendingChecks(ctx, questions, stop_at, freshness, with_path)
+    return pending.decide_at_once() or await pending.decide()
 
 
-async def _decide(
-    ctx: Context, questions: Sequence[Question], is_last: IsLast, freshness: Freshness, with_path: bool
-) -> Snapshot[list[Decision]]:
-    found = None
-    if len(questions) > FEW_QUESTIONS:
-        await checkpoint()  # several such requests, if they come at once, begin in different iterations
-    if not with_path:
-        asked = CheckBatch(questions, is_last, ctx.now(), ctx.max_check_work)
-        found = await ctx.graph.decide_checks(asked, freshness)
-    if found is None:
+class PendingChecks:
+    """Represents checks that wait for their decisions. `decide_at_once` is called first, and `decide` if it returned
+    None; a caller that cannot wait may leave it at that."""
 
-        def begin(model: Model) -> _Checks:
-            return _Checks(Evaluation(model, ctx.now(), Work(ctx.max_check_work)), questions, is_last, with_path)
+    __slots__ = ("_batch", "_ctx", "_freshness", "_log", "_rounds", "_work")
 
-        found = await evaluate_run(ctx, begin, freshness)
-    return found
+    def __init__(
+        self,
+        ctx: Context,
+        questions: Sequence[Question],
+        stop_at: StopAt,
+        freshness: Freshness,
+        with_path: bool = False,
+        is_logged: bool = True,
+    ) -> None:
+        self._ctx = ctx
+        self._freshness = freshness
+        self._log = ctx.decisions if is_logged else None
+        self._batch = CheckBatch(questions, stop_at, ctx.now(), ctx.max_check_work, with_path)
+        self._work = Work(min(ctx.max_check_work, WORK + WORK_FOR_A_QUESTION * len(questions)))
+        self._rounds: GraphRounds | None = None
 
-
-def check_now(
-    ctx: Context, questions: Sequence[Question], is_last: IsLast, freshness: Freshness
-) -> Snapshot[list[Decision]] | None:
-    """Returns the decisions as `check` does, without paths, or None if they need waiting."""
-    found = ctx.graph.decide_now(CheckBatch(questions, is_last, ctx.now(), ctx.max_check_work), freshness)
-    if ctx.decisions is not None and found is not None:
-        ctx.decisions.note(questions, found.value)
-    return found
-
-
-class _Checks:
-    """Implements Run for a list of checks."""
-
-    def __init__(self, evaluation: Evaluation, questions: Sequence[Question], is_last: IsLast, with_path: bool) -> None:
-        self._evaluation = evaluation
-        self._with_path = with_path
-        self._questions = questions
-        self._nodes: list[CheckNode] = []
-        self._is_last = is_last
-        self.model = evaluation.model
-        self.work = evaluation.work
-        self.take = evaluation.take
-        self.release = evaluation.release
-
-    def advance(self) -> Sequence[AnyRead] | None:
-        self.work.begin_turn()
-        while len(self._nodes) < len(self._questions):
-            node = self._evaluation.ask(self._questions[len(self._nodes)])
-            self._nodes += [node] if node is not None else []
-            if self.work.turn_is_over:
-                return None
-        return self._evaluation.advance()
-
-    def outcome(self) -> list[Decision] | None:
-        """Returns the decisions up to the last that is needed; None if one of them is still open. Raises NotFound,
-        BudgetSpent."""
-        if len(self._nodes) < len(self._questions):
+    def decide_at_once(self) -> Decisions | None:
+        """Returns the decisions if the graph cache has all they need, otherwise None. Raises StoreUnavailable."""
+        graph = None if self._batch.with_path else self._ctx.graph.current_graph(self._freshness)
+        if graph is None:
             return None
-        decisions: list[Decision] = []
-        for node in self._nodes:
-            if node.value is None:
-                return None
-            if node.value == MISSING:
-                raise NotFound("ObjectType", node.missing_type())
-            decisions.append(self._decision(node) if node.value == TRUE else DENIED)
-            if self._is_last(decisions[-1].is_authorized):
-                break
-        return decisions
+        rounds = self._rounds = GraphRounds(graph, self._batch, self._work)
+        try:
+            decided = rounds.outcome() if rounds.walk(stops_when_open=True) else None
+        except (GivenUp, BudgetSpent):
+            return None  # `decide` meets the same again
+        if decided is not None:
+            self._ctx.graph.counts.hits += 1
+            if rounds.missing.groups:
+                self._ctx.graph.read_ahead(graph, rounds.missing)
+            if self._log is not None:
+                self._log.note(self._batch.questions, decided.value)
+        return decided
 
-    def _decision(self, node: CheckNode) -> Decision:
-        warrant, _ = node.reason
-        is_explicit = warrant is not None and warrant.relation == node.relation
-        if not self._with_path:
-            return Decision(True, not is_explicit)
-        self.work.spend(WORK_FOR_A_WARRANT_OF_A_PATH * node.length)
-        return Decision(True, not is_explicit, node.path())
+    async def decide(self) -> Decisions:
+        """Returns the decisions, and reads what they need. Raises like `check`."""
+        if len(self._batch.questions) > FEW_QUESTIONS:
+            await checkpoint()  # several such requests, if they come at once, begin in different iterations
+        decided = None
+        if self._ctx.graph.is_enabled and not self._batch.with_path:
+            decided = await self._decide_from_graph()
+        if decided is None:
+            decided = await self._evaluate()
+        if self._log is not None:
+            self._log.note(self._batch.questions, decided.value)
+        return decided
+
+    async def _decide_from_graph(self) -> Decisions | None:
+        """Returns the decisions, or None if they have to be made without the graph.
+
+        Raises InvalidParameter if the token is from the future, StoreUnavailable.
+        """
+        live, rounds, fetched = self._ctx.graph, self._rounds, frozenset[object]()
+        try:
+            for _ in range(MOST_WALKS):
+                graph = await live.follow_to(self._freshness)
+                if rounds is None or not rounds.is_at(graph):
+                    rounds = GraphRounds(graph, self._batch, self._work)
+                if (decided := await _complete_round(rounds, graph)) is not None:
+                    live.count_decision(had_to_read=bool(fetched))
+                    live.read_ahead(graph, rounds.missing)
+                    return decided
+                if rounds.missing:
+                    if rounds.missing.things() == fetched:
+                        break  # the cache has no capacity for all of it
+                    await live.fetch(graph, rounds.missing, self._work)
+                    fetched = rounds.missing.things()
+                rounds.begin_round()
+        except (GivenUp, BudgetSpent):
+            pass
+        live.counts.given_up += 1
+        return None
+
+    async def _evaluate(self) -> Decisions:
+        """Returns the decisions of an evaluation at the newest revision. It begins with a known model, which was the
+        newest at some time; the first read shows whether it still is, and if not it begins again with the newer
+        one."""
+        ctx = self._ctx
+        run = CheckRun(await ctx.models.get_known(), self._batch)
+        try:
+            while (reads := run.advance()) is None:
+                await checkpoint()
+            # One row above the budget is enough to detect that a read exceeds it.
+            reading = await ctx.store.read_warrants(reads, None, run.work.left + 1)
+            self._freshness.demand(reading.newest)
+            model = await ctx.models.at(reading.revision, reading.model_revision)
+            if model is run.model:
+                run.take(reading.rows)
+            else:
+                run = CheckRun(model, self._batch)
+            return Snapshot(reading.revision, await drive_run(ctx, run, reading.revision))
+        finally:
+            release_run(run)
+
+
+async def _complete_round(rounds: GraphRounds, graph: Graph) -> Decisions | None:
+    """Returns the decisions, or None if something is missing or the graph has changed in the meantime."""
+    while not rounds.walk():
+        await checkpoint()
+        if not rounds.is_at(graph):
+            return None
+    return rounds.outcome()

@@ -1,7 +1,7 @@
 """Drives evaluations of the engine through the reads they request, all at one revision."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Protocol, TypeVar
 
 from magistrate.engine.plans import Model
@@ -9,10 +9,8 @@ from magistrate.engine.terms import Revision
 from magistrate.engine.warrant_reader import AnyRead
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
-from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.turns import checkpoint
-from magistrate.store.contract import Snapshot
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -44,39 +42,17 @@ class Run(Protocol[T_co]):
         ...
 
 
-async def evaluate_run(ctx: Context, begin: Callable[[Model], Run[T]], freshness: Freshness) -> Snapshot[T]:
-    """Returns the outcome of a run at the newest revision. It begins with a known model, which was the newest at some
-    time; the first read shows whether it still is, and if not the run begins again with the newer one.
-
-    Raises what the run raises, InvalidParameter if the token is from the future.
-    """
-    # One row above the budget is enough to detect that a read exceeds it.
-    run = begin(await ctx.models.get_known())
-    try:
-        while (reads := run.advance()) is None:
-            await checkpoint()
-        reading = await ctx.store.read_warrants(reads, None, run.work.left + 1)
-        revision = reading.revision
-        freshness.demand(reading.newest)
-        model = await ctx.models.at(revision, reading.model_revision)
-        if model is run.model:
-            run.take(reading.rows)
-        else:
-            run = begin(model)
-        return Snapshot(revision, await _complete(ctx, run, revision))
-    finally:
-        _release(run)
-
-
 async def complete_run(ctx: Context, run: Run[T], at: Revision) -> T:
-    """Returns the outcome of a run whose model is that of this revision. Raises what the run raises."""
+    """Returns the outcome of a run whose model is that of this revision, and releases the run. Raises what the run
+    raises."""
     try:
-        return await _complete(ctx, run, at)
+        return await drive_run(ctx, run, at)
     finally:
-        _release(run)
+        release_run(run)
 
 
-async def _complete(ctx: Context, run: Run[T], at: Revision) -> T:
+async def drive_run(ctx: Context, run: Run[T], at: Revision) -> T:
+    """Returns the outcome like `complete_run`, and leaves it to the caller to release the run."""
     while (outcome := run.outcome()) is None:
         reads = run.advance()
         if reads:
@@ -89,7 +65,7 @@ _releasing: set[asyncio.Task[None]] = set()
 """Keeps references to these tasks, because the event loop itself holds tasks weakly."""
 
 
-def _release(run: Run[T]) -> None:
+def release_run(run: Run[T]) -> None:
     """Frees what a run holds; if that is much, the rest is freed step by step after the response."""
     steps = run.release()
     if next(steps, None) is not None:

@@ -1,5 +1,4 @@
-"""Decides checks from the graph cache, which follows the store. Every answer is exact at one revision, and that
-revision is the newest within the limits of Staleness.
+"""Keeps the graph cache at the newest revision of the store, within the limits of Staleness, and reads what it misses.
 
 A walk sees the graph at one revision; if the graph changes while the walk has yielded, it starts again. Warrants that
 it misses are read as of that revision and cached; then the walk starts again at the revision that the graph has by
@@ -7,49 +6,24 @@ then. A final decision is therefore always computed at a single revision."""
 
 import asyncio
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-import msgspec
-
-from magistrate.engine.decision import Decision
-from magistrate.engine.evaluation import Question
-from magistrate.engine.graph import Fetch, GivenUp, Graph, Missing, TurnIsOver, Walk, group_names
+from magistrate.engine.graph import Fetch, Graph, Missing, group_names
 from magistrate.engine.plans import Model
 from magistrate.engine.terms import Revision
 from magistrate.engine.work import WORK_IN_A_TURN, Work
-from magistrate.errors import BudgetSpent, MagistrateError, StoreUnavailable
+from magistrate.errors import MagistrateError, StoreUnavailable
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.models import Models
 from magistrate.operations.turns import Turns, checkpoint
-from magistrate.store.contract import Snapshot, Store
+from magistrate.store.contract import Store
 from magistrate.store.following import Mark, Staleness, Touches
 
 MOST_TOUCHES = 2_000
 """Limits the changes that are applied one by one; when there are more at once, the cache is cleared."""
-MOST_WALKS = 40
-"""Limits the walks for one check; after that many, it is decided without the graph. Each walk needs one level more than
-the one before."""
-WORK = 2_000
-WORK_FOR_A_QUESTION = 10
-"""Limits, together with WORK, the units of work (walking and reading) after which a check is decided without the graph.
-The amount equals what an Evaluation of as many checks takes, so the graph costs at most about as much as it could save.
-What was read and decided until then stays cached, and the next such check gets further."""
-
-Decided = Snapshot[list[Decision]]
-
-IsLast = Callable[[bool], bool]
-"""The callable returns whether the decisions after one are not needed, given whether that one authorizes."""
-
-
-class CheckBatch(msgspec.Struct, frozen=True):
-    """Holds checks to be decided in order, up to the last that is needed, at one time (`now`, in microseconds since
-    1970 UTC) and with at most `most_work` units of work."""
-
-    questions: Sequence[Question]
-    is_last: IsLast
-    now: int
-    most_work: int
+WORK_AHEAD = 2_000
+"""Limits the units of work of a read that no check waits for."""
 
 
 @dataclass(slots=True)
@@ -105,67 +79,38 @@ class LiveGraph:
             is_current = False
         return 0 if is_current else self._now() - self._followed_at
 
-    def decide_now(self, asked: CheckBatch, freshness: Freshness) -> Decided | None:
-        """Returns the decisions if they need no waiting, otherwise None. Raises StoreUnavailable."""
+    @property
+    def is_enabled(self) -> bool:
+        return self._most_rows > 0
+
+    def count_decision(self, had_to_read: bool) -> None:
+        self.counts.misses += had_to_read
+        self.counts.hits += not had_to_read
+
+    def current_graph(self, freshness: Freshness) -> Graph | None:
+        """Returns the graph if it is as fresh as required, otherwise None. Raises StoreUnavailable."""
         graph = self._graph
-        if graph is None or not self._is_fresh(graph, freshness):
-            return None
-        walk = Walk(graph, asked.now, _work_for(asked), shares=len(asked.questions) > 1)
-        decided: list[Decision] = []
-        try:
-            for question in asked.questions:
-                decision = walk.decide(question)
-                if decision is None or walk.work.turn_is_over:
-                    return None
-                decided.append(decision)
-                if asked.is_last(decision.is_authorized):
-                    break
-        except (GivenUp, TurnIsOver, BudgetSpent):
-            return None
-        self.counts.hits += 1
-        if walk.missing.groups:
-            self._read_ahead(graph, walk.missing)
-        return Snapshot(graph.revision, decided)
+        return graph if graph is not None and self._is_fresh(graph, freshness) else None
 
-    async def decide_checks(self, asked: CheckBatch, freshness: Freshness) -> Decided | None:
-        """Returns the decisions, or None if they have to be made without the graph.
+    async def follow_to(self, freshness: Freshness) -> Graph:
+        """Returns the graph, as fresh as required. Raises InvalidParameter if the token is from the future,
+        StoreUnavailable."""
+        graph = self.current_graph(freshness)
+        if graph is None:
+            graph = await self._follow_store(freshness)
+            freshness.demand(graph.revision)
+        return graph
 
-        Raises InvalidParameter if the token is from the future, StoreUnavailable.
-        """
-        if not self._most_rows:
-            return None
-        work = _work_for(asked)
-        walking: _Walking | None = None
-        fetched: object = None
-        try:
-            for _ in range(MOST_WALKS):
-                graph = await self._current(freshness)
-                if walking is None or not walking.is_at(graph):
-                    walking = _Walking(graph, asked, work)
-                if (decided := await self._walk_on(walking, graph)) is not None:
-                    self.counts.hits += fetched is None
-                    self.counts.misses += fetched is not None
-                    self._read_ahead(graph, walking.missing)
-                    return Snapshot(walking.revision, decided)
-                missing = walking.missing
-                if missing and missing.things() == fetched:
-                    break  # the cache has no capacity for all of it
-                if missing:
-                    await self._fetch(Fetch(graph, missing), work)
-                    fetched = missing.things()
-        except (GivenUp, BudgetSpent):
-            pass
-        self.counts.given_up += 1
-        return None
+    async def fetch(self, graph: Graph, missing: Missing, work: Work) -> None:
+        """Reads and caches what is missing. Raises BudgetSpent; what was read until then stays cached."""
+        await self._fetch(Fetch(graph, missing), work)
 
-    async def _walk_on(self, walking: "_Walking", graph: Graph) -> list[Decision] | None:
-        """Returns the decisions, or None if something is missing or the graph has changed in the meantime."""
-        walking.begin_round()
-        while not walking.go_on():
-            await checkpoint()
-            if not walking.is_at(graph):
-                return None
-        return walking.outcome()
+    def read_ahead(self, graph: Graph, missing: Missing) -> None:
+        """Starts reading the groups that a decision managed without, one level of each: a subject whose groups are all
+        known needs one lookup per object, however deeply they nest."""
+        if missing.groups and self._reading_ahead is None:
+            fetch = Fetch(graph, missing.of_groups())
+            self._reading_ahead = asyncio.create_task(self._fetch_ahead(fetch))
 
     def _is_fresh(self, graph: Graph, freshness: Freshness) -> bool:
         """Returns whether the graph is as fresh as required. Starts following the store in the background when it is
@@ -176,14 +121,6 @@ class LiveGraph:
         if staleness == Staleness.AGING and self._following_ahead is None:
             self._following_ahead = asyncio.create_task(self._follow_ahead())
         return staleness != Staleness.STALE
-
-    async def _current(self, freshness: Freshness) -> Graph:
-        """Returns the graph, as fresh as required."""
-        graph = self._graph
-        if graph is None or not self._is_fresh(graph, freshness):
-            graph = await self._follow_store(freshness)
-            freshness.demand(graph.revision)
-        return graph
 
     async def _follow_store(self, freshness: Freshness) -> Graph:
         """Returns the graph after following the store from now on; unless the newest revision is required, a result
@@ -237,16 +174,9 @@ class LiveGraph:
             else:
                 fetch.note_changes(news.touches)
 
-    def _read_ahead(self, graph: Graph, missing: Missing) -> None:
-        """Starts reading the groups that a decision managed without, one level of each: a subject whose groups are all
-        known needs one lookup per object, however deeply they nest."""
-        if missing.groups and self._reading_ahead is None:
-            fetch = Fetch(graph, missing.of_groups())
-            self._reading_ahead = asyncio.create_task(self._fetch_ahead(fetch))
-
     async def _fetch_ahead(self, fetch: Fetch) -> None:
         try:
-            await self._fetch(fetch, Work(WORK))
+            await self._fetch(fetch, Work(WORK_AHEAD))
         except MagistrateError:
             pass  # a check that needs the same warrants gets the error
         finally:
@@ -275,63 +205,3 @@ async def _compile_groups(model: Model) -> None:
         while not model.prepare(*names, work):
             work.begin_turn()
             await checkpoint()
-
-
-def _work_for(asked: CheckBatch) -> Work:
-    return Work(min(asked.most_work, WORK + WORK_FOR_A_QUESTION * len(asked.questions)))
-
-
-class _Walking:
-    """Walks one graph at one revision, check by check, in rounds: each round retries the checks that are still open,
-    with the warrants read since."""
-
-    def __init__(self, graph: Graph, asked: CheckBatch, work: Work) -> None:
-        self.revision = graph.revision
-        self._graph = graph
-        self._asked = asked
-        self._work = work
-        self._decisions: list[Decision | None] = [None] * len(asked.questions)
-
-    @property
-    def missing(self) -> Missing:
-        return self._walk.missing
-
-    def is_at(self, graph: Graph) -> bool:
-        """Returns whether the decisions so far still hold for this graph; if not, they have to be made again."""
-        return graph is self._graph and graph.revision == self.revision
-
-    def begin_round(self) -> None:
-        self._walk = Walk(self._graph, self._asked.now, self._work, shares=len(self._decisions) > 1)
-        self._left = [place for place, decision in enumerate(self._decisions) if decision is None]
-        self._left.reverse()
-        self._is_open = False
-
-    def go_on(self) -> bool:
-        """Returns true when the round is complete, false when its turn is over. Raises GivenUp, BudgetSpent."""
-        walk, left = self._walk, self._left
-        walk.work.begin_turn()
-        while left:
-            if walk.work.turn_is_over:
-                return False
-            place = left[-1]
-            try:
-                decision = self._decisions[place] = walk.decide(self._asked.questions[place])
-            except TurnIsOver:
-                return False
-            left.pop()
-            if decision is None:
-                self._is_open = True  # the other checks still collect what they miss
-            elif not self._is_open and self._asked.is_last(decision.is_authorized):
-                break
-        return True
-
-    def outcome(self) -> list[Decision] | None:
-        """Returns the decisions up to the last that is needed; None if one of them is open."""
-        decided: list[Decision] = []
-        for decision in self._decisions:
-            if decision is None:
-                return None
-            decided.append(decision)
-            if self._asked.is_last(decision.is_authorized):
-                break
-        return decided

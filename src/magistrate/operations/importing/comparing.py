@@ -15,7 +15,8 @@ from magistrate.engine.terms import ObjectRef, RelationName, Subject, TypeName
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.written import render_claim
 from magistrate.errors import BudgetSpent, NotFound
-from magistrate.operations.checks.check import check, none_is_last
+from magistrate.operations.checks.check import check
+from magistrate.operations.checks.check_batch import ALL_NEEDED
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.definitions import read_definition
@@ -327,7 +328,7 @@ class _Asking:
 
     async def _our_answer(self, question: Question) -> _CheckAnswer:
         try:
-            found = await check(self._ctx, [question], none_is_last, NO_DEMAND, with_path=True)
+            found = await check(self._ctx, [question], ALL_NEEDED, NO_DEMAND, with_path=True)
         except NotFound:
             return _CheckAnswer(NO_TYPE)
         except BudgetSpent as error:

@@ -1,0 +1,177 @@
+"""Reads the settings of flags and environment variables.
+
+A flag takes precedence over its environment variable. Anything that is not understood is an error, never a default:
+an unknown MAGISTRATE_ variable, an empty value, a number out of range, a database URL with an unknown scheme."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from magistrate.config.database_url import DatabaseUrl, read_database_url
+from magistrate.config.setting import PREFIX, Setting, Value, name_flag, name_variable
+from magistrate.config.settings_table import CLIENT_SETTINGS, MOVING_SETTINGS, SETTINGS
+from magistrate.errors import InvalidSetting
+
+MIN_KEY_LENGTH = 16
+"""Sets the minimum number of characters of a key that callers may use. Shorter keys can be guessed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Holds all settings, validated. The field names are those of SETTINGS; it is picklable, so that worker processes
+    get the same settings."""
+
+    host: str
+    port: int
+    workers: int
+    database: DatabaseUrl
+    api_keys: tuple[str, ...] = field(repr=False)
+    max_body_bytes: int
+    max_head_bytes: int
+    max_meta_bytes: int
+    max_definition_bytes: int
+    max_check_work: int
+    max_query_work: int
+    kept_query_entries: int
+    graph_warrants: int
+    fast_path: bool
+    access_log: bool
+    max_context_bytes: int
+    max_json_depth: int
+    head_timeout_ms: int
+    keep_alive_timeout_ms: int
+    max_connections: int
+    body_timeout_ms: int
+    stop_timeout_ms: int
+    request_timeout_ms: int
+    store_timeout_ms: int
+    postgres_connections: int
+    secret_key_file: str
+    retention_hours: int
+    decision_log: int
+    event_retention_hours: int
+    jwt_keys: str
+    jwt_issuer: str
+    jwt_audience: str
+    jwt_user_claim: str
+    jwt_tenant_claim: str
+
+    @property
+    def jwt_keys_have_url(self) -> bool:
+        """Returns whether `jwt_keys` is a URL; otherwise it is a path."""
+        return "://" in self.jwt_keys
+
+
+@dataclass(frozen=True, slots=True)
+class ClientSettings:
+    """Holds the settings of the commands that call a service. `api_key` is None if there is none."""
+
+    server: str
+    api_key: str | None = field(repr=False)
+
+
+def read_settings(flags: Mapping[str, str | None], environment: Mapping[str, str]) -> Settings:
+    """Returns the settings given by flags (by setting name; None: not given) and environment variables.
+
+    Raises InvalidSetting, naming the first flag or variable that is not valid."""
+    _refuse_unknown_variables(environment)
+    values = dict(_values(SETTINGS, flags, environment))
+    database_url, api_key = str(values.pop("database_url")), str(values.pop("api_key"))
+    _refuse_half_a_provider(values)
+    return Settings(
+        database=read_database_url(database_url),
+        api_keys=_long_keys(api_key),
+        **values,  # type: ignore[arg-type]  # each value was read by its row, which knows the type
+    )
+
+
+def read_client_settings(flags: Mapping[str, str | None], environment: Mapping[str, str]) -> ClientSettings:
+    """Returns the settings of the commands that call a service, like `read_settings`."""
+    _refuse_unknown_variables(environment)
+    values = dict(_values(CLIENT_SETTINGS, flags, environment))
+    keys = _api_keys(str(values["api_key"]))
+    return ClientSettings(str(values["server"]), keys[0] if keys else None)
+
+
+def read_warrant_api_key(flag: str | None, environment: Mapping[str, str]) -> str | None:
+    """Returns the key of the source server, or None if there is none. Raises InvalidSetting."""
+    [(_, key)] = _values(MOVING_SETTINGS, {"warrant_api_key": flag}, environment)
+    keys = _api_keys(str(key))
+    if len(keys) > 1:
+        raise InvalidSetting("the key of the server of --from-warrant must be one")
+    return keys[0] if keys else None
+
+
+def _refuse_unknown_variables(environment: Mapping[str, str]) -> None:
+    settings = (*SETTINGS, *CLIENT_SETTINGS, *MOVING_SETTINGS)
+    known = {name_variable(name) for setting in settings for name in setting.names}
+    for variable in environment:
+        if variable.startswith(PREFIX) and variable not in known:
+            raise InvalidSetting(f"{variable} is not a setting; `magistrate serve --help` lists them")
+
+
+def _values(
+    settings: Iterable[Setting], flags: Mapping[str, str | None], environment: Mapping[str, str]
+) -> Iterator[tuple[str, Value]]:
+    for setting in settings:
+        value = setting.default
+        for text, origin in _texts(setting, flags, environment):
+            value = setting.read(text, origin)
+            break
+        yield setting.name, value
+
+
+def _texts(
+    setting: Setting, flags: Mapping[str, str | None], environment: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    """Yields the texts given for a setting and the flag or variable that gave each, the one that counts first."""
+    for name in setting.names:
+        if (given := flags.get(name)) is not None:
+            yield given, name_flag(name)
+    for variable in map(name_variable, setting.names):
+        if variable in environment:
+            yield environment[variable], variable
+
+
+def _refuse_half_a_provider(values: Mapping[str, Value]) -> None:
+    """Raises InvalidSetting if settings of a login provider are incomplete: without an issuer and an audience, tokens
+    that the provider issued for others would be accepted here."""
+    keys = str(values["jwt_keys"])
+    if "://" in keys and not _is_web_url(keys):
+        raise InvalidSetting("jwt_keys: this is neither a path nor an http or https URL")
+    for name in ("jwt_issuer", "jwt_audience"):
+        if keys and not values[name]:
+            raise InvalidSetting(f"jwt_keys needs {name}: else tokens that were made for others would be taken")
+    for name in ("jwt_issuer", "jwt_audience", "jwt_tenant_claim"):
+        if values[name] and not keys:
+            raise InvalidSetting(f"{name} has no effect without jwt_keys")
+
+
+def _is_web_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def _api_keys(text: str) -> tuple[str, ...]:
+    if not text:
+        return ()
+    keys = tuple(key.strip() for key in text.split(","))
+    for key in keys:
+        if not key or not key.isascii() or not key.isprintable() or " " in key:
+            raise InvalidSetting("an API key must be one word of printable ASCII characters")
+    return keys
+
+
+def _long_keys(text: str) -> tuple[str, ...]:
+    keys = _api_keys(text)
+    for place, key in enumerate(keys, 1):
+        if len(key) < MIN_KEY_LENGTH:
+            named = f"API key {place} of {len(keys)}" if len(keys) > 1 else "the API key"
+            raise InvalidSetting(
+                f"{named} has {len(key)} characters; it must have {MIN_KEY_LENGTH} or more; "
+                "`openssl rand -hex 32` makes one"
+            )
+    return keys

@@ -1,0 +1,78 @@
+"""Defines what a setting is: a name, a default that determines the type, a meaning, and how texts are read."""
+
+import re
+from dataclasses import dataclass
+
+from magistrate.errors import InvalidSetting
+
+PREFIX = "MAGISTRATE_"
+
+Value = str | int | bool
+
+BOOLEANS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+"""Lists the texts of a boolean setting, in lower case; any case is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Defines a setting. `default` determines the type; numbers lie in `minimum`..`maximum`, both included. Under
+    `former_name` the setting is read as well, but not documented."""
+
+    name: str
+    default: Value
+    meaning: str
+    minimum: int = 0
+    maximum: int = 0
+    former_name: str | None = None
+
+    @property
+    def is_boolean(self) -> bool:
+        return isinstance(self.default, bool)
+
+    @property
+    def default_text(self) -> str:
+        """Returns the default as documents show it and as it may be written."""
+        return str(self.default).lower() if self.is_boolean else str(self.default)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Returns the names under which the setting is read; the first that is given counts."""
+        return (self.name,) if self.former_name is None else (self.name, self.former_name)
+
+    @property
+    def flag(self) -> str:
+        return name_flag(self.name)
+
+    @property
+    def variable(self) -> str:
+        return name_variable(self.name)
+
+    def read(self, text: str, origin: str) -> Value:
+        """Returns the value that a text stands for; `origin` is the flag or variable to name in an InvalidSetting."""
+        if not text.strip():
+            raise InvalidSetting(f"{origin} is empty")
+        if isinstance(self.default, str):
+            return text
+        if self.is_boolean:
+            return _read_boolean(text, origin)
+        if not re.fullmatch(r"\s*[0-9]{1,18}\s*", text):
+            raise InvalidSetting(f"{origin} must be a whole number, not {text!r}")
+        value = int(text)
+        if not self.minimum <= value <= self.maximum:
+            raise InvalidSetting(f"{origin} must be from {self.minimum} to {self.maximum}, not {value}")
+        return value
+
+
+def name_flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def name_variable(name: str) -> str:
+    return PREFIX + name.upper()
+
+
+def _read_boolean(text: str, origin: str) -> bool:
+    value = BOOLEANS.get(text.strip().lower())
+    if value is None:
+        raise InvalidSetting(f"{origin} must be true or false, not {text!r}")
+    return value

@@ -1,0 +1,165 @@
+"""Lists every setting once: SETTINGS (of the service), CLIENT_SETTINGS (of the commands that call a service) and
+MOVING_SETTINGS (of `import --from-warrant`). Flags, environment variables, `--help` and the documents are derived from
+these tables."""
+
+from magistrate.config.setting import Setting
+
+SETTINGS = (
+    Setting("host", "127.0.0.1", "the address to listen on"),
+    Setting("port", 8000, "the TCP port to listen on; 0 picks a free one", 0, 65_535),
+    Setting("workers", 0, "the number of worker processes; 0: one per processor core, at most 4", 0, 256),
+    Setting(
+        "database_url",
+        "sqlite:///magistrate.db",
+        "the database: sqlite:///relative.db, sqlite:////absolute/path.db, or any postgresql:// URL",
+    ),
+    Setting(
+        "api_key",
+        "",
+        "the API keys that clients may use, of 16 characters or more, separated by commas; "
+        "if there is none, the service creates one when it first starts",
+    ),
+    Setting("max_body_bytes", 8_388_608, "the largest request body, in bytes (8 MiB)", 1_024, 1_073_741_824),
+    Setting(
+        "max_head_bytes",
+        65_536,
+        "the largest size of request line and headers together, in bytes (64 KiB)",
+        1_024,
+        1_048_576,
+    ),
+    Setting(
+        "max_meta_bytes",
+        51_200,
+        "the largest meta of an object, in bytes of compact JSON (50 KiB)",
+        2,
+        1_048_576,
+    ),
+    Setting(
+        "max_definition_bytes", 65_536, "the largest object type, in bytes of compact JSON (64 KiB)", 1_024, 1_048_576
+    ),
+    Setting(
+        "max_check_work",
+        200_000,
+        "the budget of one check request, in nodes and warrants; a request that exceeds it is answered with 503",
+        1_000,
+        100_000_000,
+    ),
+    Setting(
+        "max_query_work",
+        2_000_000,
+        "the budget of one query, in nodes, warrants and rows; a query that exceeds it is answered with 503",
+        1_000,
+        1_000_000_000,
+    ),
+    Setting(
+        "kept_query_entries",
+        1_000_000,
+        "the number of rows, with the values and warrants behind them, kept in memory for later pages of queries",
+        0,
+        1_000_000_000,
+    ),
+    Setting(
+        "graph_warrants",
+        1_000_000,
+        "the size of the graph cache of each worker, in warrants of up to 400 bytes each; 0: no cache",
+        0,
+        1_000_000_000,
+    ),
+    Setting(
+        "fast_path",
+        True,
+        "whether checks whose warrants are all cached are answered before the web framework sees them",
+        former_name="shortcut",
+    ),
+    Setting("access_log", False, "whether a line of JSON is logged to stderr for each request"),
+    Setting(
+        "max_context_bytes",
+        65_536,
+        "the largest context of one warrant in a check, or of a query, in bytes of compact JSON (64 KiB)",
+        1_024,
+        8_388_608,
+    ),
+    Setting("max_json_depth", 128, "the maximum nesting depth of arrays and objects in a request body", 8, 200),
+    Setting(
+        "head_timeout_ms",
+        10_000,
+        "how long a client may take to send the request line and headers",
+        100,
+        600_000,
+    ),
+    Setting(
+        "keep_alive_timeout_ms",
+        75_000,
+        "how long an idle connection is kept open; set it longer than the idle timeout of a proxy in front",
+        100,
+        3_600_000,
+    ),
+    Setting(
+        "max_connections",
+        10_000,
+        "the number of open connections per worker, at most three quarters of its limit of open files; "
+        "further connections are answered with 503",
+        1,
+        1_000_000,
+    ),
+    Setting("body_timeout_ms", 30_000, "how long a client may take to send a request body", 100, 600_000),
+    Setting(
+        "stop_timeout_ms",
+        30_000,
+        "how long requests in flight may take to finish after SIGTERM",
+        100,
+        600_000,
+    ),
+    Setting(
+        "request_timeout_ms",
+        30_000,
+        "how long a request may take before it is answered with 503, not counting the time to receive its body",
+        100,
+        600_000,
+    ),
+    Setting("store_timeout_ms", 10_000, "how long to wait for the database before answering with 503", 100, 600_000),
+    Setting("postgres_connections", 10, "the number of PostgreSQL connections per worker", 1, 1_000),
+    Setting(
+        "secret_key_file",
+        "",
+        "a file whose first line, 32 random bytes in base64 or hex, encrypts the session keys in the database; "
+        "further lines are used for decryption only",
+    ),
+    Setting(
+        "retention_hours",
+        168,
+        "how long replaced and deleted rows stay readable at their revisions (7 days)",
+        1,
+        87_600,
+    ),
+    Setting(
+        "decision_log",
+        0,
+        "the number of check results kept as access events, the newest of all workers together; 0: none",
+        0,
+        1_000_000_000,
+    ),
+    Setting(
+        "event_retention_hours",
+        720,
+        "how long events are kept (30 days), unless retention_hours is longer",
+        1,
+        87_600,
+    ),
+    Setting(
+        "jwt_keys",
+        "",
+        "the public keys of a login provider whose tokens are accepted: a PEM file, a JWKS file, or the URL of a JWKS",
+    ),
+    Setting("jwt_issuer", "", "the required claim iss of such tokens"),
+    Setting("jwt_audience", "", "the required claim aud of such tokens; one match is enough if there are several"),
+    Setting("jwt_user_claim", "sub", "the claim of such tokens that contains the id of the user"),
+    Setting("jwt_tenant_claim", "", "the claim of such tokens that contains the id of the tenant; optional"),
+)
+
+CLIENT_SETTINGS = (
+    Setting("server", "http://127.0.0.1:8000", "the URL of the service"),
+    Setting("api_key", "", "the API key to send; if there are several, separated by commas, the first is used"),
+)
+
+MOVING_SETTINGS = (Setting("warrant_api_key", "", "the API key of the server of --from-warrant"),)

@@ -1,0 +1,31 @@
+"""Defines what one request asks to have decided, and in which form it gets its decisions."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from magistrate.engine.decision import Decision
+from magistrate.engine.evaluation import Question
+from magistrate.store.contract import Snapshot
+
+Decisions = Snapshot[list[Decision]]
+"""Holds one decision per check, in order, up to the last that is needed, all computed at one revision."""
+
+StopAt = bool | None
+"""Says which decision makes those after it unnecessary: the first that authorizes (True), the first that denies
+(False), or none."""
+ALL_NEEDED: StopAt = None
+UNTIL_AUTHORIZED: StopAt = True
+UNTIL_DENIED: StopAt = False
+
+
+class CheckBatch(msgspec.Struct, frozen=True):
+    """Holds checks to be decided in order, up to the last that is needed, at one time (`now`, in microseconds since
+    1970 UTC) and with at most `most_work` units of work. With `with_path`, decisions carry the warrants they rest
+    on."""
+
+    questions: Sequence[Question]
+    stop_at: StopAt
+    now: int
+    most_work: int
+    with_path: bool = False

@@ -1,0 +1,65 @@
+"""Decides a batch of checks by an evaluation of the engine, with reads that the caller makes."""
+
+from collections.abc import Sequence
+
+from magistrate.engine.decision import DENIED, Decision
+from magistrate.engine.evaluation import Evaluation
+from magistrate.engine.nodes import CheckNode
+from magistrate.engine.plans import Model
+from magistrate.engine.truth import MISSING, TRUE
+from magistrate.engine.warrant_reader import AnyRead
+from magistrate.engine.work import Work
+from magistrate.errors import NotFound
+from magistrate.operations.checks.check_batch import CheckBatch
+
+WORK_FOR_A_WARRANT_OF_A_PATH = 10
+"""Charges the rendering of one warrant of a path. A warrant is rendered as often as it occurs in the path of a check: a
+thousand checks may share a path of a thousand warrants."""
+
+
+class CheckRun:
+    """Implements Run for a batch of checks."""
+
+    def __init__(self, model: Model, batch: CheckBatch) -> None:
+        evaluation = Evaluation(model, batch.now, Work(batch.most_work))
+        self._evaluation = evaluation
+        self._batch = batch
+        self._nodes: list[CheckNode] = []
+        self.model = model
+        self.work = evaluation.work
+        self.take = evaluation.take
+        self.release = evaluation.release
+
+    def advance(self) -> Sequence[AnyRead] | None:
+        questions, nodes = self._batch.questions, self._nodes
+        self.work.begin_turn()
+        while len(nodes) < len(questions):
+            node = self._evaluation.ask(questions[len(nodes)])
+            nodes += [node] if node is not None else []
+            if self.work.turn_is_over:
+                return None
+        return self._evaluation.advance()
+
+    def outcome(self) -> list[Decision] | None:
+        """Returns the decisions up to the last that is needed; None if one of them is still open. Raises NotFound,
+        BudgetSpent."""
+        if len(self._nodes) < len(self._batch.questions):
+            return None
+        decisions: list[Decision] = []
+        for node in self._nodes:
+            if node.value is None:
+                return None
+            if node.value == MISSING:
+                raise NotFound("ObjectType", node.missing_type())
+            decisions.append(self._decision(node) if node.value == TRUE else DENIED)
+            if decisions[-1].is_authorized is self._batch.stop_at:
+                break
+        return decisions
+
+    def _decision(self, node: CheckNode) -> Decision:
+        warrant, _ = node.reason
+        is_explicit = warrant is not None and warrant.relation == node.relation
+        if not self._batch.with_path:
+            return Decision(True, not is_explicit)
+        self.work.spend(WORK_FOR_A_WARRANT_OF_A_PATH * node.length)
+        return Decision(True, not is_explicit, node.path())

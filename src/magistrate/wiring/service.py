@@ -1,0 +1,103 @@
+"""Builds the parts of a running service, and runs its background work."""
+
+import asyncio
+import multiprocessing
+import random
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext
+from functools import partial
+
+from magistrate.api.auth.bearer import Bearers
+from magistrate.api.auth.callers import KeyRing, key_digest
+from magistrate.api.auth.fetched_keys import FetchedKeys, KeyFile, KeyOrigin
+from magistrate.api.auth.provider import Provider
+from magistrate.api.server.metrics import METRICS, Readings
+from magistrate.api.service import Limits, Service
+from magistrate.config import Settings
+from magistrate.engine import query
+from magistrate.operations.background import attempt_work, running_beside
+from magistrate.operations.context import Context
+from magistrate.operations.retention import forget_ended, forget_events
+from magistrate.wiring.contexts import open_context
+
+FORGET_EVERY_SECONDS = 600.0
+LOOK_AT_PARENT_EVERY_SECONDS = 1.0
+WRITE_METRICS_EVERY_SECONDS = 1.0
+
+
+def _provider(settings: Settings) -> Provider | None:
+    """Returns the login provider, if one is configured; its keys are not fetched yet."""
+    if not settings.jwt_keys:
+        return None
+    origin: KeyOrigin = KeyFile(settings.jwt_keys)
+    if settings.jwt_keys_have_url:
+        from magistrate.api.auth.key_url import KeyUrl  # see there
+
+        origin = KeyUrl(settings.jwt_keys)
+    claims = (settings.jwt_issuer, settings.jwt_audience, settings.jwt_user_claim, settings.jwt_tenant_claim)
+    return Provider(FetchedKeys(origin), *claims)
+
+
+@asynccontextmanager
+async def open_service(settings: Settings) -> AsyncIterator[Service]:
+    """Yields the service, and runs its background work until the context ends.
+
+    Raises StoreUnavailable or SchemaMismatch."""
+    async with open_context(settings) as context:
+        provider = _provider(settings)
+        digests = [key_digest(key) for key in settings.api_keys] or await context.store.key_digests()
+        limits = Limits(
+            settings.max_body_bytes, settings.max_json_depth, settings.body_timeout_ms, settings.request_timeout_ms
+        )
+        forgetting = _forget_now_and_then(context, settings)
+        METRICS.read = partial(_readings, context)
+        works = [forgetting, _stop_with_parent(), asyncio.to_thread(query.read_grammar), _write_metrics_now_and_then()]
+        if provider is not None:
+            works.append(provider.keys.keep_fresh())
+        logging = context.decisions.writing() if context.decisions is not None else nullcontext()
+        async with running_beside(*works), logging:
+            yield Service(context, KeyRing(digests), Bearers(context, provider), limits)
+
+
+async def _forget_now_and_then(context: Context, settings: Settings) -> None:
+    while True:
+        # The pause is random, because every worker does this on the same store.
+        await asyncio.sleep(random.uniform(0.5, 1.5) * FORGET_EVERY_SECONDS)
+        await attempt_work(_forget(context, settings), "what is over could not be forgotten")
+
+
+async def _forget(context: Context, settings: Settings) -> None:
+    await forget_ended(context, settings.retention_hours)
+    await forget_events(context, settings.event_retention_hours, settings.retention_hours)
+
+
+async def _write_metrics_now_and_then() -> None:
+    while METRICS.board is not None:
+        METRICS.board.write(METRICS.collect_values())
+        await asyncio.sleep(WRITE_METRICS_EVERY_SECONDS)
+
+
+def _readings(context: Context) -> Readings:
+    """Returns the values that /metrics reports besides those of requests."""
+    graph = context.graph
+    return {
+        "statements": context.store.statements,
+        "graph_hits": graph.counts.hits,
+        "graph_misses": graph.counts.misses,
+        "graph_given_up": graph.counts.given_up,
+        "graph_fetches": graph.counts.fetches,
+        "graph_touches": graph.counts.touches,
+        "graph_warrants": graph.rows,
+        "graph_revision": graph.revision,
+        "graph_lag_seconds": graph.lag_microseconds() / 1_000_000,
+        "decisions_dropped": context.decisions.dropped if context.decisions is not None else 0,
+    }
+
+
+async def _stop_with_parent() -> None:
+    """Stops a worker whose supervisor was killed; otherwise it would hold the port and nobody could stop it."""
+    parent = multiprocessing.parent_process()
+    while parent is None or parent.is_alive():
+        await asyncio.sleep(LOOK_AT_PARENT_EVERY_SECONDS)
+    signal.raise_signal(signal.SIGTERM)

@@ -1,0 +1,128 @@
+"""Runs the service: in this process, or in workers under a supervisor."""
+
+import asyncio
+import gc
+import os
+import signal
+import socket
+import sys
+import tempfile
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from magistrate.api.app import Application
+from magistrate.api.auth.provider_keys import read_key_file
+from magistrate.api.server.access_log import AccessLog
+from magistrate.api.server.fast_path_protocol import FastPathProtocol
+from magistrate.api.server.ledger import Ledger
+from magistrate.api.server.metrics import METRICS, Board
+from magistrate.api.server.protocol import BoundedConfig, BoundedProtocol
+from magistrate.api.server.server import GracefulServer, limit_connections, run_worker
+from magistrate.api.server.supervisor import Bounds, Supervisor
+from magistrate.config import Settings
+from magistrate.errors import InvalidSetting
+from magistrate.log import log_to_stderr
+from magistrate.operations.examples import read_example
+from magistrate.wiring.announcing import announce_example, announce_service
+from magistrate.wiring.preparing import GARBAGE_THRESHOLDS, prepare_store
+from magistrate.wiring.service import open_service
+from magistrate.wiring.stores import migrate_store, secure_store
+
+LISTEN_BACKLOG = 2_048
+MOST_CHOSEN_WORKERS = 4
+"""Limits the number of workers chosen by default; more have to be configured."""
+
+
+def create_application(settings: Settings, metrics_folder: Path | None = None) -> Application:
+    """Creates the ASGI application, in each worker process; the store must be migrated and seeded. Through the
+    metrics folder, workers share their counters."""
+    log_to_stderr()
+    METRICS.board = None if metrics_folder is None else Board(metrics_folder)
+    gc.collect()
+    gc.set_threshold(*GARBAGE_THRESHOLDS)
+    gc.freeze()  # imported modules stay: scanning them for garbage took 25 ms, in the middle of long queries
+    access_log = AccessLog(sys.stderr.fileno()) if settings.access_log else None
+    return Application(partial(open_service, settings), Ledger(access_log))
+
+
+def server_config(settings: Settings, metrics_folder: Path | None = None) -> BoundedConfig:
+    """Returns the configuration that uvicorn runs, in this process or in workers."""
+    return BoundedConfig(
+        partial(create_application, settings, metrics_folder),
+        factory=True,
+        max_head_bytes=settings.max_head_bytes,
+        head_timeout_ms=settings.head_timeout_ms,
+        body_timeout_ms=settings.body_timeout_ms,
+        keep_alive_timeout_ms=settings.keep_alive_timeout_ms,
+        max_connections=limit_connections(settings.max_connections),
+        protocol=FastPathProtocol if settings.fast_path else BoundedProtocol,
+        loop="uvloop",
+        ws="none",
+        workers=settings.workers,
+        log_level="error",  # faulty requests of clients are not logged
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,  # the address of the client is not used
+        timeout_graceful_shutdown=-(-settings.stop_timeout_ms // 1000),
+    )
+
+
+def serve(settings: Settings, example_name: str | None = None, fix_permissions: bool = False) -> int:
+    """Runs the service until SIGTERM or SIGINT and returns the exit code. The example must exist. With
+    `fix_permissions`, database files that other users can read are first restricted to their owner.
+
+    Raises StoreUnavailable, SchemaMismatch or InvalidSetting before anything is served, and InvalidRequest if the
+    content of the store is incompatible with the example."""
+    example = read_example(example_name) if example_name is not None else None
+    settings = replace(settings, workers=settings.workers or _choose_workers())
+    if settings.jwt_keys and not settings.jwt_keys_have_url:
+        read_key_file(settings.jwt_keys)  # workers would continue without the keys
+    listening = listen(settings)
+    with listening:
+        log_to_stderr()
+        secure_store(settings, fix_permissions)
+        migrate_store(settings)
+        key = asyncio.run(prepare_store(settings, example))
+        url = announce_service(settings, listening, key)
+        if example is not None:
+            announce_example(example, url, key)
+        if settings.workers == 1:
+            return _serve_alone(server_config(settings), listening)
+        return _serve_together(settings, listening)
+
+
+def _choose_workers() -> int:
+    """Returns the number of workers for this machine, which is limited because each worker has a graph cache of its
+    own and so takes more memory."""
+    # Not every system can say which cores a process may use.
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, MOST_CHOSEN_WORKERS)
+
+
+def _serve_alone(config: BoundedConfig, listening: socket.socket) -> int:
+    # The server stops on these signals, then raises them again for these handlers, which do nothing: exit code 0.
+    for stop in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(stop, lambda *_: None)
+    signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))  # the terminal was closed
+    server = GracefulServer(config)
+    server.run(sockets=[listening])
+    return 0 if server.started else 1
+
+
+def _serve_together(settings: Settings, listening: socket.socket) -> int:
+    log_to_stderr()
+    bounds = Bounds(stop=settings.stop_timeout_ms / 1000)
+    with tempfile.TemporaryDirectory(prefix="magistrate-metrics-") as folder:
+        worker = partial(run_worker, server_config(settings, Path(folder)))
+        return Supervisor(worker, listening, settings.workers, bounds).run()
+
+
+def listen(settings: Settings) -> socket.socket:
+    """Returns a socket at the address of the settings. Raises InvalidSetting."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        return socket.create_server((settings.host, settings.port), family=family, backlog=LISTEN_BACKLOG)
+    except (OSError, TypeError, UnicodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "this is no address"
+        raise InvalidSetting(f"cannot listen on {settings.host!a} port {settings.port}: {reason}") from error
