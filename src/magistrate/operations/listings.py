@@ -2,7 +2,11 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from operator import attrgetter
+
+from cachetools import LRUCache
 
 from magistrate.engine.query import Query
 from magistrate.engine.query.listed import Listed, Row
@@ -64,28 +68,15 @@ class Listings:
     """Caches the most recently used listings, up to a total number of entries."""
 
     def __init__(self, most_entries: int) -> None:
-        self._most_entries = most_entries
-        self._entries = 0
-        self._listings: dict[ListingKey, SnapshotListing] = {}  # least recently used first
+        self._listings: LRUCache[ListingKey, SnapshotListing] = LRUCache(most_entries, getsizeof=_ENTRIES)
 
     def find(self, key: ListingKey) -> SnapshotListing | None:
-        listing = self._listings.pop(key, None)
-        if listing is not None:
-            self._listings[key] = listing
-        return listing
+        return self._listings.get(key)
 
     def keep(self, key: ListingKey, listing: SnapshotListing) -> None:
         """Adds the listing, unless it is larger than the capacity."""
-        entries = listing.entries
-        if entries > self._most_entries:
-            return
-        self._forget(key)
-        while self._entries + entries > self._most_entries:
-            self._forget(next(iter(self._listings)))
-        self._listings[key] = listing
-        self._entries += entries
+        with suppress(ValueError):  # it is larger
+            self._listings[key] = listing
 
-    def _forget(self, key: ListingKey) -> None:
-        listing = self._listings.pop(key, None)
-        if listing is not None:
-            self._entries -= listing.entries
+
+_ENTRIES = attrgetter("entries")
