@@ -140,9 +140,11 @@ class Client:
         token: str = self._object("POST", "/v2/sessions", session)["token"]
         return token
 
-    def check(self, claims: Sequence[ClaimForm], op: Operator | None, context: Json, debug: bool) -> Any:
+    def check(
+        self, claims: Sequence[ClaimForm], op: Operator | None, context: Json, debug: bool, strict: bool = False
+    ) -> Any:
         """Returns one answer, or an array of them in the order of the checks if `op` is "batch"."""
-        body = {"warrants": claims, "op": op, "context": context, "debug": debug}
+        body = {"warrants": claims, "op": op, "context": context, "debug": debug, "strict": strict}
         return self._send("POST", "/v2/check", body)
 
     def query(self, parameters: Mapping[str, str], page_sizes: Iterable[int]) -> Iterator[Json]:

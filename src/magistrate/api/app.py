@@ -35,6 +35,7 @@ from magistrate.api.routes import ROUTES
 from magistrate.api.server.fast_path import FastPath
 from magistrate.api.server.ledger import Ledger
 from magistrate.api.service import Call, Service, answer_call
+from magistrate.engine.suggestions import suggest_name
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.store.contract import Identity, Once
 
@@ -239,6 +240,8 @@ def _responder(running: Running, route: Route) -> Responder:
                 body = decoding() if len(raw) <= LARGE_BODY_BYTES else await asyncio.to_thread(decoding)
             once = _once(req, raw) if route.takes_key else None
             call = Call(service.context, path, parameters, body, actor, freshness, once, holder)
+            if route.parameters and not route.writes:
+                _check_parameters(route, call)
             answer = await answer_call(route.handler, call)
         token = token_of(identity, answer.revision)
         for header in TOKEN_HEADERS:
@@ -250,6 +253,15 @@ def _responder(running: Running, route: Route) -> Responder:
         _finish(req, resp)
 
     return respond
+
+
+def _check_parameters(route: Route, call: Call[Any]) -> None:
+    """Raises InvalidParameter for a query parameter that the route does not know, if the request is strict."""
+    if call.parameters and call.is_strict:
+        known = [parameter.name for parameter in route.parameters]
+        for name in call.parameters:
+            if name not in known:
+                raise errors.InvalidParameter(name, f"is no parameter of {route.path}{suggest_name(name, known)}")
 
 
 async def _caller(service: Service, route: Route, header: str | None) -> tuple[str, Holder | None]:

@@ -89,12 +89,12 @@ def read_parameters(query_string: bytes) -> dict[str, str]:
     return dict(reversed(parse_qsl(query_string.decode("utf-8", "replace"), keep_blank_values=True)))
 
 
-def read_boolean(parameters: Mapping[str, str], name: str) -> bool:
-    """Returns a parameter that is `true` or `false`; it is False if it is absent. Raises InvalidParameter."""
-    text = parameters.get(name, "false")
-    if text not in ("true", "false"):
+def read_boolean(parameters: Mapping[str, str], name: str, default: bool = False) -> bool:
+    """Returns a parameter that is `true` or `false`. Raises InvalidParameter."""
+    text = parameters.get(name)
+    if text not in ("true", "false", None):
         raise InvalidParameter(name, "must be true or false")
-    return text == "true"
+    return default if text is None else text == "true"
 
 
 def read_batch(bodies: list[B], read: Callable[[B], T]) -> list[T]:

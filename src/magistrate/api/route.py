@@ -58,6 +58,14 @@ _SNAPSHOT = Parameter(
 )
 
 
+STRICT = "strict"
+_STRICT = Parameter(
+    STRICT,
+    "whether types, relations and parameters that do not exist are errors; the setting `strict` is the default",
+    {"type": "boolean"},
+)
+
+
 OLDER_PARAMETERS = (
     Parameter("afterId", "the id of the row that the page begins behind", TEXT),
     Parameter("afterValue", "what the list is sorted by in that row; absent: null", TEXT),
@@ -81,6 +89,7 @@ def list_parameters(kind: ListKind[Any], *filters: Parameter) -> tuple[Parameter
         ),
         *([] if kind.is_snapshot or kind.is_log else [_SNAPSHOT]),
         Parameter("sortOrder", "in which direction", TEXT | {"enum": ["ASC", "DESC"], "default": kind.default_order}),
+        _STRICT,
         Parameter("nextCursor", "where the page begins: `nextCursor` of the page before it", TEXT),
         Parameter("prevCursor", "where the page ends: `prevCursor` of the page after it", TEXT),
     )

@@ -8,6 +8,7 @@ import msgspec
 
 from magistrate.api.auth.bearer import Bearers
 from magistrate.api.auth.callers import Holder, KeyRing
+from magistrate.api.parse import read_boolean
 from magistrate.engine.terms import Revision
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
@@ -46,6 +47,11 @@ class Call(msgspec.Struct, Generic[B], frozen=True):
     freshness: Freshness
     once: Once | None
     holder: Holder | None = None
+
+    @property
+    def is_strict(self) -> bool:
+        """Returns whether names that the model does not define are errors. Raises InvalidParameter."""
+        return read_boolean(self.parameters, "strict", self.context.is_strict)
 
     def stamp(self) -> Stamp:
         return self.context.stamp(self.actor, self.once)

@@ -7,7 +7,7 @@ import click
 from magistrate.cli.completion import complete_objects
 from magistrate.cli.input import context_option, read_claim, read_context
 from magistrate.cli.output import align_columns, print_json, printable, render_object, render_subject
-from magistrate.cli.service import asks_service
+from magistrate.cli.service import asks_service, strict_option
 
 if TYPE_CHECKING:
     from magistrate.client import Client, Operator
@@ -25,6 +25,7 @@ DENIED = 1
 @click.option(
     "--explain", is_flag=True, help="show the warrants that the result rests on, from the subject to the object"
 )
+@strict_option
 @asks_service
 def check(
     client: "Client",
@@ -35,6 +36,7 @@ def check(
     batch: bool,
     context: tuple[str, ...],
     explain: bool,
+    is_strict: bool,
 ) -> None:
     """Check whether a subject has a relation on an object, as in
 
@@ -42,7 +44,7 @@ def check(
 
     The exit code is 0 if the check is allowed, 1 if it is denied, 2 if there is no result."""
     op = _operator(len(claims), {"anyOf": any_of, "allOf": all_of, "batch": batch})
-    answer = client.check([read_claim(claim) for claim in claims], op, read_context(context), explain)
+    answer = client.check([read_claim(claim) for claim in claims], op, read_context(context), explain, is_strict)
     answers = answer if op == "batch" else [answer]
     if as_json:
         print_json(answer)

@@ -7,7 +7,7 @@ import click
 from magistrate.cli.completion import complete_objects, complete_types
 from magistrate.cli.input import read_json_object, read_ref
 from magistrate.cli.output import Columns, compact_json, print_done, print_json, print_list, print_table, render_object
-from magistrate.cli.service import asks_service, elements_named, limit_option, page_size
+from magistrate.cli.service import asks_service, elements_named, limit_option, page_size, strict_option
 from magistrate.engine.written import unquote_id
 
 if TYPE_CHECKING:
@@ -78,11 +78,14 @@ def delete(client: "Client", as_json: bool, named: tuple[str, ...]) -> None:
 @objects.command("list", short_help="List objects by id.")
 @click.option("--type", "of_type", metavar="TYPE", help="only objects of this type", shell_complete=complete_types)
 @click.option("-q", "--query", metavar="TEXT", help="only objects whose id or meta contains this text")
+@strict_option
 @limit_option
 @asks_service
-def list_objects(client: "Client", as_json: bool, of_type: str | None, query: str | None, limit: int) -> None:
+def list_objects(
+    client: "Client", as_json: bool, of_type: str | None, query: str | None, limit: int, is_strict: bool
+) -> None:
     """List objects by id."""
-    filters = {"objectType": of_type, "q": query}
+    filters = {"objectType": of_type, "q": query, "strict": "true" if is_strict else "false"}
     given = {parameter: text for parameter, text in filters.items() if text is not None}
     print_list(client.objects(given, page_size(limit)), limit, as_json, COLUMNS)
 

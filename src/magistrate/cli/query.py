@@ -10,7 +10,7 @@ import click
 
 from magistrate.cli.input import context_option, read_context
 from magistrate.cli.output import Answer, Columns, count_rows, print_answer, render_object, render_warrant
-from magistrate.cli.service import CommandFailed, asks_service
+from magistrate.cli.service import CommandFailed, asks_service, strict_option
 
 if TYPE_CHECKING:
     from magistrate.client import Client
@@ -41,6 +41,7 @@ COLUMNS: Columns = {
     help="sort by what is listed, or by when the shown warrants were created; id by default",
 )
 @click.option("--order", type=click.Choice(["ASC", "DESC"], case_sensitive=False), help="asc by default")
+@strict_option
 @asks_service
 def query(
     client: "Client",
@@ -51,6 +52,7 @@ def query(
     shows_all: bool,
     sort_by: str | None,
     order: str | None,
+    is_strict: bool,
 ) -> None:
     """List the objects that a subject has relations on, or the subjects that have relations on an object, as in
 
@@ -64,7 +66,14 @@ def query(
     select [explicit] RELATIONS of type TYPES for TYPE:ID
 
     TYPES and RELATIONS are names separated by commas, or * for all."""
-    asked = {"q": q, "sortBy": sort_by, "sortOrder": order, "context": json.dumps(read_context(context))}
+    strict = "true" if is_strict else "false"
+    asked = {
+        "q": q,
+        "strict": strict,
+        "sortBy": sort_by,
+        "sortOrder": order,
+        "context": json.dumps(read_context(context)),
+    }
     parameters = {name: text for name, text in asked.items() if text is not None}
     with _interruption_told():
         pages = client.query(parameters, _page_sizes(limit, shows_all))

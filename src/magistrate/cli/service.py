@@ -129,6 +129,13 @@ def _render_failures(as_json: bool) -> Iterator[None]:
         raise JsonFailure(error) from error
 
 
+strict_option = click.option(
+    "--strict/--no-strict",
+    "is_strict",
+    default=True,
+    help="whether types and relations that do not exist are errors; they are by default",
+)
+
 limit_option = click.option(
     "--limit",
     type=click.IntRange(min=1),

@@ -10,7 +10,7 @@ import click
 from magistrate.cli.completion import complete_objects, complete_types
 from magistrate.cli.input import read_warrant
 from magistrate.cli.output import print_done, print_json, print_list, print_table, printable, render_warrant
-from magistrate.cli.service import Command, asks_service, elements_named, limit_option, page_size
+from magistrate.cli.service import Command, asks_service, elements_named, limit_option, page_size, strict_option
 from magistrate.errors import RequestRefused
 
 if TYPE_CHECKING:
@@ -91,10 +91,12 @@ def _filters(command: Command) -> Command:
 
 @warrants.command("list", short_help="List warrants in the order of creation.")
 @_filters
+@strict_option
 @limit_option
 @asks_service
-def list_warrants(client: "Client", as_json: bool, limit: int, **filters: str | None) -> None:
+def list_warrants(client: "Client", as_json: bool, limit: int, is_strict: bool, **filters: str | None) -> None:
     """List the warrants that match all filters, in the order of creation. An id also finds warrants with *."""
     given = {parameter: text for parameter, text in filters.items() if text is not None}
+    given["strict"] = "true" if is_strict else "false"
     columns = {"WARRANT": render_warrant, "CREATED": lambda warrant: warrant["createdAt"]}
     print_list(client.warrants(given, page_size(limit)), limit, as_json, columns)

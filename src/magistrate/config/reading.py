@@ -35,6 +35,7 @@ class Settings:
     kept_query_entries: int
     graph_warrants: int
     fast_path: bool
+    strict: bool
     access_log: bool
     max_context_bytes: int
     max_json_depth: int

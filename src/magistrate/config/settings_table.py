@@ -71,6 +71,11 @@ SETTINGS = (
         "whether checks whose warrants are all cached are answered before the web framework sees them",
         former_name="shortcut",
     ),
+    Setting(
+        "strict",
+        False,
+        "whether reads answer 400 for types, relations and parameters that do not exist, unless they say otherwise",
+    ),
     Setting("access_log", False, "whether a line of JSON is logged to stderr for each request"),
     Setting(
         "max_context_bytes",

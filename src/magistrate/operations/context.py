@@ -14,7 +14,7 @@ from magistrate.store.contract import Once, Stamp, Store
 @dataclass(frozen=True, slots=True)
 class Context:
     """Holds these dependencies. `now` returns microseconds since 1970 UTC; `new_id` a UUIDv7 in text form. Tests supply
-    their own. `decisions` is None if decisions are not logged."""
+    their own. `decisions` is None if decisions are not logged. `is_strict` is the default of reads."""
 
     store: Store
     models: Models
@@ -29,6 +29,7 @@ class Context:
     graph: LiveGraph
     session_keys: SessionKeys
     decisions: DecisionLog | None = None
+    is_strict: bool = False
 
     def stamp(self, actor: str, once: Once | None = None) -> Stamp:
         return Stamp(actor, self.now(), once)

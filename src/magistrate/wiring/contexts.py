@@ -41,6 +41,7 @@ def context_of(store: Store, settings: Settings) -> Context:
         listings=Listings(settings.kept_query_entries),
         session_keys=SessionKeys(store, microseconds_now),
         decisions=decisions,
+        is_strict=settings.strict,
     )
 
 

@@ -1,6 +1,7 @@
 """Defines the bodies and the handler of /v2/check and its alias /v2/authorize (docs/compatibility.md#check)."""
 
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from itertools import chain
 from operator import attrgetter
 from typing import Annotated, Any
 
@@ -24,6 +25,7 @@ from magistrate.engine.evaluation import Question
 from magistrate.errors import Forbidden, InvalidParameter
 from magistrate.operations.checks.check import PendingChecks
 from magistrate.operations.checks.check_batch import ALL_NEEDED, UNTIL_AUTHORIZED, UNTIL_DENIED, Decisions
+from magistrate.operations.strict import UsedName, require_defined_names
 
 MAX_CHECKS = 1_000
 """Limits the warrants in one check."""
@@ -58,6 +60,7 @@ class CheckBody(msgspec.Struct, rename="camel", frozen=True):
     warrants: list[ClaimBody] | None = None
     debug: bool | None = None
     context: dict[str, Any] | None = None
+    strict: Annotated[bool | None, msgspec.Meta(description="whether undefined names are errors")] = None
     consistent_read: Annotated[bool | None, msgspec.Meta(description="accepted, without effect")] = None
 
 
@@ -81,17 +84,35 @@ def answer_check(call: Call[CheckBody]) -> Answer | Coroutine[Any, Any, Answer]:
     debug = bool(call.body.debug)
     started = call.context.now() if debug else 0
     op, questions = _read(call.body, call.context.max_context_bytes, call.holder)
+    is_strict = call.is_strict if call.body.strict is None else call.body.strict
     pending = PendingChecks(call.context, questions, STOP_AT[op], call.freshness, debug)
     decisions = pending.decide_at_once()
-    if decisions is None:
-        return _answer_later(op, questions, pending, call, started)
+    if decisions is None or (is_strict and not all(one.is_authorized for one in decisions.value)):
+        return _answer_later(op, questions, pending, decisions, is_strict, call, started)
     return _build_answer(op, questions, decisions, call, started)
 
 
 async def _answer_later(
-    op: str | None, questions: Sequence[Question], pending: PendingChecks, call: Call[CheckBody], started: int
+    op: str | None,
+    questions: Sequence[Question],
+    pending: PendingChecks,
+    decisions: Decisions | None,
+    is_strict: bool,
+    call: Call[CheckBody],
+    started: int,
 ) -> Answer:
-    return _build_answer(op, questions, await pending.decide(), call, started)
+    if decisions is None:
+        decisions = await pending.decide()
+    if is_strict:
+        pairs = zip(questions, decisions.value, strict=False)
+        names = chain.from_iterable(_collect_names(question) for question, one in pairs if not one.is_authorized)
+        await require_defined_names(call.context, names, decisions.revision)
+    return _build_answer(op, questions, decisions, call, started)
+
+
+def _collect_names(question: Question) -> Iterator[UsedName]:
+    yield UsedName(question.object.type, question.relation)
+    yield UsedName(question.subject.type, question.subject.relation)
 
 
 def _build_answer(

@@ -14,6 +14,7 @@ from magistrate.errors import InvalidParameter, NotFound
 from magistrate.operations import objects
 from magistrate.operations.objects import OBJECT_LIST, ObjectDraft, render_meta
 from magistrate.operations.paging import read_search, read_wanted
+from magistrate.operations.strict import UsedName, require_defined_names
 from magistrate.store.contract import ObjectFilter, StoredObject
 
 TypeText = Annotated[str, document_pattern(r"^[a-z0-9_-]{1,64}$")]
@@ -89,7 +90,10 @@ async def list_page(call: Call[None]) -> Answer:
     text = read_search(call.parameters)
     wanted = read_wanted(OBJECT_LIST, call.parameters, call.context.store.identity)
     only = ObjectFilter(_read_type_filter(call.parameters.get("objectType")), text)
+    is_strict = call.is_strict
     found = await objects.list_objects(call.context, wanted, only, call.freshness)
+    if is_strict and (of_type := call.parameters.get("objectType")):
+        await require_defined_names(call.context, [UsedName(of_type)], found.revision)
     return Answer(list_answer(found.value, _render_object), found.revision)
 
 

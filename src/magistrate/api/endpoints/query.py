@@ -1,5 +1,6 @@
 """Handles /v2/query and /v1/query (docs/compatibility.md#query)."""
 
+from collections.abc import Iterator
 from typing import Annotated, cast
 
 import msgspec
@@ -9,11 +10,12 @@ from magistrate.api.endpoints.policy_context import read_context
 from magistrate.api.endpoints.warrants import WarrantAnswer, render_warrant
 from magistrate.api.service import Answer, Call
 from magistrate.api.v1 import query as legacy_query
-from magistrate.engine.query import read_query
+from magistrate.engine.query import Query, SubjectsQuery, read_query
 from magistrate.errors import InvalidParameter
 from magistrate.operations import query
 from magistrate.operations.paging import read_wanted
 from magistrate.operations.query import QUERY_LIST, FoundRow, QueryRequest
+from magistrate.operations.strict import UsedName, require_defined_names
 
 OLDER_CURSORS = ("afterId", "lastId")
 
@@ -42,8 +44,23 @@ async def list_page(call: Call[None]) -> Answer:
     asked = read_query(call.parameters.get("q", ""))
     wanted = read_wanted(QUERY_LIST, call.parameters, call.context.store.identity)
     context = read_context(call.parameters.get("context"), call.context.max_context_bytes)
+    is_strict = call.is_strict
     found = await query.list_page(call.context, QueryRequest(asked, context), wanted, call.freshness)
+    if is_strict:
+        await require_defined_names(call.context, _collect_names(asked), found.revision)
     return Answer(list_answer(found.value, _render_row), found.revision)
+
+
+def _collect_names(asked: Query) -> Iterator[UsedName]:
+    """Yields the relations in a query, and the type of the subject that it asks about; other undefined types are not
+    found in any case. If a query selects several types of objects, one of them must define the relation."""
+    if isinstance(asked, SubjectsQuery):
+        for relation in asked.relations or ():
+            yield UsedName(asked.object.type, relation, "q", "q")
+    else:
+        yield UsedName(asked.subject.type, None, "q")
+        for relation in asked.relations or ():
+            yield UsedName(None, relation, "q", "q", asked.types or ())
 
 
 async def list_page_v1(call: Call[None]) -> Answer:

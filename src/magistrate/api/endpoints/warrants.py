@@ -1,6 +1,6 @@
 """Defines the bodies and handlers of /v2/warrants (docs/compatibility.md#warrants)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Annotated
 
@@ -26,6 +26,7 @@ from magistrate.engine.warrants import Warrant
 from magistrate.errors import InvalidParameter, InvalidRequest, MissingParameter
 from magistrate.operations import warrants
 from magistrate.operations.paging import read_wanted
+from magistrate.operations.strict import UsedName, require_defined_names
 from magistrate.operations.turns import checkpoint
 from magistrate.operations.warrants import WARRANT_LIST, read_filter
 from magistrate.store.contract import NewWarrant
@@ -100,8 +101,17 @@ async def delete(call: Call[WarrantOrBatch]) -> Answer:
 
 async def list_page(call: Call[None]) -> Answer:
     wanted = read_wanted(WARRANT_LIST, call.parameters, call.context.store.identity)
+    is_strict = call.is_strict
     found = await warrants.list_warrants(call.context, wanted, read_filter(call.parameters), call.freshness)
+    if is_strict:
+        await require_defined_names(call.context, _collect_names(call.parameters), found.revision)
     return Answer(list_answer(found.value, render_warrant), found.revision)
+
+
+def _collect_names(parameters: Mapping[str, str]) -> Iterator[UsedName]:
+    yield UsedName(parameters.get("objectType") or None, parameters.get("relation") or None)
+    subject_type, group = parameters.get("subjectType") or None, parameters.get("subjectRelation") or None
+    yield UsedName(subject_type, group, "subjectType", "subjectRelation")
 
 
 def read_claim(
