@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from magistrate.engine.query.components import components
+from magistrate.engine.components import components
 
 SRC = Path(__file__).parents[1] / "src" / "magistrate"
 Definition = ast.FunctionDef | ast.AsyncFunctionDef

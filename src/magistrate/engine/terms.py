@@ -61,7 +61,6 @@ def type_name(text: str | None, parameter: str) -> TypeName:
 
 
 @lru_cache(maxsize=1_024)
-@lru_cache(maxsize=1_024)
 def relation_name(text: str | None, parameter: str) -> RelationName:
     """Returns the text as the name of a relation.
 

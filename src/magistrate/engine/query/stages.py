@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
+from magistrate.engine.components import components
 from magistrate.engine.plans import ArrowBranch, Branch, Model, Operation, Plan
-from magistrate.engine.query.components import components
 from magistrate.engine.query.result_set import EXPLICIT, combine_by_id
 from magistrate.engine.query.search import Turns, gather_items, prepare_plans
 from magistrate.engine.terms import WILDCARD, ObjectId, RelationName, TypeName

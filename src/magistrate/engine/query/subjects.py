@@ -10,10 +10,10 @@ from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple
 
+from magistrate.engine.components import components
 from magistrate.engine.conditions import PolicyEvaluator
 from magistrate.engine.facts import ROWS_FOR_A_NODE, Facts
 from magistrate.engine.plans import ArrowBranch, Branch, Model, Operation, Plan, shape_of
-from magistrate.engine.query.components import components
 from magistrate.engine.query.listed import Findings, Listed, Reports
 from magistrate.engine.query.result_set import EXPLICIT, ResultSet, Share, combine_result_sets, explicit_parts, highest
 from magistrate.engine.query.search import Steps, Turns, fetch_rows, gather_items, prepare_plans
