@@ -298,7 +298,7 @@ class _Walk:
     def _lead(self, node: CheckNode, warrant: Warrant, plan: Plan) -> None:
         """Attaches the node that a warrant leads to, unless its policy is false."""
         cap = self.conditions.value(warrant)
-        if cap != FALSE:
+        if cap is not FALSE:
             self._attach(node, self._node(plan, warrant.subject_id), cap, warrant)
 
     def _holds_directly(self, node: CheckNode, plan: Plan, given: list[Warrant]) -> bool:
@@ -309,7 +309,7 @@ class _Walk:
         """
         for warrant in sorted(given, key=lambda warrant: (warrant.relation != plan.relation, warrant.policy != "")):
             value = self.conditions.value(warrant)
-            if value == TRUE:
+            if value is TRUE:
                 node.hold_by(warrant)
                 self._decided.append(node)
                 return True

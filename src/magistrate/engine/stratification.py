@@ -1,9 +1,9 @@
 """Finds relations that depend on their own negation.
 
-A model has a meaning when its relations can be stratified: put in layers such that every noneOf uses only layers below
-its own (Apt, Blair and Walker, "Towards a theory of declarative knowledge", 1988). That fails exactly when some cycle
-in the graph of (type, relation) pairs has a negated edge. Cycles without one are valid: they add nothing to the least
-fixpoint.
+A model has a meaning when its relations can be stratified: put in layers such that every negation uses only layers
+below its own (Apt, Blair and Walker, "Towards a theory of declarative knowledge", 1988). That fails exactly when some
+cycle in the graph of (type, relation) pairs has a negated edge. Cycles without one are valid: they add nothing to the
+least fixpoint.
 """
 
 from collections import deque
@@ -25,7 +25,7 @@ class RelationNode(NamedTuple):
 
 
 class RelationEdge(NamedTuple):
-    """Represents the dependency of `source` on `target`, below a noneOf if `negated`."""
+    """Represents the dependency of `source` on `target`, below an operator that is not monotone if `negated`."""
 
     source: RelationNode
     target: RelationNode

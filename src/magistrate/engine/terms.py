@@ -7,23 +7,37 @@ empty, and InvalidParameter when it is too long or has a character that is not a
 
 import re
 from functools import lru_cache
-from typing import NewType
 
 import msgspec
 
+from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
+from magistrate.engine.rules import COMBINATIONS
 from magistrate.errors import InvalidParameter, MissingParameter
 
-TypeName = NewType("TypeName", str)
-RelationName = NewType("RelationName", str)
-ObjectId = NewType("ObjectId", str)
-Revision = NewType("Revision", int)
+__all__ = [
+    "KEYWORDS",
+    "MAX_ID_LENGTH",
+    "MAX_NAME_LENGTH",
+    "WILDCARD",
+    "ObjectId",
+    "ObjectRef",
+    "RelationName",
+    "Revision",
+    "Subject",
+    "TypeName",
+    "object_id",
+    "object_id_or_wildcard",
+    "object_ref",
+    "relation_name",
+    "type_name",
+]
 
 MAX_NAME_LENGTH = 64
 """Limits the characters in the name of an object type or of a relation."""
 MAX_ID_LENGTH = 255
 """Limits the characters in an object id."""
 
-KEYWORDS = frozenset({"anyOf", "allOf", "noneOf"})
+KEYWORDS = frozenset(COMBINATIONS)
 """Lists what `inheritIf` accepts besides a relation; no relation can have one of these names."""
 
 NAME_MESSAGE = "can only contain lower-case alphanumeric characters and/or '-' and '_'"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from magistrate.engine.components import components
 from magistrate.engine.plans import ArrowBranch, Branch, Model, Operation, Plan
-from magistrate.engine.query.result_set import EXPLICIT, combine_by_id
+from magistrate.engine.query.result_set import EXPLICIT, ListValue, combine_by_id
 from magistrate.engine.query.search import Turns, gather_items, prepare_plans
 from magistrate.engine.terms import WILDCARD, ObjectId, RelationName, TypeName
 from magistrate.engine.truth import FALSE, TRUE, Truth
@@ -31,7 +31,7 @@ class StageEdge(NamedTuple):
     origin: "Stage"
     target: "Stage"
     place: int
-    cap: Truth
+    cap: ListValue
 
 
 class Road:
@@ -71,7 +71,7 @@ class Stage:
     """Holds the result set of a plan or a gate; with neither, of the subject itself.
 
     All objects have `had_by_all`, the named ones too. `gained` has the ids that have not been propagated yet.
-    `is_exact`: the stage is below a noneOf, where values short of TRUE matter. `is_asked_anywhere`: a warrant to
+    `is_exact`: the stage is below one that waits, where values short of TRUE matter. `is_asked_anywhere`: a warrant to
     `type:*#relation` needs the value on any object, which is kept at WILDCARD. `found` has for each object (WILDCARD:
     for all) the first warrant that gives it, with its place and number; `explicit` likewise, of those that give it
     EXPLICIT. `found` is None where no report is needed. `steps`: at least as many as the stages that it is made of on
@@ -98,9 +98,9 @@ class Stage:
 
     def __init__(self, plan: Plan | Operation | None) -> None:
         self.plan = plan
-        self.named: dict[ObjectId, Truth] = {}
-        self.rest = FALSE
-        self.had_by_all = FALSE
+        self.named: dict[ObjectId, ListValue] = {}
+        self.rest: ListValue = FALSE
+        self.had_by_all: ListValue = FALSE
         self.gained: list[ObjectId] = []
         self.rest_gained = False
         self.parts: list[Stage] = []
@@ -108,13 +108,13 @@ class Stage:
         self.origins: list[Stage] = []
         self.roads: dict[Road, None] = {}
         self.steps = 1
-        self.waits = isinstance(plan, Operation) and plan.rule.negates
+        self.waits = isinstance(plan, Operation) and not plan.rule.is_monotone
         self.is_exact = False
         self.is_asked_anywhere = False
         self.found: dict[ObjectId, Told] | None = None
         self.explicit: dict[ObjectId, Told] = {}
 
-    def value(self, id: ObjectId) -> Truth:
+    def value(self, id: ObjectId) -> ListValue:
         return self.named.get(id, self.rest)
 
     def from_parts(self, ids: Sequence[ObjectId], work: Work) -> Turns[list[Truth]]:
@@ -138,8 +138,9 @@ class Stage:
 class Stages:
     """Holds all stages that one subject can reach on the way to the targets. `itself` is the start.
 
-    After connecting, `negations` are the stages of noneOf: first those that rest on no other, then those that rest on
-    these only, and so on; None if one rests on itself, so that there is no order in which to compute the stages."""
+    After connecting, `negations` are the stages that wait, not being monotone: first those that rest on no other, then
+    those that rest on these only, and so on; None if one rests on itself, so that there is no order in which to compute
+    the stages."""
 
     def __init__(self, model: Model, subject_type: TypeName, work: Work) -> None:
         self._model = model
@@ -218,7 +219,7 @@ class Stages:
     def _part(self, of_type: TypeName, part: Branch) -> Stage:
         return self._stage(part if isinstance(part, Plan | Operation) else self._model.plan(of_type, part))
 
-    def _join(self, form: WarrantPattern, origin: Stage, target: Stage, place: int, cap: Truth) -> None:
+    def _join(self, form: WarrantPattern, origin: Stage, target: Stage, place: int, cap: ListValue) -> None:
         names = (form.object_type, form.subject_type, form.subject_relation)
         road = self._roads.get(names)
         if road is None:
@@ -268,7 +269,7 @@ def _count_steps(ordered: Sequence[Sequence[Stage]], most: int, work: Work) -> T
 
 
 def _by_depth(ordered: Sequence[Sequence[Stage]], work: Work) -> Turns[list[list[Stage]] | None]:
-    """Returns the stages of noneOf by depth (see Stages.negations). `ordered` has the components, each after those that
+    """Returns the stages that wait by depth (see Stages.negations). `ordered` has the components, each after those that
     it rests on."""
     depths: dict[Stage, int] = {}
     negations: list[list[Stage]] = []
@@ -288,7 +289,7 @@ def _by_depth(ordered: Sequence[Sequence[Stage]], work: Work) -> Turns[list[list
     return negations
 
 
-def _cap(plan: Plan, form: WarrantPattern) -> Truth:
+def _cap(plan: Plan, form: WarrantPattern) -> ListValue:
     return EXPLICIT if form.relation == plan.relation else TRUE
 
 

@@ -15,10 +15,18 @@ from magistrate.engine.conditions import PolicyEvaluator
 from magistrate.engine.facts import ROWS_FOR_A_NODE, Facts
 from magistrate.engine.plans import ArrowBranch, Branch, Model, Operation, Plan, shape_of
 from magistrate.engine.query.listed import Findings, Listed, Reports
-from magistrate.engine.query.result_set import EXPLICIT, ResultSet, Share, combine_result_sets, explicit_parts, highest
+from magistrate.engine.query.result_set import (
+    EXPLICIT,
+    ListValue,
+    ResultSet,
+    Share,
+    combine_result_sets,
+    explicit_parts,
+    highest,
+)
 from magistrate.engine.query.search import Steps, Turns, fetch_rows, gather_items, prepare_plans
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, TypeName
-from magistrate.engine.truth import MISSING, TRUE, Truth
+from magistrate.engine.truth import MISSING, TRUE
 from magistrate.engine.warrant_reader import WarrantsByObject
 from magistrate.engine.warrants import Warrant, WarrantPattern, creation_order
 from magistrate.engine.work import Work
@@ -53,7 +61,7 @@ class _Onward(NamedTuple):
 
     order: _Order
     place: "_PlanOnObject"
-    cap: Truth
+    cap: ListValue
     report: Warrant | None
 
 
@@ -103,7 +111,7 @@ class _SubjectSearch:
         for of_type in self._types:
             spreads = (yield from self._solve_components(ordered, roots, of_type)) if of_type in named else unnamed
             for relation, spread in spreads.items():
-                is_for_everyone = spread.rest == EXPLICIT or spread.rest >= TRUE > unnamed[relation].rest
+                is_for_everyone = spread.rest is EXPLICIT or spread.rest >= TRUE > unnamed[relation].rest
                 listed.append(Listed(of_type, relation, spread, _reports(spread), is_for_everyone))
         listed += [Listed(None, relation, spread, _reports(spread)) for relation, spread in unnamed.items()]
         return Findings(listed, self._conditions.read_clock)
@@ -187,9 +195,9 @@ class _SubjectSearch:
         linked = self._place(self._model.plan(link.of_type, link.relation), warrant.subject_id)
         return _Onward((plan.places[link], creation_order(warrant)), linked, min(TRUE, self._worth(warrant)), None)
 
-    def _worth(self, warrant: Warrant) -> Truth:
+    def _worth(self, warrant: Warrant) -> ListValue:
         value = self._conditions.value(warrant)
-        return EXPLICIT if value == TRUE else value
+        return EXPLICIT if value is TRUE else value
 
     def _list_given_shapes(self, plan: Plan) -> list[tuple[TypeName, WarrantsByObject | None]]:
         if plan not in self._shapes:
@@ -332,5 +340,5 @@ def _order(plan: Plan, warrant: Warrant) -> _Order:
 
 def _rests_on_its_negation(component: list[_PlanOnObject]) -> bool:
     return len(component) > 1 and any(
-        isinstance(place.plan, Operation) and place.plan.rule.negates for place in component
+        isinstance(place.plan, Operation) and not place.plan.rule.is_monotone for place in component
     )

@@ -112,9 +112,9 @@ class _Checks:
         for node in self._nodes:
             if node.value is None:
                 return None
-            if node.value == MISSING:
+            if node.value is MISSING:
                 raise NotFound("ObjectType", node.missing_type())
-            decisions.append(self._decision(node) if node.value == TRUE else DENIED)
+            decisions.append(self._decision(node) if node.value is TRUE else DENIED)
             if self._is_last(decisions[-1].is_authorized):
                 break
         return decisions
