@@ -20,6 +20,7 @@ import msgspec
 from magistrate.engine.conditions import PolicyEvaluator
 from magistrate.engine.facts import ROWS_BETWEEN_CHECKPOINTS, ROWS_FOR_A_NODE, Facts
 from magistrate.engine.loops import EDGES_FOR_A_NODE, settle
+from magistrate.engine.names import WarrantNames
 from magistrate.engine.nodes import CheckEdge, CheckNode
 from magistrate.engine.plans import Branch, Model, Operation, Plan
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
@@ -27,7 +28,6 @@ from magistrate.engine.truth import FALSE, MISSING, TRUE, Truth
 from magistrate.engine.warrant_reader import WarrantRead, WarrantsByObject
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
-from magistrate.engine.written import render_claim
 
 NODES_RELEASED_AT_ONCE = 1_000
 """Counts the nodes, with all their edges, that are released between two yields; it takes a millisecond or two."""
@@ -50,9 +50,9 @@ class Question(msgspec.Struct, frozen=True):
         The names of the context are sorted; the brackets are left out when it is empty.
         """
         object, subject = self.object, self.subject
-        names = (object.type, object.id, self.relation, subject.type, subject.id, subject.relation or "")
+        names = WarrantNames(object.type, object.id, self.relation, subject.type, subject.id, subject.relation or "")
         given = " ".join(f"{name}={_plain(value)}" for name, value in sorted(self.context.items()))
-        return render_claim(*names) + (f"[{given}]" if given else "")
+        return names.render() + (f"[{given}]" if given else "")
 
 
 def _plain(value: object) -> str:

@@ -10,13 +10,13 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from magistrate.engine.graph.changes import WarrantChange
 from magistrate.engine.graph.kinds import Kind
 from magistrate.engine.graph.memberships import Memberships
 from magistrate.engine.graph.reaching import LeadingSearch, PlanKey, find_closed_plans
 from magistrate.engine.graph.segments import Capacity
 from magistrate.engine.graph.turns import TurnIsOver
 from magistrate.engine.graph.views import CombinedView, PlanView, ViewKey
+from magistrate.engine.names import WarrantNames
 from magistrate.engine.nesting import fold
 from magistrate.engine.plans import Branch, Model, Operation, Plan
 from magistrate.engine.terms import RelationName, Revision, TypeName
@@ -66,12 +66,12 @@ class Graph:
         """Returns about how many warrants are cached; an entry without any counts as one."""
         return self._room.size
 
-    def apply(self, touches: Iterable[WarrantChange], revision: Revision) -> None:
+    def apply(self, touches: Iterable[WarrantNames], revision: Revision) -> None:
         """Applies the only changes up to this revision, and is as of it from then on."""
         self.invalidate(touches)
         self.revision = revision
 
-    def invalidate(self, touches: Iterable[WarrantChange]) -> None:
+    def invalidate(self, touches: Iterable[WarrantNames]) -> None:
         """Evicts the entries that contain these warrants."""
         for touch in touches:
             for view in self._views_by_relation.get((touch.object_type, touch.relation), ()):

@@ -9,11 +9,11 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from itertools import islice
 
-from magistrate.engine.graph.changes import WarrantChange
 from magistrate.engine.graph.closures import Member, MembershipClosure
 from magistrate.engine.graph.entries import parse_state, state_name
 from magistrate.engine.graph.kinds import Kind
 from magistrate.engine.graph.segments import CacheSegment, Capacity
+from magistrate.engine.names import WarrantNames
 from magistrate.engine.plans import Model, Plan
 from magistrate.engine.terms import WILDCARD, ObjectId, TypeName
 from magistrate.engine.work import Work
@@ -111,7 +111,7 @@ class Memberships:
         kind = self._kinds_by_view.get(number)
         return None if kind is None else (kind, id)
 
-    def invalidate(self, touch: WarrantChange) -> None:
+    def invalidate(self, touch: WarrantNames) -> None:
         kind = self._kinds_by_names.get((touch.subject_type, touch.subject_relation))
         if kind is not None and (touch.object_type, touch.relation) in kind.views:
             id = ObjectId(touch.subject_id)

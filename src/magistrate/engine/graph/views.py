@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from magistrate.engine.graph.changes import WarrantChange
 from magistrate.engine.graph.entries import Entry, weight
 from magistrate.engine.graph.segments import CacheSegment, Capacity
+from magistrate.engine.names import WarrantNames
 from magistrate.engine.plans import Model, Plan
 from magistrate.engine.rules.rule import Combined
 from magistrate.engine.terms import WILDCARD, RelationName, TypeName
@@ -88,7 +88,7 @@ class PlanView:
         """Returns the relations whose warrants are in the entries, each with its object type."""
         return {(shape.type, relation) for shape in self.shapes for relation in shape.relations}
 
-    def invalidate(self, touch: WarrantChange) -> None:
+    def invalidate(self, touch: WarrantNames) -> None:
         if touch.object_id == WILDCARD:
             self.entries.evict_all()
             self.points.evict_all()
@@ -100,7 +100,7 @@ class PlanView:
         if entry is not None and (entry.direct is not None or self._leads(touch)):
             self.entries.evict(touch.object_id)
 
-    def _leads(self, touch: WarrantChange) -> bool:
+    def _leads(self, touch: WarrantNames) -> bool:
         return touch.subject_relation != "" or any(
             (link.with_relation, link.of_type) == (touch.relation, touch.subject_type) for link in self.plan.links
         )
