@@ -15,9 +15,9 @@ from collections.abc import Generator, Sequence
 from functools import partial
 from typing import TypeVar
 
+from magistrate.engine.expansion import Operation, Plan
 from magistrate.engine.nesting import fold
 from magistrate.engine.nodes import CheckNode
-from magistrate.engine.plans import Operation, Plan
 from magistrate.engine.rules.rule import Bounds
 from magistrate.engine.truth import FALSE, TRUE, UNKNOWN, Truth
 

@@ -1,6 +1,6 @@
 """Defines the graph of one decision: what has to be decided, what it waits for, and what its value rests on."""
 
-from magistrate.engine.plans import Operation, Plan
+from magistrate.engine.expansion import Operation, Plan
 from magistrate.engine.terms import ObjectId, RelationName
 from magistrate.engine.truth import FALSE, MISSING, TRUE, UNKNOWN, Truth
 from magistrate.engine.warrants import Warrant

@@ -2,10 +2,11 @@
 
 from typing import NamedTuple
 
+from magistrate.engine.expansion import Plan
 from magistrate.engine.graph.entries import Entry, weight
 from magistrate.engine.graph.segments import CacheSegment, Capacity
 from magistrate.engine.names import WarrantNames
-from magistrate.engine.plans import Model, Plan
+from magistrate.engine.plans import Model
 from magistrate.engine.rules.rule import Combined
 from magistrate.engine.terms import WILDCARD, RelationName, TypeName
 from magistrate.engine.warrant_reader import WarrantsByObject
@@ -59,7 +60,7 @@ class PlanView:
         """Sets the plan that the view reads for from now on; the graph sets the branches of the plan."""
         self.plan = plan
         self.direct = model.shape(plan.type, plan.relations, self.subject_type)
-        self.leading = [shape for shape in (plan.groups, *(link.shape for link in plan.links)) if shape is not None]
+        self.leading = [*plan.shapes]
         self.shapes = [self.direct, *self.leading] if self.direct is not None else self.leading
         self.same: tuple[int, ...] = ()
         self.choices: tuple[CombinedView, ...] = ()
@@ -73,10 +74,8 @@ class PlanView:
     def sign(self, targets: object) -> bool:
         """Returns whether the entries are still valid, given what their warrants can lead to; evicts them when they
         are not."""
-        plan = self.plan
-        links = tuple((link.with_relation, link.of_type, link.relation) for link in plan.links)
         shapes = tuple(map(_shape_signature, self.shapes))
-        signature = (plan.relations, plan.group_relations, links, self.direct is None, shapes, targets)
+        signature = (self.plan.outline(), self.direct is None, shapes, targets)
         is_right = signature == self.signature
         if not is_right:
             self.entries.evict_all()
@@ -101,9 +100,7 @@ class PlanView:
             self.entries.evict(touch.object_id)
 
     def _leads(self, touch: WarrantNames) -> bool:
-        return touch.subject_relation != "" or any(
-            (link.with_relation, link.of_type) == (touch.relation, touch.subject_type) for link in self.plan.links
-        )
+        return touch.subject_relation != "" or bool(self.plan.expand(touch))
 
 
 def _shape_signature(shape: WarrantsByObject) -> object:

@@ -5,8 +5,9 @@ from itertools import chain
 from typing import NamedTuple
 
 from magistrate.engine.evaluation import Evaluation, Question
+from magistrate.engine.expansion import Plan
 from magistrate.engine.nodes import CheckEdge, CheckNode
-from magistrate.engine.plans import Model, Plan
+from magistrate.engine.plans import Model
 from magistrate.engine.query.listed import Findings, Listed, Reports
 from magistrate.engine.query.result_set import EXPLICIT, ListValue, ResultSet
 from magistrate.engine.query.search import Steps, gather_items
@@ -92,4 +93,4 @@ def _is_to_group(edge: CheckEdge) -> bool:
     above, below = edge.node.plan, edge.child.plan
     assert edge.warrant is not None
     names_it = isinstance(below, Plan) and below.relation == edge.warrant.subject_relation
-    return names_it and isinstance(above, Plan) and edge.warrant.relation in above.group_relations
+    return names_it and isinstance(above, Plan) and above.usersets.follows(edge.warrant)

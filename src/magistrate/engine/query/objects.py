@@ -14,7 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from magistrate.engine.conditions import PolicyEvaluator
-from magistrate.engine.plans import Model, Operation, Plan
+from magistrate.engine.expansion import Operation, Plan
+from magistrate.engine.plans import Model
 from magistrate.engine.query.listed import Findings, Listed, Reports
 from magistrate.engine.query.result_set import EXPLICIT, ListValue, ResultSet, truth_of
 from magistrate.engine.query.search import Steps, Turns, fetch_rows

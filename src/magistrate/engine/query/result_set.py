@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final, NamedTuple, Protocol
 
+from magistrate.engine.expansion import Expansion, Plan
 from magistrate.engine.query.search import Turns
 from magistrate.engine.rules.rule import Combined
 from magistrate.engine.terms import ObjectId
 from magistrate.engine.truth import FALSE, TRUE, Truth
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.warrants import Warrant, WarrantPattern
 from magistrate.engine.work import Work
 
 IDS_FOR_A_NODE = 10
@@ -31,6 +32,13 @@ EXPLICIT: Final = Explicit.EXPLICIT
 
 ListValue = Truth | Explicit
 """Represents the value of one id in a list."""
+
+
+def limit_of(plan: Plan, branch: Expansion | None, warrant: Warrant | WarrantPattern) -> ListValue:
+    """Returns the greatest value that a warrant can give by a branch of the plan; None stands for the warrant to the
+    subject itself."""
+    is_grant = branch is None or branch.is_grant
+    return EXPLICIT if is_grant and warrant.relation == plan.relation else TRUE
 
 
 def truth_of(value: ListValue) -> Truth:

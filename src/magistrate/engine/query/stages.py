@@ -6,11 +6,12 @@ from itertools import islice
 from typing import NamedTuple
 
 from magistrate.engine.components import components
-from magistrate.engine.plans import ArrowBranch, Branch, Model, Operation, Plan
-from magistrate.engine.query.result_set import EXPLICIT, ListValue, combine_by_id
+from magistrate.engine.expansion import Operation, Plan
+from magistrate.engine.plans import Model
+from magistrate.engine.query.result_set import ListValue, combine_by_id, limit_of
 from magistrate.engine.query.search import Turns, gather_items, prepare_plans
 from magistrate.engine.terms import WILDCARD, ObjectId, RelationName, TypeName
-from magistrate.engine.truth import FALSE, TRUE, Truth
+from magistrate.engine.truth import FALSE, Truth
 from magistrate.engine.warrant_reader import ReverseWarrantRead, WarrantsBySubject
 from magistrate.engine.warrants import Warrant, WarrantPattern
 from magistrate.engine.work import Work
@@ -187,37 +188,25 @@ class Stages:
         """Connects a stage with all that it is made of."""
         plan = stage.plan
         assert plan is not None
-        yield from prepare_plans(
-            self._model, ((plan.type, part) for part in plan.parts if isinstance(part, str)), self._work
-        )
-        stage.parts = [self._part(plan.type, part) for part in plan.parts]
+        while not self._model.prepare_following(plan, self._work):
+            yield None
+        stage.parts = [self._stage(self._model.part(plan.type, part)) for part in plan.parts]
         for part in stage.parts:
             part.wholes.append(stage)
         if isinstance(plan, Plan):
             yield from self._join_forms(stage, plan)
 
     def _join_forms(self, stage: Stage, plan: Plan) -> Turns[None]:
-        relations = dict.fromkeys([*plan.relations, *(link.with_relation for link in plan.links)])
-        itself = (self._subject_type, "")
-        links: dict[tuple[RelationName, TypeName], list[ArrowBranch]] = defaultdict(list)
-        for link in plan.links:
-            links[link.with_relation, link.of_type].append(link)
-        for form in self._model.forms_on(plan.type, relations):
-            if form.relation in plan.relations and (form.subject_type, form.subject_relation) == itself:
-                self._join(form, self.itself, stage, plan.places[form.relation], _cap(plan, form))
-            if form.subject_relation and form.relation in plan.group_relations:
-                group = yield from self._find_stage(form.subject_type, RelationName(form.subject_relation))
-                self._join(form, group, stage, plan.places[form.relation], _cap(plan, form))
-            for link in links.get((form.relation, form.subject_type), ()):
-                linked = yield from self._find_stage(link.of_type, link.relation)
-                self._join(form, linked, stage, plan.places[link], TRUE)
+        for form in self._model.patterns_to_subjects(plan):
+            if form.subject_type == self._subject_type:
+                self._join(form, self.itself, stage, plan.places[form.relation], limit_of(plan, None, form))
+        for form, branch in self._model.expand_patterns(plan):
+            origin = yield from self._find_stage(*branch.target(form))
+            self._join(form, origin, stage, branch.place(plan, form), limit_of(plan, branch, form))
 
     def _find_stage(self, of_type: TypeName, relation: RelationName) -> Turns[Stage]:
         yield from prepare_plans(self._model, [(of_type, relation)], self._work)
         return self._stage(self._model.plan(of_type, relation))
-
-    def _part(self, of_type: TypeName, part: Branch) -> Stage:
-        return self._stage(part if isinstance(part, Plan | Operation) else self._model.plan(of_type, part))
 
     def _join(self, form: WarrantPattern, origin: Stage, target: Stage, place: int, cap: ListValue) -> None:
         names = (form.object_type, form.subject_type, form.subject_relation)
@@ -287,10 +276,6 @@ def _by_depth(ordered: Sequence[Sequence[Stage]], work: Work) -> Turns[list[list
             negations += [[] for _ in range(len(negations), depth + 1)]
             negations[depth] += waiting
     return negations
-
-
-def _cap(plan: Plan, form: WarrantPattern) -> ListValue:
-    return EXPLICIT if form.relation == plan.relation else TRUE
 
 
 def same_object(stages: Iterable[Stage], seen: set[Stage], work: Work) -> Turns[list[Stage]]:
