@@ -327,10 +327,10 @@ class Walk:
         values: list[Truth] = []
         for part in choice.parts:
             value = self._value((part, id)) if isinstance(part, int) else self._choose(part, id)
-            values.append(UNKNOWN if value is None else value)
             if value is None:
-                is_known = False
-            elif value is rule.decisive:
+                is_known, value = False, UNKNOWN
+            values.append(value)
+            if value is rule.decisive:
                 early = rule.combine(values + [UNKNOWN] * (len(choice.parts) - len(values)))
                 if early is TRUE or early is FALSE:
                     return early
