@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from magistrate.engine.query import ObjectsQuery, Query, SubjectsQuery
-from magistrate.engine.rules import read_rule, rule_form
+from magistrate.engine.rules import rule_form
+from magistrate.engine.rules.reading import read_rule
 from magistrate.engine.rules.rule import RuleForm
 from magistrate.engine.terms import WILDCARD, ObjectRef, Subject, TypeName
 from magistrate.engine.warrants import Warrant

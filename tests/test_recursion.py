@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from magistrate.engine.query.components import components
+from magistrate.engine.components import components
 
 SRC = Path(__file__).parents[1] / "src" / "magistrate"
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
@@ -38,6 +38,7 @@ BOUNDED: dict[str, str] = {
     "magistrate.api.server.supervisor.Supervisor.run": ANOTHER,
     "magistrate.api.server.worker.Worker.kill": ANOTHER,
     "magistrate.engine.evaluation.Evaluation.": ANOTHER,
+    "magistrate.engine.evaluation.Question.render": ANOTHER,
     "magistrate.engine.graph.fetching.": ANOTHER,
     "magistrate.engine.graph.graph.Graph.": ANOTHER,
     "magistrate.engine.graph.kinds.Kind.find": ANOTHER,

@@ -183,6 +183,7 @@ def test_a_type_is_shown_in_words(clean: Magistrate) -> None:
 OWNER, BLOCKED = {"inheritIf": "owner"}, {"inheritIf": "blocked"}
 OF_PARENT = {"inheritIf": "viewer", "ofType": "folder", "withRelation": "parent"}
 NOT_BLOCKED = {"inheritIf": "noneOf", "rules": [BLOCKED]}
+NEWER = {"inheritIf": "mostOf", "rules": [{}, BLOCKED, {"inheritIf": "anyOf", "rules": [OWNER, BLOCKED]}]}
 
 
 @pytest.mark.parametrize(
@@ -203,6 +204,7 @@ NOT_BLOCKED = {"inheritIf": "noneOf", "rules": [BLOCKED]}
         ),
         ({"inheritIf": "anyOf", "rules": [{}, None, NOT_BLOCKED]}, ["", "", "not blocked"]),
         ({"inheritIf": "allOf", "rules": [{}, OWNER]}, ["nobody and owner"]),
+        ({"inheritIf": "allOf", "rules": [OWNER, NEWER]}, ["owner and (mostOf(nobody, blocked, owner or blocked))"]),
     ],
 )
 def test_rules_in_words(rule: dict[str, Any], lines: list[str]) -> None:

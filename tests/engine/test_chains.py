@@ -6,8 +6,9 @@ from typing import Protocol, TypeVar
 import pytest
 
 from magistrate.engine.evaluation import Evaluation, Question
+from magistrate.engine.expansion import Operation
 from magistrate.engine.nodes import CheckNode
-from magistrate.engine.plans import Model, Operation
+from magistrate.engine.plans import Model
 from magistrate.engine.query.finding import find
 from magistrate.engine.query.language import read_query
 from magistrate.engine.query.listed import Findings

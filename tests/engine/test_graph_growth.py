@@ -7,7 +7,8 @@ import pytest
 
 from magistrate.engine.decision import Decision
 from magistrate.engine.evaluation import Evaluation, Question
-from magistrate.engine.graph import Fetch, Graph, Missing, TurnIsOver, Walk, WarrantChange
+from magistrate.engine.graph import Fetch, Graph, Missing, TurnIsOver, Walk
+from magistrate.engine.names import warrant_names
 from magistrate.engine.plans import Model
 from magistrate.engine.terms import ObjectId, Revision, Subject, TypeName
 from magistrate.engine.warrants import Warrant
@@ -20,7 +21,7 @@ from tests.scenario_files import stored_warrant
 TYPES: dict[str, Relations] = {"user": {}, "group": {"member": {}}, "document": {"viewer": {}}}
 DOCUMENTS = 40
 ANN = Subject(TypeName("user"), ObjectId("ann"))
-TOUCHED = WarrantChange("group", "1", "member", "user", "ann", "")
+TOUCHED = warrant_names("group", "1", "member", "user", "ann", "")
 
 Shape = Callable[[int], list[str]]
 

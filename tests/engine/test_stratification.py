@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from magistrate.engine.model import ObjectType, read_object_type
-from magistrate.engine.rules import dependencies
+from magistrate.engine.rules import COMBINATIONS, dependencies
 from magistrate.engine.rules.rule import RuleForm
 from magistrate.engine.stratification import RelationEdge, find_negation_loop, render_loop
 from magistrate.engine.terms import TypeName
@@ -23,7 +23,7 @@ forms = st.recursive(
     leaves,
     lambda inner: st.builds(
         RuleForm,
-        inherit_if=st.sampled_from(["anyOf", "allOf", "noneOf"]),
+        inherit_if=st.sampled_from([*COMBINATIONS]),
         rules=st.lists(inner, min_size=1, max_size=2),
     ),
     max_leaves=4,

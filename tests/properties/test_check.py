@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from magistrate.engine.evaluation import Question
 from magistrate.engine.nodes import CheckNode
 from magistrate.engine.policy import read_policy
+from magistrate.engine.rules import COMBINATIONS
 from magistrate.engine.stratification import find_negation_loop
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
 from magistrate.engine.truth import MISSING, TRUE
@@ -35,7 +36,8 @@ rare = st.integers(0, 9).map(lambda number: number == 0)
 
 @st.composite
 def rule(draw: st.DrawFn, depth: int = 2, negation: bool = True) -> dict[str, Any]:
-    kinds = ["none", "same", "through", *(["anyOf", "allOf", "noneOf"][: 3 if negation else 2] if depth else [])]
+    combinations = [keyword for keyword, operator in COMBINATIONS.items() if negation or operator.is_monotone]
+    kinds = ["none", "same", "through", *(combinations if depth else [])]
     kind = draw(st.sampled_from(kinds))
     if kind == "none":
         return {}

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from magistrate.engine.decision import Decision
 from magistrate.engine.evaluation import Question
-from magistrate.engine.graph import Fetch, GivenUp, Graph, Walk, WarrantChange
+from magistrate.engine.graph import Fetch, GivenUp, Graph, Walk
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
 from magistrate.engine.truth import MISSING, TRUE
 from magistrate.engine.warrant_reader import AnyRead
@@ -24,17 +24,6 @@ def question(draw: st.DrawFn) -> Question:
     object = ObjectRef(TypeName(draw(st.sampled_from(TYPES))), ObjectId(draw(st.sampled_from(IDS))))
     subject = Subject(TypeName(draw(st.sampled_from(TYPES))), ObjectId(draw(st.sampled_from(IDS))))
     return Question(object, RelationName(draw(st.sampled_from(RELATIONS))), subject, {"x": 1})
-
-
-def touch_of(warrant: Warrant) -> WarrantChange:
-    return WarrantChange(
-        warrant.object_type,
-        warrant.object_id,
-        warrant.relation,
-        warrant.subject_type,
-        warrant.subject_id,
-        warrant.subject_relation,
-    )
 
 
 def filled(fetch: Fetch, stored: Sequence[Warrant]) -> None:
@@ -99,7 +88,7 @@ def test_a_graph_that_is_told_of_every_change_answers_like_an_evaluation(
         if all_ever:
             changed = all_ever[number % len(all_ever)]
             stored = [one for one in stored if one != changed] if changed in stored else [*stored, changed]
-            graph.apply([touch_of(changed)], Revision(revision))
+            graph.apply([changed.names], Revision(revision))
         expect(graph, drawn, all_ever, stored, before)
         expect(graph, drawn, all_ever, stored, after)
 
@@ -128,7 +117,7 @@ def test_a_graph_whose_model_changes_answers_like_an_evaluation_with_the_new_one
         if all_ever:
             changed = all_ever[number % len(all_ever)]
             stored = [one for one in stored if one != changed] if changed in stored else [*stored, changed]
-            graph.apply([touch_of(changed)], Revision(revision))
+            graph.apply([changed.names], Revision(revision))
             is_new = changed not in ever
             ever = [*ever, changed] if is_new else ever
         if is_changed:
@@ -180,7 +169,7 @@ def test_what_changes_while_it_is_read_is_not_kept(
     for number in changes if all_ever else ():
         changed = all_ever[number % len(all_ever)]
         stored = [one for one in stored if one != changed] if changed in stored else [*stored, changed]
-        touched.append(touch_of(changed))
+        touched.append(changed.names)
     is_read_already = fetch.reads()
     if is_told:
         graph.apply(touched, Revision(2))

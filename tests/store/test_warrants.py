@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.counting import counting_store
 from magistrate import wiring
-from magistrate.engine.graph import WarrantChange
+from magistrate.engine.names import warrant_names
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName, object_ref
 from magistrate.engine.warrant_reader import (
     AnyRead,
@@ -505,8 +505,8 @@ async def test_touches_are_the_warrants_that_came_or_went(store: Store) -> None:
     await put(store, "document:plan#viewer@user:ann[a == 1]", "team:eng#member@team:ops#member")
     await store.put_objects([NewObject(TypeName("document"), ObjectId("plan"), '{"x":1}')], stamp())
     await delete(store, "document:plan#viewer@user:ann[a == 1]")
-    plan = WarrantChange("document", "plan", "viewer", "user", "ann", "")
-    eng = WarrantChange("team", "eng", "member", "team", "ops", "member")
+    plan = warrant_names("document", "plan", "viewer", "user", "ann", "")
+    eng = warrant_names("team", "eng", "member", "team", "ops", "member")
 
     everything = await store.list_touches(Revision(0), 10)
     since_the_object = await store.list_touches(Revision(2), 10)

@@ -12,7 +12,8 @@ Definition = dict[str, Any]
 RULE_MEMBERS = {"inheritIf", "ofType", "withRelation", "rules"}
 
 _COMBINED = {"anyOf": (" or ", ""), "allOf": (" and ", ""), "noneOf": (" and ", "not ")}
-"""Maps each combination to the words between its rules and the words before each of them."""
+"""Maps a combination to the words between its rules and the words before each of them. Others, which the service may
+know, are described as `keyword(rule, rule)`."""
 
 HOW = 'write {"type": "document", "relations": {"viewer": {}}}, an array of such, or {"document": {"viewer": {}}}'
 
@@ -107,8 +108,7 @@ def describe_rule(rule: Definition | None) -> str:
 
 
 def _parts(rule: Definition | None) -> Sequence[Definition | None]:
-    is_combination = rule is not None and rule.get("inheritIf") in _COMBINED
-    return rule["rules"] if rule is not None and is_combination else ()
+    return rule.get("rules") or () if rule is not None else ()
 
 
 def _describe_rule(rule: Definition | None, told_parts: Sequence[str]) -> str:
@@ -117,6 +117,8 @@ def _describe_rule(rule: Definition | None, told_parts: Sequence[str]) -> str:
         case {"inheritIf": keyword, "rules": _} if keyword in _COMBINED:
             separator, before = _COMBINED[keyword]
             return separator.join(before + _describe_part(told) for told in told_parts)
+        case {"inheritIf": keyword, "rules": _}:
+            return f"{keyword}({', '.join(told or 'nobody' for told in told_parts)})"
         case {"inheritIf": relation, "ofType": of_type, "withRelation": link}:
             return f"{relation} of any {of_type} that is its {link}"
         case {"inheritIf": relation}:

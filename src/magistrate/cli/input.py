@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from magistrate.engine.written import read_written, unquote_id
+from magistrate.engine.written import Written, read_written, unquote_id
 from magistrate.errors import InvalidRequest
 
 if TYPE_CHECKING:
@@ -20,27 +20,33 @@ if TYPE_CHECKING:
 
 def read_claim(text: str) -> "ClaimForm":
     """Reads a claim to check, such as `document:plan#viewer@user:ann`."""
-    *names, subject_type, subject_id, group, policy = read_written(text)
-    if policy:
+    written = read_written(text)
+    if written.policy:
         raise InvalidRequest(f"{text!r} has a policy; a check asks without, and gives what policies read by --context")
-    of_type, id, relation = names
-    subject = _subject(subject_type, subject_id, group)
-    return {"objectType": of_type, "objectId": id, "relation": relation, "subject": subject}
+    return _claim(written)
 
 
 def read_warrant(text: str, policy: str | None) -> "WarrantForm":
     """Reads a warrant with the policy in its brackets, or with the policy given separately."""
-    *names, subject_type, subject_id, group, own = read_written(text)
-    if own and policy is not None:
+    written = read_written(text)
+    if written.policy and policy is not None:
         raise InvalidRequest(f"{text!r} has a policy already; leave out --policy, or the brackets")
-    of_type, id, relation = names
-    subject = _subject(subject_type, subject_id, group)
-    said: WarrantForm = {"objectType": of_type, "objectId": id, "relation": relation, "subject": subject}
-    return said | {"policy": own or policy or ""}
+    return {**_claim(written), "policy": written.policy or policy or ""}
 
 
-def _subject(of_type: str, id: str, relation: str) -> "SubjectForm":
-    return {"objectType": of_type, "objectId": id, "relation": relation}
+def _claim(written: Written) -> "ClaimForm":
+    names = written.names
+    subject: SubjectForm = {
+        "objectType": names.subject_type,
+        "objectId": names.subject_id,
+        "relation": names.subject_relation,
+    }
+    return {
+        "objectType": names.object_type,
+        "objectId": names.object_id,
+        "relation": names.relation,
+        "subject": subject,
+    }
 
 
 def read_type(text: str) -> str:

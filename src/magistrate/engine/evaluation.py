@@ -19,16 +19,17 @@ import msgspec
 
 from magistrate.engine.conditions import PolicyEvaluator
 from magistrate.engine.dismantling import dismantle
+from magistrate.engine.expansion import Branch, Expansion, Operation, Plan
 from magistrate.engine.facts import ROWS_BETWEEN_CHECKPOINTS, ROWS_FOR_A_NODE, Facts
 from magistrate.engine.loops import EDGES_FOR_A_NODE, settle
+from magistrate.engine.names import WarrantNames
 from magistrate.engine.nodes import CheckEdge, CheckNode
-from magistrate.engine.plans import Branch, Model, Operation, Plan
+from magistrate.engine.plans import Model
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
 from magistrate.engine.truth import FALSE, MISSING, TRUE, Truth
 from magistrate.engine.warrant_reader import WarrantRead, WarrantsByObject
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
-from magistrate.engine.written import render_claim
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -48,9 +49,9 @@ class Question(msgspec.Struct, frozen=True):
         The names of the context are sorted; the brackets are left out when it is empty.
         """
         object, subject = self.object, self.subject
-        names = (object.type, object.id, self.relation, subject.type, subject.id, subject.relation or "")
+        names = WarrantNames(object.type, object.id, self.relation, subject.type, subject.id, subject.relation or "")
         given = " ".join(f"{name}={_plain(value)}" for name, value in sorted(self.context.items()))
-        return render_claim(*names) + (f"[{given}]" if given else "")
+        return names.render() + (f"[{given}]" if given else "")
 
 
 def _plain(value: object) -> str:
@@ -230,32 +231,23 @@ class _Walk:
         them."""
         plan = node.plan
         if isinstance(plan, Operation):
-            yield from self._prepare(plan, ())
+            while not self._model.prepare_following(plan, self._work):
+                yield 0
             for part in plan.parts:
                 self._attach(node, self._part(part, plan.type, node.id), TRUE, None)
             self._settle(node)
             return
         given = self._facts.find(self._shape(plan), node.id)
-        groups = self._facts.find(plan.groups, node.id)
-        links = [self._facts.find(link.shape, node.id) for link in plan.links]
-        if given is None or groups is None or None in links:
+        rows = self._facts.find_all(plan.shapes, node.id)
+        if given is None or rows is None:
             self._waiting.append(node)
             return
-        known_links = [rows or [] for rows in links]
-        yield from self._prepare(plan, groups)
-        yield from self._evaluate_policies(chain(given, groups, *known_links))
+        for _ in self._model.prepare_expansion(plan, rows, self._work):
+            yield 0
+        yield from self._evaluate_policies(chain(given, *rows))
         if not self._holds_directly(node, plan, given):
             node.floor = node.floor if plan.is_defined else max(node.floor, MISSING)
-            yield from self._follow(node, plan, groups, known_links)
-
-    def _prepare(self, plan: Plan | Operation, groups: Sequence[Warrant]) -> Iterator[int]:
-        """Compiles all plans that this one leads to."""
-        while not self._model.prepare_following(plan, self._work):
-            yield 0
-        names = {(warrant.subject_type, warrant.subject_relation) for warrant in groups} if groups else ()
-        for of_type, relation in names:
-            while not self._model.prepare(of_type, RelationName(relation), self._work):
-                yield 0
+            yield from self._follow(node, plan, rows)
 
     def _evaluate_policies(self, warrants: Iterable[Warrant]) -> Iterator[int]:
         for number, warrant in enumerate(warrants, 1):
@@ -265,34 +257,20 @@ class _Walk:
             if not number % ROWS_BETWEEN_CHECKPOINTS:
                 yield ROWS_BETWEEN_CHECKPOINTS // ROWS_FOR_A_NODE
 
-    def _follow(self, node: CheckNode, plan: Plan, groups: list[Warrant], links: list[list[Warrant]]) -> Iterator[int]:
-        for number, (warrant, following) in enumerate(self._leading_on(plan, groups, links), 1):
-            self._lead(node, warrant, following)
+    def _follow(self, node: CheckNode, plan: Plan, rows: Sequence[Sequence[Warrant]]) -> Iterator[int]:
+        for number, (warrant, branch) in enumerate(plan.expand_rows(rows), 1):
+            self._lead(node, warrant, branch)
             if not number % EDGES_FOR_A_NODE:
                 yield 1
         for part in plan.parts:
             self._attach(node, self._part(part, plan.type, node.id), TRUE, None)
         self._settle(node)
 
-    def _leading_on(
-        self, plan: Plan, groups: list[Warrant], links: list[list[Warrant]]
-    ) -> Iterator[tuple[Warrant, Plan]]:
-        """Yields each warrant that is expanded, with the plan on the object that it leads to."""
-        for warrant in groups:
-            if warrant.relation in plan.group_relations:
-                yield warrant, self._model.plan(warrant.subject_type, RelationName(warrant.subject_relation))
-        for link, warrants in zip(plan.links, links, strict=True):
-            following = self._model.plan(link.of_type, link.relation)
-            for warrant in warrants:
-                yield warrant, following
-            for warrant in groups:
-                if link.follows(warrant):
-                    yield warrant, following
-
-    def _lead(self, node: CheckNode, warrant: Warrant, plan: Plan) -> None:
+    def _lead(self, node: CheckNode, warrant: Warrant, branch: Expansion) -> None:
         """Attaches the node that a warrant leads to, unless its policy is false."""
         cap = self.conditions.value(warrant)
-        if cap != FALSE:
+        if cap is not FALSE:
+            plan = self._model.plan(*branch.target(warrant))
             self._attach(node, self._node(plan, warrant.subject_id), cap, warrant)
 
     def _holds_directly(self, node: CheckNode, plan: Plan, given: list[Warrant]) -> bool:
@@ -303,7 +281,7 @@ class _Walk:
         """
         for warrant in sorted(given, key=lambda warrant: (warrant.relation != plan.relation, warrant.policy != "")):
             value = self.conditions.value(warrant)
-            if value == TRUE:
+            if value is TRUE:
                 node.hold_by(warrant)
                 self._decided.append(node)
                 return True
@@ -334,7 +312,7 @@ class _Walk:
             self._decided.append(node)
 
     def _part(self, part: Branch, of_type: TypeName, id: ObjectId) -> CheckNode:
-        return self._node(part if isinstance(part, Plan | Operation) else self._model.plan(of_type, part), id)
+        return self._node(self._model.part(of_type, part), id)
 
     def _node(self, plan: Plan | Operation, id: ObjectId) -> CheckNode:
         node = self._nodes.get((plan, id))

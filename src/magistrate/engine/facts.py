@@ -55,6 +55,18 @@ class Facts:
         self._miss(shape, id)
         return None
 
+    def find_all(self, shapes: Sequence[WarrantsByObject], id: ObjectId) -> list[list[Warrant]] | None:
+        """Returns what `find` does for each of the requests, or None when some have not been read yet."""
+        rows: list[list[Warrant]] = []
+        is_known = True
+        for shape in shapes:
+            found = self.find(shape, id)
+            if found is None:
+                is_known = False
+            else:
+                rows.append(found)
+        return rows if is_known else None
+
     def _miss(self, shape: WarrantsByObject, id: ObjectId) -> None:
         known = self._rows.setdefault(shape, {})
         missing = self._missing.setdefault(shape, {})

@@ -1,9 +1,10 @@
 """Settles the nodes that wait for each other when everything has been read.
 
-Cycles of alternatives add nothing: a node without other support does not hold. A cycle through a noneOf, which only
+Cycles of alternatives add nothing: a node without other support does not hold. A cycle through a negation, which only
 warrants to groups can create, leaves its nodes UNKNOWN. Together this is the well-founded semantics (Van Gelder, Ross
 and Schlipf, "The well-founded semantics for general logic programs", 1991), computed by an alternating fixpoint that
-treats each noneOf as a barrier: it uses settled values only, not those of the fixpoint that is being computed.
+treats each operator that is not monotone as a barrier: it uses settled values only, not those of the fixpoint that is
+being computed.
 
 A barrier over unsettled relations may have any value between two bounds. A node is settled where the least fixpoints
 for the lower and for the upper bounds agree; when none agrees any more, what remains below a barrier counts as UNKNOWN.
@@ -14,18 +15,16 @@ from collections.abc import Generator, Sequence
 from functools import partial
 from typing import TypeVar
 
+from magistrate.engine.expansion import Operation, Plan
 from magistrate.engine.nesting import fold
 from magistrate.engine.nodes import CheckNode
-from magistrate.engine.plans import Operation, Plan
+from magistrate.engine.rules.rule import Bounds
 from magistrate.engine.truth import FALSE, TRUE, UNKNOWN, Truth
 
 EDGES_FOR_A_NODE = 4
 """Counts the edges that take as much work as one node."""
 
 T = TypeVar("T")
-
-Ends = tuple[Truth, Truth]
-
 
 Settling = Generator[int, None, T]
 """Yields the amount of work done since the last yield."""
@@ -43,21 +42,21 @@ def settle(nodes: Sequence[CheckNode]) -> Settling[list[tuple[CheckNode, Truth]]
     return list(last.items())
 
 
-def _find_least_values(nodes: Sequence[CheckNode], unsettled: Ends, end: int) -> Settling[dict[CheckNode, Truth]]:
-    """Returns the least fixpoint in which each combination with a noneOf has this end (0 lower, 1 upper) of its
-    bounds."""
+def _find_least_values(nodes: Sequence[CheckNode], unsettled: Bounds, end: int) -> Settling[dict[CheckNode, Truth]]:
+    """Returns the least fixpoint in which each combination that is not monotone has this end (0 lower, 1 upper)
+    of its bounds."""
     barriers: dict[CheckNode, Truth] = {}
     for node in nodes:
-        if isinstance(node.plan, Operation) and node.plan.rule.negates:
+        if isinstance(node.plan, Operation) and not node.plan.rule.is_monotone:
             barriers[node] = _ends(node, unsettled)[end]
             yield 1 + len(node.edges)
     values = yield from _least_fixpoint(nodes, barriers)
     return values
 
 
-def _ends(barrier: CheckNode, unsettled: Ends) -> Ends:
+def _ends(barrier: CheckNode, unsettled: Bounds) -> Bounds:
     """Returns the bounds of a combination when the bounds of every unsettled relation are `unsettled`."""
-    ends: Ends = fold(barrier, _between, partial(_ends_of, unsettled))
+    ends: Bounds = fold(barrier, _between, partial(_ends_of, unsettled))
     return ends
 
 
@@ -71,27 +70,18 @@ def _between(node: CheckNode) -> Sequence[CheckNode]:
     return () if node.value is not None or is_relation else [edge.child for edge in node.edges]
 
 
-def _ends_of(unsettled: Ends, node: CheckNode, ends: Sequence[Ends]) -> Ends:
+def _ends_of(unsettled: Bounds, node: CheckNode, ends: Sequence[Bounds]) -> Bounds:
     if node.value is not None:
         return node.value, node.value
     if isinstance(node.plan, Operation):
-        return _combine_ends(node, ends)
+        lows, highs = zip(*ends, strict=True)
+        return node.plan.rule.bounds(lows, highs)
     if node.plan.relation is not None:
         return unsettled
     low, high = node.floor, node.floor
     for edge, (child_low, child_high) in zip(node.edges, ends, strict=True):
         low, high = max(low, min(edge.cap, child_low)), max(high, min(edge.cap, child_high))
     return low, high
-
-
-def _combine_ends(node: CheckNode, ends: Sequence[Ends]) -> Ends:
-    assert isinstance(node.plan, Operation)
-    lows, highs = zip(*ends, strict=True)
-    if not node.plan.rule.negates:
-        return node.plan.rule.combine(lows), node.plan.rule.combine(highs)
-    # Negating both bounds is not enough: UNKNOWN and MISSING stay as they are, perhaps outside the negated bounds.
-    between = [node.plan.rule.combine([Truth(inner)]) for inner in range(max(lows), max(highs) + 1)]
-    return min(between), max(between)
 
 
 def _least_fixpoint(nodes: Sequence[CheckNode], barriers: dict[CheckNode, Truth]) -> Settling[dict[CheckNode, Truth]]:

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from magistrate.engine.rules import read_rule, rule_form
+from magistrate.engine.rules import rule_form
 from magistrate.engine.rules.direct import Direct
+from magistrate.engine.rules.reading import read_rule
 from magistrate.engine.rules.rule import Rule, RuleForm
 from magistrate.engine.terms import RelationName, TypeName, relation_name, type_name
 from magistrate.errors import InvalidParameter, MissingParameter

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from magistrate.engine.dismantling import Container, Linked
-from magistrate.engine.plans import Operation, Plan
+from magistrate.engine.expansion import Operation, Plan
 from magistrate.engine.terms import ObjectId, RelationName
-from magistrate.engine.truth import FALSE, MISSING, TRUE, Truth
+from magistrate.engine.truth import FALSE, MISSING, TRUE, UNKNOWN, Truth
 from magistrate.engine.warrants import Warrant
 
 
@@ -71,10 +71,11 @@ class CheckNode(Linked):
     def decide(self, value: Truth) -> None:
         """Sets the value, and what it rests on, from those children that are decided."""
         self.value = value
-        if value == TRUE and isinstance(self.plan, Operation):
-            witness = self.plan.rule.witness([edge.child.length for edge in self.edges])
-            if witness is not None:
-                self._rest_on(self.edges[witness])
+        if value is TRUE and isinstance(self.plan, Operation):
+            reasons = self.plan.rule.reasons([edge.child.value for edge in self.edges])
+            edges = (self.edges[place] for place in reasons if self.edges[place].child.length)
+            if (first := next(edges, None)) is not None:
+                self._rest_on(first)
 
     def hear(self, edge: CheckEdge) -> bool:
         """Applies the value of a child that has been decided, and returns whether this node is decided now."""
@@ -82,12 +83,14 @@ class CheckNode(Linked):
         heard = edge.child.value
         assert heard is not None
         if isinstance(self.plan, Operation):
-            if heard == self.plan.rule.decisive or not self.open_children:
+            if heard is self.plan.rule.decisive or not self.open_children:
                 values = [edge.child.value for edge in self.edges]
-                self.decide(self.plan.rule.combine([value for value in values if value is not None]))
+                value = self.plan.rule.combine([UNKNOWN if value is None else value for value in values])
+                if value in (TRUE, FALSE) or not self.open_children:
+                    self.decide(value)
         else:
             self.floor = max(self.floor, min(heard, edge.cap))
-            if self.floor == TRUE:
+            if self.floor is TRUE:
                 self.value = TRUE
                 self._rest_on(edge)
             elif not self.open_children:
@@ -124,7 +127,7 @@ class CheckNode(Linked):
             node = waiting.pop()
             if isinstance(node.plan, Plan) and not node.plan.is_defined:
                 return node.plan.type
-            children = [edge.child for edge in reversed(node.edges) if edge.child.value == MISSING]
+            children = [edge.child for edge in reversed(node.edges) if edge.child.value is MISSING]
             waiting += [child for child in children if id(child) not in seen]
             seen.update(map(id, children))
         raise AssertionError("a node is MISSING, and no type is")

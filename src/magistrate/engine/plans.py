@@ -13,9 +13,9 @@ are.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
+from magistrate.engine.expansion import ArrowBranch, Branch, Expansion, Operation, Plan, UsersetBranch
 from magistrate.engine.flattening import Compiling, LinkNames, Way, flatten_relation, flatten_rule
 from magistrate.engine.model import ObjectType
 from magistrate.engine.rules.rule import Combined
@@ -31,64 +31,6 @@ STEPS_FOR_A_PLAN = 12
 
 MOST_STRANGE_PLANS = 1_000
 """Limits the cached plans of relations that are neither defined nor used by any warrant."""
-
-
-@dataclass(frozen=True, slots=True)
-class ArrowBranch:
-    """Grants the relation of the plan to subjects that have `relation` on a linked object of type `of_type`.
-
-    An object is linked when a warrant of `with_relation` names it. `shape` describes such warrants, without those to a
-    group on such an object; it is None when all of them are to groups.
-    """
-
-    with_relation: RelationName
-    of_type: TypeName
-    relation: RelationName
-    shape: WarrantsByObject | None
-
-    def follows(self, warrant: Warrant | WarrantPattern) -> bool:
-        """Returns whether a warrant makes such a link; one to a group counts as if it named the object
-        (docs/compatibility.md#rules)."""
-        return warrant.relation == self.with_relation and warrant.subject_type == self.of_type
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Plan:
-    """Holds alternatives, any of which grants the relation. `relation` is None for alternatives within a combination.
-
-    - `relations`: a warrant of one of these to the subject; the plan's own relation comes first;
-    - `group_relations`: a warrant of one of these to a group the subject is in;
-    - `links`, `parts`: arrows to other objects, and further branches on this object.
-
-    `groups` describes all warrants to groups that matter, those of links included; it is None when there are none.
-
-    `places` maps all of these to their position in written order, beginning with the plan's own relation.
-
-    `is_defined` is false when the object type does not exist; what else might grant the relation is then not known.
-    """
-
-    type: TypeName
-    relation: RelationName | None
-    relations: tuple[RelationName, ...]
-    group_relations: frozenset[RelationName]
-    groups: WarrantsByObject | None
-    links: tuple[ArrowBranch, ...]
-    parts: "tuple[Branch, ...]"
-    places: "Mapping[RelationName | ArrowBranch | Branch, int]"
-    is_defined: bool = True
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Operation:
-    """Represents a combination on an object of `type`, decided from its parts on the same object."""
-
-    type: TypeName
-    rule: Combined
-    parts: "tuple[Branch, ...]"
-
-
-Branch = Plan | Operation | RelationName
-"""Represents one branch of a plan. A name stands for the plan of that relation, which may lead back to this branch."""
 
 
 class Model:
@@ -157,6 +99,31 @@ class Model:
         if plan.parts or named:  # a plan that leads nowhere may be of an undefined relation
             self._followed.add(plan)
         return True
+
+    def prepare_expansion(self, plan: Plan, rows: Sequence[Sequence[Warrant]], work: Work) -> Iterator[None]:
+        """Compiles all plans that this one and `rows`, the warrants of its shapes, lead to; yields when the turn is
+        over. Raises BudgetSpent."""
+        while not self.prepare_following(plan, work):
+            yield None
+        groups = rows[0] if plan.usersets.shapes else ()  # the request for these comes first
+        for names in plan.usersets.targets(groups) if groups else ():
+            while not self.prepare(*names, work):
+                yield None
+
+    def expand_patterns(self, plan: Plan) -> Iterator[tuple[WarrantPattern, Expansion]]:
+        """Yields each pattern of warrants that a branch of the plan follows, with each such branch."""
+        relations = dict.fromkeys((*plan.usersets.relations, *(link.with_relation for link in plan.links)))
+        for form in self.forms_on(plan.type, relations):
+            for branch in plan.expand(form):
+                yield form, branch
+
+    def patterns_to_subjects(self, plan: Plan) -> list[WarrantPattern]:
+        """Returns the patterns of warrants that grant the relation of the plan to the one subject that they name."""
+        return [form for form in self.forms_on(plan.type, plan.relations) if plan.names_subject(form)]
+
+    def part(self, of_type: TypeName, part: "Branch") -> Plan | Operation:
+        """Returns what a branch on an object of this type stands for."""
+        return self.plan(of_type, part) if isinstance(part, str) else part
 
     def knows(self, of_type: TypeName, relation: RelationName) -> bool:
         """Returns whether the relation is defined, or a warrant had it."""
@@ -247,7 +214,8 @@ class _Compilation:
         defined = self._model.types.get(self._type)
         if defined is None:
             places: Mapping[RelationName | ArrowBranch | Branch, int] = {relation: 0}
-            return Plan(self._type, relation, (relation,), frozenset(), None, (), (), places, is_defined=False)
+            nothing = UsersetBranch(frozenset(), ())
+            return Plan(self._type, relation, (relation,), nothing, (), (), places, is_defined=False)
         ways, whole = yield from flatten_relation(relation, defined.relations)
         relations = tuple(way for way in ways if isinstance(way, str) and way not in whole)
         # A relation that was deleted still counts where a warrant names the subject itself.
@@ -276,26 +244,29 @@ class _Compilation:
         return [part for part in draft.parts if not isinstance(part, str)]
 
     def _make_plan(self, draft: _PlanDraft) -> Compiling[Plan]:
-        needed = yield from self._links([way for way in draft.ways if isinstance(way, LinkNames)])
+        named = [way for way in draft.ways if isinstance(way, LinkNames)]
+        needed = yield from self._links(named)
+        with_groups = dict.fromkeys((*draft.group_relations, *(link.with_relation for link in named if link in needed)))
+        groups = self._model.shape(self._type, tuple(with_groups), None)
+        links = {link: ArrowBranch(*link, _without_none(shape, groups)) for link, shape in needed.items()}
         written: list[RelationName | ArrowBranch | Branch] = []
         for way in draft.ways:
             if isinstance(way, str):
                 written.append(way)
             elif not isinstance(way, LinkNames):
                 written.append(draft.gates[way].made)
-            elif way in needed:
-                written.append(needed[way])
-        links = tuple(one for one in written if isinstance(one, ArrowBranch))
+            elif way in links:
+                written.append(links[way])
         among = {*draft.relations}
         parts = tuple(one for one in written if not isinstance(one, ArrowBranch) and one not in among)
-        with_groups = dict.fromkeys((*draft.group_relations, *(link.with_relation for link in links)))
-        groups = self._model.shape(self._type, tuple(with_groups), None)
         places = {one: place for place, one in enumerate(written)}
-        group_relations = frozenset(draft.group_relations)
-        return Plan(self._type, draft.relation, draft.relations, group_relations, groups, links, parts, places)
+        usersets = UsersetBranch(frozenset(draft.group_relations), _without_none(groups))
+        arrows = tuple(one for one in written if isinstance(one, ArrowBranch))
+        return Plan(self._type, draft.relation, draft.relations, usersets, arrows, parts, places)
 
-    def _links(self, named: Sequence[LinkNames]) -> Compiling[Mapping[LinkNames, ArrowBranch]]:
-        """Returns the branches of links, without those that match no warrant and those that another one includes."""
+    def _links(self, named: Sequence[LinkNames]) -> Compiling[Mapping[LinkNames, WarrantsByObject | None]]:
+        """Returns the links, without those that match no warrant and those that another one includes. With each comes
+        the request for the warrants to such objects themselves, None when all warrants are to usersets on them."""
         forms: dict[tuple[RelationName, TypeName], list[WarrantPattern]] = defaultdict(list)
         for form in self._model.forms_on(self._type, {link.with_relation for link in named}):
             forms[form.relation, form.subject_type].append(form)
@@ -312,8 +283,11 @@ class _Compilation:
             yield 1
         shapes = {target: shape_of(self._type, forms[target], target[1]) for target in needed}
         yield STEPS_FOR_A_PLAN * len(shapes)
-        links = [(link, target) for target, kept in needed.items() for link in kept.values()]
-        return {link: ArrowBranch(*link, shapes[target]) for link, target in links}
+        return {link: shapes[target] for target, kept in needed.items() for link in kept.values()}
+
+
+def _without_none(*shapes: WarrantsByObject | None) -> tuple[WarrantsByObject, ...]:
+    return tuple(shape for shape in shapes if shape is not None)
 
 
 def _draft_part(ways: Sequence[Way]) -> RelationName | _Draft:

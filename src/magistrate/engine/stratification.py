@@ -1,15 +1,16 @@
 """Finds relations that depend on their own negation.
 
-A model has a meaning when its relations can be stratified: put in layers such that every noneOf uses only layers below
-its own (Apt, Blair and Walker, "Towards a theory of declarative knowledge", 1988). That fails exactly when some cycle
-in the graph of (type, relation) pairs has a negated edge. Cycles without one are valid: they add nothing to the least
-fixpoint.
+A model has a meaning when its relations can be stratified: put in layers such that every negation uses only layers
+below its own (Apt, Blair and Walker, "Towards a theory of declarative knowledge", 1988). That fails exactly when some
+cycle in the graph of (type, relation) pairs has a negated edge. Cycles without one are valid: they add nothing to the
+least fixpoint.
 """
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
+from magistrate.engine.components import components
 from magistrate.engine.model import ObjectType
 from magistrate.engine.rules import dependencies
 from magistrate.engine.terms import RelationName, TypeName
@@ -24,7 +25,7 @@ class RelationNode(NamedTuple):
 
 
 class RelationEdge(NamedTuple):
-    """Represents the dependency of `source` on `target`, below a noneOf if `negated`."""
+    """Represents the dependency of `source` on `target`, below an operator that is not monotone if `negated`."""
 
     source: RelationNode
     target: RelationNode
@@ -41,7 +42,7 @@ def find_negation_loop(
     goes through them. The cost is linear in the number of their edges, plus one search for the cycle that is reported.
     """
     edges = _edges_by_source(lookup, changed)
-    component = _components({source: [edge.target for edge in out] for source, out in edges.items()})
+    component = _component_numbers(edges)
     for out in edges.values():
         for edge in out:
             if edge.negated and component[edge.source] == component[edge.target]:
@@ -79,47 +80,10 @@ def _edges_by_source(
     return edges
 
 
-def _components(targets: Mapping[RelationNode, list[RelationNode]]) -> dict[RelationNode, int]:
-    """Returns the number of each node's strongly connected component (Kosaraju, without recursion: models may be
-    deep)."""
-    sources: dict[RelationNode, list[RelationNode]] = {node: [] for node in targets}
-    for node, reached in targets.items():
-        for target in reached:
-            sources[target].append(node)
-    component: dict[RelationNode, int] = {}
-    for root in reversed(_sort_by_finish(targets)):
-        if root in component:
-            continue
-        number = len(component)
-        component[root] = number
-        waiting = [root]
-        while waiting:
-            for source in sources[waiting.pop()]:
-                if source not in component:
-                    component[source] = number
-                    waiting.append(source)
-    return component
-
-
-def _sort_by_finish(targets: Mapping[RelationNode, list[RelationNode]]) -> list[RelationNode]:
-    """Returns every node, each after all nodes that a depth-first search reached from it."""
-    order: list[RelationNode] = []
-    seen: set[RelationNode] = set()
-    for root in targets:
-        if root in seen:
-            continue
-        seen.add(root)
-        walk = [(root, iter(targets[root]))]
-        while walk:
-            node, unvisited = walk[-1]
-            following = next((target for target in unvisited if target not in seen), None)
-            if following is None:
-                order.append(node)
-                walk.pop()
-            else:
-                seen.add(following)
-                walk.append((following, iter(targets[following])))
-    return order
+def _component_numbers(edges: Mapping[RelationNode, list[RelationEdge]]) -> dict[RelationNode, int]:
+    """Returns the number of each node's strongly connected component."""
+    found = components(edges, lambda node: [edge.target for edge in edges[node]])
+    return {node: number for number, component in enumerate(found) for node in component}
 
 
 def _path(

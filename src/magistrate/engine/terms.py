@@ -7,16 +7,30 @@ empty, and InvalidParameter when it is too long or has a character that is not a
 
 import re
 from functools import lru_cache
-from typing import NewType
 
 import msgspec
 
+from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
+from magistrate.engine.rules import COMBINATIONS
 from magistrate.errors import InvalidParameter, MissingParameter
 
-TypeName = NewType("TypeName", str)
-RelationName = NewType("RelationName", str)
-ObjectId = NewType("ObjectId", str)
-Revision = NewType("Revision", int)
+__all__ = [
+    "KEYWORDS",
+    "MAX_ID_LENGTH",
+    "MAX_NAME_LENGTH",
+    "WILDCARD",
+    "ObjectId",
+    "ObjectRef",
+    "RelationName",
+    "Revision",
+    "Subject",
+    "TypeName",
+    "object_id",
+    "object_id_or_wildcard",
+    "object_ref",
+    "relation_name",
+    "type_name",
+]
 
 MAX_NAME_LENGTH = 64
 """Limits the characters in the name of an object type or of a relation."""
@@ -26,7 +40,7 @@ MAX_ID_LENGTH = 1_024
 ID_CHARACTER = r"[A-Za-z0-9_\-.@|:+=/,~%$!(){}&;]"
 """Matches one character of an object id: a regular expression that JSON Schema reads alike."""
 
-KEYWORDS = frozenset({"anyOf", "allOf", "noneOf"})
+KEYWORDS = frozenset(COMBINATIONS)
 """Lists what `inheritIf` accepts besides a relation; no relation can have one of these names."""
 
 NAME_MESSAGE = "can only contain lower-case alphanumeric characters and/or '-' and '_'"
@@ -64,7 +78,6 @@ def type_name(text: str | None, parameter: str) -> TypeName:
     return TypeName(_match_text(_TYPE_NAME, text, parameter, MAX_NAME_LENGTH, NAME_MESSAGE))
 
 
-@lru_cache(maxsize=1_024)
 @lru_cache(maxsize=1_024)
 def relation_name(text: str | None, parameter: str) -> RelationName:
     """Returns the text as the name of a relation.

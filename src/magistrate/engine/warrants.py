@@ -3,39 +3,25 @@
 import hashlib
 from collections.abc import Callable
 from operator import attrgetter
-from typing import NamedTuple
+from typing import NewType
 
 import msgspec
 
-from magistrate.engine.terms import WILDCARD, ObjectId, RelationName, TypeName
-from magistrate.engine.written import render_claim
+from magistrate.engine.names import ObjectId, RelationName, TypeName, WarrantNames
+from magistrate.engine.terms import WILDCARD
+
+WarrantPattern = NewType("WarrantPattern", WarrantNames)
+"""Has the names of a warrant without its ids, such as ('document', '', 'viewer', 'team', '*', 'member').
+
+An id is `*` where the warrant has `*`, otherwise the empty text.
+"""
 
 
-class WarrantPattern(NamedTuple):
-    """Holds a warrant without its ids, such as ('document', '', 'viewer', 'team', '*', 'member').
-
-    An id is `*` where the warrant has `*`, otherwise the empty text.
-    """
-
-    object_type: TypeName
-    object_id: str
-    relation: RelationName
-    subject_type: TypeName
-    subject_id: str
-    subject_relation: str
-
-
-def warrant_pattern(*names: str) -> WarrantPattern:
-    """Returns the pattern of a warrant, given its first six columns."""
-    object_type, object_id, relation, subject_type, subject_id, subject_relation = names
-    return WarrantPattern(
-        TypeName(object_type),
-        object_id if object_id == WILDCARD else "",
-        RelationName(relation),
-        TypeName(subject_type),
-        subject_id if subject_id == WILDCARD else "",
-        subject_relation,
-    )
+def warrant_pattern(names: WarrantNames) -> WarrantPattern:
+    """Returns the pattern of the warrants with these names."""
+    object_id = names.object_id if names.object_id == WILDCARD else ObjectId("")
+    subject_id = names.subject_id if names.subject_id == WILDCARD else ObjectId("")
+    return WarrantPattern(names._replace(object_id=object_id, subject_id=subject_id))
 
 
 class Warrant(msgspec.Struct, frozen=True):
@@ -56,15 +42,19 @@ class Warrant(msgspec.Struct, frozen=True):
     created_at: int
     number: int
 
+    @property
+    def names(self) -> WarrantNames:
+        """Returns the first six columns."""
+        object = (self.object_type, self.object_id)
+        return WarrantNames(*object, self.relation, self.subject_type, self.subject_id, self.subject_relation)
+
     def render(self) -> str:
         """Returns the warrant in written form, `document:plan#viewer@team:eng#member[amount < 10]`."""
-        names = (self.object_type, self.object_id, self.relation)
-        claim = render_claim(*names, self.subject_type, self.subject_id, self.subject_relation)
+        claim = self.names.render()
         return f"{claim}[{self.policy}]" if self.policy else claim
 
     def form(self) -> WarrantPattern:
-        names = (self.object_type, self.object_id, self.relation)
-        return warrant_pattern(*names, self.subject_type, self.subject_id, self.subject_relation)
+        return warrant_pattern(self.names)
 
 
 creation_order: Callable[[Warrant], tuple[int, int]] = attrgetter("created_at", "number")

@@ -53,11 +53,11 @@ async def load_example(ctx: Context, example: Example) -> None:
 
 
 def _read_warrant(text: str) -> NewWarrant:
-    said = read_written(text)
+    said, policy = read_written(text)
     group = relation_name(said.subject_relation, "relation") if said.subject_relation else None
     return NewWarrant(
         ObjectRef(type_name(said.object_type, "objectType"), object_id_or_wildcard(said.object_id, "objectId")),
         relation_name(said.relation, "relation"),
         Subject(type_name(said.subject_type, "objectType"), object_id_or_wildcard(said.subject_id, "objectId"), group),
-        said.policy,
+        policy,
     )

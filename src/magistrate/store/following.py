@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from magistrate.engine.graph import WarrantChange
+from magistrate.engine.names import WarrantNames
 from magistrate.engine.terms import Revision
 
 STALE_MS = 50
@@ -37,4 +37,4 @@ class Touches:
 
     revision: Revision
     model_revision: Revision
-    touches: Sequence[WarrantChange] | None
+    touches: Sequence[WarrantNames] | None

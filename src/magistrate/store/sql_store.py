@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
-from magistrate.engine.graph import WarrantChange
+from magistrate.engine.names import WarrantNames, warrant_names
 from magistrate.engine.terms import ObjectRef, Revision, TypeName
 from magistrate.engine.warrant_reader import AnyRead, Reading
 from magistrate.engine.warrants import Warrant, WarrantPattern
@@ -161,7 +161,7 @@ class SqlStore:
         statement = sql.READ_MODEL if at is None else sql.READ_MODEL_AT
         rows = await self.database.read(statement, () if at is None else (at, at))
         definitions = {row[4]: row[5] for row in rows if row[3] == "type"}
-        forms = frozenset(WarrantPattern(*row[4:]) for row in rows if row[3] == "form")
+        forms = frozenset(WarrantPattern(warrant_names(*row[4:])) for row in rows if row[3] == "form")
         model = StoredModel(Revision(rows[0][2]), definitions, forms)
         return Snapshot(_check_revision(rows[0], at), model)
 
@@ -324,6 +324,6 @@ def _check_revision(row: Row, at: Revision | None) -> Revision:
     return at
 
 
-def _touch(key: str) -> WarrantChange:
+def _touch(key: str) -> WarrantNames:
     *names, _ = msgspec.json.decode(key, type=tuple[str, ...])
-    return WarrantChange(*names)
+    return warrant_names(*names)

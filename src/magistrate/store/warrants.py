@@ -5,9 +5,9 @@ it and its place in that write, so numbers are unique and in the order of writin
 
 from collections.abc import Callable, Iterable, Sequence
 
+from magistrate.engine.names import WarrantNames, warrant_names
 from magistrate.engine.terms import WILDCARD, Revision
 from magistrate.engine.warrants import Warrant, policy_digest, warrant_pattern
-from magistrate.engine.written import render_claim
 from magistrate.errors import NotFound
 from magistrate.store import sql
 from magistrate.store.contract import Judge, NewWarrant, Snapshot, Stamp
@@ -81,7 +81,7 @@ def delete_warrants(named: Sequence[NewWarrant], stamp: Stamp) -> Callable[[Revi
 def keep_forms(rows: Iterable[Row], revision: Revision) -> Script[None]:
     """Stores the warrant patterns of these rows; a pattern that no warrant had before changes the model."""
     distinct = {(row[0], row[1] == WILDCARD, row[2], row[3], row[4] == WILDCARD, row[5]): row for row in rows}
-    had: dict[Key, None] = {warrant_pattern(*row[:6]): None for row in distinct.values()}
+    had: dict[Key, None] = {warrant_pattern(warrant_names(*row[:6])): None for row in distinct.values()}
     if had:
         [known] = yield Find(sql.FIND_FORM, sql.FIND_FORMS, list(had))
         new = [form for form in had if form not in known]
@@ -108,10 +108,11 @@ def objects_of(rows: Iterable[Row]) -> Iterable[Key]:
 def warrant_key(warrant: NewWarrant) -> Key:
     object, subject = warrant.object, warrant.subject
     digest = policy_digest(warrant.policy) if warrant.policy else ""
-    return (object.type, object.id, warrant.relation, subject.type, subject.id, subject.relation or "", digest)
+    group = subject.relation or ""
+    return (*WarrantNames(object.type, object.id, warrant.relation, subject.type, subject.id, group), digest)
 
 
 def _render_key(key: Key) -> str:
     *names, digest = key
-    claim = render_claim(*names)
+    claim = warrant_names(*names).render()
     return f"{claim}[{digest}]" if digest else claim

@@ -9,6 +9,7 @@ import msgspec
 from magistrate.api.endpoints.lists import list_answer
 from magistrate.api.render import render_time
 from magistrate.api.service import Answer, Call
+from magistrate.engine.names import warrant_names
 from magistrate.operations import events
 from magistrate.operations.events import (
     ACCESS_EVENT_LIST,
@@ -126,16 +127,16 @@ def _render_resource_event(identity: Identity, event: Event) -> ResourceEventAns
 
 
 def _render_access_event(identity: Identity, event: Event) -> AccessEventAnswer:
-    object_type, object_id, relation, subject_type, subject_id, subject_relation = event.key[:6]
+    names = warrant_names(*event.key[:6])
     return AccessEventAnswer(
         id=event_id(identity, event),
         type=_TYPES[event.kind, event.action],
-        object_type=object_type,
-        object_id=object_id,
-        relation=relation,
-        subject_type=subject_type,
-        subject_id=subject_id,
-        subject_relation=subject_relation or msgspec.UNSET,
+        object_type=names.object_type,
+        object_id=names.object_id,
+        relation=names.relation,
+        subject_type=names.subject_type,
+        subject_id=names.subject_id,
+        subject_relation=names.subject_relation or msgspec.UNSET,
         meta=_access_meta(event),
         created_at=render_time(event.place[0]),
     )

@@ -8,11 +8,10 @@ bounds memory, `reaching.py` finds which plans can lead to a subject type. `walk
 missing; `fetching.py` names the reads for that and caches their rows. What a walk cannot decide, an Evaluation does.
 """
 
-from magistrate.engine.graph.changes import WarrantChange
 from magistrate.engine.graph.fetching import Fetch
 from magistrate.engine.graph.graph import Graph
 from magistrate.engine.graph.reaching import group_names
 from magistrate.engine.graph.turns import TurnIsOver
 from magistrate.engine.graph.walk import GivenUp, Missing, Walk
 
-__all__ = ["Fetch", "GivenUp", "Graph", "Missing", "TurnIsOver", "Walk", "WarrantChange", "group_names"]
+__all__ = ["Fetch", "GivenUp", "Graph", "Missing", "TurnIsOver", "Walk", "group_names"]

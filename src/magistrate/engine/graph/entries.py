@@ -5,7 +5,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from magistrate.engine.plans import Plan
+from magistrate.engine.expansion import Plan
 from magistrate.engine.terms import WILDCARD, ObjectId, TypeName
 from magistrate.engine.warrants import Warrant
 
@@ -117,8 +117,7 @@ def read_entry(
     rows = 0
     for warrant in warrants:
         rows += 1
-        names_subject = (warrant.subject_type, warrant.subject_relation) == (subject_type, "")
-        is_direct = names_subject and warrant.relation in plan.relations
+        is_direct = warrant.subject_type == subject_type and plan.names_subject(warrant)
         led_to = [around.following(target, subject_type) for target in around.expand_warrant(warrant, plan)]
         leading = tuple((number, warrant.subject_id) for number in led_to if number is not None)
         if leading and warrant.subject_id == WILDCARD:

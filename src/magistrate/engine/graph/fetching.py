@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Protocol
 
-from magistrate.engine.graph.changes import WarrantChange
 from magistrate.engine.graph.entries import UNREADABLE, Surroundings, read_entry
 from magistrate.engine.graph.graph import Graph
 from magistrate.engine.graph.kinds import UNUSABLE, Kind
 from magistrate.engine.graph.views import PlanView
 from magistrate.engine.graph.walk import Missing
+from magistrate.engine.names import WarrantNames
 from magistrate.engine.plans import Model
 from magistrate.engine.terms import WILDCARD, ObjectId, Subject, TypeName
 from magistrate.engine.warrant_reader import AnyRead, WarrantRead
@@ -174,7 +174,7 @@ class Fetch:
         lookups = _lookups(graph, missing)
         self._left = [lookups] if lookups else []
         self._keeping: Iterator[int] = iter(())
-        self._touches: list[WarrantChange] = []
+        self._touches: list[WarrantNames] = []
         self.is_in_vain = False
 
     def reads(self) -> tuple[Sequence[AnyRead], int] | None:
@@ -206,7 +206,7 @@ class Fetch:
         self.graph.invalidate(self._touches)
         return is_done
 
-    def note_changes(self, touches: Sequence[WarrantChange]) -> None:
+    def note_changes(self, touches: Sequence[WarrantNames]) -> None:
         """Records warrants that were written or deleted after `revision`."""
         self._touches += touches
 

@@ -10,15 +10,16 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from magistrate.engine.graph.changes import WarrantChange
+from magistrate.engine.expansion import Branch, Operation, Plan
 from magistrate.engine.graph.kinds import Kind
 from magistrate.engine.graph.memberships import Memberships
 from magistrate.engine.graph.reaching import LeadingSearch, PlanKey, find_closed_plans
 from magistrate.engine.graph.segments import Capacity
 from magistrate.engine.graph.turns import TurnIsOver
 from magistrate.engine.graph.views import CombinedView, PlanView, ViewKey
+from magistrate.engine.names import WarrantNames
 from magistrate.engine.nesting import fold
-from magistrate.engine.plans import Branch, Model, Operation, Plan
+from magistrate.engine.plans import Model
 from magistrate.engine.terms import RelationName, Revision, TypeName
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
@@ -66,12 +67,12 @@ class Graph:
         """Returns about how many warrants are cached; an entry without any counts as one."""
         return self._room.size
 
-    def apply(self, touches: Iterable[WarrantChange], revision: Revision) -> None:
+    def apply(self, touches: Iterable[WarrantNames], revision: Revision) -> None:
         """Applies the only changes up to this revision, and is as of it from then on."""
         self.invalidate(touches)
         self.revision = revision
 
-    def invalidate(self, touches: Iterable[WarrantChange]) -> None:
+    def invalidate(self, touches: Iterable[WarrantNames]) -> None:
         """Evicts the entries that contain these warrants."""
         for touch in touches:
             for view in self._views_by_relation.get((touch.object_type, touch.relation), ()):
@@ -176,11 +177,8 @@ class Graph:
 
     def expand_warrant(self, warrant: Warrant, plan: Plan) -> Iterable[Plan]:
         """Returns the plans that a warrant leads to on the subject it names."""
-        if warrant.subject_relation and warrant.relation in plan.group_relations:
-            yield self.model.plan(warrant.subject_type, RelationName(warrant.subject_relation))
-        for link in plan.links:
-            if link.follows(warrant):
-                yield self.model.plan(link.of_type, link.relation)
+        for branch in plan.expand(warrant):
+            yield self.model.plan(*branch.target(warrant))
 
     def _place(self, key: ViewKey, plan: Plan) -> int:
         """Returns the number of a view. Its targets are resolved later when it is new, or was last used with another
@@ -219,14 +217,8 @@ class Graph:
 
         With each plan comes whether it leads to subjects of the view's type, and whether it is closed.
         """
-        plan = view.plan
-        names = {(link.of_type, link.relation) for link in plan.links} | {
-            (form.subject_type, RelationName(form.subject_relation))
-            for form in self.model.forms_on(plan.type, plan.group_relations)
-            if form.subject_relation
-        }
         targets: dict[tuple[str, str], tuple[Plan, bool, bool]] = {}
-        for name in names:
+        for name in {branch.target(form) for form, branch in self.model.expand_patterns(view.plan)}:
             target = self.model.plan(*name)
             targets[name] = (target, self._leads(target, view.subject_type), target in self._closed)
         return targets

@@ -9,12 +9,13 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from itertools import islice
 
-from magistrate.engine.graph.changes import WarrantChange
+from magistrate.engine.expansion import Plan
 from magistrate.engine.graph.closures import Member, MembershipClosure
 from magistrate.engine.graph.entries import parse_state, state_name
 from magistrate.engine.graph.kinds import Kind
 from magistrate.engine.graph.segments import CacheSegment, Capacity
-from magistrate.engine.plans import Model, Plan
+from magistrate.engine.names import WarrantNames
+from magistrate.engine.plans import Model
 from magistrate.engine.terms import WILDCARD, ObjectId, TypeName
 from magistrate.engine.work import Work
 
@@ -56,12 +57,9 @@ class Memberships:
         self._to_all = any(form.subject_id == WILDCARD for form in to_subjects)
 
     def _add(self, model: Model, plan: Plan, number: int, subject_type: TypeName, room: Capacity) -> None:
-        for form in model.forms_on(plan.type, plan.relations):
+        to_subjects = [form for form in model.patterns_to_subjects(plan) if form.subject_type == subject_type]
+        for form in (*to_subjects, *(form for form, _ in model.expand_patterns(plan))):
             names = (form.subject_type, form.subject_relation)
-            if not form.subject_relation and form.subject_type != subject_type:
-                continue
-            if form.subject_relation and form.relation not in plan.group_relations:
-                continue
             if names not in self._kinds_by_names:
                 self._kinds_by_names[names] = Kind(len(self.kinds), room)
                 self.kinds.append(self._kinds_by_names[names])
@@ -111,7 +109,7 @@ class Memberships:
         kind = self._kinds_by_view.get(number)
         return None if kind is None else (kind, id)
 
-    def invalidate(self, touch: WarrantChange) -> None:
+    def invalidate(self, touch: WarrantNames) -> None:
         kind = self._kinds_by_names.get((touch.subject_type, touch.subject_relation))
         if kind is not None and (touch.object_type, touch.relation) in kind.views:
             id = ObjectId(touch.subject_id)

@@ -4,11 +4,10 @@ patterns."""
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from magistrate.engine.plans import Model, Operation, Plan
+from magistrate.engine.expansion import Operation, Plan, PlanNames
+from magistrate.engine.plans import Model
 from magistrate.engine.terms import WILDCARD, RelationName, TypeName
 from magistrate.engine.work import Work
-
-PlanNames = tuple[TypeName, RelationName]
 
 
 def group_names(model: Model) -> Iterable[PlanNames]:
@@ -32,10 +31,8 @@ def find_closed_plans(model: Model) -> frozenset[Plan]:
 
 def _inner(model: Model, plan: Plan) -> Iterator[Plan | None]:
     """Yields the groups that a group has as members; None stands for every group of a type."""
-    for form in model.forms_on(plan.type, plan.group_relations):
-        if form.subject_relation:
-            relation = RelationName(form.subject_relation)
-            yield None if form.subject_id == WILDCARD else model.plan(form.subject_type, relation)
+    for form, branch in model.expand_patterns(plan):
+        yield None if form.subject_id == WILDCARD else model.plan(*branch.target(form))
 
 
 PlanKey = PlanNames | Plan
@@ -100,11 +97,7 @@ def _gives(model: Model, plan: Plan, subject_type: TypeName) -> bool:
 
 def _targets(model: Model, plan: Plan) -> Iterator[PlanKey]:
     """Yields what a plan leads to: plans without a name of their own, and the names of others."""
-    for form in model.forms_on(plan.type, plan.group_relations):
-        if form.subject_relation:
-            yield form.subject_type, RelationName(form.subject_relation)
-    for link in plan.links:
-        yield link.of_type, link.relation
+    yield from {branch.target(form): None for form, branch in model.expand_patterns(plan)}
     waiting = [*plan.parts]
     while waiting:
         part = waiting.pop()

@@ -2,10 +2,11 @@
 
 from typing import NamedTuple
 
-from magistrate.engine.graph.changes import WarrantChange
+from magistrate.engine.expansion import Plan
 from magistrate.engine.graph.entries import Entry, weight
 from magistrate.engine.graph.segments import CacheSegment, Capacity
-from magistrate.engine.plans import Model, Plan
+from magistrate.engine.names import WarrantNames
+from magistrate.engine.plans import Model
 from magistrate.engine.rules.rule import Combined
 from magistrate.engine.terms import WILDCARD, RelationName, TypeName
 from magistrate.engine.warrant_reader import WarrantsByObject
@@ -59,7 +60,7 @@ class PlanView:
         """Sets the plan that the view reads for from now on; the graph sets the branches of the plan."""
         self.plan = plan
         self.direct = model.shape(plan.type, plan.relations, self.subject_type)
-        self.leading = [shape for shape in (plan.groups, *(link.shape for link in plan.links)) if shape is not None]
+        self.leading = [*plan.shapes]
         self.shapes = [self.direct, *self.leading] if self.direct is not None else self.leading
         self.same: tuple[int, ...] = ()
         self.choices: tuple[CombinedView, ...] = ()
@@ -73,10 +74,8 @@ class PlanView:
     def sign(self, targets: object) -> bool:
         """Returns whether the entries are still valid, given what their warrants can lead to; evicts them when they
         are not."""
-        plan = self.plan
-        links = tuple((link.with_relation, link.of_type, link.relation) for link in plan.links)
         shapes = tuple(map(_shape_signature, self.shapes))
-        signature = (plan.relations, plan.group_relations, links, self.direct is None, shapes, targets)
+        signature = (self.plan.outline(), self.direct is None, shapes, targets)
         is_right = signature == self.signature
         if not is_right:
             self.entries.evict_all()
@@ -88,7 +87,7 @@ class PlanView:
         """Returns the relations whose warrants are in the entries, each with its object type."""
         return {(shape.type, relation) for shape in self.shapes for relation in shape.relations}
 
-    def invalidate(self, touch: WarrantChange) -> None:
+    def invalidate(self, touch: WarrantNames) -> None:
         if touch.object_id == WILDCARD:
             self.entries.evict_all()
             self.points.evict_all()
@@ -100,10 +99,8 @@ class PlanView:
         if entry is not None and (entry.direct is not None or self._leads(touch)):
             self.entries.evict(touch.object_id)
 
-    def _leads(self, touch: WarrantChange) -> bool:
-        return touch.subject_relation != "" or any(
-            (link.with_relation, link.of_type) == (touch.relation, touch.subject_type) for link in self.plan.links
-        )
+    def _leads(self, touch: WarrantNames) -> bool:
+        return touch.subject_relation != "" or bool(self.plan.expand(touch))
 
 
 def _shape_signature(shape: WarrantsByObject) -> object:

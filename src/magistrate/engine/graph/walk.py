@@ -11,8 +11,9 @@ Evaluation does. It therefore never needs more rounds of reads than an Evaluatio
 """
 
 from collections.abc import Iterable, Mapping
+from enum import Enum
 from itertools import islice
-from typing import Any
+from typing import Any, Final
 
 from magistrate.engine.conditions import PolicyEvaluator
 from magistrate.engine.decision import DENIED, EXPLICIT, IMPLICIT, Decision
@@ -23,7 +24,7 @@ from magistrate.engine.graph.graph import Graph
 from magistrate.engine.graph.turns import TurnIsOver
 from magistrate.engine.graph.views import CombinedView, PlanView
 from magistrate.engine.terms import WILDCARD, ObjectId, Subject, TypeName
-from magistrate.engine.truth import FALSE, TRUE, Truth
+from magistrate.engine.truth import FALSE, TRUE, UNKNOWN, Truth
 from magistrate.engine.work import Work
 
 MOST_STEPS = 10_000
@@ -131,7 +132,7 @@ class Walk:
             if self._closure is None:
                 self._grow_closure()  # it may be needed next, and can be read in the same round now
             return None
-        return IMPLICIT if value == TRUE else DENIED
+        return IMPLICIT if value is TRUE else DENIED
 
     def _begin(self, question: Question) -> None:
         self._subject_type, self._subject_id = question.subject.type, question.subject.id
@@ -159,7 +160,7 @@ class Walk:
         if entry is None:
             return None
         return self._name in entry.own or any(
-            self._evaluate_condition(conditioned) == TRUE
+            self._evaluate_condition(conditioned) is TRUE
             for conditioned in entry.conditioned
             if conditioned.warrant.relation == view.plan.relation and not conditioned.states
         )
@@ -175,7 +176,7 @@ class Walk:
             state = waiting.pop()
             if values and state in values:
                 value = values[state]
-                if value == TRUE:
+                if value is TRUE:
                     return self._remember_path(seen, state, steps)
                 is_known = is_known and value is not None
                 continue
@@ -236,7 +237,7 @@ class Walk:
         """
         for choice, state in choices:
             value = self._choose(choice, state[1])
-            if value == TRUE:
+            if value is TRUE:
                 return self._remember_path(seen, state, 0)
             is_known = is_known and value is not None
         if is_known and not is_certain:
@@ -289,9 +290,9 @@ class Walk:
         is_certain = True
         for conditioned in entry.conditioned:
             granted = self._evaluate_condition(conditioned)
-            if granted == TRUE and not conditioned.states:
+            if granted is TRUE and not conditioned.states:
                 return None, True
-            if granted == TRUE:
+            if granted is TRUE:
                 states += conditioned.states
             is_certain = is_certain and granted in (TRUE, FALSE)
         return states, is_certain
@@ -305,7 +306,7 @@ class Walk:
         key = (choice.number, id)
         if key in chosen:
             value = chosen[key]
-            if value == _BEING_CHOSEN:
+            if value is _BEING_CHOSEN:
                 raise GivenUp
             return value
         if self._nesting > MOST_NESTING:
@@ -322,14 +323,18 @@ class Walk:
         return value
 
     def _combine_parts(self, choice: CombinedView, id: ObjectId) -> Truth | None:
+        rule, is_known = choice.rule, True
         values: list[Truth] = []
         for part in choice.parts:
             value = self._value((part, id)) if isinstance(part, int) else self._choose(part, id)
-            if value == choice.rule.decisive:
-                return choice.rule.combine((value,))
-            if value is not None:
-                values.append(value)
-        return choice.rule.combine(values) if len(values) == len(choice.parts) else None
+            if value is None:
+                is_known, value = False, UNKNOWN
+            values.append(value)
+            if value is rule.decisive:
+                early = rule.combine(values + [UNKNOWN] * (len(choice.parts) - len(values)))
+                if early is TRUE or early is FALSE:
+                    return early
+        return rule.combine(values) if is_known else None
 
     def _evaluate_condition(self, conditioned: Conditioned) -> Truth:
         """Returns the value of a warrant's policy, FALSE when the warrant is to another subject."""
@@ -385,9 +390,17 @@ class _Findings:
         self.context = context
         self.conditions = conditions
         self.values: dict[State, Truth | None] = {}
-        self.chosen: dict[tuple[int, ObjectId], Truth | None] = {}
+        self.chosen: dict[tuple[int, ObjectId], Truth | _InProgress | None] = {}
         self.closure: MembershipClosure | None = None
 
 
 _NO_VALUES: dict[State, Truth | None] = {}
-_BEING_CHOSEN = Truth(-1)
+
+
+class _InProgress(Enum):
+    """Marks a combination whose value is being computed."""
+
+    MARK = 0
+
+
+_BEING_CHOSEN: Final = _InProgress.MARK

@@ -5,13 +5,14 @@ from itertools import chain
 from typing import NamedTuple
 
 from magistrate.engine.evaluation import Evaluation, Question
+from magistrate.engine.expansion import Plan
 from magistrate.engine.nodes import CheckEdge, CheckNode
-from magistrate.engine.plans import Model, Plan
+from magistrate.engine.plans import Model
 from magistrate.engine.query.listed import Findings, Listed, Reports
-from magistrate.engine.query.result_set import EXPLICIT, ResultSet
+from magistrate.engine.query.result_set import EXPLICIT, ListValue, ResultSet
 from magistrate.engine.query.search import Steps, gather_items
 from magistrate.engine.terms import WILDCARD, ObjectId, RelationName, TypeName
-from magistrate.engine.truth import FALSE, TRUE, Truth
+from magistrate.engine.truth import FALSE, TRUE
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
 
@@ -38,9 +39,9 @@ def check_candidates(
     explicit, _ = yield from _decide_candidates(by_warrants_alone, candidates)
     listed = []
     for one, found, by_warrants in zip(candidates, nodes, explicit, strict=True):
-        holding = {id: node for id, node in found.items() if node.value == TRUE}
-        values: dict[ObjectId, Truth] = {id: EXPLICIT if by_warrants[id].value == TRUE else TRUE for id in holding}
-        settling = ((id, by_warrants[id] if values[id] == EXPLICIT else node) for id, node in holding.items())
+        holding = {id: node for id, node in found.items() if node.value is TRUE}
+        values: dict[ObjectId, ListValue] = {id: EXPLICIT if by_warrants[id].value is TRUE else TRUE for id in holding}
+        settling = ((id, by_warrants[id] if values[id] is EXPLICIT else node) for id, node in holding.items())
         reports = dict((yield from gather_items(((id, report(node)) for id, node in settling), work)))
         if values.pop(NOBODY, FALSE) >= values.get(WILDCARD, FALSE):
             values.pop(WILDCARD, None)
@@ -92,4 +93,4 @@ def _is_to_group(edge: CheckEdge) -> bool:
     above, below = edge.node.plan, edge.child.plan
     assert edge.warrant is not None
     names_it = isinstance(below, Plan) and below.relation == edge.warrant.subject_relation
-    return names_it and isinstance(above, Plan) and edge.warrant.relation in above.group_relations
+    return names_it and isinstance(above, Plan) and above.usersets.follows(edge.warrant)

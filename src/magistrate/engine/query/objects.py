@@ -5,22 +5,23 @@ empty and only gains. A stage that gains propagates it: on the same object to th
 other objects through the warrants that name what was gained. These warrants are read level by level, for everything
 gained in between.
 
-A noneOf cannot be computed before everything that it rests on is known. It waits until no stage gains anything, and
-then becomes one more stage that gains. Where a noneOf rests on itself (groups can cause that, rules cannot) nothing is
-computed."""
+A combination that is not monotone, such as a noneOf, cannot be computed before everything that it rests on is known.
+It waits until no stage gains anything, and then becomes one more stage that gains. Where one rests on itself (groups
+can cause that, rules cannot) nothing is computed."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from magistrate.engine.conditions import PolicyEvaluator
-from magistrate.engine.plans import Model, Operation, Plan
+from magistrate.engine.expansion import Operation, Plan
+from magistrate.engine.plans import Model
 from magistrate.engine.query.listed import Findings, Listed, Reports
-from magistrate.engine.query.result_set import EXPLICIT, ResultSet
+from magistrate.engine.query.result_set import EXPLICIT, ListValue, ResultSet, truth_of
 from magistrate.engine.query.search import Steps, Turns, fetch_rows
 from magistrate.engine.query.stages import IDS_AT_ONCE, Road, Stage, StageEdge, Stages, Target, Told, same_object
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName
-from magistrate.engine.truth import FALSE, MISSING, TRUE, Truth
+from magistrate.engine.truth import FALSE, MISSING, TRUE
 from magistrate.engine.warrants import Warrant, creation_order
 from magistrate.engine.work import Work
 
@@ -167,7 +168,7 @@ class _ObjectSearch:
         if target.found is not None:
             _find(target.found, target.explicit, source.place, zip(warrants, values, strict=True))
 
-    def _values(self, source: StageEdge, warrants: Sequence[Warrant]) -> Sequence[Truth]:
+    def _values(self, source: StageEdge, warrants: Sequence[Warrant]) -> Sequence[ListValue]:
         """Returns the value that each of the warrants gives."""
         value_of, rest, cap = source.origin.named.get, source.origin.rest, source.cap
         had = [value_of(warrant.subject_id, rest) for warrant in warrants]
@@ -175,15 +176,15 @@ class _ObjectSearch:
         if not any(warrant.policy for warrant in warrants):
             return values
         worths = [self._conditions.value(warrant) for warrant in warrants]
-        return [min(value, EXPLICIT if worth == TRUE else worth) for value, worth in zip(values, worths, strict=True)]
+        return [min(value, EXPLICIT if worth is TRUE else worth) for value, worth in zip(values, worths, strict=True)]
 
-    def _gain(self, stage: Stage, id: ObjectId, value: Truth) -> None:
+    def _gain(self, stage: Stage, id: ObjectId, value: ListValue) -> None:
         if value > stage.named.get(id, stage.rest) and (value >= TRUE or stage.is_exact):
             stage.named[id] = value
             stage.gained.append(id)
             self._busy[stage] = None
 
-    def _gain_each(self, stage: Stage, values: Mapping[ObjectId, Truth]) -> None:
+    def _gain_each(self, stage: Stage, values: Mapping[ObjectId, ListValue]) -> None:
         named, rest, least = stage.named, stage.rest, FALSE if stage.is_exact else TRUE
         gained = {id: value for id, value in values.items() if value > named.get(id, rest) and value >= least}
         if gained:
@@ -191,7 +192,7 @@ class _ObjectSearch:
             stage.gained += gained
             self._busy[stage] = None
 
-    def _gain_rest(self, stage: Stage, value: Truth, named: Mapping[ObjectId, Truth]) -> None:
+    def _gain_rest(self, stage: Stage, value: ListValue, named: Mapping[ObjectId, ListValue]) -> None:
         """Adds a value on all objects except the named ones, which gain the values they are named with."""
         if value < TRUE and not stage.is_exact:
             value = FALSE
@@ -209,7 +210,7 @@ class _ObjectSearch:
         self._gain_each(stage, named)
 
     def _wake(self) -> Turns[bool]:
-        """Computes the next noneOf, once no stage gains anything any more; returns false if there is none."""
+        """Computes the next stages that wait, once no stage gains anything any more; returns false if there is none."""
         ready = next(self._negations, ())
         for stage in ready:
             stage.waits = False
@@ -230,7 +231,7 @@ def _find(
     found: dict[ObjectId, Told],
     explicit: dict[ObjectId, Told],
     place: int,
-    given: Iterable[tuple[Warrant, Truth]],
+    given: Iterable[tuple[Warrant, ListValue]],
 ) -> None:
     """Keeps for each object the first of all warrants that give it."""
     for warrant, value in given:
@@ -239,7 +240,7 @@ def _find(
             first = found.setdefault(id, told)
             if first is not told and _order(told) < _order(first):
                 found[id] = told
-            if value == EXPLICIT:
+            if value is EXPLICIT:
                 first = explicit.setdefault(id, told)
                 if first is not told and _order(told) < _order(first):
                     explicit[id] = told
@@ -257,7 +258,7 @@ def _build_listed(target: Target, root: Stage, new: Iterable[Stage]) -> Listed:
 def _report(root: Stage, id: ObjectId) -> Warrant | None:
     """Returns the warrant that is reported on an object where the stage holds: the first that a walk through its parts
     reaches. No part is visited twice."""
-    if root.value(id) == EXPLICIT:
+    if root.value(id) is EXPLICIT:
         told = _first(root.explicit, id)
         return told[1] if told else None
     walked: set[Stage] = set()
@@ -273,9 +274,10 @@ def _report(root: Stage, id: ObjectId) -> Warrant | None:
 
 
 def _reasons(stage: Stage, id: ObjectId) -> Sequence[Stage | Warrant]:
-    """Returns the parts and warrants that make the stage hold, in order; a noneOf has none."""
+    """Returns the parts and warrants that make the stage hold, in order."""
     if isinstance(stage.plan, Operation):
-        return () if stage.plan.rule.negates else stage.parts
+        places = stage.plan.rule.reasons([truth_of(part.value(id)) for part in stage.parts])
+        return [stage.parts[place] for place in places]
     assert stage.plan is not None
     told = _first(stage.found or {}, id)
     if told is None:

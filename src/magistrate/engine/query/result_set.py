@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from enum import IntEnum
+from typing import Final, NamedTuple, Protocol
 
+from magistrate.engine.expansion import Expansion, Plan
 from magistrate.engine.query.search import Turns
 from magistrate.engine.rules.rule import Combined
 from magistrate.engine.terms import ObjectId
 from magistrate.engine.truth import FALSE, TRUE, Truth
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.warrants import Warrant, WarrantPattern
 from magistrate.engine.work import Work
 
 IDS_FOR_A_NODE = 10
@@ -18,16 +20,36 @@ CELLS_FOR_A_NODE = 50
 """Converts values of one part for one id into nodes: this many take as long as one node."""
 CELLS_AT_ONCE = 50_000
 
-EXPLICIT = Truth(TRUE + 1)
-"""Stands for TRUE by warrants of the relation itself, without any rule (docs/compatibility.md#query). Only lists
-distinguish it from TRUE."""
+
+class Explicit(IntEnum):
+    """Stands for TRUE by warrants of the relation itself, without any rule (docs/compatibility.md#query). Only lists
+    distinguish it from TRUE, which it exceeds."""
+
+    EXPLICIT = TRUE + 1
+
+
+EXPLICIT: Final = Explicit.EXPLICIT
+
+ListValue = Truth | Explicit
+"""Represents the value of one id in a list."""
+
+
+def limit_of(plan: Plan, branch: Expansion | None, warrant: Warrant | WarrantPattern) -> ListValue:
+    """Returns the greatest value that a warrant can give by a branch of the plan; None stands for the warrant to the
+    subject itself."""
+    is_grant = branch is None or branch.is_grant
+    return EXPLICIT if is_grant and warrant.relation == plan.relation else TRUE
+
+
+def truth_of(value: ListValue) -> Truth:
+    return TRUE if value is EXPLICIT else value
 
 
 class Valued(Protocol):
     """Represents a value for every id: `named` has those of some ids, all others have the value `rest`."""
 
-    named: dict[ObjectId, Truth]
-    rest: Truth
+    named: dict[ObjectId, ListValue]
+    rest: ListValue
 
 
 @dataclass(slots=True)
@@ -35,12 +57,12 @@ class ResultSet:
     """Implements Valued. `reports` and `rest_report` are the warrants to be reported where it holds; None where there
     can be none."""
 
-    rest: Truth = FALSE
-    named: dict[ObjectId, Truth] = field(default_factory=dict)
+    rest: ListValue = FALSE
+    named: dict[ObjectId, ListValue] = field(default_factory=dict)
     rest_report: Warrant | None = None
     reports: dict[ObjectId, Warrant | None] = field(default_factory=dict)
 
-    def value(self, id: ObjectId) -> Truth:
+    def value(self, id: ObjectId) -> ListValue:
         return self.named.get(id, self.rest)
 
     def report(self, id: ObjectId) -> Warrant | None:
@@ -52,7 +74,7 @@ class Share(NamedTuple):
     reports."""
 
     spread: ResultSet
-    cap: Truth
+    cap: ListValue
     report: Warrant | None
 
 
@@ -61,8 +83,8 @@ def explicit_part(share: Share) -> Share:
     spread = share.spread
     if share.cap < EXPLICIT:
         return Share(ResultSet(), share.cap, None)
-    rest = spread.rest if spread.rest == EXPLICIT else FALSE
-    named = {id: value if value == EXPLICIT else FALSE for id, value in spread.named.items()}
+    rest = spread.rest if spread.rest is EXPLICIT else FALSE
+    named = {id: value if value is EXPLICIT else FALSE for id, value in spread.named.items()}
     return Share(ResultSet(rest, named, spread.rest_report, spread.reports), EXPLICIT, share.report)
 
 
@@ -113,17 +135,17 @@ def _add(found: ResultSet, share: Share, everyone: Iterable[ObjectId]) -> None:
 
 def combine_result_sets(rule: Combined, spreads: Sequence[ResultSet], work: Work) -> Turns[ResultSet]:
     """Returns the result set of a combination of result sets. Yields when its turn is over."""
-    found = ResultSet(rule.combine([min(spread.rest, TRUE) for spread in spreads]))
-    if found.rest == TRUE:
+    found = ResultSet(rule.combine([truth_of(spread.rest) for spread in spreads]))
+    if found.rest is TRUE:
         found.rest_report = _report(rule, [(spread.rest, spread.rest_report) for spread in spreads])
     ids = list(_collect_ids(spreads))
     values = yield from combine_by_id(rule.combine, spreads, ids, work)
     for id, value in zip(ids, values, strict=True):
         if value or found.rest:
             found.named[id] = value
-        if value == TRUE or found.rest:
+        if value is TRUE or found.rest:
             parts = [(spread.value(id), spread.report(id)) for spread in spreads]
-            found.reports[id] = _report(rule, parts) if value == TRUE else None
+            found.reports[id] = _report(rule, parts) if value is TRUE else None
         work.spend(1 + len(spreads) // CELLS_FOR_A_NODE)
         if work.turn_is_over:
             yield None
@@ -140,7 +162,7 @@ def combine_by_id(
     for start in range(0, len(ids), at_once):
         some = ids[start : start + at_once]
         columns = [[value_of(id, rest) for id in some] for value_of, rest in getters]
-        capped = [[value if value < TRUE else TRUE for value in column] for column in columns]
+        capped = [[TRUE if value is EXPLICIT else value for value in column] for column in columns]
         values += map(combine, zip(*capped, strict=True))
         work.spend(len(some) * len(spreads) // CELLS_FOR_A_NODE)
         if work.turn_is_over:
@@ -148,11 +170,14 @@ def combine_by_id(
     return values
 
 
-def _report(rule: Combined, parts: Sequence[tuple[Truth, Warrant | None]]) -> Warrant | None:
+def _report(rule: Combined, parts: Sequence[tuple[ListValue, Warrant | None]]) -> Warrant | None:
     """Returns the report of a combination that holds."""
-    reports = [report if value >= TRUE else None for value, report in parts]
-    witness = rule.witness([0 if report is None else 1 for report in reports])
-    return None if witness is None else reports[witness]
+    values = [TRUE if value is EXPLICIT else value for value, _ in parts]
+    for place in rule.reasons(values):
+        report = parts[place][1]
+        if report is not None:
+            return report
+    return None
 
 
 def _collect_ids(spreads: Iterable[ResultSet]) -> Mapping[ObjectId, None]:

@@ -5,12 +5,13 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from magistrate.engine.plans import ArrowBranch, Branch, Model, Operation, Plan
-from magistrate.engine.query.components import components
-from magistrate.engine.query.result_set import EXPLICIT, combine_by_id
+from magistrate.engine.components import components
+from magistrate.engine.expansion import Operation, Plan
+from magistrate.engine.plans import Model
+from magistrate.engine.query.result_set import ListValue, combine_by_id, limit_of
 from magistrate.engine.query.search import Turns, gather_items, prepare_plans
 from magistrate.engine.terms import WILDCARD, ObjectId, RelationName, TypeName
-from magistrate.engine.truth import FALSE, TRUE, Truth
+from magistrate.engine.truth import FALSE, Truth
 from magistrate.engine.warrant_reader import ReverseWarrantRead, WarrantsBySubject
 from magistrate.engine.warrants import Warrant, WarrantPattern
 from magistrate.engine.work import Work
@@ -31,7 +32,7 @@ class StageEdge(NamedTuple):
     origin: "Stage"
     target: "Stage"
     place: int
-    cap: Truth
+    cap: ListValue
 
 
 class Road:
@@ -71,7 +72,7 @@ class Stage:
     """Holds the result set of a plan or a gate; with neither, of the subject itself.
 
     All objects have `had_by_all`, the named ones too. `gained` has the ids that have not been propagated yet.
-    `is_exact`: the stage is below a noneOf, where values short of TRUE matter. `is_asked_anywhere`: a warrant to
+    `is_exact`: the stage is below one that waits, where values short of TRUE matter. `is_asked_anywhere`: a warrant to
     `type:*#relation` needs the value on any object, which is kept at WILDCARD. `found` has for each object (WILDCARD:
     for all) the first warrant that gives it, with its place and number; `explicit` likewise, of those that give it
     EXPLICIT. `found` is None where no report is needed. `steps`: at least as many as the stages that it is made of on
@@ -98,9 +99,9 @@ class Stage:
 
     def __init__(self, plan: Plan | Operation | None) -> None:
         self.plan = plan
-        self.named: dict[ObjectId, Truth] = {}
-        self.rest = FALSE
-        self.had_by_all = FALSE
+        self.named: dict[ObjectId, ListValue] = {}
+        self.rest: ListValue = FALSE
+        self.had_by_all: ListValue = FALSE
         self.gained: list[ObjectId] = []
         self.rest_gained = False
         self.parts: list[Stage] = []
@@ -108,13 +109,13 @@ class Stage:
         self.origins: list[Stage] = []
         self.roads: dict[Road, None] = {}
         self.steps = 1
-        self.waits = isinstance(plan, Operation) and plan.rule.negates
+        self.waits = isinstance(plan, Operation) and not plan.rule.is_monotone
         self.is_exact = False
         self.is_asked_anywhere = False
         self.found: dict[ObjectId, Told] | None = None
         self.explicit: dict[ObjectId, Told] = {}
 
-    def value(self, id: ObjectId) -> Truth:
+    def value(self, id: ObjectId) -> ListValue:
         return self.named.get(id, self.rest)
 
     def from_parts(self, ids: Sequence[ObjectId], work: Work) -> Turns[list[Truth]]:
@@ -138,8 +139,9 @@ class Stage:
 class Stages:
     """Holds all stages that one subject can reach on the way to the targets. `itself` is the start.
 
-    After connecting, `negations` are the stages of noneOf: first those that rest on no other, then those that rest on
-    these only, and so on; None if one rests on itself, so that there is no order in which to compute the stages."""
+    After connecting, `negations` are the stages that wait, not being monotone: first those that rest on no other, then
+    those that rest on these only, and so on; None if one rests on itself, so that there is no order in which to compute
+    the stages."""
 
     def __init__(self, model: Model, subject_type: TypeName, work: Work) -> None:
         self._model = model
@@ -186,39 +188,27 @@ class Stages:
         """Connects a stage with all that it is made of."""
         plan = stage.plan
         assert plan is not None
-        yield from prepare_plans(
-            self._model, ((plan.type, part) for part in plan.parts if isinstance(part, str)), self._work
-        )
-        stage.parts = [self._part(plan.type, part) for part in plan.parts]
+        while not self._model.prepare_following(plan, self._work):
+            yield None
+        stage.parts = [self._stage(self._model.part(plan.type, part)) for part in plan.parts]
         for part in stage.parts:
             part.wholes.append(stage)
         if isinstance(plan, Plan):
             yield from self._join_forms(stage, plan)
 
     def _join_forms(self, stage: Stage, plan: Plan) -> Turns[None]:
-        relations = dict.fromkeys([*plan.relations, *(link.with_relation for link in plan.links)])
-        itself = (self._subject_type, "")
-        links: dict[tuple[RelationName, TypeName], list[ArrowBranch]] = defaultdict(list)
-        for link in plan.links:
-            links[link.with_relation, link.of_type].append(link)
-        for form in self._model.forms_on(plan.type, relations):
-            if form.relation in plan.relations and (form.subject_type, form.subject_relation) == itself:
-                self._join(form, self.itself, stage, plan.places[form.relation], _cap(plan, form))
-            if form.subject_relation and form.relation in plan.group_relations:
-                group = yield from self._find_stage(form.subject_type, RelationName(form.subject_relation))
-                self._join(form, group, stage, plan.places[form.relation], _cap(plan, form))
-            for link in links.get((form.relation, form.subject_type), ()):
-                linked = yield from self._find_stage(link.of_type, link.relation)
-                self._join(form, linked, stage, plan.places[link], TRUE)
+        for form in self._model.patterns_to_subjects(plan):
+            if form.subject_type == self._subject_type:
+                self._join(form, self.itself, stage, plan.places[form.relation], limit_of(plan, None, form))
+        for form, branch in self._model.expand_patterns(plan):
+            origin = yield from self._find_stage(*branch.target(form))
+            self._join(form, origin, stage, branch.place(plan, form), limit_of(plan, branch, form))
 
     def _find_stage(self, of_type: TypeName, relation: RelationName) -> Turns[Stage]:
         yield from prepare_plans(self._model, [(of_type, relation)], self._work)
         return self._stage(self._model.plan(of_type, relation))
 
-    def _part(self, of_type: TypeName, part: Branch) -> Stage:
-        return self._stage(part if isinstance(part, Plan | Operation) else self._model.plan(of_type, part))
-
-    def _join(self, form: WarrantPattern, origin: Stage, target: Stage, place: int, cap: Truth) -> None:
+    def _join(self, form: WarrantPattern, origin: Stage, target: Stage, place: int, cap: ListValue) -> None:
         names = (form.object_type, form.subject_type, form.subject_relation)
         road = self._roads.get(names)
         if road is None:
@@ -268,7 +258,7 @@ def _count_steps(ordered: Sequence[Sequence[Stage]], most: int, work: Work) -> T
 
 
 def _by_depth(ordered: Sequence[Sequence[Stage]], work: Work) -> Turns[list[list[Stage]] | None]:
-    """Returns the stages of noneOf by depth (see Stages.negations). `ordered` has the components, each after those that
+    """Returns the stages that wait by depth (see Stages.negations). `ordered` has the components, each after those that
     it rests on."""
     depths: dict[Stage, int] = {}
     negations: list[list[Stage]] = []
@@ -286,10 +276,6 @@ def _by_depth(ordered: Sequence[Sequence[Stage]], work: Work) -> Turns[list[list
             negations += [[] for _ in range(len(negations), depth + 1)]
             negations[depth] += waiting
     return negations
-
-
-def _cap(plan: Plan, form: WarrantPattern) -> Truth:
-    return EXPLICIT if form.relation == plan.relation else TRUE
 
 
 def same_object(stages: Iterable[Stage], seen: set[Stage], work: Work) -> Turns[list[Stage]]:

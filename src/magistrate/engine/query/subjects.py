@@ -6,20 +6,29 @@ rests on. Places on a cycle are computed in rounds until none gains anything (a 
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from itertools import chain
 from typing import NamedTuple
 
+from magistrate.engine.components import components
 from magistrate.engine.conditions import PolicyEvaluator
 from magistrate.engine.dismantling import Container, Linked
+from magistrate.engine.expansion import Branch, Expansion, Operation, Plan
 from magistrate.engine.facts import Facts
-from magistrate.engine.plans import ArrowBranch, Branch, Model, Operation, Plan, shape_of
-from magistrate.engine.query.components import components
+from magistrate.engine.plans import Model, shape_of
 from magistrate.engine.query.listed import Findings, Listed, Reports
-from magistrate.engine.query.result_set import EXPLICIT, ResultSet, Share, combine_result_sets, explicit_parts, highest
+from magistrate.engine.query.result_set import (
+    EXPLICIT,
+    ListValue,
+    ResultSet,
+    Share,
+    combine_result_sets,
+    explicit_parts,
+    highest,
+    limit_of,
+)
 from magistrate.engine.query.search import Steps, Turns, fetch_rows, gather_items, prepare_plans, take_turns
 from magistrate.engine.sorting import sort_in_parts
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, TypeName
-from magistrate.engine.truth import MISSING, TRUE, Truth
+from magistrate.engine.truth import MISSING, TRUE
 from magistrate.engine.warrant_reader import WarrantsByObject
 from magistrate.engine.warrants import Warrant, WarrantPattern, creation_order
 from magistrate.engine.work import Work
@@ -37,7 +46,7 @@ class _Onward(NamedTuple):
 
     order: _Order
     place: "_PlanOnObject"
-    cap: Truth
+    cap: ListValue
     report: Warrant | None
 
 
@@ -102,7 +111,7 @@ class SubjectSearch:
         for of_type in self._types:
             spreads = (yield from self._solve_components(ordered, roots, of_type)) if of_type in named else unnamed
             for relation, spread in spreads.items():
-                is_for_everyone = spread.rest == EXPLICIT or spread.rest >= TRUE > unnamed[relation].rest
+                is_for_everyone = spread.rest is EXPLICIT or spread.rest >= TRUE > unnamed[relation].rest
                 listed.append(Listed(of_type, relation, spread, _reports(spread), is_for_everyone))
         if self._others:
             listed += [Listed(None, relation, spread, _reports(spread)) for relation, spread in unnamed.items()]
@@ -145,55 +154,42 @@ class SubjectSearch:
     def _expand(self, place: _PlanOnObject) -> Turns[bool]:
         """Finds the edges of a place, if all warrants on its object are read."""
         plan = place.plan
-        names = [(plan.type, part) for part in plan.parts if isinstance(part, str)]
-        yield from prepare_plans(self._model, names, self._work)
         if isinstance(plan, Operation):
+            while not self._model.prepare_following(plan, self._work):
+                yield None
             place.onward = [self._to_part(part, place, number) for number, part in enumerate(plan.parts)]
             return True
         given = [(of_type, self._facts.find(shape, place.id)) for of_type, shape in self._list_given_shapes(plan)]
-        groups = self._facts.find(plan.groups, place.id)
-        links = [self._facts.find(link.shape, place.id) for link in plan.links]
-        if groups is None or None in links or any(rows is None for _, rows in given):
+        rows = self._facts.find_all(plan.shapes, place.id)
+        if rows is None or any(warrants is None for _, warrants in given):
             return False
-        place.given = {of_type: rows for of_type, rows in given if rows}
+        yield from self._model.prepare_expansion(plan, rows, self._work)
+        place.given = {of_type: warrants for of_type, warrants in given if warrants}
         place.onward = [self._to_part(part, place, plan.places[part]) for part in plan.parts]
-        yield from prepare_plans(self._model, ((link.of_type, link.relation) for link in plan.links), self._work)
-        for warrant in groups:
-            if warrant.relation in plan.group_relations:
-                yield from prepare_plans(self._model, [_group(warrant)], self._work)
-                place.onward.append(self._to_group(plan, warrant))
+        for warrant, branch in plan.expand_rows(rows):
+            place.onward.append(self._to_expanded(plan, branch, warrant))
             if self._work.turn_is_over:
                 yield None
-        for link, rows in zip(plan.links, links, strict=True):
-            for warrant in chain(rows or (), filter(link.follows, groups)):
-                place.onward.append(self._to_linked(plan, link, warrant))
-                if self._work.turn_is_over:
-                    yield None
         return True
 
     def _to_part(self, part: Branch, place: _PlanOnObject, number: int) -> _Onward:
-        plan = part if isinstance(part, Plan | Operation) else self._model.plan(place.plan.type, part)
-        return _Onward((number, (0, 0)), self._place(plan, place.id), TRUE, None)
+        return _Onward((number, (0, 0)), self._place(self._model.part(place.plan.type, part), place.id), TRUE, None)
 
-    def _to_group(self, plan: Plan, warrant: Warrant) -> _Onward:
-        group = self._model.plan(*_group(warrant))
-        cap = min(EXPLICIT if warrant.relation == plan.relation else TRUE, self._worth(warrant))
-        return _Onward(_order(plan, warrant), self._place(group, warrant.subject_id), cap, warrant)
+    def _to_expanded(self, plan: Plan, branch: Expansion, warrant: Warrant) -> _Onward:
+        target = self._place(self._model.plan(*branch.target(warrant)), warrant.subject_id)
+        cap = min(limit_of(plan, branch, warrant), self._worth(warrant))
+        order = (branch.place(plan, warrant), creation_order(warrant))
+        return _Onward(order, target, cap, warrant if branch.is_grant else None)
 
-    def _to_linked(self, plan: Plan, link: ArrowBranch, warrant: Warrant) -> _Onward:
-        linked = self._place(self._model.plan(link.of_type, link.relation), warrant.subject_id)
-        return _Onward((plan.places[link], creation_order(warrant)), linked, min(TRUE, self._worth(warrant)), None)
-
-    def _worth(self, warrant: Warrant) -> Truth:
+    def _worth(self, warrant: Warrant) -> ListValue:
         value = self._conditions.value(warrant)
-        return EXPLICIT if value == TRUE else value
+        return EXPLICIT if value is TRUE else value
 
     def _list_given_shapes(self, plan: Plan) -> list[tuple[TypeName, WarrantsByObject | None]]:
         if plan not in self._shapes:
             forms: dict[TypeName, list[WarrantPattern]] = defaultdict(list)
-            for form in self._model.forms_on(plan.type, plan.relations):
-                if not form.subject_relation:
-                    forms[form.subject_type].append(form)
+            for form in self._model.patterns_to_subjects(plan):
+                forms[form.subject_type].append(form)
             named = (name for name in forms if name in self._type_names)
             self._shapes[plan] = [(name, shape_of(plan.type, forms[name], name)) for name in named]
         return self._shapes[plan]
@@ -285,7 +281,7 @@ class SubjectSearch:
                 shares.append(Share(entry.place.spread, entry.cap, entry.report))
                 named = None
                 continue
-            value = min(EXPLICIT if entry.relation == plan.relation else TRUE, self._worth(entry))
+            value = min(limit_of(plan, None, entry), self._worth(entry))
             if entry.subject_id == WILDCARD:
                 shares.append(Share(ResultSet(value), EXPLICIT, entry))
                 named = None
@@ -322,15 +318,11 @@ def _leading(places: Sequence[_PlanOnObject]) -> Mapping[_PlanOnObject, Sequence
     return leading
 
 
-def _group(warrant: Warrant) -> tuple[TypeName, RelationName]:
-    return warrant.subject_type, RelationName(warrant.subject_relation)
-
-
 def _order(plan: Plan, warrant: Warrant) -> _Order:
     return plan.places[warrant.relation], creation_order(warrant)
 
 
 def _rests_on_its_negation(component: list[_PlanOnObject]) -> bool:
     return len(component) > 1 and any(
-        isinstance(place.plan, Operation) and place.plan.rule.negates for place in component
+        isinstance(place.plan, Operation) and not place.plan.rule.is_monotone for place in component
     )

@@ -1,6 +1,6 @@
 """Defines `allOf`, which holds when every one of its rules holds."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import ClassVar
 
 from magistrate.engine.rules.combination import Combination
@@ -15,9 +15,3 @@ class AllOf(Combination):
     @staticmethod
     def combine(values: Iterable[Truth]) -> Truth:
         return min(values)
-
-    @staticmethod
-    def witness(lengths: Sequence[int]) -> int | None:
-        """Returns the first rule that rests on warrants; clients expect the path of one rule
-        (docs/compatibility.md#check)."""
-        return next((place for place, length in enumerate(lengths) if length), None)

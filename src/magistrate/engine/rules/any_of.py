@@ -1,6 +1,6 @@
 """Defines `anyOf`, which holds when at least one of its rules holds."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import ClassVar
 
 from magistrate.engine.rules.combination import Combination
@@ -16,10 +16,6 @@ class AnyOf(Combination):
     @staticmethod
     def combine(values: Iterable[Truth]) -> Truth:
         return max(values)
-
-    @staticmethod
-    def witness(lengths: Sequence[int]) -> int | None:
-        return next((place for place, length in enumerate(lengths) if length), None)
 
     def join(self, alternatives: Alternatives) -> None:
         """Adds its rules, which are alternatives themselves, so that nothing of the rule itself is left to be

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from magistrate.engine.names import RelationName, TypeName
 from magistrate.engine.rules.rule import Alternatives, Dependency, Rule, RuleForm
-from magistrate.engine.terms import RelationName, TypeName
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class Arrow:
     """Represents an arrow. The three names need not exist; the rule then never holds."""
 
     rules: ClassVar[tuple[Rule, ...]] = ()
-    negates: ClassVar[bool] = False
+    is_monotone: ClassVar[bool] = True
     size: ClassVar[int] = 1
 
     relation: RelationName

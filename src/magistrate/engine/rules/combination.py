@@ -1,12 +1,16 @@
-"""Defines what anyOf, allOf and noneOf share: a keyword over one rule or more."""
+"""Defines what anyOf, allOf and noneOf share: a keyword over one rule or more.
+
+Everything that depends on the operator is a member of its class, so that no other code has to know it: checks, both
+lists, the graph cache and the settling of cycles ask the operator.
+"""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from magistrate.engine.rules.rule import Alternatives, Rule, RuleForm
-from magistrate.engine.truth import Truth
+from magistrate.engine.rules.rule import Alternatives, Bounds, Rule, RuleForm
+from magistrate.engine.truth import TRUE, Truth
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,9 +19,10 @@ class Combination:
 
     keyword: ClassVar[str]
     decisive: ClassVar[Truth]
-    """Holds the value of one rule that decides the combination, whatever the values of the others are."""
-    negates: ClassVar[bool] = False
-    """Tells whether the combination may hold because a rule does not."""
+    """Holds the value of a rule upon which the combination may be decided before all of its rules are."""
+    is_monotone: ClassVar[bool] = True
+    """Tells whether a rule that gains value never makes the combination lose any, and whether it holds depends only on
+    which rules hold. A combination that is not monotone is decided after all of its rules."""
 
     rules: tuple[Rule, ...]
     size: int = field(init=False, compare=False, repr=False)
@@ -53,15 +58,25 @@ class Combination:
     @staticmethod
     @abstractmethod
     def combine(values: Iterable[Truth]) -> Truth:
-        """Returns the value of the combination, given those of its rules."""
+        """Returns the value of the combination, given those of its rules in written order.
 
-    @staticmethod
-    @abstractmethod
-    def witness(lengths: Sequence[int]) -> int | None:
-        """Returns the place of the rule that explains why the combination holds, or None when no warrant does.
-
-        `lengths` has the number of warrants that explain each rule.
+        With UNKNOWN for some of them it is TRUE or FALSE only if it is so whatever their values are.
         """
+
+    def bounds(self, lows: Sequence[Truth], highs: Sequence[Truth]) -> Bounds:
+        """Returns the least and the greatest value of the combination when that of each rule lies between two values.
+
+        An operator that is not monotone has its own.
+        """
+        return self.combine(lows), self.combine(highs)
+
+    def reasons(self, values: Sequence[Truth | None]) -> Sequence[int]:
+        """Returns the places of the rules whose warrants explain why the combination holds, the preferred ones first.
+
+        The first of them that rests on warrants is shown; clients expect the path of one rule
+        (docs/compatibility.md#check). `values` has the values of its rules, None where one is not known.
+        """
+        return [place for place, value in enumerate(values) if value is TRUE]
 
     def form(self, rules: Sequence[RuleForm]) -> RuleForm:
         return RuleForm(inherit_if=self.keyword, rules=[*rules])

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from magistrate.engine.names import RelationName
 from magistrate.engine.rules.rule import Alternatives, Dependency, Rule, RuleForm
-from magistrate.engine.terms import RelationName
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +13,7 @@ class Computed:
     """Represents a computed relation. `relation` need not exist on the type; the rule then never holds."""
 
     rules: ClassVar[tuple[Rule, ...]] = ()
-    negates: ClassVar[bool] = False
+    is_monotone: ClassVar[bool] = True
     size: ClassVar[int] = 1
 
     relation: RelationName

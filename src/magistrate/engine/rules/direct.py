@@ -12,7 +12,7 @@ class Direct:
     """Represents the empty rule. Inside `rules` it counts as false, hence inside noneOf as true."""
 
     rules: ClassVar[tuple[Rule, ...]] = ()
-    negates: ClassVar[bool] = False
+    is_monotone: ClassVar[bool] = True
     size: ClassVar[int] = 0
 
     def form(self, rules: Sequence[RuleForm]) -> RuleForm:

@@ -4,20 +4,26 @@ from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from magistrate.engine.rules.combination import Combination
-from magistrate.engine.truth import NEGATED, TRUE, Truth
+from magistrate.engine.rules.rule import Bounds
+from magistrate.engine.truth import TRUE, Truth, negate
 
 
 class NoneOf(Combination):
     __slots__ = ()
     keyword: ClassVar[str] = "noneOf"
     decisive: ClassVar[Truth] = TRUE
-    negates: ClassVar[bool] = True
+    is_monotone: ClassVar[bool] = False
 
     @staticmethod
     def combine(values: Iterable[Truth]) -> Truth:
-        return NEGATED[max(values)]
+        return negate(max(values))
 
-    @staticmethod
-    def witness(lengths: Sequence[int]) -> int | None:
-        """Returns None, because the rule holds by the absence of warrants."""
-        return None
+    def bounds(self, lows: Sequence[Truth], highs: Sequence[Truth]) -> Bounds:
+        """Returns the bounds of all values in between: negating both ends is not enough, because UNKNOWN and MISSING
+        stay as they are, perhaps outside the negated ends."""
+        between = [negate(value) for value in Truth if max(lows) <= value <= max(highs)]
+        return min(between), max(between)
+
+    def reasons(self, values: Sequence[Truth | None]) -> Sequence[int]:
+        """Returns no place, because the combination holds by the absence of warrants."""
+        return ()

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import msgspec
 
-from magistrate.engine.terms import RelationName, TypeName
+from magistrate.engine.names import RelationName, TypeName
 from magistrate.engine.truth import Truth
 
 
@@ -24,13 +24,17 @@ class RuleForm(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True, 
 class Dependency:
     """Represents that a rule depends on `relation` on an object of `type` (None: the rule's own type).
 
-    `negated` is true below a noneOf, however many of them: the truth of the rule may then rest on the relation *not*
-    holding.
+    `negated` is true below an operator that is not monotone, such as noneOf, however many of them: the truth of the
+    rule may then rest on the relation *not* holding.
     """
 
     type: TypeName | None
     relation: RelationName
     negated: bool = False
+
+
+Bounds = tuple[Truth, Truth]
+"""Holds the least and the greatest value that something can have."""
 
 
 class Combined(Protocol):
@@ -43,11 +47,13 @@ class Combined(Protocol):
     def decisive(self) -> Truth: ...
 
     @property
-    def negates(self) -> bool: ...
+    def is_monotone(self) -> bool: ...
 
     def combine(self, values: Iterable[Truth]) -> Truth: ...
 
-    def witness(self, lengths: Sequence[int]) -> int | None: ...
+    def bounds(self, lows: Sequence[Truth], highs: Sequence[Truth]) -> Bounds: ...
+
+    def reasons(self, values: Sequence[Truth | None]) -> Sequence[int]: ...
 
 
 class Alternatives(Protocol):
@@ -75,7 +81,7 @@ class Rule(Protocol):
     """Represents one operator with all its operations; rules are values, compared by content.
 
     Each covers itself alone: callers continue with `rules`, the rules within it, without recursion (see
-    rules/__init__.py). `negates` tells whether it may hold because one of them does not. `size` counts the rules
+    rules/__init__.py). `is_monotone` is false when it may hold because one of them does not. `size` counts the rules
     written in it, itself included; an empty rule counts as none.
     """
 
@@ -83,7 +89,7 @@ class Rule(Protocol):
     def rules(self) -> "tuple[Rule, ...]": ...
 
     @property
-    def negates(self) -> bool: ...
+    def is_monotone(self) -> bool: ...
 
     @property
     def size(self) -> int: ...

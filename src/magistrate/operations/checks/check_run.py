@@ -49,9 +49,9 @@ class CheckRun:
         for node in self._nodes:
             if node.value is None:
                 return None
-            if node.value == MISSING:
+            if node.value is MISSING:
                 raise NotFound("ObjectType", node.missing_type())
-            decisions.append(self._decision(node) if node.value == TRUE else DENIED)
+            decisions.append(self._decision(node) if node.value is TRUE else DENIED)
             if decisions[-1].is_authorized is self._batch.stop_at:
                 break
         return decisions

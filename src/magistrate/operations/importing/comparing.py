@@ -11,9 +11,9 @@ import msgspec
 
 from magistrate.engine.decision import Decision
 from magistrate.engine.evaluation import Question
+from magistrate.engine.names import WarrantNames
 from magistrate.engine.terms import ObjectRef, RelationName, Subject, TypeName
 from magistrate.engine.warrants import Warrant
-from magistrate.engine.written import render_claim
 from magistrate.errors import BudgetSpent, NotFound
 from magistrate.operations.checks.check import check
 from magistrate.operations.checks.check_batch import ALL_NEEDED
@@ -263,8 +263,8 @@ def _build_object_row(stored: NewObject | StoredObject) -> ComparedRow:
 
 def _build_warrant_row(new: NewWarrant) -> ComparedRow:
     subject = new.subject
-    names = (new.object.type, new.object.id, new.relation, subject.type, subject.id, subject.relation or "")
-    written = render_claim(*names) + (f"[{new.policy}]" if new.policy else "")
+    names = WarrantNames(new.object.type, new.object.id, new.relation, subject.type, subject.id, subject.relation or "")
+    written = names.render() + (f"[{new.policy}]" if new.policy else "")
     created_at = None if new.created_at is None else str(new.created_at)
     return ComparedRow((*names, new.policy), created_at, written)
 

@@ -1,0 +1,170 @@
+"""Defines plans, and what each consists of: direct warrants, expansions and parts.
+
+This is the one place that knows it. Checks, both lists and the graph cache go through a plan alike: they read the
+warrants of its `relations` and `shapes`, go on from each warrant by the branches that `expand` or `expand_rows` gives
+for it, and to its `parts` on the same object. With a pattern in place of a warrant this tells where a plan can lead at
+all.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from magistrate.engine.names import RelationName, TypeName, WarrantNames
+from magistrate.engine.rules.rule import Combined
+from magistrate.engine.warrant_reader import WarrantsByObject
+from magistrate.engine.warrants import Warrant
+
+PlanNames = tuple[TypeName, RelationName]
+"""Names the plan of a relation on objects of a type."""
+
+Expandable = Warrant | WarrantNames
+"""Has the names of a warrant; with a pattern, an expansion is that of every warrant which has the pattern."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UsersetBranch:
+    """Grants the relation of the plan to the members of usersets that warrants of these `relations` name.
+
+    `shapes` request such warrants; there are none when no warrant can be one.
+    """
+
+    is_grant: ClassVar[bool] = True
+    """Tells whether the warrant itself grants the relation, instead of linking to an object where it is granted."""
+
+    relations: frozenset[RelationName]
+    shapes: tuple[WarrantsByObject, ...]
+
+    def follows(self, warrant: Expandable) -> bool:
+        """Returns whether a warrant on an object of the plan names such a userset."""
+        return warrant.subject_relation != "" and warrant.relation in self.relations
+
+    def select(self, warrants: Iterable[Warrant]) -> Iterator[Warrant]:
+        """Yields those that `follows` accepts, without a call for each."""
+        relations = self.relations
+        return (warrant for warrant in warrants if warrant.subject_relation and warrant.relation in relations)
+
+    def targets(self, warrants: Iterable[Warrant]) -> list[PlanNames]:
+        """Returns the names that `target` returns for these warrants, each once."""
+        names = {(warrant.subject_type, warrant.subject_relation) for warrant in self.select(warrants)}
+        return [(of_type, RelationName(relation)) for of_type, relation in names]
+
+    def target(self, warrant: Expandable) -> PlanNames:
+        """Returns the names of the plan that decides on the subject of the warrant."""
+        return warrant.subject_type, RelationName(warrant.subject_relation)
+
+    def place(self, plan: "Plan", warrant: Expandable) -> int:
+        """Returns the position of the warrant among the alternatives of the plan."""
+        return plan.places[warrant.relation]
+
+
+@dataclass(frozen=True, slots=True)
+class ArrowBranch:
+    """Grants the relation of the plan to subjects that have `relation` on a linked object of type `of_type`.
+
+    An object is linked when a warrant of `with_relation` names it, or a userset on it (docs/compatibility.md#rules).
+    `shapes` request such warrants. The methods are those of UsersetBranch.
+    """
+
+    is_grant: ClassVar[bool] = False
+
+    with_relation: RelationName
+    of_type: TypeName
+    relation: RelationName
+    shapes: tuple[WarrantsByObject, ...]
+
+    def follows(self, warrant: Expandable) -> bool:
+        return warrant.relation == self.with_relation and warrant.subject_type == self.of_type
+
+    def select(self, warrants: Iterable[Warrant]) -> Iterator[Warrant]:
+        relation, of_type = self.with_relation, self.of_type
+        return (warrant for warrant in warrants if warrant.relation == relation and warrant.subject_type == of_type)
+
+    def target(self, warrant: Expandable) -> PlanNames:
+        return self.of_type, self.relation
+
+    def place(self, plan: "Plan", warrant: Expandable) -> int:
+        return plan.places[self]
+
+
+Expansion = UsersetBranch | ArrowBranch
+"""Represents a branch that leads to the subjects of warrants."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """Holds alternatives, any of which grants the relation. `relation` is None for alternatives within a combination.
+
+    - `relations`: a warrant of one of these to the subject; the plan's own relation comes first;
+    - `expansions`: a warrant that one of these branches follows, to a subject on which its target grants;
+    - `parts`: further branches on this object.
+
+    This is all that a plan consists of. `shapes` are the distinct requests of all expansions, that of usersets first.
+
+    `places` maps the relations, arrows and parts to their position in written order, beginning with the plan's own
+    relation.
+
+    `is_defined` is false when the object type does not exist; what else might grant the relation is then not known.
+    """
+
+    type: TypeName
+    relation: RelationName | None
+    relations: tuple[RelationName, ...]
+    usersets: UsersetBranch
+    links: tuple[ArrowBranch, ...]
+    parts: "tuple[Branch, ...]"
+    places: "Mapping[RelationName | ArrowBranch | Branch, int]"
+    is_defined: bool = True
+    expansions: tuple[Expansion, ...] = field(init=False)
+    shapes: tuple[WarrantsByObject, ...] = field(init=False)
+    _reads: tuple[tuple[Expansion, tuple[int, ...]], ...] = field(init=False)
+    _links: dict[tuple[str, str], list[ArrowBranch]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        expansions: tuple[Expansion, ...] = (self.usersets, *self.links)
+        object.__setattr__(self, "expansions", expansions)
+        shapes = dict.fromkeys(shape for branch in expansions for shape in branch.shapes)
+        object.__setattr__(self, "shapes", tuple(shapes))
+        at = {shape: place for place, shape in enumerate(shapes)}
+        reads = tuple((branch, tuple(at[shape] for shape in branch.shapes)) for branch in expansions)
+        object.__setattr__(self, "_reads", reads)
+        links: dict[tuple[str, str], list[ArrowBranch]] = {}
+        for link in self.links:
+            links.setdefault((link.with_relation, link.of_type), []).append(link)
+        object.__setattr__(self, "_links", links)
+
+    def names_subject(self, warrant: Expandable) -> bool:
+        """Returns whether a warrant on an object of the plan grants the relation to the one subject that it names."""
+        return warrant.relation in self.relations and not warrant.subject_relation
+
+    def expand(self, warrant: Expandable) -> Sequence[Expansion]:
+        """Returns the branches that follow a warrant on an object of the plan, whatever the number of branches is."""
+        links = self._links.get((warrant.relation, warrant.subject_type), ())
+        return (self.usersets, *links) if self.usersets.follows(warrant) else links
+
+    def expand_rows(self, rows: Sequence[Sequence[Warrant]]) -> Iterator[tuple[Warrant, Expansion]]:
+        """Yields each warrant with each branch that follows it, branch by branch. `rows` has those of each of `shapes`
+        on one object."""
+        for branch, places in self._reads:
+            for place in places:
+                if rows[place]:
+                    for warrant in branch.select(rows[place]):
+                        yield warrant, branch
+
+    def outline(self) -> object:
+        """Returns the names that tell which warrants it has and expands to what; equal in all models."""
+        links = tuple((link.with_relation, link.of_type, link.relation) for link in self.links)
+        return self.relations, self.usersets.relations, links
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Operation:
+    """Represents a combination on an object of `type`, decided from its parts on the same object."""
+
+    type: TypeName
+    rule: Combined
+    parts: "tuple[Branch, ...]"
+
+
+Branch = Plan | Operation | RelationName
+"""Represents one branch of a plan. A name stands for the plan of that relation, which may lead back to this branch."""

@@ -1,0 +1,45 @@
+"""Defines the types of validated names, and what six of them make; terms.py has the functions that validate them.
+
+They have a module of their own because the rule operators need the names, and the names of relations depend on the
+operators: a relation cannot be called like one.
+"""
+
+from typing import NamedTuple, NewType
+
+TypeName = NewType("TypeName", str)
+RelationName = NewType("RelationName", str)
+ObjectId = NewType("ObjectId", str)
+Revision = NewType("Revision", int)
+
+
+class WarrantNames(NamedTuple):
+    """Holds the names in a warrant, such as ('document', 'plan', 'viewer', 'team', 'eng', 'member').
+
+    They say who has which relation on which object. `subject_relation` is the empty text when absent, and the ids may
+    be `*`.
+    """
+
+    object_type: TypeName
+    object_id: ObjectId
+    relation: RelationName
+    subject_type: TypeName
+    subject_id: ObjectId
+    subject_relation: str
+
+    def render(self) -> str:
+        """Returns the written form without a policy or context, `document:plan#viewer@team:eng#member`."""
+        group = f"#{self.subject_relation}" if self.subject_relation else ""
+        return f"{self.object_type}:{self.object_id}#{self.relation}@{self.subject_type}:{self.subject_id}{group}"
+
+
+def warrant_names(*names: str) -> WarrantNames:
+    """Returns these six names, which are not validated here, as those of a warrant."""
+    object_type, object_id, relation, subject_type, subject_id, subject_relation = names
+    return WarrantNames(
+        TypeName(object_type),
+        ObjectId(object_id),
+        RelationName(relation),
+        TypeName(subject_type),
+        ObjectId(subject_id),
+        subject_relation,
+    )
