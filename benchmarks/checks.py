@@ -15,7 +15,7 @@ from benchmarks.cores import SERVER_CORE, on_core
 from benchmarks.counting import CountingDatabase, counting_store
 from benchmarks.databases import STORES
 from benchmarks.datasets import DATASETS
-from benchmarks.datasets.dataset import Dataset, Question
+from benchmarks.datasets.dataset import Check, Dataset
 from benchmarks.keep_alive import Driven, drive, request_bytes
 from benchmarks.loading import load
 from benchmarks.server import Server, serving
@@ -49,7 +49,7 @@ class Case:
     store: str
     size: int
     url: str
-    asked: Sequence[Question]
+    asked: Sequence[Check]
     reads: list[int] = field(default_factory=list)
     allowed: int = 0
     milliseconds: list[list[float]] = field(default_factory=list)
@@ -102,10 +102,10 @@ async def _ask_in_process(cases: Sequence[Case]) -> None:
         await store.close()
 
 
-async def _timed(case: Case, context: Context, database: CountingDatabase, question: Question) -> bool:
+async def _timed(case: Case, context: Context, database: CountingDatabase, question: Check) -> bool:
     object = ObjectRef(TypeName(question.object_type), ObjectId(question.object_id))
     subject = Subject(TypeName(question.subject_type), ObjectId(question.subject_id))
-    asked = evaluation.Question(object, RelationName(question.relation), subject)
+    asked = evaluation.Check(object, RelationName(question.relation), subject)
     database.reads = 0
     started = time.perf_counter()
     found = await check_all(context, [asked], NO_DEMAND)
@@ -150,7 +150,7 @@ def _under_load(server: Server, requests: Iterator[bytes], seconds: int) -> Driv
     return drive(server.url, requests, CONNECTIONS, seconds)
 
 
-def _body(question: Question) -> bytes:
+def _body(question: Check) -> bytes:
     subject = {"objectType": question.subject_type, "objectId": question.subject_id}
     names = {"objectType": question.object_type, "objectId": question.object_id, "relation": question.relation}
     return msgspec.json.encode({"warrants": [{**names, "subject": subject}]})

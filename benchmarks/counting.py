@@ -21,7 +21,7 @@ class CountingDatabase:
     def __init__(self, database: Database) -> None:
         self._database = database
         self.dialect = database.dialect
-        self.joining = database.joining
+        self.templates = database.templates
         self.reads = 0
         self.long_reads = 0
         self.rows = 0

@@ -26,16 +26,16 @@ from benchmarks.server import Server, serving
 from benchmarks.table import markdown_table
 from magistrate import wiring
 from magistrate.config import read_settings
-from magistrate.engine.evaluation import Question
+from magistrate.engine.evaluation import Check
 from magistrate.engine.query import ObjectsQuery, read_query
-from magistrate.engine.query.listed import Row
+from magistrate.engine.query.rows import QueryRow
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
 from magistrate.operations.checks.check import check_all
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.listings import Listings
 from magistrate.operations.paging import MAX_LIMIT, Page, read_wanted
-from magistrate.operations.query import QUERY_LIST, FoundRow, QueryRequest, list_page
+from magistrate.operations.query import QUERY_LIST, QueryRequest, StoredRow, list_page
 
 SIZE = 1_000_000
 SEED = 1
@@ -102,12 +102,12 @@ class Case:
     def is_of_objects(self) -> bool:
         return isinstance(self.asked.query, ObjectsQuery)
 
-    def question(self, row: Row) -> Question:
+    def question(self, row: QueryRow) -> Check:
         """The check that must authorize, or there would be no such row."""
         query = self.asked.query
         if isinstance(query, ObjectsQuery):
-            return Question(ObjectRef(row.type, row.id), row.relation, Subject(query.subject.type, query.subject.id))
-        return Question(query.object, row.relation, Subject(row.type, row.id))
+            return Check(ObjectRef(row.type, row.id), row.relation, Subject(query.subject.type, query.subject.id))
+        return Check(query.object, row.relation, Subject(row.type, row.id))
 
 
 def measure_lists(seconds: int) -> str:
@@ -198,7 +198,7 @@ async def _row_count(case: Case, context: Context) -> int:
     return count
 
 
-async def _page(context: Context, case: Case, cursor: str | None, limit: int = PAGE_SIZE) -> Page[FoundRow]:
+async def _page(context: Context, case: Case, cursor: str | None, limit: int = PAGE_SIZE) -> Page[StoredRow]:
     parameters = {"limit": str(limit), **({} if cursor is None else {"nextCursor": cursor})}
     wanted = read_wanted(QUERY_LIST, parameters, context.store.identity)
     return (await list_page(context, case.asked, wanted, NO_DEMAND)).value
@@ -229,7 +229,7 @@ def _with_nothing_kept(context: Context) -> Context:
     return replace(context, listings=Listings(read_settings({}, {}).kept_query_entries))
 
 
-async def _timed(context: Context, case: Case, cursor: str | None) -> tuple[float, Page[FoundRow]]:
+async def _timed(context: Context, case: Case, cursor: str | None) -> tuple[float, Page[StoredRow]]:
     started = time.perf_counter()
     page = await _page(context, case, cursor)
     return (time.perf_counter() - started) * 1_000, page
@@ -238,7 +238,7 @@ async def _timed(context: Context, case: Case, cursor: str | None) -> tuple[floa
 async def _usual_check_ms(loaded: Loaded, context: Context) -> float:
     """Of the questions of the data set, whatever the answers are."""
     questions = [
-        Question(
+        Check(
             ObjectRef(TypeName(asked.object_type), ObjectId(asked.object_id)),
             RelationName(asked.relation),
             Subject(TypeName(asked.subject_type), ObjectId(asked.subject_id)),
@@ -253,7 +253,7 @@ async def _usual_check_ms(loaded: Loaded, context: Context) -> float:
     return statistics.median(times)
 
 
-async def _demand_authorized(rows: Sequence[Question], context: Context) -> None:
+async def _demand_authorized(rows: Sequence[Check], context: Context) -> None:
     found = await check_all(context, rows, NO_DEMAND)
     for row, answer in zip(rows, found.value, strict=True):
         if not answer.is_authorized:

@@ -5,15 +5,15 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from magistrate.engine.evaluation import Evaluation, Question
+from magistrate.engine.evaluation import Check, Evaluation
 from magistrate.engine.model import read_object_type
 from magistrate.engine.nodes import CheckNode
 from magistrate.engine.plans import Model
 from magistrate.engine.query.finding import check_each, find, find_row_types
 from magistrate.engine.query.language import Query
-from magistrate.engine.query.listed import Findings, Row
+from magistrate.engine.query.rows import Findings, QueryRow
 from magistrate.engine.query.search import Search
-from magistrate.engine.rules.rule import RuleForm
+from magistrate.engine.rules.rule import RuleDefinition
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, Revision, Subject, TypeName
 from magistrate.engine.warrant_reader import AnyRead, WarrantsByObject, WarrantsBySubject
 from magistrate.engine.warrants import Warrant
@@ -28,35 +28,35 @@ PLENTY = 1_000_000
 
 def model_of(types: dict[str, Relations], warrants: Sequence[Warrant] = ()) -> Model:
     """One that knows the forms of these warrants."""
-    forms = msgspec.convert(types, dict[str, dict[str, RuleForm | None]])
+    forms = msgspec.convert(types, dict[str, dict[str, RuleDefinition | None]])
     types_by_name = {TypeName(name): read_object_type(name, None, form) for name, form in forms.items()}
-    return Model(types_by_name, Revision(1), {warrant.form() for warrant in warrants})
+    return Model(types_by_name, Revision(1), {warrant.pattern() for warrant in warrants})
 
 
 def rows_of(warrants: Sequence[Warrant], read: AnyRead) -> list[Warrant]:
-    shape = read.shape
-    if isinstance(shape, WarrantsBySubject):
-        names = (shape.type, shape.subject_type, shape.subject_relation)
+    request = read.request
+    if isinstance(request, WarrantsBySubject):
+        names = (request.type, request.subject_type, request.subject_relation)
         return [
             warrant
             for warrant in warrants
             if (read.ids is None or warrant.subject_id in read.ids)
             and (warrant.object_type, warrant.subject_type, warrant.subject_relation) == names
-            and warrant.relation in shape.relations
+            and warrant.relation in request.relations
         ]
     return [
         warrant
         for warrant in warrants
-        if (read.ids is None or warrant.object_id in read.ids) and _has_shape(warrant, shape)
+        if (read.ids is None or warrant.object_id in read.ids) and _has_shape(warrant, request)
     ]
 
 
-def _has_shape(warrant: Warrant, shape: WarrantsByObject) -> bool:
-    if warrant.object_type != shape.type or warrant.relation not in shape.relations:
+def _has_shape(warrant: Warrant, request: WarrantsByObject) -> bool:
+    if warrant.object_type != request.type or warrant.relation not in request.relations:
         return False
-    wanted = shape.subjects
+    wanted = request.subjects
     if isinstance(wanted, Subject):
-        ids = (wanted.id, WILDCARD) if shape.to_all else (wanted.id,)
+        ids = (wanted.id, WILDCARD) if request.has_subject_wildcard else (wanted.id,)
         same_kind = (warrant.subject_type, warrant.subject_relation) == (wanted.type, wanted.relation or "")
         return same_kind and warrant.subject_id in ids
     if wanted is None:
@@ -65,7 +65,7 @@ def _has_shape(warrant: Warrant, shape: WarrantsByObject) -> bool:
 
 
 def evaluated(
-    model: Model, warrants: Sequence[Warrant], questions: Sequence[Question], now: int = 0, budget: int = PLENTY
+    model: Model, warrants: Sequence[Warrant], questions: Sequence[Check], now: int = 0, budget: int = PLENTY
 ) -> tuple[list[CheckNode], int]:
     """The decided nodes of the questions, and how many batches were read for them."""
     work = Work(budget)
@@ -73,11 +73,11 @@ def evaluated(
     nodes: list[CheckNode] = []
     levels = 0
     while len(nodes) < len(questions):
-        work.begin_turn()
-        node = evaluation.ask(questions[len(nodes)])
+        work.pass_checkpoint()
+        node = evaluation.add_check(questions[len(nodes)])
         nodes += [node] if node is not None else []
     while any(node.value is None for node in nodes):
-        work.begin_turn()
+        work.pass_checkpoint()
         if reads := evaluation.advance():
             levels += 1
             evaluation.take([rows_of(warrants, read) for read in reads])
@@ -88,7 +88,7 @@ class Found(NamedTuple):
     """By type, id and relation. `levels`: how many batches were read; `listed_types`: of how many types all objects had
     to be known. `is_worked_out`: not checked one by one."""
 
-    rows: list[Row]
+    rows: list[QueryRow]
     levels: int
     listed_types: int
     is_worked_out: bool
@@ -103,7 +103,7 @@ def found(
     now: int = 0,
 ) -> Found:
     findings, levels = _searched(find(model, query, context, now, Work(PLENTY)), warrants)
-    if findings.listed is None:
+    if findings.relation_results is None:
         candidates = _existing(objects, find_row_types(model, query))
         checked, more = _searched(check_each(model, query, candidates, context, now, Work(PLENTY)), warrants)
         return Found(_rows(checked, candidates), levels + more, len(find_row_types(model, query)), is_worked_out=False)
@@ -119,12 +119,12 @@ def _existing(objects: Sequence[ObjectRef], types: Set[TypeName | None]) -> dict
     return found
 
 
-def _rows(findings: Findings, existing: Mapping[TypeName, Sequence[ObjectId]]) -> list[Row]:
+def _rows(findings: Findings, existing: Mapping[TypeName, Sequence[ObjectId]]) -> list[QueryRow]:
     named = findings.by_name(existing)
     rows = [
-        listed.row(of_type, id)
-        for (of_type, _), listed in named.items()
-        for id in listed.ids(existing.get(of_type, ()))
+        relation_results.row(of_type, id)
+        for (of_type, _), relation_results in named.items()
+        for id in relation_results.ids(existing.get(of_type, ()))
     ]
     return sorted(rows, key=lambda row: row[:3])
 

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from magistrate.engine.query import ObjectsQuery, Query, SubjectsQuery
-from magistrate.engine.rules import rule_form
+from magistrate.engine.rules import render_rule
 from magistrate.engine.rules.reading import read_rule
-from magistrate.engine.rules.rule import RuleForm
+from magistrate.engine.rules.rule import RuleDefinition
 from magistrate.engine.terms import WILDCARD, ObjectRef, Subject, TypeName
 from magistrate.engine.warrants import Warrant
 
@@ -91,16 +91,16 @@ def check(
     return solution(equations)[asked]
 
 
-def _read(rule: Any) -> RuleForm:
+def _read(rule: Any) -> RuleDefinition:
     """A rule as the engine stores it: members without effect are gone, null is the empty rule."""
-    return rule_form(read_rule(msgspec.convert(rule, RuleForm | None)))
+    return render_rule(read_rule(msgspec.convert(rule, RuleDefinition | None)))
 
 
 @dataclass(frozen=True, slots=True)
 class Ground:
     """All that equations are made from."""
 
-    rules: Mapping[str, Mapping[str, RuleForm]]
+    rules: Mapping[str, Mapping[str, RuleDefinition]]
     warrants: Sequence[Warrant]
     subject: Subject
     policy_holds: Callable[[Warrant], bool | None]
@@ -147,7 +147,7 @@ class Ground:
             )
         )
 
-    def rule(self, form: RuleForm | None, node: Node) -> Expression:
+    def rule(self, form: RuleDefinition | None, node: Node) -> Expression:
         if form is None or form.inherit_if is None:
             return Truth.FALSE
         branches = tuple(self.rule(branch, node) for branch in form.rules or ())
@@ -355,7 +355,7 @@ def acceptable(walk: "Walk", node: Node) -> tuple[Warrant | None, ...]:
 class Beside(NamedTuple):
     """The links that are alternatives to each other; relations beside them are alternatives too, or stay whole."""
 
-    links: tuple[RuleForm, ...]
+    links: tuple[RuleDefinition, ...]
     stay_whole: bool = False
 
 
@@ -395,7 +395,7 @@ class Walk:
                 yield warrant
 
     def by_rule(
-        self, form: RuleForm, node: Node, here: Nodes, above: Nodes, beside: Beside
+        self, form: RuleDefinition, node: Node, here: Nodes, above: Nodes, beside: Beside
     ) -> Iterator[Warrant | None]:
         if form.inherit_if is None or form.inherit_if == "noneOf" or not self.rule_holds(form, node):
             return
@@ -414,7 +414,7 @@ class Walk:
             same = node._replace(relation=form.inherit_if)
             yield from self.warrants(same, here, above, None if beside.stay_whole else beside)
 
-    def links(self, form: RuleForm, of_type: str, seen: set[str] | None) -> Iterator[RuleForm]:
+    def links(self, form: RuleDefinition, of_type: str, seen: set[str] | None) -> Iterator[RuleDefinition]:
         """Those that are alternatives in a rule, in written order; `seen` are the relations on the way there, None if
         relations stay whole."""
         if form.inherit_if == "anyOf":
@@ -427,7 +427,7 @@ class Walk:
             relations = self.facts.model.get(of_type, {})
             yield from self.links(_read(relations.get(form.inherit_if)), of_type, seen)
 
-    def is_included(self, form: RuleForm, links: Sequence[RuleForm]) -> bool:
+    def is_included(self, form: RuleDefinition, links: Sequence[RuleDefinition]) -> bool:
         """Whether another link leads the same way to a relation that includes that of this one. Of two that include
         each other the first counts."""
         way = (form.of_type, form.with_relation)
@@ -436,13 +436,13 @@ class Walk:
         before = links[: links.index(form)]
         return any(other in before or not self.includes(form, other) for other in including)
 
-    def includes(self, wide: RuleForm, narrow: RuleForm) -> bool:
+    def includes(self, wide: RuleDefinition, narrow: RuleDefinition) -> bool:
         names: set[str] = set()
         for _ in self.links(_read({"inheritIf": wide.inherit_if}), wide.of_type or "", names):
             pass
         return narrow.inherit_if in names
 
-    def rule_holds(self, form: RuleForm, node: Node) -> bool:
+    def rule_holds(self, form: RuleDefinition, node: Node) -> bool:
         """Whether the rule would hold for a relation that no warrant and no other rule names."""
         unnamed = node._replace(relation="")
         model = {**self.facts.model, node.type: {**self.relations(node), unnamed.relation: form}}

@@ -86,7 +86,7 @@ class Changes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     delete_objects: tuple[str, ...] = ()
 
 
-class Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Check(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A check, what it answers, and where the warrants leave no choice how it comes to the answer."""
 
     ask: Annotated[str, msgspec.Meta(description="type:id#relation@type:id#relation")]
@@ -130,7 +130,7 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     name: str
     types: WrittenTypes
-    checks: tuple[Question, ...] = ()
+    checks: tuple[Check, ...] = ()
     warrants: tuple[WrittenWarrant, ...] = ()
     then: Changes = Changes()
     levels: Annotated[

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from benchmarks.datasets import DATASETS
-from benchmarks.datasets.dataset import AnsweredQuestion, Question, user_id
+from benchmarks.datasets.dataset import AnsweredQuestion, Check, user_id
 from benchmarks.mixed.asks import Ask, Verdict
-from benchmarks.mixed.dialect import Listed
+from benchmarks.mixed.dialect import RelationResult
 from benchmarks.mixed.mixes import (
     BATCHES,
     CHECK,
@@ -101,7 +101,7 @@ def test_wrong_and_missing_answers_of_a_batch_are_counted(mix: str, size: int) -
 def test_a_list_is_compared_with_all_that_is_known_as_far_as_the_page_goes() -> None:
     place, known = PLACES["drive"], {"doc-1": True, "doc-2": False, "doc-3": True}
     pool = [
-        AnsweredQuestion(Question(place.object_type, id, place.relation, "user", "user-1"), allowed)
+        AnsweredQuestion(Check(place.object_type, id, place.relation, "user", "user-1"), allowed)
         for id, allowed in known.items()
     ]
     asks = list_asks(API, place, pool)
@@ -161,7 +161,7 @@ def test_what_is_written_has_forms_that_the_data_set_has(name: str) -> None:
 
 
 def test_requests_are_those_of_the_api() -> None:
-    question = Question("document", "plan", "viewer", "user", "ann")
+    question = Check("document", "plan", "viewer", "user", "ann")
 
     assert API.check(question).startswith(b"POST /v2/check HTTP/1.1\r\n")
     assert b"\r\nAuthorization: ApiKey some-key\r\n" in API.check(question)
@@ -177,7 +177,7 @@ def test_requests_are_those_of_the_api() -> None:
 
 
 def test_a_token_becomes_a_header() -> None:
-    request = with_token(API.check(Question("document", "plan", "viewer", "user", "ann")), "t1")
+    request = with_token(API.check(Check("document", "plan", "viewer", "user", "ann")), "t1")
 
     assert b"\r\nWarrant-Token: t1\r\n" in request.partition(b"\r\n\r\n")[0]
 
@@ -185,8 +185,8 @@ def test_a_token_becomes_a_header() -> None:
 def test_a_page_tells_how_far_it_reaches() -> None:
     body = msgspec.json.encode({**page("a", "b"), "nextCursor": "more"})
 
-    assert API.listed(body) == Listed(frozenset({"a", "b"}), "b")
-    assert API.listed(msgspec.json.encode(page("a"))) == Listed(frozenset({"a"}), None)
+    assert API.listed(body) == RelationResult(frozenset({"a", "b"}), "b")
+    assert API.listed(msgspec.json.encode(page("a"))) == RelationResult(frozenset({"a"}), None)
 
 
 @every_dataset

@@ -32,14 +32,14 @@ from magistrate.store.database import Execute, Script
 from tests.conftest import STORES, new_database_url
 from tests.memory_source import evaluated, model_of
 from tests.running import KEY, Client, settings_for
-from tests.scenario_files import Question, Scenario, claim, scenarios, stored_warrant, warrant_body
+from tests.scenario_files import Check, Scenario, claim, scenarios, stored_warrant, warrant_body
 
 EVERY_SCENARIO = [pytest.param(scenario, id=scenario.name) for scenario in scenarios()]
 
 
-def asked(question: Question) -> evaluation.Question:
+def asked(question: Check) -> evaluation.Check:
     object_type, object_id, relation, subject = question.claim()
-    return evaluation.Question(ObjectRef(object_type, object_id), relation, subject, question.context)
+    return evaluation.Check(ObjectRef(object_type, object_id), relation, subject, question.context)
 
 
 def answer_of(node: CheckNode) -> bool | str:
@@ -104,7 +104,7 @@ async def carry_out(ctx: Context, scenario: Scenario) -> None:
         await delete_objects(ctx, refs, ctx.stamp("ann"))
 
 
-async def decision_of(ctx: Context, question: Question, with_path: bool = False) -> Decision | NotFound:
+async def decision_of(ctx: Context, question: Check, with_path: bool = False) -> Decision | NotFound:
     try:
         return (await check(ctx, [asked(question)], ALL_NEEDED, NO_DEMAND, with_path)).value[0]
     except NotFound as missing:
@@ -193,7 +193,7 @@ def test_a_scenario_over_http_and_on_the_command_line(scenario: Scenario, shared
             demand_answer(question, json.loads(ran.stdout))
 
 
-def demand_answer(question: Question, body: dict[str, Any]) -> None:
+def demand_answer(question: Check, body: dict[str, Any]) -> None:
     if question.answer == "missing":
         assert (body["code"], body["type"], body["key"]) == ("not_found", "ObjectType", question.missing), question.ask
         return

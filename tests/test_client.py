@@ -10,7 +10,7 @@ from itertools import islice, repeat
 
 import pytest
 
-from magistrate.client import Client, RefForm, SubjectForm, WarrantForm
+from magistrate.client import Client, RefJson, SubjectJson, WarrantJson
 from magistrate.errors import InvalidRequest, InvalidSetting, RequestRefused, ServiceUnreachable
 from tests.running import KEY
 from tests.running import Client as HttpClient
@@ -25,8 +25,8 @@ def service(shared_client: HttpClient) -> Iterator[Client]:
         yield client
 
 
-def page_warrant(object_id: str, user: str) -> WarrantForm:
-    subject: SubjectForm = {"objectType": "user", "objectId": user}
+def page_warrant(object_id: str, user: str) -> WarrantJson:
+    subject: SubjectJson = {"objectType": "user", "objectId": user}
     return {"objectType": "page", "objectId": object_id, "relation": "reader", "subject": subject}
 
 
@@ -43,7 +43,7 @@ def test_object_types_are_created_changed_read_listed_and_deleted(service: Clien
 
 @pytest.mark.parametrize("id", ["...", "a.b", "x@y|z:1", "a-_b", "a/b", "//", "%2F", "a+b&c=d;e"])
 def test_an_object_of_any_id_is_created_read_changed_and_deleted(service: Client, id: str) -> None:
-    ref: RefForm = {"objectType": "thing", "objectId": id}
+    ref: RefJson = {"objectType": "thing", "objectId": id}
 
     created = service.create_object("thing", id, {"size": 1})
 
@@ -86,7 +86,7 @@ def test_warrants_are_created_checked_listed_over_pages_and_deleted(service: Cli
 
 def test_a_query_is_answered_in_pages_of_the_wanted_sizes(service: Client) -> None:
     service.create_object_type({"type": "shelf", "relations": {"owner": {}}})
-    subject: SubjectForm = {"objectType": "user", "objectId": "ann"}
+    subject: SubjectJson = {"objectType": "user", "objectId": "ann"}
     for id in "abcde":
         service.create_warrants([{"objectType": "shelf", "objectId": id, "relation": "owner", "subject": subject}])
     asked = {"q": "select shelf where user:ann is owner", "sortOrder": "DESC", "context": "{}"}

@@ -23,8 +23,8 @@ from benchmarks.datasets.dataset import (
     ALLOWED_SHARE,
     SMALLEST_QUERIED_SIZE,
     SMALLEST_SIZE,
+    Check,
     Dataset,
-    Question,
     WarrantRow,
     user_id,
 )
@@ -34,7 +34,7 @@ from benchmarks.loading import load_for_queries
 from magistrate.config import read_settings
 from magistrate.engine.model import ObjectType, read_object_type
 from magistrate.engine.query import ObjectsQuery, read_query
-from magistrate.engine.rules.rule import RuleForm
+from magistrate.engine.rules.rule import RuleDefinition
 from magistrate.engine.stratification import find_negation_loop
 from magistrate.engine.terms import (
     ObjectId,
@@ -126,7 +126,7 @@ class Answers:
         for number, row in enumerate(itertools.chain(dataset.warrants(), wide)):
             self._warrants[row[:2]].append(stored(row, number))
 
-    def allows(self, question: Question) -> bool:
+    def allows(self, question: Check) -> bool:
         subject = Subject(TypeName(question.subject_type), ObjectId(question.subject_id))
         warrants = self._leading_to(question.object_type, question.object_id)
         truth = oracle.check(self.dataset.types, warrants, *question[:3], subject, lambda _: None)
@@ -166,18 +166,18 @@ async def rows_of(context: Context, text: str) -> set[Ref]:
     return {(found.row.type, found.row.id) for found in page.value.rows}
 
 
-def question(text: str, found: Ref) -> Question:
+def question(text: str, found: Ref) -> Check:
     """The check of a row. The query asks for one relation."""
     query = read_query(text)
     relation = (query.relations or ("",))[0]
     if isinstance(query, ObjectsQuery):
-        return Question(*found, relation, query.subject.type, query.subject.id)
-    return Question(query.object.type, query.object.id, relation, *found)
+        return Check(*found, relation, query.subject.type, query.subject.id)
+    return Check(query.object.type, query.object.id, relation, *found)
 
 
 def types_by_name(dataset: Dataset) -> dict[TypeName, ObjectType]:
     return {
-        TypeName(of_type): read_object_type(of_type, None, msgspec.convert(relations, dict[str, RuleForm | None]))
+        TypeName(of_type): read_object_type(of_type, None, msgspec.convert(relations, dict[str, RuleDefinition | None]))
         for of_type, relations in dataset.types.items()
     }
 
@@ -188,7 +188,7 @@ def test_the_object_types_can_be_stored(name: str) -> None:
     model = types_by_name(dataset)
 
     assert find_negation_loop(model.get, model) is None
-    assert dataset.types == {of_type: msgspec.to_builtins(read.relation_forms()) for of_type, read in model.items()}
+    assert dataset.types == {of_type: msgspec.to_builtins(read.render_relations()) for of_type, read in model.items()}
 
 
 @every_dataset
@@ -268,7 +268,7 @@ def test_the_oracle_agrees_on_who_is_allowed(name: str) -> None:
         target = structure.target(generator)
         drawn = [structure.users.draw_from(pool, generator) for pool in [target.neighbours, *target.audience[-1:]]]
         for user in [*drawn, structure.users.draw(generator)]:
-            question = Question(target.object_type, target.object_id, target.relation, "user", user_id(user))
+            question = Check(target.object_type, target.object_id, target.relation, "user", user_id(user))
             assert answers.allows(question) == target.allows(user), question
 
 
@@ -373,8 +373,8 @@ def test_who_is_blocked_on_a_document_could_otherwise_view_it(rows: dict[str, li
 
     for document, users in users_by_object(rows["drive"], "document", "blocked").items():
         for user in users:
-            assert answers.allows(Question("document", document, "reader", "user", user))
-            assert not answers.allows(Question("document", document, "viewer", "user", user))
+            assert answers.allows(Check("document", document, "reader", "user", user))
+            assert not answers.allows(Check("document", document, "viewer", "user", user))
 
 
 def test_the_office_is_blocked_on_documents_it_could_otherwise_view() -> None:
@@ -385,8 +385,8 @@ def test_the_office_is_blocked_on_documents_it_could_otherwise_view() -> None:
 
     assert documents
     for document in documents[::10]:
-        assert answers.allows(Question("document", document, "reader", "user", "officer"))
-        assert not answers.allows(Question("document", document, "viewer", "user", "officer"))
+        assert answers.allows(Check("document", document, "reader", "user", "officer"))
+        assert not answers.allows(Check("document", document, "viewer", "user", "officer"))
 
 
 def test_teams_nest_three_deep(rows: dict[str, list[WarrantRow]]) -> None:

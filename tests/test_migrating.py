@@ -3,7 +3,7 @@
 import re
 
 from magistrate.cli.importing import MAX_NAMED_ROWS, MAX_SAMPLE_SIZE
-from magistrate.cli.moving import NAMED_ROWS, SAMPLE_SIZE
+from magistrate.cli.warrant_migration import NAMED_ROWS, SAMPLE_SIZE
 from magistrate.config import read_settings
 from magistrate.operations.importing import comparing
 from tests.migration_examples import DOCUMENT, answer_of, sections

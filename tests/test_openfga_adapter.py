@@ -7,9 +7,9 @@ import msgspec
 import pytest
 
 from benchmarks.datasets import DATASETS
-from benchmarks.datasets.dataset import Question, RuleJson
+from benchmarks.datasets.dataset import Check, RuleJson
 from benchmarks.mixed.asks import Verdict
-from benchmarks.mixed.dialect import Listed
+from benchmarks.mixed.dialect import RelationResult
 from benchmarks.mixed.mixes import BATCHES, CHECK, LIST, PLACES, mixes_of
 from benchmarks.mixed.openfga import OpenFga, fill_openfga
 from benchmarks.mixed.openfga_model import Form, OpenFgaModel, form_of
@@ -17,7 +17,7 @@ from tests.openfga_evaluator import OpenFgaEvaluator
 from tests.stub_server import Sent, StubServer, stub_server
 
 SIZE = 1_000
-QUESTION = Question("document", "plan", "viewer", "user", "ann")
+QUESTION = Check("document", "plan", "viewer", "user", "ann")
 
 
 def model_of(types: dict[str, dict[str, RuleJson]], *forms: Form) -> dict[str, Any]:
@@ -206,7 +206,7 @@ def test_answers_are_read(openfga: OpenFga) -> None:
     assert openfga.decision(b'{"allowed":true,"resolution":""}')
     assert not openfga.decision(b'{"allowed":false}')
     assert openfga.decisions(b'{"result":{"1":{"allowed":false},"0":{"allowed":true}}}') == [True, False]
-    assert openfga.listed(b'{"objects":["document:a","document:b:c"]}') == Listed(frozenset({"a", "b:c"}), None)
+    assert openfga.listed(b'{"objects":["document:a","document:b:c"]}') == RelationResult(frozenset({"a", "b:c"}), None)
     cut_off = msgspec.json.encode({"objects": [f"document:{number}" for number in range(1_000)]})
     assert openfga.listed(cut_off).reaches == ""
 

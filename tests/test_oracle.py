@@ -8,7 +8,7 @@ import pytest
 
 from magistrate.engine.model import read_object_type
 from magistrate.engine.policy import read_policy
-from magistrate.engine.rules.rule import RuleForm
+from magistrate.engine.rules.rule import RuleDefinition
 from magistrate.engine.stratification import find_negation_loop
 from magistrate.engine.warrants import Warrant
 from tests.oracle import (
@@ -27,7 +27,7 @@ from tests.oracle import (
 from tests.scenario_files import (
     FIRST_LINE,
     SCHEMA,
-    Question,
+    Check,
     Scenario,
     claim,
     every_scenario,
@@ -267,7 +267,7 @@ def test_an_expression_can_be_anything_between_what_its_unsettled_nodes_allow(
     assert interval(expression, {Q: MISSING}, ANYTHING) == expected
 
 
-def scenario_answer(scenario: Scenario, question: Question, model: dict[str, dict[str, Any]]) -> Truth:
+def scenario_answer(scenario: Scenario, question: Check, model: dict[str, dict[str, Any]]) -> Truth:
     warrants = scenario.final_warrants(CREATED_AT)
 
     def policy_holds(warrant: Warrant) -> bool | None:
@@ -300,7 +300,7 @@ def test_a_scenario_could_be_written_to_a_server(scenario: Scenario) -> None:
 
     assert all(body["relation"] in first[body["objectType"]] for body in bodies)
     for types in (first, final):
-        forms = msgspec.convert(types, dict[str, dict[str, RuleForm | None]])
+        forms = msgspec.convert(types, dict[str, dict[str, RuleDefinition | None]])
         model = {read.name: read for read in (read_object_type(name, None, forms[name]) for name in forms)}
         assert find_negation_loop(model.get, model) is None
 

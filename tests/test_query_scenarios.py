@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from benchmarks.counting import CountingDatabase
 from magistrate.cli.commands import main
 from magistrate.engine.policy import read_policy
-from magistrate.engine.query import listed, read_query
+from magistrate.engine.query import read_query, rows
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, TypeName
 from magistrate.engine.warrants import Warrant
 from magistrate.errors import NotFound
@@ -220,7 +220,7 @@ def through_the_engine(scenario: Scenario, query: Query) -> Found:
     return found(model, warrants, objects, read_query(query.q), query.context, ASKED_AT)
 
 
-def shown_row(row: listed.Row) -> str:
+def shown_row(row: rows.QueryRow) -> str:
     kind = "I" if row.is_implicit else "E"
     return f"{row.type}:{row.id}#{row.relation} {kind} {row.warrant.render() if row.warrant else '-'}"
 

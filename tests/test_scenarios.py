@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from magistrate.engine.model import read_object_type
-from magistrate.engine.rules.rule import RuleForm
+from magistrate.engine.rules.rule import RuleDefinition
 from magistrate.engine.stratification import find_negation_loop
 from magistrate.errors import InvalidParameter, MissingParameter
 from tests.running import Client
@@ -57,7 +57,7 @@ def test_hostile_input_is_refused_and_writes_nothing(case: dict[str, Any], share
 
 @pytest.mark.parametrize("case", cases("rule-validation.yaml"))
 def test_a_rule_is_accepted_or_refused_by_the_engine(case: dict[str, Any]) -> None:
-    relations = msgspec.convert(case["relations"], dict[str, RuleForm | None])
+    relations = msgspec.convert(case["relations"], dict[str, RuleDefinition | None])
 
     try:
         object_type = read_object_type("scenario", None, relations)
@@ -66,7 +66,7 @@ def test_a_rule_is_accepted_or_refused_by_the_engine(case: dict[str, Any]) -> No
             if find_negation_loop({object_type.name: object_type}.get, [object_type.name])
             else None
         )
-        read = msgspec.to_builtins(object_type.relation_forms())
+        read = msgspec.to_builtins(object_type.render_relations())
     except InvalidParameter as error:
         refused, read = [CODES[type(error)], error.parameter], None
 

@@ -31,7 +31,7 @@ class SizedQuery(NamedTuple):
     text: str
 
 
-class Question(NamedTuple):
+class Check(NamedTuple):
     """A check: has this subject that relation?"""
 
     object_type: str
@@ -44,7 +44,7 @@ class Question(NamedTuple):
 class AnsweredQuestion(NamedTuple):
     """A question, and the answer that the warrants of the data set alone give: no other warrant may matter to it."""
 
-    question: Question
+    question: Check
     allowed: bool
 
 
@@ -122,7 +122,7 @@ class Dataset:
         Needs a size of SMALLEST_QUERIED_SIZE."""
         return self.structure.queries()
 
-    def questions(self, count: int, seed: int) -> list[Question]:
+    def questions(self, count: int, seed: int) -> list[Check]:
         """Check questions, each drawn on its own to be allowed with the probability ALLOWED_SHARE.
 
         Whether it is, follows from how the warrants are made and is exact: the share of allowed ones in a list is off
@@ -138,16 +138,16 @@ class Dataset:
     def answered_questions(self, count: int, seed: int) -> list[AnsweredQuestion]:
         """The same questions in the same order, each with its answer."""
         generator = Random(seed)
-        return [self._question(generator) for _ in range(count)]
+        return [self._check(generator) for _ in range(count)]
 
-    def _question(self, generator: Random) -> AnsweredQuestion:
+    def _check(self, generator: Random) -> AnsweredQuestion:
         allowed = generator.random() < ALLOWED_SHARE
         while True:
             target = self.structure.target(generator)
             user = self._user(target, allowed, generator)
             if target.allows(user) == allowed:
                 names = (target.object_type, target.object_id, target.relation)
-                return AnsweredQuestion(Question(*names, "user", user_id(user)), allowed)
+                return AnsweredQuestion(Check(*names, "user", user_id(user)), allowed)
 
     def _user(self, target: Target, allowed: bool, generator: Random) -> int:
         """Someone who probably is allowed, or is denied, as wanted."""

@@ -34,7 +34,7 @@ from benchmarks.datasets.scatter import Dealing, Division, crowd, mixed, salts
 from magistrate.engine.predefined import PREDEFINED_TYPES
 
 TYPES: dict[str, dict[str, RuleJson]] = {
-    predefined.name: msgspec.to_builtins(predefined.relation_forms())
+    predefined.name: msgspec.to_builtins(predefined.render_relations())
     for predefined in PREDEFINED_TYPES
     if predefined.name in {"permission", "role", "tenant", "user"}
 }

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from benchmarks.datasets.dataset import Question, WarrantRow
+from benchmarks.datasets.dataset import Check, WarrantRow
 
 MOST_LISTED = 25
 """Rows asked for in a list, where the server has pages."""
 
 
-class Listed(NamedTuple):
+class RelationResult(NamedTuple):
     """Ids of objects. `reaches`: an id up to which, bytewise and inclusive, no object is left out; None if none is left
     out at all."""
 
@@ -27,11 +27,11 @@ class Dialect(Protocol):
     @property
     def most_checks(self) -> int: ...
 
-    def check(self, question: Question) -> bytes: ...
+    def check(self, question: Check) -> bytes: ...
 
-    def batch(self, questions: Sequence[Question]) -> bytes: ...
+    def batch(self, questions: Sequence[Check]) -> bytes: ...
 
-    def list_objects(self, question: Question) -> bytes:
+    def list_objects(self, question: Check) -> bytes:
         """Asks which objects of the type of the question's object the subject has the relation to."""
         ...
 
@@ -47,4 +47,4 @@ class Dialect(Protocol):
         """Of the answer to a batch, in the order of its questions."""
         ...
 
-    def listed(self, body: bytes) -> Listed: ...
+    def listed(self, body: bytes) -> RelationResult: ...

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import msgspec
 
-from benchmarks.datasets.dataset import Dataset, Question, WarrantRow
+from benchmarks.datasets.dataset import Check, Dataset, WarrantRow
 from benchmarks.keep_alive import request_bytes
 from benchmarks.mixed.asks import Ask
-from benchmarks.mixed.dialect import Listed
+from benchmarks.mixed.dialect import RelationResult
 from benchmarks.mixed.generator import closed_loop
 from benchmarks.mixed.openfga_model import Json, OpenFgaModel, form_of
 from benchmarks.mixed.wire import answered
@@ -54,16 +54,16 @@ class OpenFga:
     most_checks: int = 50
     """As it comes; so a batch of 100 is not asked."""
 
-    def check(self, question: Question) -> bytes:
+    def check(self, question: Check) -> bytes:
         return self._request("check", {**self._of_model(), "tuple_key": _tuple(question)})
 
-    def batch(self, questions: Sequence[Question]) -> bytes:
+    def batch(self, questions: Sequence[Check]) -> bytes:
         checks: list[Json] = [
             {"tuple_key": _tuple(question), "correlation_id": str(number)} for number, question in enumerate(questions)
         ]
         return self._request("batch-check", {**self._of_model(), "checks": checks})
 
-    def list_objects(self, question: Question) -> bytes:
+    def list_objects(self, question: Check) -> bytes:
         user = f"{question.subject_type}:{question.subject_id}"
         wanted: dict[str, Json] = {"type": question.object_type, "relation": question.relation, "user": user}
         return self._request("list-objects", {**self._of_model(), **wanted})
@@ -85,11 +85,11 @@ class OpenFga:
         result = msgspec.json.decode(body, type=_Batch).result
         return [result[str(number)].allowed for number in range(len(result))]
 
-    def listed(self, body: bytes) -> Listed:
+    def listed(self, body: bytes) -> RelationResult:
         """In no order: of a list that may have been cut off, nothing can be said about what is not in it."""
         objects = msgspec.json.decode(body, type=_Objects).objects
         ids = frozenset(object.partition(":")[2] for object in objects)
-        return Listed(ids, "" if len(objects) >= _MOST_OBJECTS else None)
+        return RelationResult(ids, "" if len(objects) >= _MOST_OBJECTS else None)
 
     def _of_model(self) -> dict[str, Json]:
         return {"authorization_model_id": self.model_id}
@@ -123,7 +123,7 @@ def _writes(openfga: OpenFga, rows: Iterator[WarrantRow]) -> Iterator[Ask]:
         yield Ask(openfga.write_all(chunk))
 
 
-def _tuple(question: Question) -> Json:
+def _tuple(question: Check) -> Json:
     return {
         "user": f"{question.subject_type}:{question.subject_id}",
         "relation": question.relation,

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import uvloop
 
 from benchmarks.cores import LOAD_CORE, on_core
-from benchmarks.datasets.dataset import Dataset, Question, WarrantRow
+from benchmarks.datasets.dataset import Check, Dataset, WarrantRow
 from benchmarks.mixed.mixes import PLACES, QUESTIONS, SEED, Place
 from benchmarks.mixed.warrant_api import WarrantApi, with_token
 
@@ -62,7 +62,7 @@ class Probe:
     """`row` is written and deleted; the question is allowed while it is there, and not otherwise."""
 
     row: WarrantRow
-    question: Question
+    question: Check
 
 
 def probe_staleness(urls: Urls, key: str, dataset: Dataset, effort: ProbeEffort) -> Staleness:
@@ -111,7 +111,7 @@ def probes_of(place: Place, objects: Sequence[str], count: int) -> Iterator[Prob
     for number, id in zip(range(count), itertools.cycle(objects), strict=False):
         user = f"probe-{number}"
         row = place.member(f"probe-{numbers[id]}", user) if number % 2 else place.of_user(id, user)
-        yield Probe(row, Question(place.object_type, id, place.relation, "user", user))
+        yield Probe(row, Check(place.object_type, id, place.relation, "user", user))
 
 
 class _Prober:

@@ -6,9 +6,9 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from benchmarks.datasets.dataset import Question, RuleJson, WarrantRow
+from benchmarks.datasets.dataset import Check, RuleJson, WarrantRow
 from benchmarks.keep_alive import request_bytes
-from benchmarks.mixed.dialect import MOST_LISTED, Listed
+from benchmarks.mixed.dialect import MOST_LISTED, RelationResult
 from benchmarks.server import API_KEY
 
 
@@ -33,14 +33,14 @@ class WarrantApi:
     constant: bytes = request_bytes("GET", "/healthz")
     most_checks: int = 1_000
 
-    def check(self, question: Question) -> bytes:
+    def check(self, question: Check) -> bytes:
         return self._request("POST", "/v2/check", {"warrants": [_claim(question)]})
 
-    def batch(self, questions: Sequence[Question]) -> bytes:
+    def batch(self, questions: Sequence[Check]) -> bytes:
         body = {"op": "batch", "warrants": [_claim(question) for question in questions]}
         return self._request("POST", "/v2/check", body)
 
-    def list_objects(self, question: Question) -> bytes:
+    def list_objects(self, question: Check) -> bytes:
         subject = f"{question.subject_type}:{question.subject_id}"
         text = f"select {question.object_type} where {subject} is {question.relation}"
         return self._request("GET", f"/v2/query?{urlencode({'q': text, 'limit': MOST_LISTED})}")
@@ -62,11 +62,11 @@ class WarrantApi:
     def decisions(self, body: bytes) -> list[bool]:
         return [one.code == 200 for one in msgspec.json.decode(body, type=list[_Decided])]
 
-    def listed(self, body: bytes) -> Listed:
+    def listed(self, body: bytes) -> RelationResult:
         """Rows come in the order of their ids."""
         page = msgspec.json.decode(body, type=_Page)
         ids = frozenset(row.object_id for row in page.results)
-        return Listed(ids, page.results[-1].object_id if page.next_cursor is not None else None)
+        return RelationResult(ids, page.results[-1].object_id if page.next_cursor is not None else None)
 
     def _request(self, method: str, path: str, body: object = None) -> bytes:
         encoded = b"" if body is None else msgspec.json.encode(body)
@@ -87,7 +87,7 @@ def warrant_body(row: WarrantRow) -> dict[str, object]:
     return {**body, "policy": policy} if policy else body
 
 
-def _claim(question: Question) -> dict[str, object]:
+def _claim(question: Check) -> dict[str, object]:
     return warrant_body((*question, "", ""))
 
 

@@ -24,7 +24,7 @@ PAGE_SIZE = 1_000
 """Sets the number of results in a page of a list, unless fewer are wanted: as many as the API allows."""
 
 
-class SubjectForm(TypedDict):
+class SubjectJson(TypedDict):
     """Represents a subject: an object or, with a relation, the userset of all that have this relation on it."""
 
     objectType: str
@@ -32,22 +32,22 @@ class SubjectForm(TypedDict):
     relation: NotRequired[str]
 
 
-class ClaimForm(TypedDict):
+class CheckJson(TypedDict):
     """Represents a check: whether the subject has this relation on the object."""
 
     objectType: str
     objectId: str
     relation: str
-    subject: SubjectForm
+    subject: SubjectJson
 
 
-class WarrantForm(ClaimForm):
+class WarrantJson(CheckJson):
     """Represents a warrant to write or delete."""
 
     policy: NotRequired[str]
 
 
-class RefForm(TypedDict):
+class RefJson(TypedDict):
     """Represents a reference to an object, which may or may not exist."""
 
     objectType: str
@@ -100,13 +100,13 @@ class Client:
         body = {"objectType": object_type, "objectId": object_id, "meta": meta}
         return self._object("POST", "/v2/objects", body)
 
-    def get_object(self, ref: RefForm) -> Json:
+    def get_object(self, ref: RefJson) -> Json:
         return self._object("GET", _path(ref))
 
-    def update_object(self, ref: RefForm, meta: Json) -> Json:
+    def update_object(self, ref: RefJson, meta: Json) -> Json:
         return self._object("PUT", _path(ref), {"meta": meta})
 
-    def delete_objects(self, refs: Sequence[RefForm]) -> None:
+    def delete_objects(self, refs: Sequence[RefJson]) -> None:
         """Deletes all of the objects or none."""
         self._send("DELETE", "/v2/objects", refs)
 
@@ -115,13 +115,13 @@ class Client:
         objectType, q."""
         return self._list("/v2/objects", filters, page_size)
 
-    def create_warrants(self, warrants: Sequence[WarrantForm]) -> tuple[list[Json], list[str]]:
+    def create_warrants(self, warrants: Sequence[WarrantJson]) -> tuple[list[Json], list[str]]:
         """Creates all of the warrants or none. Returns one answer for each, in the same order, and its outcome: created
         or unchanged."""
         response = self._request("POST", "/v2/warrants", warrants)
         return self._read(response), response.headers[OUTCOME_HEADER].split(", ")
 
-    def delete_warrants(self, warrants: Sequence[WarrantForm]) -> None:
+    def delete_warrants(self, warrants: Sequence[WarrantJson]) -> None:
         """Deletes all of the warrants or none."""
         self._send("DELETE", "/v2/warrants", warrants)
 
@@ -141,10 +141,10 @@ class Client:
         return token
 
     def check(
-        self, claims: Sequence[ClaimForm], op: Operator | None, context: Json, debug: bool, strict: bool = False
+        self, checks: Sequence[CheckJson], op: Operator | None, context: Json, debug: bool, strict: bool = False
     ) -> Any:
         """Returns one answer, or an array of them in the order of the checks if `op` is "batch"."""
-        body = {"warrants": claims, "op": op, "context": context, "debug": debug, "strict": strict}
+        body = {"warrants": checks, "op": op, "context": context, "debug": debug, "strict": strict}
         return self._send("POST", "/v2/check", body)
 
     def query(self, parameters: Mapping[str, str], page_sizes: Iterable[int]) -> Iterator[Json]:
@@ -221,7 +221,7 @@ def trust_for(url: str) -> ssl.SSLContext | bool:
     return ssl.create_default_context() if parts.scheme == "https" else False
 
 
-def _path(ref: RefForm) -> str:
+def _path(ref: RefJson) -> str:
     return f"/v2/objects/{_segment(ref['objectType'])}/{_segment(ref['objectId'])}"
 
 

@@ -13,7 +13,7 @@ MagistrateError
 │   └── TokenExpired          the bearer token was valid before
 ├── Forbidden                 the caller is known, and may not make this request
 ├── NotFound                  carries `kind` and `key`
-├── BudgetSpent               a decision would exceed its budget; it is unknown, and never "no"
+├── BudgetExceeded               a decision would exceed its budget; it is unknown, and never "no"
 ├── RevisionUnavailable       carries `revision`, which is already collected or not written yet
 ├── StoreUnavailable          try again later; nothing of the request was kept
 │   ├── SchemaMismatch        the store is reachable but not at the schema this version needs
@@ -122,7 +122,7 @@ class NotFound(MagistrateError):
         self.key = key
 
 
-class BudgetSpent(MagistrateError):
+class BudgetExceeded(MagistrateError):
     """Reports that a request exceeded its budget: `limit` is the number of nodes and warrants that it may look at."""
 
     def __init__(self, limit: int) -> None:

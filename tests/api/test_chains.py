@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.chains import CHAINS, WARRANTS, combined, same
-from tests.cli.asking import Magistrate
+from tests.cli.cases import Magistrate
 from tests.conftest import new_database_url
 from tests.running import Client, running_service, settings_for
 from tests.scenario_files import warrant_body

@@ -21,7 +21,7 @@ from magistrate.api.auth.fetched_keys import FetchedKeys, KeyFile
 from magistrate.api.auth.key_url import KeyUrl
 from magistrate.api.auth.provider_keys import MAX_KEYS_BYTES
 from magistrate.errors import ProviderUnavailable
-from magistrate.operations.sessions.bearer_tokens import TokenHead
+from magistrate.operations.sessions.bearer_tokens import TokenHeader
 from tests.api.test_check import ALLOWED, DENIED
 from tests.conftest import STORES, new_database_url
 from tests.jwks_server import AUDIENCE, ISSUER, JwksServer, ec_key, jwk, jwks_server, pem, rsa_key, token
@@ -372,7 +372,7 @@ async def test_what_was_fetched_is_used_for_a_day_at_the_most() -> None:
     now = 1_000.0
     with jwks_server(*KEYS) as provider:
         keys = FetchedKeys(KeyUrl(provider.url), lambda: now)
-        head = TokenHead("RS256", "rsa")
+        head = TokenHeader("RS256", "rsa")
         assert len(await keys.fitting(head)) == 1
         provider.status = 500
 
@@ -387,7 +387,7 @@ async def test_what_was_fetched_is_used_for_a_day_at_the_most() -> None:
 async def test_who_stops_waiting_for_the_keys_leaves_nobody_in_the_belief_that_they_are_known() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         keys = FetchedKeys(KeyUrl(f"http://127.0.0.1:{silent.getsockname()[1]}/keys"))
-        head = TokenHead("RS256", "rsa")
+        head = TokenHeader("RS256", "rsa")
         first, second = (asyncio.create_task(keys.fitting(head)) for _ in range(2))
         await asyncio.sleep(0.05)
         first.cancel()

@@ -12,7 +12,7 @@ from jwt.algorithms import RSAAlgorithm
 
 from magistrate.api.auth.provider_keys import ProviderKey, read_key_file, read_keys
 from magistrate.errors import InvalidSetting
-from magistrate.operations.sessions.bearer_tokens import TokenHead
+from magistrate.operations.sessions.bearer_tokens import TokenHeader
 from tests.jwks_server import ec_key, jwk, pem, rsa_key
 
 RSA, EC = rsa_key(), ec_key()
@@ -96,15 +96,15 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("key_id", "token_head", "fits"),
     [
-        ("a", TokenHead("RS256", "a"), True),
-        ("a", TokenHead("RS256", None), True),
-        (None, TokenHead("RS256", "a"), True),
-        ("a", TokenHead("RS256", "b"), False),
-        ("a", TokenHead("ES256", "a"), False),
-        (None, TokenHead("HS256", None), False),
+        ("a", TokenHeader("RS256", "a"), True),
+        ("a", TokenHeader("RS256", None), True),
+        (None, TokenHeader("RS256", "a"), True),
+        ("a", TokenHeader("RS256", "b"), False),
+        ("a", TokenHeader("ES256", "a"), False),
+        (None, TokenHeader("HS256", None), False),
     ],
 )
 def test_a_key_fits_tokens_of_its_algorithm_that_do_not_name_another(
-    key_id: str | None, token_head: TokenHead, fits: bool
+    key_id: str | None, token_head: TokenHeader, fits: bool
 ) -> None:
     assert ProviderKey(key_id, "RS256", RSA.public_key()).fits(token_head) == fits

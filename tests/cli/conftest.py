@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.asking import Magistrate
+from tests.cli.cases import Magistrate
 from tests.reference_server import Reference
 from tests.running import Client
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from magistrate.client import Client as ServiceClient
-from tests.cli.asking import Magistrate
+from tests.cli.cases import Magistrate
 from tests.running import KEY, Client
 
 TYPES = {

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from magistrate.cli.completion import TIMEOUT_MS
-from tests.cli.asking import Magistrate
+from tests.cli.cases import Magistrate
 from tests.running import KEY
 
 

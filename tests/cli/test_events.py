@@ -7,7 +7,7 @@ import pytest
 
 from magistrate.cli.input import read_time
 from magistrate.errors import InvalidRequest
-from tests.cli.asking import Magistrate
+from tests.cli.cases import Magistrate
 
 GRANTED = "page:a#reader@user:ann"
 CONDITIONAL = "page:b#reader@team:eng#member[x == 1]"

@@ -37,7 +37,7 @@ def exemplary(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 
 @pytest.mark.parametrize("one", TRIES)
 def test_a_question_gets_the_answer_it_promises(one: Try, exemplary: Client) -> None:
-    body: dict[str, Any] = {"warrants": [warrant_body(one.ask)], "context": one.context}
+    body: dict[str, Any] = {"warrants": [warrant_body(one.check)], "context": one.context}
 
     answer = exemplary.post("/v2/check", json=body).json()
 
@@ -70,7 +70,7 @@ def test_the_first_questions_can_be_typed_and_have_both_answers(name: str) -> No
 
     assert {one.answer for one in first} == {True, False}
     for one in first:
-        for word in (one.ask, *one.context, *one.context.values()):
+        for word in (one.check, *one.context, *one.context.values()):
             assert shlex.quote(word.replace("#", "")) == word.replace("#", "")  # within a word the sign is harmless
 
 

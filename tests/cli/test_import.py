@@ -56,7 +56,7 @@ def kill_when_some_are_stored(url: str, path: Path) -> int:
 
 
 def test_a_long_import_says_now_and_then_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("magistrate.cli.output.TELL_EVERY_SECONDS", 0.0)
+    monkeypatch.setattr("magistrate.cli.output.PROGRESS_EVERY_SECONDS", 0.0)
     (tmp_path / "all.jsonl").write_bytes(written(DOCUMENT, *warrants(3)))
 
     ran = magistrate(str(tmp_path / "all.jsonl"), "--chunk", "2", "--database-url", f"sqlite:///{tmp_path}/m.db")

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.cli.asking import Magistrate
+from tests.cli.cases import Magistrate
 
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"
 

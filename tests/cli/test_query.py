@@ -14,7 +14,7 @@ from click.testing import Result
 
 from magistrate.cli import output
 from magistrate.client import Client as ServiceClient
-from tests.cli.asking import Magistrate
+from tests.cli.cases import Magistrate
 from tests.running import KEY, Client
 
 TYPES = {

@@ -10,7 +10,7 @@ import pytest
 from magistrate.client import Client
 from magistrate.config import CLIENT_SETTINGS
 from magistrate.errors import RequestRefused
-from tests.cli.asking import Magistrate
+from tests.cli.cases import Magistrate
 from tests.running import KEY, running_service, settings_for
 
 COMMANDS = [

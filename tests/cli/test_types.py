@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from magistrate.cli.definitions import describe_relations
-from tests.cli.asking import Magistrate
+from tests.cli.cases import Magistrate
 
 FOLDER: dict[str, Any] = {"parent": {}, "viewer": {"inheritIf": "viewer", "ofType": "folder", "withRelation": "parent"}}
 FILE: dict[str, Any] = {"owner": {}, "editor": {"inheritIf": "owner"}}

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.cli.asking import Magistrate
+from tests.cli.cases import Magistrate
 
 TYPES = '{"note": {"reader": {}, "writer": {}}}'
 NOTED = [

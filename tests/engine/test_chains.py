@@ -5,18 +5,18 @@ from typing import Protocol, TypeVar
 
 import pytest
 
-from magistrate.engine.evaluation import Evaluation, Question
+from magistrate.engine.evaluation import Check, Evaluation
 from magistrate.engine.expansion import Operation
 from magistrate.engine.nodes import CheckNode
 from magistrate.engine.plans import Model
 from magistrate.engine.query.finding import find
 from magistrate.engine.query.language import read_query
-from magistrate.engine.query.listed import Findings
+from magistrate.engine.query.rows import Findings
 from magistrate.engine.query.search import Search
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
 from magistrate.engine.truth import FALSE, TRUE
 from magistrate.engine.warrants import Warrant
-from magistrate.engine.work import WORK_IN_A_TURN, Work
+from magistrate.engine.work import WORK_BETWEEN_CHECKPOINTS, Work
 from tests.calls import count_calls
 from tests.chains import CHAINS, WARRANTS, Chain, combined, on_parent, same
 from tests.memory_source import PLENTY, model_of, rows_of
@@ -63,19 +63,19 @@ def model_with(chain: Chain, length: int) -> Model:
     return model_of({"doc": chain.relations(length), "user": {}}, warrants_of(length))
 
 
-def question(relation: str, user: str) -> Question:
+def question(relation: str, user: str) -> Check:
     subject = Subject(TypeName("user"), ObjectId(user))
-    return Question(ObjectRef(TypeName("doc"), ObjectId("d")), RelationName(relation), subject)
+    return Check(ObjectRef(TypeName("doc"), ObjectId("d")), RelationName(relation), subject)
 
 
-def decided(model: Model, asked: Question, warrants: list[Warrant], run: Run = plainly) -> CheckNode:
+def decided(model: Model, asked: Check, warrants: list[Warrant], run: Run = plainly) -> CheckNode:
     work = Work(PLENTY)
     evaluation = Evaluation(model, 0, work)
     node = None
     while node is None or node.value is None:
-        work.begin_turn()
+        work.pass_checkpoint()
         if node is None:
-            node = run(lambda: evaluation.ask(asked))
+            node = run(lambda: evaluation.add_check(asked))
         elif reads := run(evaluation.advance):
             evaluation.take([rows_of(warrants, read) for read in reads])
     return node
@@ -92,7 +92,7 @@ def searched(model: Model, text: str, warrants: list[Warrant], run: Run = plainl
 def found(findings: Findings, wanted: str) -> set[str]:
     """The relations with which an id was found."""
     existing = [ObjectId("d"), ObjectId("ann"), ObjectId("bob")]
-    listed = [one for one in findings.listed or () if one.type is not None]
+    listed = [one for one in findings.relation_results or () if one.type is not None]
     return {one.relation for one in listed if wanted in one.ids(existing)}
 
 
@@ -157,7 +157,7 @@ def test_compiling_is_charged_and_grows_like_the_chain(chain: Chain) -> None:
 def compile_all(model: Model, length: int, work: Work) -> None:
     for place in range(length):
         while not model.prepare(TypeName("doc"), RelationName(f"r{place}"), work):
-            work.begin_turn()
+            work.pass_checkpoint()
 
 
 def test_compiling_goes_on_where_it_was_left() -> None:
@@ -167,14 +167,14 @@ def test_compiling_goes_on_where_it_was_left() -> None:
     done = False
 
     while not done:
-        work = Work(WORK_IN_A_TURN)
+        work = Work(WORK_BETWEEN_CHECKPOINTS)
         done = model.prepare(TypeName("doc"), RelationName("all"), work)
         turns += 1
 
-    [gate] = model.plan(TypeName("doc"), RelationName("all")).parts
+    [gate] = model.plan(TypeName("doc"), RelationName("all")).branches
     assert turns > 2
     assert isinstance(gate, Operation)
-    assert len(gate.parts) == 20_000
+    assert len(gate.branches) == 20_000
 
 
 def names(count: int) -> list[str]:

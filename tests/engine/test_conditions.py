@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from magistrate.engine.conditions import POLICY_STEPS_FOR_A_NODE, PolicyEvaluator
-from magistrate.engine.evaluation import Evaluation, Question
+from magistrate.engine.evaluation import Check, Evaluation
 from magistrate.engine.policy import read_policy
 from magistrate.engine.query import read_query
 from magistrate.engine.query.finding import find
@@ -13,8 +13,8 @@ from magistrate.engine.terms import ObjectId, RelationName, Subject, TypeName, o
 from magistrate.engine.truth import UNKNOWN
 from magistrate.engine.warrant_reader import AnyRead
 from magistrate.engine.warrants import Warrant
-from magistrate.engine.work import WORK_IN_A_TURN, Work
-from magistrate.errors import BudgetSpent
+from magistrate.engine.work import WORK_BETWEEN_CHECKPOINTS, Work
+from magistrate.errors import BudgetExceeded
 from tests.engine.policy.hostile import READABLE
 from tests.memory_source import PLENTY, Relations, model_of, rows_of
 from tests.scenario_files import stored_warrant
@@ -70,13 +70,13 @@ def test_reading_a_policy_is_charged_by_its_length_and_ends_the_turn_if_it_is_lo
     PolicyEvaluator({}, 0, work).value(conditioned("document:plan#viewer@user:ann", text, 1))
 
     assert 1_000 < work.cost < 1_100
-    assert work.turn_is_over
+    assert work.needs_checkpoint
 
 
 def test_policies_that_are_too_much_work_end_the_check() -> None:
     warrants = on_one_object(200)
 
-    with pytest.raises(BudgetSpent):
+    with pytest.raises(BudgetExceeded):
         check_turns(warrants, {"a": False}, Work(2_000))
 
 
@@ -95,12 +95,12 @@ Turns = Callable[[Sequence[Warrant], dict[str, object], Work], int]
 def check_turns(warrants: Sequence[Warrant], context: dict[str, object], work: Work) -> int:
     evaluation = Evaluation(model_of(TYPES, warrants), 0, work)
     ann = Subject(TypeName("user"), ObjectId("ann"))
-    node = evaluation.ask(Question(object_ref("document", "plan"), RelationName("viewer"), ann, context))
+    node = evaluation.add_check(Check(object_ref("document", "plan"), RelationName("viewer"), ann, context))
     assert node is not None
     turns = 0
     while node.value is None:
         turns += 1
-        work.begin_turn()
+        work.pass_checkpoint()
         reads = evaluation.advance()
         if reads:
             evaluation.take(rows(warrants, reads))
@@ -144,4 +144,4 @@ def test_others_get_a_turn_between_policies(turns_of: Turns, warrants: Callable[
     assert cold_turns >= 150
     assert warm_turns >= 10
     assert warm.cost >= 300 * 800 // POLICY_STEPS_FOR_A_NODE
-    assert warm.cost <= (warm_turns + 1) * (WORK_IN_A_TURN + 100)
+    assert warm.cost <= (warm_turns + 1) * (WORK_BETWEEN_CHECKPOINTS + 100)

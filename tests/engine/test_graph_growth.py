@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from magistrate.engine.decision import Decision
-from magistrate.engine.evaluation import Evaluation, Question
-from magistrate.engine.graph import Fetch, Graph, Missing, TurnIsOver, Walk
+from magistrate.engine.evaluation import Check, Evaluation
+from magistrate.engine.graph import CheckpointNeeded, Fetch, Graph, Missing, Walk
 from magistrate.engine.names import warrant_names
 from magistrate.engine.plans import Model
 from magistrate.engine.terms import ObjectId, Revision, Subject, TypeName
 from magistrate.engine.warrants import Warrant
-from magistrate.engine.work import WORK_IN_A_TURN, Work
+from magistrate.engine.work import WORK_BETWEEN_CHECKPOINTS, Work
 from tests.calls import count_calls
 from tests.memory_source import PLENTY, Relations, model_of, rows_of
 from tests.operations.test_check import question
@@ -62,7 +62,7 @@ class Case:
         self.warrants = [stored_warrant(one, number, 0) for number, one in enumerate(written, 1)]
         self.model: Model = model_of(TYPES, self.warrants)
         self.graph = Graph(self.model, Revision(1), most=1_000_000)
-        self.questions: list[Question] = [question(f"document:{i}#viewer@{subject}") for i in range(DOCUMENTS)]
+        self.questions: list[Check] = [question(f"document:{i}#viewer@{subject}") for i in range(DOCUMENTS)]
         self.rounds = 0
 
     def walk(self) -> int:
@@ -84,7 +84,7 @@ class Case:
         memberships = self.graph.memberships(ANN.type)
         calls, work = 0, Work(PLENTY)
         while True:
-            work.begin_turn()
+            work.pass_checkpoint()
             closure, more = count_calls(lambda: memberships.closure(ANN.id, work))
             calls += more
             if not closure.is_open:
@@ -110,10 +110,10 @@ class Case:
     def evaluate(self) -> tuple[int, int]:
         """Returns calls and rounds of reads without the graph."""
         evaluation = Evaluation(self.model, 0, Work(PLENTY))
-        nodes = [evaluation.ask(one) for one in self.questions]
+        nodes = [evaluation.add_check(one) for one in self.questions]
         calls, rounds = 0, 0
         while any(node is None or node.value is None for node in nodes):
-            evaluation.work.begin_turn()
+            evaluation.work.pass_checkpoint()
             reads, more = count_calls(evaluation.advance)
             calls += more
             if reads:
@@ -123,16 +123,16 @@ class Case:
         return calls, rounds
 
 
-def decide_all(walk: Walk, questions: Sequence[Question]) -> Sequence[Decision | None] | None:
+def decide_all(walk: Walk, questions: Sequence[Check]) -> Sequence[Decision | None] | None:
     decisions = []
     for one in questions:
         decision = None
         while True:
-            walk.work.begin_turn()
+            walk.work.pass_checkpoint()
             try:
                 decision = walk.decide(one)
                 break
-            except TurnIsOver:
+            except CheckpointNeeded:
                 continue
         decisions.append(decision)
     return None if None in decisions else decisions
@@ -174,8 +174,8 @@ def test_a_closure_stops_when_the_turn_is_over() -> None:
 
     turns, is_interrupted = 0, True
     while is_interrupted:
-        work.begin_turn()
-        work.spend(WORK_IN_A_TURN - 20)
+        work.pass_checkpoint()
+        work.spend(WORK_BETWEEN_CHECKPOINTS - 20)
         closure = memberships.closure(bob, work)
         is_interrupted = closure.is_interrupted
         turns += 1

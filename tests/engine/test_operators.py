@@ -1,12 +1,12 @@
-"""Every operator over rules keeps what its interface promises (engine/rules/combination.py), whatever it means."""
+"""Every operator over rules keeps what its interface promises (engine/rules/rule_operator.py), whatever it means."""
 
 from itertools import product
 
 import pytest
 
-from magistrate.engine.rules import COMBINATIONS
-from magistrate.engine.rules.combination import Combination
+from magistrate.engine.rules import RULE_OPERATORS
 from magistrate.engine.rules.direct import Direct
+from magistrate.engine.rules.rule_operator import RuleOperator
 from magistrate.engine.truth import FALSE, MISSING, TRUE, UNKNOWN, Truth
 
 VALUES = (FALSE, UNKNOWN, MISSING, TRUE)
@@ -14,11 +14,11 @@ DECIDED = (FALSE, TRUE)
 SIZES = (1, 2, 3)
 
 operators = pytest.mark.parametrize(
-    "operator", [pytest.param(one, id=keyword) for keyword, one in COMBINATIONS.items()]
+    "operator", [pytest.param(one, id=keyword) for keyword, one in RULE_OPERATORS.items()]
 )
 
 
-def of_size(operator: type[Combination], size: int) -> Combination:
+def of_size(operator: type[RuleOperator], size: int) -> RuleOperator:
     return operator((Direct(),) * size)
 
 
@@ -27,7 +27,7 @@ def between(low: Truth, high: Truth) -> list[Truth]:
 
 
 @operators
-def test_what_it_decides_with_unknown_rules_it_decides_whatever_they_are(operator: type[Combination]) -> None:
+def test_what_it_decides_with_unknown_rules_it_decides_whatever_they_are(operator: type[RuleOperator]) -> None:
     for size in SIZES:
         for values in product(VALUES, repeat=size):
             found = operator.combine(values)
@@ -37,7 +37,7 @@ def test_what_it_decides_with_unknown_rules_it_decides_whatever_they_are(operato
 
 
 @operators
-def test_only_a_decisive_value_decides_it_early(operator: type[Combination]) -> None:
+def test_only_a_decisive_value_decides_it_early(operator: type[RuleOperator]) -> None:
     for size in SIZES:
         for values in product(VALUES, repeat=size):
             for place in range(size):
@@ -48,7 +48,7 @@ def test_only_a_decisive_value_decides_it_early(operator: type[Combination]) -> 
 
 
 @operators
-def test_its_bounds_are_the_least_and_the_greatest_of_what_is_possible(operator: type[Combination]) -> None:
+def test_its_bounds_are_the_least_and_the_greatest_of_what_is_possible(operator: type[RuleOperator]) -> None:
     ends = [(low, high) for low in VALUES for high in VALUES if low <= high]
     for size in SIZES:
         for given in product(ends, repeat=size):
@@ -58,7 +58,7 @@ def test_its_bounds_are_the_least_and_the_greatest_of_what_is_possible(operator:
 
 
 @operators
-def test_if_it_is_monotone_more_never_makes_it_less_and_only_what_holds_matters(operator: type[Combination]) -> None:
+def test_if_it_is_monotone_more_never_makes_it_less_and_only_what_holds_matters(operator: type[RuleOperator]) -> None:
     def is_kept(values: tuple[Truth, ...], more: tuple[Truth, ...]) -> bool:
         return operator.combine(values) <= operator.combine(more)
 
@@ -81,7 +81,7 @@ def test_if_it_is_monotone_more_never_makes_it_less_and_only_what_holds_matters(
 
 
 @operators
-def test_the_rules_it_gives_as_reasons_hold(operator: type[Combination]) -> None:
+def test_the_rules_it_gives_as_reasons_hold(operator: type[RuleOperator]) -> None:
     for size in SIZES:
         for values in product(VALUES, repeat=size):
             if operator.combine(values) == TRUE:

@@ -34,9 +34,9 @@ def test_a_released_evaluation_leaves_no_node_behind(shape: Shape) -> None:
     before = count_nodes()
 
     evaluation = Evaluation(model_of(TYPES, warrants), 0, Work(PLENTY))
-    root = evaluation.ask(question("document:1#viewer@user:nobody"))
+    root = evaluation.add_check(question("document:1#viewer@user:nobody"))
     while root is None or root.value is None:
-        evaluation.work.begin_turn()
+        evaluation.work.pass_checkpoint()
         reads = evaluation.advance()
         if reads:
             evaluation.take([rows_of(warrants, read) for read in reads])

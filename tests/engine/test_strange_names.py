@@ -2,7 +2,7 @@
 
 import pytest
 
-from magistrate.engine.evaluation import Question
+from magistrate.engine.evaluation import Check
 from magistrate.engine.graph import GivenUp, Graph, Walk
 from magistrate.engine.plans import MOST_STRANGE_PLANS
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
@@ -10,9 +10,9 @@ from magistrate.engine.work import Work
 from tests.memory_source import PLENTY, evaluated, model_of
 
 
-def question(object_type: str, relation: str, subject_type: str) -> Question:
+def question(object_type: str, relation: str, subject_type: str) -> Check:
     object, subject = ObjectRef(TypeName(object_type), ObjectId("1")), Subject(TypeName(subject_type), ObjectId("1"))
-    return Question(object, RelationName(relation), subject)
+    return Check(object, RelationName(relation), subject)
 
 
 def test_plans_of_relations_that_nobody_knows_are_bounded() -> None:

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from magistrate.engine.model import ObjectType, read_object_type
-from magistrate.engine.rules import COMBINATIONS, dependencies
-from magistrate.engine.rules.rule import RuleForm
+from magistrate.engine.rules import RULE_OPERATORS, dependencies
+from magistrate.engine.rules.rule import RuleDefinition
 from magistrate.engine.stratification import RelationEdge, find_negation_loop, render_loop
 from magistrate.engine.terms import TypeName
 
@@ -16,14 +16,14 @@ RELATIONS = ("p", "q")
 
 relations = st.sampled_from(RELATIONS)
 leaves = st.one_of(
-    st.builds(RuleForm, inherit_if=relations),
-    st.builds(RuleForm, inherit_if=relations, of_type=st.sampled_from(TYPES), with_relation=st.just("link")),
+    st.builds(RuleDefinition, inherit_if=relations),
+    st.builds(RuleDefinition, inherit_if=relations, of_type=st.sampled_from(TYPES), with_relation=st.just("link")),
 )
 forms = st.recursive(
     leaves,
     lambda inner: st.builds(
-        RuleForm,
-        inherit_if=st.sampled_from([*COMBINATIONS]),
+        RuleDefinition,
+        inherit_if=st.sampled_from([*RULE_OPERATORS]),
         rules=st.lists(inner, min_size=1, max_size=2),
     ),
     max_leaves=4,
@@ -62,7 +62,7 @@ def is_loop(loop: tuple[RelationEdge, ...], steps: Steps) -> bool:
 
 
 @given(models)
-def test_a_loop_is_found_exactly_when_there_is_one(written: dict[str, dict[str, RuleForm | None]]) -> None:
+def test_a_loop_is_found_exactly_when_there_is_one(written: dict[str, dict[str, RuleDefinition | None]]) -> None:
     model = {TypeName(name): read_object_type(name, None, forms) for name, forms in written.items()}
     steps = steps_of(model)
 
@@ -78,7 +78,9 @@ def test_a_loop_is_found_exactly_when_there_is_one(written: dict[str, dict[str, 
 
 
 @given(models, st.sampled_from(TYPES))
-def test_to_look_from_the_changed_type_is_enough(written: dict[str, dict[str, RuleForm | None]], changed: str) -> None:
+def test_to_look_from_the_changed_type_is_enough(
+    written: dict[str, dict[str, RuleDefinition | None]], changed: str
+) -> None:
     model = {TypeName(name): read_object_type(name, None, forms) for name, forms in written.items()}
     before = {name: object_type for name, object_type in model.items() if name != changed}
     if find_negation_loop(before.get, before) is not None:
@@ -90,8 +92,8 @@ def test_to_look_from_the_changed_type_is_enough(written: dict[str, dict[str, Ru
 
 
 def test_a_long_chain_needs_no_recursion() -> None:
-    chain = {f"r{n}": RuleForm(inherit_if=f"r{n + 1}") for n in range(5_000)}
-    last = {"r5000": RuleForm(inherit_if="noneOf", rules=[RuleForm(inherit_if="r0")])}
+    chain = {f"r{n}": RuleDefinition(inherit_if=f"r{n + 1}") for n in range(5_000)}
+    last = {"r5000": RuleDefinition(inherit_if="noneOf", rules=[RuleDefinition(inherit_if="r0")])}
     long = read_object_type("t", None, {**chain, **last})
 
     loop = find_negation_loop({long.name: long}.get, [long.name])

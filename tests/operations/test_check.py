@@ -14,9 +14,9 @@ from msgspec import structs
 from benchmarks.counting import CountingDatabase, counting_store
 from magistrate import wiring
 from magistrate.engine.decision import Decision
-from magistrate.engine.evaluation import Question
+from magistrate.engine.evaluation import Check
 from magistrate.engine.terms import ObjectRef, Revision
-from magistrate.errors import BudgetSpent, InvalidParameter, NotFound
+from magistrate.errors import BudgetExceeded, InvalidParameter, NotFound
 from magistrate.operations.checks import check as operations_check
 from magistrate.operations.checks.check import check_all
 from magistrate.operations.checks.check_batch import ALL_NEEDED
@@ -41,9 +41,9 @@ DRIVE: Types = {
 }
 
 
-def question(asked: str) -> Question:
+def question(asked: str) -> Check:
     object_type, object_id, relation, subject = claim(asked)
-    return Question(ObjectRef(object_type, object_id), relation, subject)
+    return Check(ObjectRef(object_type, object_id), relation, subject)
 
 
 def new(written: str) -> NewWarrant:
@@ -260,7 +260,7 @@ async def test_policies_count_as_work(counted: tuple[Context, CountingDatabase],
     await grant(frugal, *[f"folder:0#viewer@team:eng#member[none(list, {{# == {place}.5}})]" for place in range(40)])
     asked = structs.replace(question("folder:0#viewer@user:ann"), context={"list": list(range(10_000))})
 
-    with pytest.raises(BudgetSpent):
+    with pytest.raises(BudgetExceeded):
         await check_all(frugal, [asked], NO_DEMAND)
 
 
@@ -270,7 +270,7 @@ async def test_a_spent_budget_is_no_answer(counted: tuple[Context, CountingDatab
     await define(frugal, DRIVE)
     await grant(frugal, *chain(600))
 
-    with pytest.raises(BudgetSpent) as caught:
+    with pytest.raises(BudgetExceeded) as caught:
         await check(frugal, "team:0#member@user:bob")
 
     assert caught.value.limit == 1_000

@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 
 from magistrate import wiring
 from magistrate.engine.decision import DENIED, EXPLICIT
-from magistrate.engine.evaluation import Question
+from magistrate.engine.evaluation import Check
 from magistrate.errors import NotFound, StoreUnavailable
 from magistrate.operations.checks import decision_log
 from magistrate.operations.checks.check import PendingChecks, check
@@ -32,9 +32,9 @@ pytestmark = pytest.mark.anyio
 ANN, BOB = "folder:0#viewer@user:ann", "folder:0#viewer@user:bob"
 
 
-def asked(text: str, **context: object) -> Question:
+def asked(text: str, **context: object) -> Check:
     plain = question(text)
-    return Question(plain.object, plain.relation, plain.subject, context)
+    return Check(plain.object, plain.relation, plain.subject, context)
 
 
 async def logged(store: Store) -> list[tuple[str, str, str | None]]:

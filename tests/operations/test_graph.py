@@ -7,16 +7,16 @@ from dataclasses import replace
 
 import pytest
 
-from magistrate.engine.graph.fetching import MOST_ON_ALL
+from magistrate.engine.graph.fetching import MOST_WILDCARDS
 from magistrate.engine.graph.graph import MOST_EACH
 from magistrate.engine.terms import Revision
-from magistrate.engine.warrant_reader import AnyRead, Reading
+from magistrate.engine.warrant_reader import AnyRead, ReadResult
 from magistrate.errors import InvalidParameter, StoreUnavailable
 from magistrate.operations.checks.check import check, check_all
 from magistrate.operations.checks.check_batch import UNTIL_AUTHORIZED
-from magistrate.operations.checks.graph import MOST_TOUCHES, LiveGraph
+from magistrate.operations.checks.graph import MOST_CHANGES, LiveGraph
 from magistrate.operations.consistency import NO_DEMAND, Freshness
-from magistrate.store.following import Touches
+from magistrate.store.following import WarrantChanges
 from magistrate.store.sql_store import SqlStore
 from tests.operations.node import Node
 from tests.operations.test_check import STORM, expected, question, stormy_warrants
@@ -50,7 +50,7 @@ async def test_the_groups_of_a_subject_are_found_from_its_side_whatever_their_si
     await node.grant(*CHAIN, "folder:5#viewer@team:0#member", "team:0#member@team:1#member", *members)
 
     assert await node.allowed("folder:0#viewer@user:7")
-    assert node.ctx.graph.rows < 20
+    assert node.ctx.graph.warrants < 20
 
 
 async def test_a_write_is_seen_by_the_next_check_of_the_same_process(node: Node) -> None:
@@ -133,7 +133,7 @@ async def test_of_an_object_with_very_many_subjects_each_is_looked_up_by_itself(
     assert await seen() == [False, True, True]
     await node.grant("folder:1#viewer@user:*")
     assert await seen() == [True, True, True]
-    assert node.ctx.graph.rows < 50
+    assert node.ctx.graph.warrants < 50
 
 
 async def test_more_changes_than_are_applied_one_by_one_begin_it_anew(nodes: tuple[Node, Node]) -> None:
@@ -141,7 +141,7 @@ async def test_more_changes_than_are_applied_one_by_one_begin_it_anew(nodes: tup
     await writer.grant("folder:0#viewer@user:ann")
     assert await reader.allowed("folder:0#viewer@user:ann", LATEST)
 
-    await writer.grant(*[f"folder:{number}#viewer@user:bob" for number in range(MOST_TOUCHES + 1)])
+    await writer.grant(*[f"folder:{number}#viewer@user:bob" for number in range(MOST_CHANGES + 1)])
     await writer.revoke("folder:0#viewer@user:ann")
 
     assert not await reader.allowed("folder:0#viewer@user:ann", LATEST)
@@ -184,7 +184,7 @@ class Interrupted(SqlStore):
         super().__init__(store.database, store.identity, store.schema_version)
         self.changes = list(changes)
 
-    async def read_warrants(self, reads: Sequence[AnyRead], at: Revision | None, most: int) -> Reading:
+    async def read_warrants(self, reads: Sequence[AnyRead], at: Revision | None, most: int) -> ReadResult:
         found = await super().read_warrants(reads, at, most)
         if reads and self.changes:
             await self.changes.pop(0)()  # type: ignore[operator]  # of no other type
@@ -219,7 +219,7 @@ async def test_what_is_read_while_the_graph_begins_anew_is_not_kept(nodes: tuple
 
     async def change() -> None:
         await writer.revoke("folder:0#viewer@user:ann")
-        await writer.grant(*[f"folder:x{number}#viewer@user:bob" for number in range(MOST_TOUCHES + 1)])
+        await writer.grant(*[f"folder:x{number}#viewer@user:bob" for number in range(MOST_CHANGES + 1)])
         assert await asking.allowed("folder:1#viewer@user:ann", LATEST)
 
     store = Interrupted(reader.ctx.store, [change])
@@ -240,12 +240,12 @@ class Away(SqlStore):
         self.may_go_on = asyncio.Event()
         self.may_go_on.set()
 
-    async def list_touches(self, after: Revision, most: int) -> Touches:
+    async def list_warrant_changes(self, after: Revision, most: int) -> WarrantChanges:
         await self.may_go_on.wait()
         if self.failures:
             self.failures -= 1
             raise StoreUnavailable("away")
-        return await super().list_touches(after, most)
+        return await super().list_warrant_changes(after, most)
 
 
 async def test_who_waits_for_the_newest_hears_that_it_cannot_be_had_and_the_next_has_it(
@@ -273,13 +273,13 @@ async def test_who_waits_for_the_newest_hears_that_it_cannot_be_had_and_the_next
 
 
 async def test_very_many_warrants_on_every_object_are_not_kept_with_each(node: Node) -> None:
-    await node.grant(*[f"folder:*#viewer@user:{number}" for number in range(MOST_ON_ALL + 1)])
+    await node.grant(*[f"folder:*#viewer@user:{number}" for number in range(MOST_WILDCARDS + 1)])
     asked = [question(f"folder:{number}#viewer@user:7") for number in range(300)]
 
     found = await check_all(node.ctx, asked, NO_DEMAND)
 
     assert all(decision.is_authorized for decision in found.value)
-    assert node.ctx.graph.rows < 1_000
+    assert node.ctx.graph.warrants < 1_000
 
 
 async def test_each_answer_in_a_storm_of_writes_is_that_of_the_revision_it_names(nodes: tuple[Node, Node]) -> None:
@@ -332,24 +332,24 @@ async def test_a_graph_that_slept_while_changes_were_forgotten_begins_anew(nodes
     assert await nodes[0].allowed("folder:1#viewer@user:ann", LATEST)
 
     await nodes[1].revoke("folder:0#viewer@user:ann")
-    assert await nodes[1].ctx.store.forget_events(FAR_AHEAD, 1_000) > 0
+    assert await nodes[1].ctx.store.delete_events(FAR_AHEAD, 1_000) > 0
 
     assert not await nodes[0].allowed("folder:0#viewer@user:ann", LATEST)
     assert await nodes[0].allowed("folder:1#viewer@user:ann", LATEST)
-    touches = nodes[0].ctx.graph.counts.touches
+    changes = nodes[0].ctx.graph.counts.changes
     await nodes[1].grant("folder:0#viewer@user:ann")
     assert await nodes[0].allowed("folder:0#viewer@user:ann", LATEST)
-    assert nodes[0].ctx.graph.counts.touches == touches + 1  # it follows change by change again
+    assert nodes[0].ctx.graph.counts.changes == changes + 1  # it follows change by change again
 
 
 async def test_no_write_is_missed_however_fast_changes_are_forgotten(nodes: tuple[Node, Node]) -> None:
     writing = True
-    forgotten = 0
+    deleted = 0
 
     async def forget() -> None:
-        nonlocal forgotten
+        nonlocal deleted
         while writing:
-            forgotten += await nodes[1].ctx.store.forget_events(FAR_AHEAD, 100)
+            deleted += await nodes[1].ctx.store.delete_events(FAR_AHEAD, 100)
             await asyncio.sleep(0)
 
     forgetting = asyncio.create_task(forget())
@@ -364,4 +364,4 @@ async def test_no_write_is_missed_however_fast_changes_are_forgotten(nodes: tupl
     await forgetting
 
     assert wrong == []
-    assert forgotten > 60
+    assert deleted > 60

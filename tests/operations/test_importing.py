@@ -9,7 +9,7 @@ import pytest
 
 from magistrate import wiring
 from magistrate.api.lines import WHAT_A_LINE_IS, read_line
-from magistrate.engine.evaluation import Question
+from magistrate.engine.evaluation import Check
 from magistrate.engine.query import read_query
 from magistrate.engine.terms import ObjectId, RelationName, Subject, TypeName, object_ref
 from magistrate.errors import InvalidRequest
@@ -131,7 +131,7 @@ async def test_of_several_warrants_the_oldest_is_reported_though_it_was_written_
 
     oldest = (await warrants(context))[0]
     ann = Subject(TypeName("user"), ObjectId("ann"))
-    question = Question(object_ref("document", "plan"), RelationName("viewer"), ann)
+    question = Check(object_ref("document", "plan"), RelationName("viewer"), ann)
     [decision] = (await check(context, [question], ALL_NEEDED, NO_DEMAND, with_path=True)).value
     assert decision.path[-1].render() == oldest
     for text in ("select document where user:ann is viewer", "select viewer of type user for document:plan"):

@@ -14,19 +14,19 @@ from benchmarks.counting import CountingDatabase, counting_store
 from magistrate import wiring
 from magistrate.engine.plans import Model
 from magistrate.engine.query import read_query
-from magistrate.engine.query.listed import Listed, Reports, Row
 from magistrate.engine.query.result_set import ResultSet
-from magistrate.engine.query.stages import Road
+from magistrate.engine.query.reverse_graph import ReverseIndex
+from magistrate.engine.query.rows import QueryRow, RelationResult, Reports
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, TypeName
 from magistrate.engine.work import Work
-from magistrate.errors import BudgetSpent, InvalidParameter
+from magistrate.errors import BudgetExceeded, InvalidParameter
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.listings import LEAST_ENTRIES, ListingKey, Listings, SnapshotListing
 from magistrate.operations.object_types import create_object_types
 from magistrate.operations.objects import delete_objects
 from magistrate.operations.paging import Page, Wanted, read_wanted
-from magistrate.operations.query import QUERY_LIST, ROWS_IN_A_TURN, FoundRow, QueryRequest, list_page
+from magistrate.operations.query import QUERY_LIST, ROWS_IN_A_TURN, QueryRequest, StoredRow, list_page
 from magistrate.operations.warrants import create_warrants, delete_warrants
 from magistrate.store.contract import Slice, Snapshot
 from tests.memory_source import model_of
@@ -79,12 +79,12 @@ def somewhere_else(ctx: Context) -> Context:
     return replace(ctx, listings=Listings(1_000_000))
 
 
-async def page_of(ctx: Context, q: str, **parameters: str) -> Snapshot[Page[FoundRow]]:
+async def page_of(ctx: Context, q: str, **parameters: str) -> Snapshot[Page[StoredRow]]:
     wanted = read_wanted(QUERY_LIST, parameters, ctx.store.identity)
     return await list_page(ctx, QueryRequest(read_query(q), {}), wanted, NO_DEMAND)
 
 
-def ids(page: Page[FoundRow]) -> list[str]:
+def ids(page: Page[StoredRow]) -> list[str]:
     return [found.row.id for found in page.rows]
 
 
@@ -232,7 +232,7 @@ async def test_a_query_that_needs_too_much_work_is_refused_as_such(ctx: Context)
     await grant(ctx, *[f"folder:f#viewer@user:u{number}" for number in range(60)])
 
     for q in (SEES, VIEWERS):
-        with pytest.raises(BudgetSpent):
+        with pytest.raises(BudgetExceeded):
             await page_of(replace(ctx, max_query_work=50), q)
 
 
@@ -283,13 +283,13 @@ async def test_what_is_kept_holds_on_to_nothing_but_rows(ctx: Context) -> None:
             waiting += gc.get_referents(one)
 
     assert sum(isinstance(one, SnapshotListing) for one in held.values()) == 2
-    assert not [one for one in held.values() if isinstance(one, Model | Road | Work)]
+    assert not [one for one in held.values() if isinstance(one, Model | ReverseIndex | Work)]
 
 
 def listing(entries: int) -> SnapshotListing:
     names = (TypeName("document"), RelationName("viewer"))
     return SnapshotListing(
-        [], {names: Listed(*names, ResultSet(), Reports(lambda id: None, entries - LEAST_ENTRIES, steps=0))}
+        [], {names: RelationResult(*names, ResultSet(), Reports(lambda id: None, entries - LEAST_ENTRIES, steps=0))}
     )
 
 
@@ -324,17 +324,17 @@ async def test_the_warrants_of_few_rows_are_looked_up_between_two_yields(
     for start in range(0, number, 1_000):
         batch = [new(f"folder:f{one}#viewer@user:ann") for one in range(start, start + 1_000)]
         await create_warrants(ctx, batch, ctx.stamp("ann"), str)
-    row, turns = Listed.row, [0]
+    row, turns = RelationResult.row, [0]
 
-    def count_row(listed: Listed, of_type: TypeName, id: ObjectId) -> Row:
+    def count_row(listed: RelationResult, of_type: TypeName, id: ObjectId) -> QueryRow:
         turns[-1] += 1
         return row(listed, of_type, id)
 
-    async def begin_turn() -> None:
+    async def pass_checkpoint() -> None:
         turns.append(0)
 
-    monkeypatch.setattr(Listed, "row", count_row)
-    monkeypatch.setattr("magistrate.operations.query.checkpoint", begin_turn)
+    monkeypatch.setattr(RelationResult, "row", count_row)
+    monkeypatch.setattr("magistrate.operations.query.checkpoint", pass_checkpoint)
     await page_of(ctx, "select folder where user:ann is viewer", sortBy="createdAt", limit="1000")
 
     assert sum(turns) >= number

@@ -10,7 +10,7 @@ from magistrate import wiring
 from magistrate.engine.terms import ObjectId, Revision, TypeName, object_ref
 from magistrate.errors import RevisionUnavailable
 from magistrate.operations.context import Context
-from magistrate.operations.retention import MICROSECONDS_PER_HOUR, forget_ended, forget_events
+from magistrate.operations.retention import MICROSECONDS_PER_HOUR, delete_ended, delete_events
 from magistrate.store.contract import NewObject, Slice, Stamp, Store
 from magistrate.store.events import EventFilter, EventsOfKind
 from tests.running import settings_for
@@ -47,7 +47,7 @@ async def test_events_are_kept_for_the_longer_of_the_two_retentions(
 ) -> None:
     await write(ctx.store, hours_ago(7), hours_ago(5.1), hours_ago(4.9), hours_ago(0.5))
 
-    await forget_events(ctx, event_retention_hours, retention_hours)
+    await delete_events(ctx, event_retention_hours, retention_hours)
 
     assert await event_times(ctx.store) == [hours_ago(4.9), hours_ago(0.5)]
 
@@ -55,10 +55,10 @@ async def test_events_are_kept_for_the_longer_of_the_two_retentions(
 async def test_rows_end_at_their_retention_when_events_have_been_forgotten(ctx: Context) -> None:
     await write(ctx.store, hours_ago(9), hours_ago(7), hours_ago(6), hours_ago(4), hours_ago(2))
 
-    await forget_events(ctx, 5, 3)
-    forgotten = await forget_ended(ctx, 3)
+    await delete_events(ctx, 5, 3)
+    deleted = await delete_ended(ctx, 3)
 
-    assert forgotten == 3  # the versions that were replaced four hours ago and earlier
+    assert deleted == 3  # the versions that were replaced four hours ago and earlier
     assert (await ctx.store.get_object(object_ref("document", "a"), Revision(4))).value is not None
     with pytest.raises(RevisionUnavailable):
         await ctx.store.get_object(object_ref("document", "a"), Revision(3))
@@ -68,8 +68,8 @@ async def test_a_write_whose_clock_is_behind_takes_nothing_newer_with_it(ctx: Co
     young = [hours_ago(hours) for hours in (0.4, 0.3, 0.2)]
     await write(ctx.store, *young, 1_000_000)
 
-    await forget_events(ctx, 5, 3)
-    await forget_ended(ctx, 3)
+    await delete_events(ctx, 5, 3)
+    await delete_ended(ctx, 3)
 
     assert sorted(await event_times(ctx.store)) == [1_000_000, *young]
     for revision in (1, 2, 3, 4):
@@ -79,8 +79,8 @@ async def test_a_write_whose_clock_is_behind_takes_nothing_newer_with_it(ctx: Co
 async def test_a_write_whose_clock_is_behind_goes_with_those_around_it(ctx: Context) -> None:
     await write(ctx.store, hours_ago(9), 1_000_000, hours_ago(8), hours_ago(0.2))
 
-    await forget_events(ctx, 5, 3)
-    await forget_ended(ctx, 3)
+    await delete_events(ctx, 5, 3)
+    await delete_ended(ctx, 3)
 
     assert await event_times(ctx.store) == [hours_ago(0.2)]
     with pytest.raises(RevisionUnavailable):
@@ -92,16 +92,16 @@ async def test_behind_a_write_whose_clock_is_ahead_nothing_is_forgotten_until_it
     await write(ctx.store, hours_ago(9), hours_ago(8), hours_ago(-100), hours_ago(8), hours_ago(7))
     later = replace(ctx, now=lambda: hours_ago(-106))
 
-    await forget_events(ctx, 5, 3)
-    await forget_ended(ctx, 3)
+    await delete_events(ctx, 5, 3)
+    await delete_ended(ctx, 3)
     kept = await event_times(ctx.store)
     readable = await ctx.store.get_object(object_ref("document", "a"), Revision(2))
-    await forget_events(later, 5, 3)
+    await delete_events(later, 5, 3)
 
     assert kept == [hours_ago(8), hours_ago(7), hours_ago(-100)]
     assert readable.value is not None
     assert await event_times(ctx.store) == []
-    assert await forget_ended(later, 3) == 3  # the versions that revisions 3 to 5 replaced
+    assert await delete_ended(later, 3) == 3  # the versions that revisions 3 to 5 replaced
     with pytest.raises(RevisionUnavailable):
         await ctx.store.get_object(object_ref("document", "a"), Revision(4))
 

@@ -115,7 +115,7 @@ async def test_keys_that_are_revoked_are_good_for_ten_seconds_more_at_the_most(
     made = (await keys.signing()).value
     assert await other_keys.find(made.id) == made
 
-    await store.forget_session_keys()
+    await store.delete_session_keys()
 
     clock.seconds += REVOKED_WITHIN_SECONDS
     assert await other_keys.find(made.id) == made

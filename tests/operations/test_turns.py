@@ -11,7 +11,7 @@ from magistrate.engine.decision import Decision
 from magistrate.engine.terms import Revision
 from magistrate.operations.checks.check import FEW_QUESTIONS, check_all
 from magistrate.operations.consistency import NO_DEMAND
-from magistrate.operations.turns import checkpoint
+from magistrate.operations.scheduling import checkpoint
 from magistrate.store.contract import Snapshot
 from tests.operations.test_check import question
 from tests.running import settings_for

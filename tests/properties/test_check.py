@@ -8,10 +8,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from magistrate.engine.evaluation import Question
+from magistrate.engine.evaluation import Check
 from magistrate.engine.nodes import CheckNode
 from magistrate.engine.policy import read_policy
-from magistrate.engine.rules import COMBINATIONS
+from magistrate.engine.rules import RULE_OPERATORS
 from magistrate.engine.stratification import find_negation_loop
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
 from magistrate.engine.truth import MISSING, TRUE
@@ -36,7 +36,7 @@ rare = st.integers(0, 9).map(lambda number: number == 0)
 
 @st.composite
 def rule(draw: st.DrawFn, depth: int = 2, negation: bool = True) -> dict[str, Any]:
-    combinations = [keyword for keyword, operator in COMBINATIONS.items() if negation or operator.is_monotone]
+    combinations = [keyword for keyword, operator in RULE_OPERATORS.items() if negation or operator.is_monotone]
     kinds = ["none", "same", "through", *(combinations if depth else [])]
     kind = draw(st.sampled_from(kinds))
     if kind == "none":
@@ -77,15 +77,15 @@ def warrants(draw: st.DrawFn, policies: bool = True, rarely_to_all: bool = False
 
 
 @st.composite
-def question(draw: st.DrawFn) -> Question:
+def question(draw: st.DrawFn) -> Check:
     object = ObjectRef(TypeName(draw(types)), ObjectId(draw(st.sampled_from((*IDS, *IDS, "*")))))
     subject_id = ObjectId(draw(st.sampled_from((*IDS, *IDS, "*"))))
     group = RelationName(draw(relations)) if draw(rare) else None
     subject = Subject(TypeName(draw(st.sampled_from((*TYPES, "user", "user")))), subject_id, group)
-    return Question(object, RelationName(draw(relations)), subject, {"x": 1})
+    return Check(object, RelationName(draw(relations)), subject, {"x": 1})
 
 
-def oracle_value(drawn: Types, stored: Sequence[Warrant], asked: Question) -> int:
+def oracle_value(drawn: Types, stored: Sequence[Warrant], asked: Check) -> int:
     def holds(warrant: Warrant) -> bool | None:
         return read_policy(warrant.policy).holds(asked.context, warrant, 0)
 
@@ -99,7 +99,7 @@ def values(nodes: Sequence[CheckNode]) -> list[int | None]:
 
 @given(model(), warrants(), st.lists(question(), min_size=1, max_size=5))
 def test_checks_answer_what_the_oracle_answers_and_a_batch_what_single_checks_do(
-    drawn: Types, stored: list[Warrant], asked: list[Question]
+    drawn: Types, stored: list[Warrant], asked: list[Check]
 ) -> None:
     together, levels = evaluated(model_of(drawn, stored), stored, asked)
     alone = [evaluated(model_of(drawn, stored), stored, [one]) for one in asked]
@@ -111,7 +111,7 @@ def test_checks_answer_what_the_oracle_answers_and_a_batch_what_single_checks_do
 
 @given(model(), warrants(), question(), st.randoms(use_true_random=False))
 def test_the_order_of_warrants_does_not_matter(
-    drawn: Types, stored: list[Warrant], asked: Question, random: Random
+    drawn: Types, stored: list[Warrant], asked: Check, random: Random
 ) -> None:
     shuffled = [*stored]
     random.shuffle(shuffled)
@@ -126,7 +126,7 @@ def test_the_order_of_warrants_does_not_matter(
 
 @given(model(negation=False), warrants(), warrants(), question())
 def test_without_noneof_another_warrant_never_takes_access_away(
-    drawn: Types, stored: list[Warrant], more: list[Warrant], asked: Question
+    drawn: Types, stored: list[Warrant], more: list[Warrant], asked: Check
 ) -> None:
     [before], _ = evaluated(model_of(drawn, stored), stored, [asked])
     [after], _ = evaluated(model_of(drawn, [*stored, *more]), [*stored, *more], [asked])
@@ -152,7 +152,7 @@ def union_only(drawn: Types) -> Types:
 
 @given(model(negation=False).map(union_only), warrants(), question())
 def test_the_warrants_of_the_path_alone_grant_what_they_are_shown_for(
-    drawn: Types, stored: list[Warrant], asked: Question
+    drawn: Types, stored: list[Warrant], asked: Check
 ) -> None:
     [node], _ = evaluated(model_of(drawn, stored), stored, [asked])
 
@@ -166,7 +166,7 @@ def test_the_warrants_of_the_path_alone_grant_what_they_are_shown_for(
 
 
 @given(model(negation=False), warrants(), question())
-def test_a_path_leads_from_the_subject_to_the_object(drawn: Types, stored: list[Warrant], asked: Question) -> None:
+def test_a_path_leads_from_the_subject_to_the_object(drawn: Types, stored: list[Warrant], asked: Check) -> None:
     [node], _ = evaluated(model_of(drawn, stored), stored, [asked])
 
     path = node.path() if node.value == TRUE else []

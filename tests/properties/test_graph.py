@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from magistrate.engine.decision import Decision
-from magistrate.engine.evaluation import Question
+from magistrate.engine.evaluation import Check
 from magistrate.engine.graph import Fetch, GivenUp, Graph, Walk
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
 from magistrate.engine.truth import MISSING, TRUE
@@ -19,11 +19,11 @@ from tests.properties.test_check import IDS, RELATIONS, TYPES, Types, model, war
 
 
 @st.composite
-def question(draw: st.DrawFn) -> Question:
+def question(draw: st.DrawFn) -> Check:
     """Of the kind that a walk can decide."""
     object = ObjectRef(TypeName(draw(st.sampled_from(TYPES))), ObjectId(draw(st.sampled_from(IDS))))
     subject = Subject(TypeName(draw(st.sampled_from(TYPES))), ObjectId(draw(st.sampled_from(IDS))))
-    return Question(object, RelationName(draw(st.sampled_from(RELATIONS))), subject, {"x": 1})
+    return Check(object, RelationName(draw(st.sampled_from(RELATIONS))), subject, {"x": 1})
 
 
 def filled(fetch: Fetch, stored: Sequence[Warrant]) -> None:
@@ -45,7 +45,7 @@ def read(stored: Sequence[Warrant], reads: Sequence[AnyRead], most: int) -> list
     return rows
 
 
-def decided(graph: Graph, stored: Sequence[Warrant], asked: Question) -> Decision | None:
+def decided(graph: Graph, stored: Sequence[Warrant], asked: Check) -> Decision | None:
     """None if the walk gives up."""
     for _ in range(100):
         walk = Walk(graph, 0, Work(PLENTY))
@@ -59,9 +59,7 @@ def decided(graph: Graph, stored: Sequence[Warrant], asked: Question) -> Decisio
     raise AssertionError("a walk does not find what was read for it")
 
 
-def by_the_book(
-    drawn: Types, all_ever: Sequence[Warrant], stored: Sequence[Warrant], asked: Question
-) -> Decision | None:
+def by_the_book(drawn: Types, all_ever: Sequence[Warrant], stored: Sequence[Warrant], asked: Check) -> Decision | None:
     """None if there is no answer."""
     [node], _ = evaluated(model_of(drawn, all_ever), stored, [asked])
     if node.value == MISSING:
@@ -78,7 +76,7 @@ def by_the_book(
     st.sampled_from((1, 2, 500)),
 )
 def test_a_graph_that_is_told_of_every_change_answers_like_an_evaluation(
-    drawn: Types, all_ever: list[Warrant], steps: list[tuple[int, Question, Question]], most_each: int
+    drawn: Types, all_ever: list[Warrant], steps: list[tuple[int, Check, Check]], most_each: int
 ) -> None:
     """In each step one warrant comes or goes, and questions are asked before and after."""
     graph = Graph(model_of(drawn, all_ever), Revision(1), most=1_000, most_each=most_each)
@@ -104,7 +102,7 @@ def test_a_graph_whose_model_changes_answers_like_an_evaluation_with_the_new_one
     one: Types,
     other: Types,
     all_ever: list[Warrant],
-    steps: list[tuple[int, bool, Question]],
+    steps: list[tuple[int, bool, Check]],
     most_each: int,
 ) -> None:
     """In each step the model changes or does not, with some types as before, and a warrant comes or goes. A pattern of
@@ -129,7 +127,7 @@ def test_a_graph_whose_model_changes_answers_like_an_evaluation_with_the_new_one
 
 @given(model(), warrants(rarely_to_all=True), st.lists(question(), min_size=2, max_size=12))
 def test_questions_that_share_what_is_found_are_answered_as_if_each_were_the_only_one(
-    drawn: Types, stored: list[Warrant], asked: list[Question]
+    drawn: Types, stored: list[Warrant], asked: list[Check]
 ) -> None:
     graph = Graph(model_of(drawn, stored), Revision(1), most=1_000)
 
@@ -155,7 +153,7 @@ def test_questions_that_share_what_is_found_are_answered_as_if_each_were_the_onl
     st.sampled_from((1, 500)),
 )
 def test_what_changes_while_it_is_read_is_not_kept(
-    drawn: Types, all_ever: list[Warrant], asked: Question, changes: list[int], is_told: bool, most_each: int
+    drawn: Types, all_ever: list[Warrant], asked: Check, changes: list[int], is_told: bool, most_each: int
 ) -> None:
     """The rows of a fetch are those of its revision; by the time they are kept, the graph has moved on."""
     graph = Graph(model_of(drawn, all_ever), Revision(1), most=1_000, most_each=most_each)
@@ -185,7 +183,7 @@ def test_what_changes_while_it_is_read_is_not_kept(
     expect(graph, drawn, all_ever, stored, asked)
 
 
-def expect(graph: Graph, drawn: Types, all_ever: Sequence[Warrant], stored: Sequence[Warrant], asked: Question) -> None:
+def expect(graph: Graph, drawn: Types, all_ever: Sequence[Warrant], stored: Sequence[Warrant], asked: Check) -> None:
     found = decided(graph, stored, asked)
     if found is not None:
         assert found == by_the_book(drawn, all_ever, stored, asked)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from benchmarks.counting import CountingDatabase, counting_store
 from benchmarks.fairness.shapes import SHAPES, TYPES, Groups
 from magistrate import wiring
-from magistrate.engine.evaluation import Question
+from magistrate.engine.evaluation import Check
 from magistrate.engine.graph.graph import MOST_EACH
 from magistrate.operations.checks.check import MOST_WALKS, check_all
 from magistrate.operations.consistency import NO_DEMAND
@@ -42,7 +42,7 @@ class Case(NamedTuple):
     checks: int
     is_stranger: bool
 
-    def questions(self) -> list[Question]:
+    def questions(self) -> list[Check]:
         user = STRANGER if self.is_stranger else self.groups.user
         return [question(f"paper:{self.groups.document(number)}#viewer@user:{user}") for number in range(self.checks)]
 
@@ -118,7 +118,7 @@ def context(store: SqlStore, url: str, given: dict[str, int]) -> Context:
     return wiring.context_of(store, settings_for(url, **given))
 
 
-async def decide(ctx: Context, database: CountingDatabase, questions: Sequence[Question]) -> tuple[list[bool], Effort]:
+async def decide(ctx: Context, database: CountingDatabase, questions: Sequence[Check]) -> tuple[list[bool], Effort]:
     await ctx.models.get_known()  # that is not what is compared
     with measured_effort(database) as effort:
         found = await check_all(ctx, questions, NO_DEMAND)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from magistrate.engine.policy import read_policy
 from magistrate.engine.query import ObjectsQuery, Query, SubjectsQuery
-from magistrate.engine.query.listed import Listed, Reports
 from magistrate.engine.query.result_set import ResultSet
+from magistrate.engine.query.rows import RelationResult, Reports
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, TypeName
 from magistrate.engine.warrants import Warrant
 from magistrate.errors import NotFound
@@ -100,13 +100,13 @@ def test_the_order_in_which_warrants_are_read_does_not_matter(
 def test_a_page_of_any_size_is_what_lies_next_to_its_boundary(
     keys: set[Entry], boundary: Entry, limit: int, descending: bool, backwards: bool
 ) -> None:
-    types = {(key[0], key[2]): Listed(None, key[2], ResultSet(), Reports(lambda id: None)) for key in keys}
+    types = {(key[0], key[2]): RelationResult(None, key[2], ResultSet(), Reports(lambda id: None)) for key in keys}
     ordered = sorted(keys, reverse=descending)
     smaller, larger = [key for key in ordered if key < boundary], [key for key in ordered if key > boundary]
     before, behind = (larger, smaller) if descending else (smaller, larger)
     expected = before[-limit:] if backwards else behind[:limit]
 
-    page = SnapshotListing(sorted(keys), types).portion(Slice("id", limit, descending, boundary, backwards))
+    page = SnapshotListing(sorted(keys), types).slice(Slice("id", limit, descending, boundary, backwards))
 
     assert [row[:3] for row in page.rows] == expected
     if expected:

@@ -22,7 +22,7 @@ from magistrate.store.contract import (
     NewWarrant,
     ObjectFilter,
     ObjectTypeFilter,
-    Portion,
+    PageSlice,
     Slice,
     Stamp,
     StoredObject,
@@ -222,7 +222,7 @@ class StoreAgainstDict(RuleBasedStateMachine):
         more = True
         while more:
             wanted = Slice(sort, limit, descending, boundary, backwards)
-            portion: Portion[StoredObject] = self.run(
+            portion: PageSlice[StoredObject] = self.run(
                 self.store.list_objects(wanted, ObjectFilter(of_type, text), at)
             ).value
             assert len(portion.rows) <= limit

@@ -91,7 +91,7 @@ async def collect(store: Store) -> None:
 
 
 async def keep_session_key(store: Store) -> None:
-    await store.keep_session_key(SessionKey("b" * 16, "b" * 64, 7), unless_after=5, forget_by=5)
+    await store.keep_session_key(SessionKey("b" * 16, "b" * 64, 7), unless_after=5, delete_by=5)
 
 
 async def keep_decisions(store: Store) -> None:
@@ -99,8 +99,8 @@ async def keep_decisions(store: Store) -> None:
     await store.keep_decisions([NewDecision(2, True, claim, '{"x":1}'), NewDecision(2, False, claim, None)], 2)
 
 
-async def forget_events(store: Store) -> None:
-    await store.forget_events(10**15, 100)
+async def delete_events(store: Store) -> None:
+    await store.delete_events(10**15, 100)
 
 
 Write = Callable[[Store], Awaitable[None]]
@@ -116,9 +116,9 @@ WRITES: list[Write] = [
     collect,
     keep_session_key,
     keep_decisions,
-    forget_events,
+    delete_events,
 ]
-WITHOUT_REVISION = (collect, keep_session_key, keep_decisions, forget_events)
+WITHOUT_REVISION = (collect, keep_session_key, keep_decisions, delete_events)
 
 
 @asynccontextmanager
@@ -136,7 +136,7 @@ async def filled_store(url: str, observer: Observer) -> AsyncIterator[Store]:
     )
     await store.put_warrants([OLD_WARRANT, ENDED_WARRANT], lambda model: None, Stamp("ann", 1))
     await store.delete_warrants([ENDED_WARRANT], Stamp("ann", 1))
-    await store.keep_session_key(SessionKey("a" * 16, "a" * 64, 5), unless_after=0, forget_by=0)
+    await store.keep_session_key(SessionKey("a" * 16, "a" * 64, 5), unless_after=0, delete_by=0)
     await store.keep_decisions([NewDecision(1, True, ("document", "a", "viewer", "user", "ann", ""), None)] * 2, 10)
     await store.close()
     observed = await wiring.open_store(settings, observer)

@@ -345,10 +345,10 @@ async def test_a_read_as_of_a_revision_sees_what_was_alive_then(store: Store) ->
     await store.put_objects([new("b", '{"v":4}')], stamp())
 
     async def seen(at: int) -> dict[str, str | None]:
-        listed = (await store.list_objects(EVERYTHING, ObjectFilter(), Revision(at))).value.rows
+        relation_results = (await store.list_objects(EVERYTHING, ObjectFilter(), Revision(at))).value.rows
         got = {id: (await store.get_object(document(id), Revision(at))).value for id in "abc"}
-        assert [row for row in got.values() if row] == list(listed)
-        return {row.id: row.meta for row in listed}
+        assert [row for row in got.values() if row] == list(relation_results)
+        return {row.id: row.meta for row in relation_results}
 
     assert await seen(1) == {"a": '{"v":1}', "b": '{"v":1}'}
     assert await seen(2) == {"a": '{"v":2}', "b": '{"v":1}', "c": '{"v":2}'}
@@ -599,9 +599,9 @@ async def test_collecting_forgets_what_ended_and_moves_the_horizon(store: Store)
     await store.delete_objects([document("b")], stamp(NOW + 2 * HOUR))
     await store.put_objects([new("a", '{"v":3}')], stamp(NOW + 3 * HOUR))
 
-    forgotten = await store.collect(NOW + 2 * HOUR, 100)
+    deleted = await store.collect(NOW + 2 * HOUR, 100)
 
-    assert forgotten == 2
+    assert deleted == 2
     assert await store.collect(NOW + 2 * HOUR, 100) == 0
     for collected in (1, 2):
         with pytest.raises(RevisionUnavailable):

@@ -9,7 +9,7 @@ import pytest
 from magistrate import wiring
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName, object_ref
 from magistrate.store.contract import NewObject, NewObjectType, NewWarrant, Slice, Stamp, Store
-from magistrate.store.decisions import FORGOTTEN_AT_ONCE
+from magistrate.store.decisions import DELETED_AT_ONCE
 from magistrate.store.events import Event, EventFilter, EventsOfKind, NewDecision
 from magistrate.store.session_keys import SessionKey
 from tests.change_log import list_changes
@@ -214,10 +214,10 @@ async def test_what_makes_no_revision_makes_nothing_stale(store: Store, database
 
     for opened in (store, other):
         await opened.keep_decisions([decided(NOW)], 10)
-        await opened.forget_events(NOW, 10)
+        await opened.delete_events(NOW, 10)
         await opened.collect(NOW, 10)
-        await opened.keep_session_key(SessionKey("5f0c", "9d1e", NOW), unless_after=NOW, forget_by=0)
-        await opened.forget_session_keys()
+        await opened.keep_session_key(SessionKey("5f0c", "9d1e", NOW), unless_after=NOW, delete_by=0)
+        await opened.delete_session_keys()
         await opened.keep_key_digest("aa", NOW)
     await other.close()
 
@@ -238,14 +238,14 @@ async def test_of_all_decisions_the_last_stay(store: Store) -> None:
 
 
 async def test_of_far_too_many_decisions_some_are_forgotten_with_each_call(store: Store) -> None:
-    await store.keep_decisions([decided(NOW + number) for number in range(2 * FORGOTTEN_AT_ONCE)], 1_000_000)
+    await store.keep_decisions([decided(NOW + number) for number in range(2 * DELETED_AT_ONCE)], 1_000_000)
 
     await store.keep_decisions([decided(NOW)], 10)
     left = len(await events(store, wanted=Slice("createdAt", 10_000)))
     await store.keep_decisions([decided(NOW)], 10)
     await store.keep_decisions([decided(NOW)], 10)
 
-    assert left == FORGOTTEN_AT_ONCE + 1
+    assert left == DELETED_AT_ONCE + 1
     assert len(await events(store)) == 10
 
 
@@ -259,10 +259,10 @@ async def write_each_hour(store: Store, hours: int) -> None:
 
 
 async def forget(store: Store, before: int, most: int) -> list[int]:
-    forgotten = []
-    while found := await store.forget_events(before, most):
-        forgotten.append(found)
-    return forgotten
+    deleted = []
+    while found := await store.delete_events(before, most):
+        deleted.append(found)
+    return deleted
 
 
 @pytest.mark.parametrize("most", [1, 2, 3, 1_000])
@@ -280,14 +280,14 @@ async def test_what_is_older_is_forgotten_in_portions_and_the_rest_stays(
     assert len(portions) >= 5 // most
     rows = dump(database_url)
     assert [row[0] for row in rows["revision"]] == [4, 5, 6, 7, 8]  # 4 is the newest by then
-    assert await store.forget_events(second_hour, most) == 0
+    assert await store.delete_events(second_hour, most) == 0
 
 
 async def test_what_is_left_of_a_revision_is_not_told(store: Store) -> None:
     await store.put_objects([new("a"), new("b"), new("c")], stamp(NOW))
     await store.put_objects([new("d")], stamp(NOW + 1))
 
-    assert await store.forget_events(NOW, 2) == 2
+    assert await store.delete_events(NOW, 2) == 2
 
     assert await told(store) == ["created object document d"]
 
@@ -309,17 +309,17 @@ async def test_touches_behind_forgotten_changes_cannot_be_told(store: Store) -> 
     await forget(store, NOW + 3_600_000_000, 1_000)
 
     for after in (0, 3):
-        assert (await store.list_touches(Revision(after), 100)).touches is None
-    assert len((await store.list_touches(Revision(4), 100)).touches or ()) == 1
+        assert (await store.list_warrant_changes(Revision(after), 100)).changes is None
+    assert len((await store.list_warrant_changes(Revision(4), 100)).changes or ()) == 1
     assert [change.revision for change in await list_changes(store, 4)] == [5, 6]
 
 
 async def test_with_nothing_to_forget_everything_can_be_told(store: Store) -> None:
     await write_each_hour(store, 1)
 
-    assert await store.forget_events(NOW - 1, 1_000) == 0
+    assert await store.delete_events(NOW - 1, 1_000) == 0
 
-    assert (await store.list_touches(Revision(0), 100)).touches is not None
+    assert (await store.list_warrant_changes(Revision(0), 100)).changes is not None
     assert len(await list_changes(store)) == 3
 
 

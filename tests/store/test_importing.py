@@ -85,16 +85,16 @@ async def test_what_is_imported_reads_like_what_is_written_otherwise(store: Stor
     await imported(store, batch({"document": VIEWER}, [], warrants))
 
     model = await store.read_model()
-    listed = await store.list_warrants(Slice("createdAt", 10), WarrantFilter())
+    relation_results = await store.list_warrants(Slice("createdAt", 10), WarrantFilter())
     objects = await store.list_objects(Slice("objectType", 10), ObjectFilter())
-    assert [row.render() for row in listed.value.rows] == warrants
+    assert [row.render() for row in relation_results.value.rows] == warrants
     assert [f"{row.type}:{row.id}" for row in objects.value.rows] == ["document:plan", "team:eng", "user:ann"]
     assert (model.value.written_at, dict(model.value.definitions)) == (1, {"document": VIEWER})
-    assert model.value.forms == {
+    assert model.value.patterns == {
         ("document", "", "viewer", "user", "", ""),
         ("document", "*", "viewer", "team", "", "member"),
     }
-    assert (await store.list_touches(Revision(0), 10)).touches is not None
+    assert (await store.list_warrant_changes(Revision(0), 10)).changes is not None
 
 
 def dated(written: str, created_at: int | None) -> NewWarrant:
@@ -102,8 +102,8 @@ def dated(written: str, created_at: int | None) -> NewWarrant:
 
 
 async def creation_times(store: Store, at: Revision | None = None) -> list[tuple[str, int]]:
-    listed = await store.list_warrants(Slice("createdAt", 10), WarrantFilter(), at)
-    return [(row.subject_id, row.created_at) for row in listed.value.rows]
+    relation_results = await store.list_warrants(Slice("createdAt", 10), WarrantFilter(), at)
+    return [(row.subject_id, row.created_at) for row in relation_results.value.rows]
 
 
 async def test_a_new_warrant_is_as_old_as_it_says(store: Store) -> None:

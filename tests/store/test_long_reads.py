@@ -19,10 +19,10 @@ async def test_a_list_of_many_large_rows_is_a_long_read(database_url: str, limit
     await store.put_objects(new, Stamp("ann", 1))
     refs = [object_ref("d", f"id-{number:03}") for number in range(limit)]
 
-    listed = await store.list_objects(Slice("objectId", limit), ObjectFilter())
+    relation_results = await store.list_objects(Slice("objectId", limit), ObjectFilter())
     await store.list_object_types(Slice("typeId", limit), ObjectTypeFilter())
     found = await store.find_objects(refs, Revision(1))
 
-    assert (len(listed.value.rows), len(found.value)) == (limit, limit)
+    assert (len(relation_results.value.rows), len(found.value)) == (limit, limit)
     assert database.long_reads == long_reads
     await store.close()

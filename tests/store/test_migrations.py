@@ -113,7 +113,7 @@ async def test_the_forms_of_the_warrants_of_the_second_version_are_found(databas
     model = await store.read_model()
     await store.close()
     assert model.value.written_at == 5
-    assert model.value.forms == {
+    assert model.value.patterns == {
         ("document", "", "viewer", "user", "", ""),
         ("document", "*", "viewer", "team", "*", "member"),
     }

@@ -20,11 +20,11 @@ from magistrate.engine.warrant_reader import (
     WarrantsBySubject,
 )
 from magistrate.store import sql
+from magistrate.store.batch_reads import JoinTemplates, objects_statement, read_statement
 from magistrate.store.contract import ALIVE, Slice
 from magistrate.store.event_listing import events_statement
 from magistrate.store.events import EventFilter, EventsOfKind
 from magistrate.store.postgres import PostgresDatabase
-from magistrate.store.reading import Joining, objects_statement, read_statement
 from magistrate.store.sqlite import SqliteDatabase
 from tests.databases import PostgresServer
 from tests.running import settings_for
@@ -47,7 +47,7 @@ Spoken = Callable[[sql.Dialect], sql.Clause]
 """A statement, given the dialect of a store."""
 
 
-def listed(wanted: Slice, equal: dict[str, str], at: int | None = None) -> Spoken:
+def relation_results(wanted: Slice, equal: dict[str, str], at: int | None = None) -> Spoken:
     return lambda dialect: sql.list_statement(sql.OBJECTS, wanted, sql.ListFilter(equal), at, dialect)
 
 
@@ -61,17 +61,17 @@ TO_USERS = WarrantsBySubject(TypeName("type-3"), GROUPS.relations, TypeName("use
 IDS = tuple(ObjectId(f"id-{number}") for number in range(50))
 
 
-def joining(dialect: sql.Dialect) -> Joining:
-    return SqliteDatabase.joining if dialect.index_hint else PostgresDatabase.joining
+def templates(dialect: sql.Dialect) -> JoinTemplates:
+    return SqliteDatabase.templates if dialect.index_hint else PostgresDatabase.templates
 
 
 def read_together(at: int | None, *reads: AnyRead) -> Spoken:
     revision = None if at is None else Revision(at)
-    return lambda dialect: read_statement(reads, revision, 1_000, joining(dialect))
+    return lambda dialect: read_statement(reads, revision, 1_000, templates(dialect))
 
 
 def objects_found(*refs: ObjectRef) -> Spoken:
-    return lambda dialect: objects_statement(refs, Revision(5), joining(dialect))
+    return lambda dialect: objects_statement(refs, Revision(5), templates(dialect))
 
 
 def names_listed(equal: dict[str, str]) -> Spoken:
@@ -80,7 +80,9 @@ def names_listed(equal: dict[str, str]) -> Spoken:
 
 
 BY_MEMBER = [
-    pytest.param(listed(Slice(sort, 25, boundary=boundary), {"object_type": "type-3"}, at), id=f"{sort}-{at=}")
+    pytest.param(
+        relation_results(Slice(sort, 25, boundary=boundary), {"object_type": "type-3"}, at), id=f"{sort}-{at=}"
+    )
     for sort, boundary in MEMBERS.items()
     for at in (None, 5)
 ]
@@ -91,7 +93,9 @@ LISTS_AS_OF = [
     pytest.param(names_listed({}), id="names"),
     *[
         pytest.param(
-            listed(Slice(sort, 25, boundary=BOUNDARIES[sort]), {"object_type": "type-3"} if filtered else {}, at=5),
+            relation_results(
+                Slice(sort, 25, boundary=BOUNDARIES[sort]), {"object_type": "type-3"} if filtered else {}, at=5
+            ),
             id=f"as-of-{sort}-{filtered=}",
         )
         for sort, filtered in itertools.product(BOUNDARIES, (False, True))
@@ -100,7 +104,7 @@ LISTS_AS_OF = [
 LISTS = [
     *[
         pytest.param(
-            listed(
+            relation_results(
                 Slice(sort, 25, descending, BOUNDARIES[sort] if bounded else None, backwards),
                 {"object_type": "type-3"} if filtered else {},
             ),
@@ -124,7 +128,7 @@ LOOKUPS = [
     pytest.param(looked_up(sql.OBJECTS_CREATED, 100, 1), id="created"),
     pytest.param(looked_up(sql.END_OBJECT, 9, "type-3", "id-100"), id="end"),
     pytest.param(looked_up(sql.ENDED_OBJECTS, 5, 100), id="ended"),
-    pytest.param(looked_up(sql.LIST_TOUCHES, 5, 100), id="touches"),
+    pytest.param(looked_up(sql.LIST_WARRANT_CHANGES, 5, 100), id="touches"),
 ]
 
 
@@ -195,7 +199,7 @@ EVENT_KINDS = {
 def events_listed(kinds: str, bounded: bool, descending: bool, backwards: bool, in_span: bool) -> Spoken:
     wanted = Slice("createdAt", 25, descending, (ROWS // 2, 0, 9, 1) if bounded else None, backwards)
     span = (ROWS // 4, 3 * ROWS // 4) if in_span else (None, None)
-    return lambda dialect: events_statement(wanted, EventFilter(EVENT_KINDS[kinds], *span), joining(dialect))
+    return lambda dialect: events_statement(wanted, EventFilter(EVENT_KINDS[kinds], *span), templates(dialect))
 
 
 EVENTS = [
@@ -207,11 +211,11 @@ EVENTS = [
 OF_EVENTS = [
     pytest.param(looked_up(sql.REVISIONS_FROM, 100, 101), id="revisions-from"),
     pytest.param(looked_up(sql.OLDEST_CHANGES, 100, 100), id="oldest-changes"),
-    pytest.param(looked_up(sql.FORGET_CHANGES, 100, 1), id="forget-changes"),
-    pytest.param(looked_up(sql.FORGET_REVISIONS, 100), id="forget-revisions"),
+    pytest.param(looked_up(sql.DELETE_CHANGES, 100, 1), id="forget-changes"),
+    pytest.param(looked_up(sql.DELETE_REVISIONS, 100), id="forget-revisions"),
     pytest.param(looked_up(sql.OLDEST_DECISIONS, 100, 100), id="oldest-decisions"),
-    pytest.param(looked_up(sql.FORGET_DECISIONS, 100, 100), id="forget-decisions"),
-    pytest.param(looked_up(sql.FORGET_SURPLUS_DECISIONS, 100, 100), id="surplus"),
+    pytest.param(looked_up(sql.DELETE_DECISIONS, 100, 100), id="forget-decisions"),
+    pytest.param(looked_up(sql.DELETE_SURPLUS_DECISIONS, 100, 100), id="surplus"),
     pytest.param(looked_up(sql.LAST_DECISION), id="last-decision"),
 ]
 
@@ -414,7 +418,7 @@ def test_a_read_stops_at_its_limit_however_many_rows_there_are_on_sqlite(
     sqlite_connection: apsw.Connection, most: int
 ) -> None:
     ids = tuple(ObjectId(f"id-{number}") for number in range(ROWS))
-    statement = read_statement([WarrantRead(GROUPS, ids)], None, most, SqliteDatabase.joining)
+    statement = read_statement([WarrantRead(GROUPS, ids)], None, most, SqliteDatabase.templates)
     instructions = 0
 
     def count_instruction() -> bool:

@@ -30,24 +30,24 @@ async def test_a_new_store_keeps_no_key(store: Store) -> None:
 
 async def test_keys_are_kept_the_newest_first(store: Store) -> None:
     for number in (5, 7):
-        answered = await store.keep_session_key(key(number), unless_after=number - 1, forget_by=0)
+        answered = await store.keep_session_key(key(number), unless_after=number - 1, delete_by=0)
 
     assert answered == kept(key(7), key(5))
     assert await store.session_keys() == answered
 
 
 async def test_no_key_is_kept_if_there_is_one_that_is_new_enough(store: Store) -> None:
-    await store.keep_session_key(key(5), unless_after=0, forget_by=0)
+    await store.keep_session_key(key(5), unless_after=0, delete_by=0)
 
-    assert await store.keep_session_key(key(6), unless_after=4, forget_by=5) == kept(key(5))
-    assert await store.keep_session_key(key(6), unless_after=5, forget_by=0) == kept(key(6), key(5))
+    assert await store.keep_session_key(key(6), unless_after=4, delete_by=5) == kept(key(5))
+    assert await store.keep_session_key(key(6), unless_after=5, delete_by=0) == kept(key(6), key(5))
 
 
 async def test_old_keys_are_forgotten_when_a_new_one_is_kept(store: Store) -> None:
     for number in (1, 2, 3):
-        await store.keep_session_key(key(number), unless_after=number - 1, forget_by=0)
+        await store.keep_session_key(key(number), unless_after=number - 1, delete_by=0)
 
-    assert await store.keep_session_key(key(9), unless_after=8, forget_by=2) == kept(key(9), key(3))
+    assert await store.keep_session_key(key(9), unless_after=8, delete_by=2) == kept(key(9), key(3))
 
 
 async def test_of_several_processes_at_a_time_one_has_its_key_kept(store: Store, database_url: str) -> None:
@@ -55,7 +55,7 @@ async def test_of_several_processes_at_a_time_one_has_its_key_kept(store: Store,
     stores = [store, other] * 10
 
     answers = await asyncio.gather(
-        *(one.keep_session_key(key(100 + place), unless_after=50, forget_by=0) for place, one in enumerate(stores))
+        *(one.keep_session_key(key(100 + place), unless_after=50, delete_by=0) for place, one in enumerate(stores))
     )
     await other.close()
 
@@ -65,18 +65,18 @@ async def test_of_several_processes_at_a_time_one_has_its_key_kept(store: Store,
 
 async def test_all_keys_are_forgotten_at_once(store: Store) -> None:
     for number in (5, 7):
-        await store.keep_session_key(key(number), unless_after=number - 1, forget_by=0)
+        await store.keep_session_key(key(number), unless_after=number - 1, delete_by=0)
 
-    assert await store.forget_session_keys() == 2
-    assert await store.forget_session_keys() == 0
+    assert await store.delete_session_keys() == 2
+    assert await store.delete_session_keys() == 0
     assert await store.session_keys() == kept()
 
 
 async def test_keys_make_no_revision_and_come_with_the_newest(store: Store, database_url: str) -> None:
     await store.put_objects([NewObject(TypeName("d"), ObjectId("x"), None)], Stamp("ann", 1))
 
-    answered = await store.keep_session_key(key(5), unless_after=0, forget_by=0)
-    await store.forget_session_keys()
+    answered = await store.keep_session_key(key(5), unless_after=0, delete_by=0)
+    await store.delete_session_keys()
 
     assert answered == kept(key(5), revision=1)
     assert await store.session_keys() == kept(revision=1)
@@ -86,7 +86,7 @@ async def test_keys_make_no_revision_and_come_with_the_newest(store: Store, data
 async def test_a_closed_store_tells_no_keys(store: Store) -> None:
     await store.close()
 
-    for call in (store.session_keys, store.forget_session_keys):
+    for call in (store.session_keys, store.delete_session_keys):
         with pytest.raises(StoreUnavailable):
             await call()
 

@@ -66,7 +66,7 @@ async def delete(store: Store, *written: str) -> Revision:
     return await store.delete_warrants([new(text) for text in written], stamp())
 
 
-async def listed(
+async def relation_results(
     store: Store, wanted: Slice = EVERYTHING, only: WarrantFilter | None = None, at: int | None = None
 ) -> list[str]:
     revision = None if at is None else Revision(at)
@@ -121,14 +121,14 @@ async def test_warrants_that_differ_in_anything_are_different(store: Store) -> N
     ]
     await put(store, *written)
 
-    assert await listed(store) == written
+    assert await relation_results(store) == written
 
 
 async def test_of_several_that_are_the_same_one_is_stored_and_all_answer_it(store: Store) -> None:
     written = await put(store, "document:a#viewer@user:ann", "document:b#viewer@user:ann", "document:a#viewer@user:ann")
 
     assert written[0] == written[2]
-    assert await listed(store) == ["document:a#viewer@user:ann", "document:b#viewer@user:ann"]
+    assert await relation_results(store) == ["document:a#viewer@user:ann", "document:b#viewer@user:ann"]
 
 
 async def test_missing_objects_and_subjects_are_created_and_others_left_as_they_are(store: Store) -> None:
@@ -170,7 +170,7 @@ async def test_the_judge_is_given_the_types_of_the_objects_and_what_it_raises_un
         await store.put_warrants([new("document:a#viewer@user:ann"), new("ghost:a#viewer@user:ann")], refuse, stamp())
 
     assert given == [{"document": '{"relations":{}}'}]
-    assert await listed(store) == []
+    assert await relation_results(store) == []
     assert await objects(store) == []
 
 
@@ -179,7 +179,7 @@ async def test_deleting_a_warrant_leaves_its_objects(store: Store) -> None:
 
     await delete(store, "document:plan#viewer@user:ann")
 
-    assert await listed(store) == ["document:plan#editor@user:ann"]
+    assert await relation_results(store) == ["document:plan#editor@user:ann"]
     assert await objects(store) == ["document:plan", "user:ann"]
 
 
@@ -201,7 +201,7 @@ async def test_deleting_warrants_names_the_first_that_is_missing_and_deletes_non
         await delete(store, *named)
 
     assert (caught.value.kind, caught.value.key) == ("Warrant", missing)
-    assert await listed(store) == ["document:a#viewer@user:ann"]
+    assert await relation_results(store) == ["document:a#viewer@user:ann"]
 
 
 async def test_a_deleted_warrant_can_be_written_again(store: Store) -> None:
@@ -211,8 +211,8 @@ async def test_a_deleted_warrant_can_be_written_again(store: Store) -> None:
     [again] = await put(store, "document:a#viewer@user:ann", at=NOW + 5)
 
     assert again.created_at == NOW + 5
-    assert await listed(store, at=1) == await listed(store, at=3) == ["document:a#viewer@user:ann"]
-    assert await listed(store, at=2) == []
+    assert await relation_results(store, at=1) == await relation_results(store, at=3) == ["document:a#viewer@user:ann"]
+    assert await relation_results(store, at=2) == []
 
 
 async def test_deleting_an_object_ends_its_warrants_in_the_same_revision(store: Store) -> None:
@@ -229,12 +229,12 @@ async def test_deleting_an_object_ends_its_warrants_in_the_same_revision(store: 
     revision = await store.delete_objects([object_ref("team", "eng")], stamp())
 
     assert revision == 2
-    assert await listed(store) == [
+    assert await relation_results(store) == [
         "team:*#member@user:root",
         "document:plan#viewer@team:*#member",
         "document:eng#viewer@user:eng",
     ]
-    assert len(await listed(store, at=1)) == 6
+    assert len(await relation_results(store, at=1)) == 6
     ended = [(one.kind, one.key[0], one.before) for one in await list_changes(store, 1)]
     assert ended == [
         ("object", "team", None),
@@ -249,7 +249,7 @@ async def test_deleting_an_object_ends_more_warrants_than_are_read_at_once(store
 
     await store.delete_objects([object_ref("team", "eng")], stamp())
 
-    assert await listed(store) == []
+    assert await relation_results(store) == []
     assert len(await list_changes(store, 1)) == 2_346
 
 
@@ -261,16 +261,16 @@ async def test_warrants_are_listed_in_order_of_creation_forwards_and_back(store:
     middle = (rows[2].created_at, rows[2].number)
 
     assert [row.render() for row in rows] == written
-    assert await listed(store, Slice("createdAt", 2, boundary=middle)) == written[3:]
-    assert await listed(store, Slice("createdAt", 9, boundary=middle, backwards=True)) == written[:2]
-    assert await listed(store, Slice("createdAt", 9, descending=True)) == written[::-1]
+    assert await relation_results(store, Slice("createdAt", 2, boundary=middle)) == written[3:]
+    assert await relation_results(store, Slice("createdAt", 9, boundary=middle, backwards=True)) == written[:2]
+    assert await relation_results(store, Slice("createdAt", 9, descending=True)) == written[::-1]
 
 
 async def test_an_earlier_clock_does_not_lose_a_warrant_from_the_list(store: Store) -> None:
     await put(store, "document:1#viewer@user:ann", at=NOW + 9)
     await put(store, "document:2#viewer@user:ann", at=NOW)
 
-    assert await listed(store) == ["document:2#viewer@user:ann", "document:1#viewer@user:ann"]
+    assert await relation_results(store) == ["document:2#viewer@user:ann", "document:1#viewer@user:ann"]
 
 
 ROWS = [
@@ -306,10 +306,10 @@ async def test_a_list_of_warrants_is_filtered_by_columns(
     if at is not None:
         await delete(store, *ROWS[::2])
 
-    assert await listed(store, only=only, at=at) == [ROWS[place] for place in expected]
+    assert await relation_results(store, only=only, at=at) == [ROWS[place] for place in expected]
 
 
-def shape(relations: str, subjects: str | None) -> WarrantsByObject:
+def request(relations: str, subjects: str | None) -> WarrantsByObject:
     """`subjects`: `user:ann` or `team:eng#member` for that subject, `user` for a type, None for any group."""
     names = tuple(RelationName(name) for name in relations.split())
     if subjects is None or ":" not in subjects:
@@ -325,15 +325,15 @@ def reverse(relations: str, subjects: str) -> WarrantsBySubject:
 
 
 READS: list[AnyRead] = [
-    WarrantRead(shape("viewer", "user:ann"), (ObjectId("a"), ObjectId("b"), WILDCARD)),
-    WarrantRead(shape("viewer editor", "user:ann"), (ObjectId("a"), ObjectId("nowhere"))),
-    WarrantRead(shape("viewer", "user:bob"), None),
-    WarrantRead(shape("viewer", "team:eng#member"), (ObjectId("b"),)),
-    WarrantRead(shape("viewer editor", None), (ObjectId("a"), ObjectId("b"), WILDCARD)),
-    WarrantRead(shape("viewer", None), None),
-    WarrantRead(shape("viewer editor", "team"), (ObjectId("b"),)),
-    WarrantRead(shape("viewer", "user"), (ObjectId("b"), WILDCARD)),
-    WarrantRead(shape("viewer", "user"), None),
+    WarrantRead(request("viewer", "user:ann"), (ObjectId("a"), ObjectId("b"), WILDCARD)),
+    WarrantRead(request("viewer editor", "user:ann"), (ObjectId("a"), ObjectId("nowhere"))),
+    WarrantRead(request("viewer", "user:bob"), None),
+    WarrantRead(request("viewer", "team:eng#member"), (ObjectId("b"),)),
+    WarrantRead(request("viewer editor", None), (ObjectId("a"), ObjectId("b"), WILDCARD)),
+    WarrantRead(request("viewer", None), None),
+    WarrantRead(request("viewer editor", "team"), (ObjectId("b"),)),
+    WarrantRead(request("viewer", "user"), (ObjectId("b"), WILDCARD)),
+    WarrantRead(request("viewer", "user"), None),
     ReverseWarrantRead(reverse("viewer", "user"), (ObjectId("ann"), ObjectId("nobody"), WILDCARD)),
     ReverseWarrantRead(reverse("viewer editor", "user"), (ObjectId("ann"),)),
     ReverseWarrantRead(reverse("viewer editor", "team#member"), tuple(map(ObjectId, ("eng", "ops", "x", "*")))),
@@ -356,7 +356,7 @@ async def test_a_batch_of_reads_answers_each_of_them(store: Store, at: int | Non
     reading = await store.read_warrants(READS, None if at is None else Revision(at), MOST)
 
     assert reading.revision == 1
-    assert [sorted(rows, key=lambda row: row.number) for rows in reading.rows] == [
+    assert [sorted(rows, key=lambda row: row.number) for rows in reading.warrants] == [
         rows_of(stored, read) for read in READS
     ]
 
@@ -364,7 +364,7 @@ async def test_a_batch_of_reads_answers_each_of_them(store: Store, at: int | Non
 async def test_reads_that_find_nothing_answer_nothing(store: Store) -> None:
     reading = await store.read_warrants(READS, None, MOST)
 
-    assert (reading.revision, reading.rows) == (0, [[]] * len(READS))
+    assert (reading.revision, reading.warrants) == (0, [[]] * len(READS))
 
 
 async def test_without_a_read_the_revisions_are_told(store: Store) -> None:
@@ -374,7 +374,7 @@ async def test_without_a_read_the_revisions_are_told(store: Store) -> None:
     newest = await store.read_warrants([], None, MOST)
     earlier = await store.read_warrants([], Revision(1), MOST)
 
-    assert (newest.revision, newest.newest, newest.model_revision, newest.rows) == (2, 2, 1, [])
+    assert (newest.revision, newest.newest, newest.model_revision, newest.warrants) == (2, 2, 1, [])
     assert (earlier.revision, earlier.newest, earlier.model_revision) == (1, 2, 1)
 
 
@@ -420,9 +420,9 @@ async def test_the_names_of_objects_are_listed_in_portions_as_they_were(store: S
 
 async def test_no_more_rows_are_read_than_asked_for(store: Store) -> None:
     await put(store, *[f"document:a#viewer@team:{number}#member" for number in range(11)])
-    read = WarrantRead(shape("viewer", None), (ObjectId("a"),))
+    read = WarrantRead(request("viewer", None), (ObjectId("a"),))
 
-    found = [len((await store.read_warrants([read], None, most)).rows[0]) for most in (10, 11, 12)]
+    found = [len((await store.read_warrants([read], None, most)).warrants[0]) for most in (10, 11, 12)]
 
     assert found == [10, 11, 11]
 
@@ -433,10 +433,10 @@ async def test_a_read_of_many_objects_is_one_statement_however_many_rows_it_has(
     await put(store, *[f"document:{id}#viewer@team:{team}#member" for id in ids for team in ("eng", "ops", "hr")])
     database.reads = 0
 
-    reading = await store.read_warrants([WarrantRead(shape("viewer", None), ids)], None, 10 * MANY_IDS)
+    reading = await store.read_warrants([WarrantRead(request("viewer", None), ids)], None, 10 * MANY_IDS)
 
-    assert (len(reading.rows[0]), database.reads) == (3 * len(ids), 1)
-    assert len(reading.rows[0]) > FEW_ROWS
+    assert (len(reading.warrants[0]), database.reads) == (3 * len(ids), 1)
+    assert len(reading.warrants[0]) > FEW_ROWS
     await store.close()
 
 
@@ -469,14 +469,14 @@ async def test_the_model_tells_which_forms_warrants_ever_had(store: Store) -> No
     await put(store, "document:*#viewer@user:bob", "document:b#viewer@user:cy[a == 1]")
     await delete(store, "document:*#viewer@user:ann", "document:*#viewer@user:bob")
 
-    assert first.forms == {
+    assert first.patterns == {
         ("document", "", "viewer", "user", "", ""),
         ("document", "*", "viewer", "user", "", ""),
         ("folder", "*", "owner", "team", "*", "member"),
     }
     assert first.written_at == 2
     assert (await store.read_model()).value == first
-    assert (await store.read_model(Revision(1))).value.forms == first.forms
+    assert (await store.read_model(Revision(1))).value.patterns == first.patterns
 
 
 async def test_a_write_of_warrants_with_a_key_happens_once(store: Store) -> None:
@@ -496,9 +496,9 @@ async def test_ended_warrants_are_collected_and_living_ones_kept(store: Store) -
 
     assert await store.collect(NOW, 100) == 1
 
-    assert await listed(store) == ["document:b#viewer@user:ann"]
+    assert await relation_results(store) == ["document:b#viewer@user:ann"]
     with pytest.raises(RevisionUnavailable):
-        await listed(store, at=1)
+        await relation_results(store, at=1)
 
 
 async def test_touches_are_the_warrants_that_came_or_went(store: Store) -> None:
@@ -508,21 +508,21 @@ async def test_touches_are_the_warrants_that_came_or_went(store: Store) -> None:
     plan = warrant_names("document", "plan", "viewer", "user", "ann", "")
     eng = warrant_names("team", "eng", "member", "team", "ops", "member")
 
-    everything = await store.list_touches(Revision(0), 10)
-    since_the_object = await store.list_touches(Revision(2), 10)
+    everything = await store.list_warrant_changes(Revision(0), 10)
+    since_the_object = await store.list_warrant_changes(Revision(2), 10)
 
-    assert sorted(everything.touches or ()) == sorted([plan, eng, plan])
+    assert sorted(everything.changes or ()) == sorted([plan, eng, plan])
     assert (everything.revision, since_the_object.revision) == (3, 3)
-    assert since_the_object.touches == [plan]
-    assert (await store.list_touches(Revision(3), 10)).touches == []
+    assert since_the_object.changes == [plan]
+    assert (await store.list_warrant_changes(Revision(3), 10)).changes == []
     assert everything.model_revision == (await store.read_model()).value.written_at
 
 
 async def test_more_touches_than_were_asked_for_are_not_told(store: Store) -> None:
     await put(store, *[f"document:{number}#viewer@user:ann" for number in range(3)])
 
-    assert len((await store.list_touches(Revision(0), 3)).touches or ()) == 3
-    assert (await store.list_touches(Revision(0), 2)).touches is None
+    assert len((await store.list_warrant_changes(Revision(0), 3)).changes or ()) == 3
+    assert (await store.list_warrant_changes(Revision(0), 2)).changes is None
 
 
 def any_staleness(store: Store, age_ms: int) -> Staleness:

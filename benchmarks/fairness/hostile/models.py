@@ -9,7 +9,7 @@ from benchmarks.fairness.asking import Answer, fresh
 from benchmarks.fairness.stage import Act, Attack, Stage, claim
 
 Rule = dict[str, object]
-COMBINATIONS = (b"anyOf", b"allOf")
+RULE_OPERATORS = (b"anyOf", b"allOf")
 
 
 def _chain_of(combination: str, length: int) -> dict[str, Rule]:
@@ -23,7 +23,7 @@ def _chain_of(combination: str, length: int) -> dict[str, Rule]:
 
 def _nested(depth: int) -> msgspec.Raw:
     """Written by hand: what encodes JSON here does not nest as deep."""
-    opened = b"".join(b'{"inheritIf":"%b","rules":[' % COMBINATIONS[number % 2] for number in range(depth))
+    opened = b"".join(b'{"inheritIf":"%b","rules":[' % RULE_OPERATORS[number % 2] for number in range(depth))
     return msgspec.Raw(b'{"r0":' + opened + b'{"inheritIf":"other"}' + b"]}" * depth + b',"other":{}}')
 
 

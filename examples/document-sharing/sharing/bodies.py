@@ -39,12 +39,12 @@ class Edited(BaseModel):
     text: Text = ""
 
 
-class Listed(BaseModel):
+class RelationResult(BaseModel):
     id: str
     title: str
 
 
-class Document(Listed):
+class Document(RelationResult):
     text: str
 
 

@@ -11,7 +11,17 @@ from fastapi import APIRouter, Depends, HTTPException, Path, Request
 from warrant import Subject
 
 from sharing.access import Access, add_user, warrant_on
-from sharing.bodies import Credentials, Document, Edited, Listed, NewDocument, NewFolder, NewGroup, Readers, Token
+from sharing.bodies import (
+    Credentials,
+    Document,
+    Edited,
+    NewDocument,
+    NewFolder,
+    NewGroup,
+    Readers,
+    RelationResult,
+    Token,
+)
 from sharing.callers import Anyone, Me, Stored
 from sharing.items import NAME, RELATIONS, Item, Kind, new_item
 from sharing.login import token_for
@@ -54,28 +64,28 @@ def create_document(new: NewDocument, me: Me, storage: Stored) -> Document:
 
 
 @router.post("/folders", status_code=201)
-def create_folder(new: NewFolder, me: Me, storage: Stored) -> Listed:
-    return Listed(id=create(Kind.folder, new.title, "", new.folder, me, storage).id, title=new.title)
+def create_folder(new: NewFolder, me: Me, storage: Stored) -> RelationResult:
+    return RelationResult(id=create(Kind.folder, new.title, "", new.folder, me, storage).id, title=new.title)
 
 
 @router.post("/groups", status_code=201)
-def create_group(new: NewGroup, me: Me, storage: Stored) -> Listed:
-    return Listed(id=create(Kind.group, new.title, "", None, me, storage).id, title=new.title)
+def create_group(new: NewGroup, me: Me, storage: Stored) -> RelationResult:
+    return RelationResult(id=create(Kind.group, new.title, "", None, me, storage).id, title=new.title)
 
 
 @router.get("/{kind}")
-def list_readable(kind: Kind, me: Me, storage: Stored) -> list[Listed]:
+def list_readable(kind: Kind, me: Me, storage: Stored) -> list[RelationResult]:
     """All that the user may read, wherever the permission comes from, by title."""
-    return [Listed(id=id, title=title) for id, title in storage.titles(kind, me.readable(kind))]
+    return [RelationResult(id=id, title=title) for id, title in storage.titles(kind, me.readable(kind))]
 
 
 @router.get("/folders/{id}/documents")
-def list_folder(id: Id, me: Me, storage: Stored) -> list[Listed]:
+def list_folder(id: Id, me: Me, storage: Stored) -> list[RelationResult]:
     """The documents of a folder that the user may read: being blocked from one hides it here too."""
     folder = Item(Kind.folder, id)
     me.require(("can-read", folder))
     ids = set(me.documents_in(folder)) & set(me.readable(Kind.document))
-    return [Listed(id=id, title=title) for id, title in storage.titles(Kind.document, ids)]
+    return [RelationResult(id=id, title=title) for id, title in storage.titles(Kind.document, ids)]
 
 
 @router.get("/documents/{id}")

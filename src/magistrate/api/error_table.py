@@ -32,7 +32,7 @@ ERROR_TABLE: Mapping[type[errors.MagistrateError], ErrorRow] = {
     errors.Forbidden: ErrorRow(403, "forbidden", {}),
     errors.NotFound: ErrorRow(404, "not_found", {"type": "kind", "key": "key"}),
     errors.RevisionUnavailable: ErrorRow(400, "invalid_request", {}),
-    errors.BudgetSpent: ErrorRow(503, "budget_spent", {}),
+    errors.BudgetExceeded: ErrorRow(503, "budget_spent", {}),
     errors.StoreUnavailable: ErrorRow(503, "unavailable", {}),
     errors.SchemaMismatch: ErrorRow(503, "unavailable", {}),
     errors.SigningKeysLocked: ErrorRow(503, "unavailable", {}),

@@ -7,8 +7,8 @@ import msgspec
 
 from magistrate.api.endpoints.warrants import WarrantBody, read_new_warrant
 from magistrate.api.parse import decode_body
-from magistrate.engine.model import ObjectType, SourceForm, read_object_type
-from magistrate.engine.rules.rule import RuleForm
+from magistrate.engine.model import ObjectType, SourceDefinition, read_object_type
+from magistrate.engine.rules.rule import RuleDefinition
 from magistrate.engine.terms import object_id, type_name
 from magistrate.errors import InvalidParameter, InvalidRequest
 from magistrate.operations.context import Context
@@ -26,8 +26,8 @@ class LineBody(WarrantBody, rename="camel", frozen=True, omit_defaults=True):
     """Represents a line, with the members of ObjectTypeBody and ObjectBody and the creation time that answers have."""
 
     type: str | None = None
-    source: SourceForm | None = None
-    relations: dict[str, RuleForm | None] | None = None
+    source: SourceDefinition | None = None
+    relations: dict[str, RuleDefinition | None] | None = None
     meta: dict[str, Any] | None = None
     created_at: str | None = None
 

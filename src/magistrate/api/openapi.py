@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 import magistrate
-from magistrate.api.endpoints.check import CheckBody, ClaimBody
+from magistrate.api.endpoints.check import CheckBody, SingleCheckBody
 from magistrate.api.endpoints.object_types import ObjectTypeBody
 from magistrate.api.endpoints.objects import ObjectBody, ObjectRefBody
 from magistrate.api.endpoints.sessions import SessionBody
@@ -24,7 +24,7 @@ REQUIRED: dict[type[msgspec.Struct], list[str]] = {
     ObjectRefBody: ["objectType", "objectId"],
     WarrantBody: ["objectType", "objectId", "relation", "subject"],
     SubjectBody: ["objectType", "objectId"],
-    ClaimBody: ["objectType", "objectId", "relation", "subject"],
+    SingleCheckBody: ["objectType", "objectId", "relation", "subject"],
     CheckBody: ["warrants"],
     **{view.body: [resource.id_member] for resource, view in VIEWS.items() if not resource.is_numerous},
     **{view.ref_body: [resource.id_member] for resource, view in VIEWS.items() if resource.is_numerous},

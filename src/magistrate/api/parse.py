@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from magistrate.engine.rules.rule import RuleForm
+from magistrate.engine.rules.rule import RuleDefinition
 from magistrate.engine.suggestions import suggest_name
 from magistrate.errors import InvalidParameter, InvalidRequest
 
@@ -31,7 +31,7 @@ holds the interpreter lock, in a thread as well, for up to half a microsecond pe
 COUNTED_AT_ONCE_BYTES = 262_144
 """Sets the size of the pieces that are counted at once (256 KiB); other threads can run between two of them."""
 
-RULE_MEMBERS = tuple(field.encode_name for field in msgspec.structs.fields(RuleForm))
+RULE_MEMBERS = tuple(field.encode_name for field in msgspec.structs.fields(RuleDefinition))
 """Lists the members of a rule, the only object whose unknown members are refused."""
 INVALID_BODY = "Invalid request body"
 

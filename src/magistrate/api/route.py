@@ -66,7 +66,7 @@ _STRICT = Parameter(
 )
 
 
-OLDER_PARAMETERS = (
+V1_PARAMETERS = (
     Parameter("afterId", "the id of the row that the page begins behind", TEXT),
     Parameter("afterValue", "what the list is sorted by in that row; absent: null", TEXT),
     Parameter("beforeId", "the id of the row that the page ends before", TEXT),

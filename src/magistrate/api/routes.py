@@ -8,7 +8,7 @@ from magistrate.api.endpoints.events import AccessEventAnswer, ResourceEventAnsw
 from magistrate.api.endpoints.lists import ListAnswer
 from magistrate.api.endpoints.object_types import ObjectTypeAnswer, ObjectTypeBody
 from magistrate.api.endpoints.objects import MetaBody, ObjectAnswer, ObjectOrBatch, ObjectRefBody
-from magistrate.api.endpoints.query import FoundAnswer
+from magistrate.api.endpoints.query import QueryRowAnswer
 from magistrate.api.endpoints.sessions import SessionAnswer, SessionBody
 from magistrate.api.endpoints.warrants import WarrantAnswer, WarrantOrBatch
 from magistrate.api.route import SEARCH, TEXT, Parameter, Route, list_parameters
@@ -139,7 +139,7 @@ V2_ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "GET", "/v2/query", query.list_page, "Find objects a subject has relations on, or subjects that have them",
-        answer=ListAnswer[FoundAnswer], not_found=True, parameters=_QUERY_LIST,
+        answer=ListAnswer[QueryRowAnswer], not_found=True, parameters=_QUERY_LIST,
     ),
     Route(
         "POST", "/v2/sessions", sessions.create, "Make a token that lets a user ask for itself",

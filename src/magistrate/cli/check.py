@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from magistrate.cli.completion import complete_objects
-from magistrate.cli.input import context_option, read_claim, read_context
+from magistrate.cli.input import context_option, read_check, read_context
 from magistrate.cli.output import align_columns, print_json, printable, render_object, render_subject
-from magistrate.cli.service import asks_service, strict_option
+from magistrate.cli.service import calls_service, strict_option
 
 if TYPE_CHECKING:
     from magistrate.client import Client, Operator
@@ -17,7 +17,7 @@ DENIED = 1
 
 
 @click.command(short_help="Check whether subjects have relations on objects.")
-@click.argument("claims", metavar="CLAIM...", nargs=-1, required=True, shell_complete=complete_objects)
+@click.argument("checks", metavar="CLAIM...", nargs=-1, required=True, shell_complete=complete_objects)
 @click.option("--any", "any_of", is_flag=True, help="succeed if at least one of several checks is allowed")
 @click.option("--all", "all_of", is_flag=True, help="succeed if all of several checks are allowed")
 @click.option("--batch", is_flag=True, help="print a result for each check; exit code 0 if all are allowed")
@@ -26,11 +26,11 @@ DENIED = 1
     "--explain", is_flag=True, help="show the warrants that the result rests on, from the subject to the object"
 )
 @strict_option
-@asks_service
+@calls_service
 def check(
     client: "Client",
     as_json: bool,
-    claims: tuple[str, ...],
+    checks: tuple[str, ...],
     any_of: bool,
     all_of: bool,
     batch: bool,
@@ -43,25 +43,27 @@ def check(
     magistrate check document:plan#viewer@user:ann
 
     The exit code is 0 if the check is allowed, 1 if it is denied, 2 if there is no result."""
-    op = _operator(len(claims), {"anyOf": any_of, "allOf": all_of, "batch": batch})
-    answer = client.check([read_claim(claim) for claim in claims], op, read_context(context), explain, is_strict)
+    op = _operator(len(checks), {"anyOf": any_of, "allOf": all_of, "batch": batch})
+    answer = client.check(
+        [read_check(check_text) for check_text in checks], op, read_context(context), explain, is_strict
+    )
     answers = answer if op == "batch" else [answer]
     if as_json:
         print_json(answer)
     else:
-        for one, claim in zip(answers, claims if op == "batch" else [""], strict=True):
-            _print_answer(one, claim)
+        for one, check_text in zip(answers, checks if op == "batch" else [""], strict=True):
+            _print_answer(one, check_text)
             if explain:
-                _print_reasons(one, with_claims=op in ("anyOf", "allOf"))
+                _print_reasons(one, with_names=op in ("anyOf", "allOf"))
     if not all(map(_is_allowed, answers)):
         raise click.exceptions.Exit(DENIED)
 
 
-def _operator(claims: int, given: "dict[Operator, bool]") -> "Operator | None":
+def _operator(checks: int, given: "dict[Operator, bool]") -> "Operator | None":
     chosen = [op for op, is_given in given.items() if is_given]
     if len(chosen) > 1:
         raise click.UsageError("only one of --any, --all and --batch can be given", click.get_current_context())
-    if claims > 1 and not chosen:
+    if checks > 1 and not chosen:
         raise click.UsageError("several claims need one of --any, --all and --batch", click.get_current_context())
     return chosen[0] if chosen else None
 
@@ -70,16 +72,16 @@ def _is_allowed(answer: dict[str, Any]) -> bool:
     return bool(answer["code"] == 200)
 
 
-def _print_answer(answer: dict[str, Any], claim: str) -> None:
+def _print_answer(answer: dict[str, Any], check_text: str) -> None:
     word, colour = ("allowed", "green") if _is_allowed(answer) else ("denied", "red")
     gap = " " * (len("allowed  ") - len(word))
-    click.echo(click.style(word, fg=colour) + (gap + printable(claim) if claim else ""))
+    click.echo(click.style(word, fg=colour) + (gap + printable(check_text) if check_text else ""))
 
 
-def _print_reasons(answer: dict[str, Any], with_claims: bool) -> None:
-    for claim, path in answer.get("decisionPath", {}).items():
-        if with_claims:
-            click.echo("  " + printable(claim))
+def _print_reasons(answer: dict[str, Any], with_names: bool) -> None:
+    for check_text, path in answer.get("decisionPath", {}).items():
+        if with_names:
+            click.echo("  " + printable(check_text))
         for line in align_columns([_step(warrant) for warrant in path]):
             click.echo("  " + line)
     click.echo(f"  {_reason(answer)}; took {answer.get('processingTime') or 'less than 1'} ms")

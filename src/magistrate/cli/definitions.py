@@ -96,9 +96,9 @@ def is_same(wanted: Definition, stored: Definition) -> bool:
 def describe_relations(relations: dict[str, Definition]) -> Iterator[list[str]]:
     """Yields the rows of a table: the relation, and a line for each rule that it can be inherited by."""
     for name, rule in relations.items():
-        ways = rule["rules"] if rule.get("inheritIf") == "anyOf" else [rule]
-        for number, way in enumerate(ways):
-            yield ["" if number else name, describe_rule(way or {})]
+        branches = rule["rules"] if rule.get("inheritIf") == "anyOf" else [rule]
+        for number, branch in enumerate(branches):
+            yield ["" if number else name, describe_rule(branch or {})]
 
 
 def describe_rule(rule: Definition | None) -> str:
@@ -111,14 +111,14 @@ def _parts(rule: Definition | None) -> Sequence[Definition | None]:
     return rule.get("rules") or () if rule is not None else ()
 
 
-def _describe_rule(rule: Definition | None, told_parts: Sequence[str]) -> str:
+def _describe_rule(rule: Definition | None, described_rules: Sequence[str]) -> str:
     """Describes a rule in words, given the descriptions of its parts."""
     match rule:
         case {"inheritIf": keyword, "rules": _} if keyword in _COMBINED:
             separator, before = _COMBINED[keyword]
-            return separator.join(before + _describe_part(told) for told in told_parts)
+            return separator.join(before + _describe_branch(description) for description in described_rules)
         case {"inheritIf": keyword, "rules": _}:
-            return f"{keyword}({', '.join(told or 'nobody' for told in told_parts)})"
+            return f"{keyword}({', '.join(description or 'nobody' for description in described_rules)})"
         case {"inheritIf": relation, "ofType": of_type, "withRelation": link}:
             return f"{relation} of any {of_type} that is its {link}"
         case {"inheritIf": relation}:
@@ -126,7 +126,7 @@ def _describe_rule(rule: Definition | None, told_parts: Sequence[str]) -> str:
     return ""
 
 
-def _describe_part(told: str) -> str:
-    told = told or "nobody"
-    is_one_word = " " not in told or (told.startswith("not ") and told.count(" ") == 1)
-    return told if is_one_word else f"({told})"
+def _describe_branch(description: str) -> str:
+    description = description or "nobody"
+    is_one_word = " " not in description or (description.startswith("not ") and description.count(" ") == 1)
+    return description if is_one_word else f"({description})"

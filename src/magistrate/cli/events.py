@@ -8,7 +8,7 @@ import click
 from magistrate.cli.completion import complete_types
 from magistrate.cli.input import read_time
 from magistrate.cli.output import Columns, Row, print_list, render_warrant
-from magistrate.cli.service import Command, asks_service, limit_option, page_size
+from magistrate.cli.service import Command, calls_service, limit_option, page_size
 
 if TYPE_CHECKING:
     from magistrate.client import Client
@@ -68,7 +68,7 @@ def _event_options(types: tuple[str, ...], filters: dict[str, str]) -> Callable[
 @events.command("resources", short_help="List changes of objects and object types.")
 @_event_options(RESOURCE_TYPES, RESOURCE_FILTERS)
 @limit_option
-@asks_service
+@calls_service
 def list_resource_events(client: "Client", as_json: bool, limit: int, **options: Any) -> None:
     """List changes of objects and object types."""
     rows = client.events("/v2/resource-events", _read_options(options), page_size(limit))
@@ -78,7 +78,7 @@ def list_resource_events(client: "Client", as_json: bool, limit: int, **options:
 @events.command("access", short_help="List changes of warrants, and decisions of checks.")
 @_event_options(ACCESS_TYPES, ACCESS_FILTERS)
 @limit_option
-@asks_service
+@calls_service
 def list_access_events(client: "Client", as_json: bool, limit: int, **options: Any) -> None:
     """List warrants that were granted and revoked and, if the service runs with --decision-log, checks that were
     allowed and denied."""

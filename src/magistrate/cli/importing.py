@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from magistrate.cli.moving import NAMED_ROWS, SAMPLE_SIZE, Move, move
 from magistrate.cli.output import NowAndThen
-from magistrate.cli.service import CommandFailed, failures_told, with_settings
+from magistrate.cli.service import CommandFailed, report_failures, with_settings
+from magistrate.cli.warrant_migration import NAMED_ROWS, SAMPLE_SIZE, Move, move
 from magistrate.config import MOVING_SETTINGS, SETTINGS, Settings, read_settings
 from magistrate.errors import InvalidRequest
 
@@ -25,7 +25,7 @@ MAX_CHUNK_LINES = 100_000
 MAX_SAMPLE_SIZE = 100_000
 MAX_NAMED_ROWS = 100_000
 
-Told = Callable[["Reached"], None]
+ProgressCallback = Callable[["Reached"], None]
 
 
 @click.command("import", short_help="Load object types, objects and warrants from JSON Lines or a Warrant server.")
@@ -78,7 +78,7 @@ def import_command(path: str | None, database_url: str | None, chunk_lines: int,
         raise click.UsageError("give either a FILE or --from-warrant URL")
     if moving["json"] and path is None and not moving["verify_only"]:
         raise click.UsageError("--json goes with --verify-only only")
-    with failures_told():
+    with report_failures():
         settings = read_settings({"database_url": database_url}, os.environ)
         if path is None:
             move(_build_move(settings, chunk_lines, **moving))
@@ -110,9 +110,9 @@ def _import_file(path: str, settings: Settings, chunk_lines: int) -> None:
     from magistrate import wiring  # importing the server takes a moment, which `--help` need not wait for
 
     started = time.monotonic()
-    with _open_source(path) as (file, source), _telling(file, source) as told:
+    with _open_source(path) as (file, source), _report_progress(file, source) as report_progress:
         try:
-            reached = wiring.import_file(settings, file, source, chunk_lines, told)
+            reached = wiring.import_file(settings, file, source, chunk_lines, report_progress)
         except InvalidRequest as error:
             raise CommandFailed(_describe_line(error, path, source)) from error
     click.echo(_summary(reached, time.monotonic() - started))
@@ -131,29 +131,29 @@ def _open_source(path: str) -> Iterator[tuple[BufferedReader, str | None]]:
 
 
 @contextmanager
-def _telling(file: BufferedReader, source: str | None) -> Iterator[Told]:
+def _report_progress(file: BufferedReader, source: str | None) -> Iterator[ProgressCallback]:
     """Yields a callback that reports the progress after each chunk on stderr: as a bar on a terminal, otherwise as
     occasional lines."""
     size_bytes = os.fstat(file.fileno()).st_size if source is not None else 0
     if not size_bytes or not sys.stderr.isatty():
-        yield _line_teller(size_bytes)
+        yield _report_lines(size_bytes)
         return
     with click.progressbar(length=size_bytes, label="Importing", file=sys.stderr) as bar:
 
         def print_progress(reached: "Reached") -> None:
             if reached.lines == reached.first - 1:
-                _tell_resumed(reached)
+                _report_resumption(reached)
             bar.update(reached.size_bytes - bar.pos)
 
         yield print_progress
 
 
-def _line_teller(size_bytes: int) -> Told:
+def _report_lines(size_bytes: int) -> ProgressCallback:
     now_and_then = NowAndThen()
 
     def print_progress(reached: "Reached") -> None:
         if reached.lines == reached.first - 1:
-            _tell_resumed(reached)
+            _report_resumption(reached)
         elif now_and_then.is_due():
             share = f" ({reached.size_bytes / size_bytes:.0%})" if size_bytes else ""
             click.echo(f"{reached.lines:,} lines are stored{share}", err=True)
@@ -161,7 +161,7 @@ def _line_teller(size_bytes: int) -> Told:
     return print_progress
 
 
-def _tell_resumed(reached: "Reached") -> None:
+def _report_resumption(reached: "Reached") -> None:
     if reached.lines:
         click.echo(f"Resuming at line {reached.first:,}: those before it are stored", err=True)
 

@@ -15,10 +15,10 @@ from magistrate.engine.written import Written, read_written, unquote_id
 from magistrate.errors import InvalidRequest
 
 if TYPE_CHECKING:
-    from magistrate.client import ClaimForm, RefForm, SubjectForm, WarrantForm
+    from magistrate.client import CheckJson, RefJson, SubjectJson, WarrantJson
 
 
-def read_claim(text: str) -> "ClaimForm":
+def read_check(text: str) -> "CheckJson":
     """Reads a claim to check, such as `document:plan#viewer@user:ann`."""
     written = read_written(text)
     if written.policy:
@@ -26,7 +26,7 @@ def read_claim(text: str) -> "ClaimForm":
     return _claim(written)
 
 
-def read_warrant(text: str, policy: str | None) -> "WarrantForm":
+def read_warrant(text: str, policy: str | None) -> "WarrantJson":
     """Reads a warrant with the policy in its brackets, or with the policy given separately."""
     written = read_written(text)
     if written.policy and policy is not None:
@@ -34,9 +34,9 @@ def read_warrant(text: str, policy: str | None) -> "WarrantForm":
     return {**_claim(written), "policy": written.policy or policy or ""}
 
 
-def _claim(written: Written) -> "ClaimForm":
+def _claim(written: Written) -> "CheckJson":
     names = written.names
-    subject: SubjectForm = {
+    subject: SubjectJson = {
         "objectType": names.subject_type,
         "objectId": names.subject_id,
         "relation": names.subject_relation,
@@ -56,7 +56,7 @@ def read_type(text: str) -> str:
     return text
 
 
-def read_ref(text: str) -> "RefForm":
+def read_ref(text: str) -> "RefJson":
     """Reads an object, such as `document:plan`."""
     of_type, _, id = text.partition(":")
     if not of_type or not id:

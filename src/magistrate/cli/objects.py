@@ -7,7 +7,7 @@ import click
 from magistrate.cli.completion import complete_objects, complete_types
 from magistrate.cli.input import read_json_object, read_ref
 from magistrate.cli.output import Columns, compact_json, print_done, print_json, print_list, print_table, render_object
-from magistrate.cli.service import asks_service, elements_named, limit_option, page_size, strict_option
+from magistrate.cli.service import calls_service, elements_named, limit_option, page_size, strict_option
 from magistrate.engine.written import unquote_id
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def objects() -> None:
 @objects.command(short_help="Create an object.")
 @click.argument("named", metavar="TYPE[:ID]", shell_complete=complete_objects)
 @click.option("--meta", metavar="JSON", help='the meta of the object, as in {"title": "Plan"}')
-@asks_service
+@calls_service
 def create(client: "Client", as_json: bool, named: str, meta: str | None) -> None:
     """Create an object. Without an id, the service generates one. If the object exists, its meta is replaced."""
     of_type, _, id = named.partition(":")
@@ -46,7 +46,7 @@ def create(client: "Client", as_json: bool, named: str, meta: str | None) -> Non
 
 @objects.command(short_help="Show an object.")
 @_named
-@asks_service
+@calls_service
 def get(client: "Client", as_json: bool, named: str) -> None:
     """Show an object."""
     _show(client.get_object(read_ref(named)), as_json)
@@ -55,7 +55,7 @@ def get(client: "Client", as_json: bool, named: str) -> None:
 @objects.command(short_help="Replace the meta of an object.")
 @_named
 @click.option("--meta", metavar="JSON", required=True, help="the new meta; {} clears it")
-@asks_service
+@calls_service
 def update(client: "Client", as_json: bool, named: str, meta: str) -> None:
     """Replace all of the meta of an object."""
     _show(client.update_object(read_ref(named), read_json_object(meta, "--meta")), as_json)
@@ -63,7 +63,7 @@ def update(client: "Client", as_json: bool, named: str, meta: str) -> None:
 
 @objects.command(short_help="Delete objects and all warrants that name them.")
 @click.argument("named", metavar="TYPE:ID...", nargs=-1, required=True, shell_complete=complete_objects)
-@asks_service
+@calls_service
 def delete(client: "Client", as_json: bool, named: tuple[str, ...]) -> None:
     """Delete objects, all or none, and all warrants that name them."""
     refs = [read_ref(text) for text in named]
@@ -80,7 +80,7 @@ def delete(client: "Client", as_json: bool, named: tuple[str, ...]) -> None:
 @click.option("-q", "--query", metavar="TEXT", help="only objects whose id or meta contains this text")
 @strict_option
 @limit_option
-@asks_service
+@calls_service
 def list_objects(
     client: "Client", as_json: bool, of_type: str | None, query: str | None, limit: int, is_strict: bool
 ) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-TELL_EVERY_SECONDS = 10.0
+PROGRESS_EVERY_SECONDS = 10.0
 
 Row = dict[str, Any]
 Answer = dict[str, Any]
@@ -45,17 +45,17 @@ def count_rows(pages: Iterable[Answer]) -> Iterator[Answer]:
     """Yields the pages. If stderr is a terminal, it shows the number of rows while the next page is fetched, and erases
     it before anything else is printed. (A progress bar of click would stay, and would appear for a single page,
     too.)"""
-    rows, told = 0, ""
+    rows, progress = 0, ""
     try:
         for page in pages:
             rows += len(page["results"])
             if "nextCursor" in page and sys.stderr.isatty():
-                told = f"\rrows so far: {rows}"
-                click.echo(told, nl=False, err=True)
+                progress = f"\rrows so far: {rows}"
+                click.echo(progress, nl=False, err=True)
             yield page
     finally:
-        if told:
-            click.echo("\r" + " " * len(told) + "\r", nl=False, err=True)
+        if progress:
+            click.echo("\r" + " " * len(progress) + "\r", nl=False, err=True)
 
 
 class NowAndThen:
@@ -63,13 +63,13 @@ class NowAndThen:
     seconds."""
 
     def __init__(self) -> None:
-        self._last_told = time.monotonic()
+        self._last_due = time.monotonic()
 
     def is_due(self) -> bool:
         """Returns True once per interval, and False in between."""
-        is_due = time.monotonic() - self._last_told >= TELL_EVERY_SECONDS
+        is_due = time.monotonic() - self._last_due >= PROGRESS_EVERY_SECONDS
         if is_due:
-            self._last_told = time.monotonic()
+            self._last_due = time.monotonic()
         return is_due
 
 

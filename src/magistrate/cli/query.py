@@ -10,7 +10,7 @@ import click
 
 from magistrate.cli.input import context_option, read_context
 from magistrate.cli.output import Answer, Columns, count_rows, print_answer, render_object, render_warrant
-from magistrate.cli.service import CommandFailed, asks_service, strict_option
+from magistrate.cli.service import CommandFailed, calls_service, strict_option
 
 if TYPE_CHECKING:
     from magistrate.client import Client
@@ -42,7 +42,7 @@ COLUMNS: Columns = {
 )
 @click.option("--order", type=click.Choice(["ASC", "DESC"], case_sensitive=False), help="asc by default")
 @strict_option
-@asks_service
+@calls_service
 def query(
     client: "Client",
     as_json: bool,
@@ -67,15 +67,15 @@ def query(
 
     TYPES and RELATIONS are names separated by commas, or * for all."""
     strict = "true" if is_strict else "false"
-    asked = {
+    given = {
         "q": q,
         "strict": strict,
         "sortBy": sort_by,
         "sortOrder": order,
         "context": json.dumps(read_context(context)),
     }
-    parameters = {name: text for name, text in asked.items() if text is not None}
-    with _interruption_told():
+    parameters = {name: text for name, text in given.items() if text is not None}
+    with _report_interruption():
         pages = client.query(parameters, _page_sizes(limit, shows_all))
         answer = _join_pages(count_rows(pages) if shows_all else pages)
         has_more = "nextCursor" in answer
@@ -100,7 +100,7 @@ def _join_pages(pages: Iterable[Answer]) -> Answer:
 
 
 @contextmanager
-def _interruption_told() -> Iterator[None]:
+def _report_interruption() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:

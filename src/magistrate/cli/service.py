@@ -105,13 +105,13 @@ def _boolean_option(setting: Setting, shown: str) -> Callable[[Command], Command
     return decorate
 
 
-def asks_service(command: Command) -> Command:
+def calls_service(command: Command) -> Command:
     """Adds the common options to a command, and calls it with `client` and `as_json` before its own arguments."""
 
     @wraps(command)
     def call_service(server: str | None, api_key: str | None, as_json: bool, **given: Any) -> None:
         flags = {"server": server, "api_key": api_key}
-        with _render_failures(as_json), failures_told(), connect_client(flags) as client:
+        with _render_failures(as_json), report_failures(), connect_client(flags) as client:
             command(client, as_json, **given)
 
     return with_settings(CLIENT_SETTINGS)(
@@ -184,7 +184,7 @@ def elements_named(names: Sequence[str]) -> Iterator[None]:
 
 
 @contextmanager
-def failures_told() -> Iterator[None]:
+def report_failures() -> Iterator[None]:
     """Converts every failure to an exit code other than 1, which would mean that a check was denied."""
     try:
         yield

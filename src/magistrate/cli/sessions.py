@@ -7,7 +7,7 @@ import click
 
 from magistrate.cli.input import context_option, read_context
 from magistrate.cli.output import print_json
-from magistrate.cli.service import asks_service, failures_told, with_settings
+from magistrate.cli.service import calls_service, report_failures, with_settings
 from magistrate.config import SETTINGS, read_settings
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def sessions() -> None:
 @click.option("--tenant", metavar="ID", help="the tenant of the user, which policies read as `tenant`")
 @click.option("--ttl", metavar="SECONDS", type=click.IntRange(min=1), help="how long the token is good for")
 @context_option
-@asks_service
+@calls_service
 def create(
     client: "Client", as_json: bool, user: str, tenant: str | None, ttl: int | None, context: tuple[str, ...]
 ) -> None:
@@ -43,7 +43,7 @@ def create(
 def revoke(database_url: str | None) -> None:
     """End all sessions in the database now, for example after a leak, by deleting the keys that signed them. Running
     services refuse the old tokens within ten seconds, and sign new ones with a new key."""
-    with failures_told():
+    with report_failures():
         settings = read_settings({"database_url": database_url}, os.environ)
         from magistrate import wiring  # importing the server takes a moment, which `--help` need not wait for
 

@@ -9,7 +9,7 @@ from magistrate.cli.completion import complete_types
 from magistrate.cli.definitions import Definition, describe_relations, is_same, read_definitions
 from magistrate.cli.input import read_type
 from magistrate.cli.output import Columns, print_done, print_json, print_list, print_table
-from magistrate.cli.service import asks_service, elements_named, limit_option, page_size
+from magistrate.cli.service import calls_service, elements_named, limit_option, page_size
 
 if TYPE_CHECKING:
     from magistrate.client import Client
@@ -31,7 +31,7 @@ def types() -> None:
 
 @types.command(short_help="Create or change object types from a file.")
 @click.argument("file", type=click.File(encoding="utf-8"))
-@asks_service
+@calls_service
 def apply(client: "Client", as_json: bool, file: IO[str]) -> None:
     """Create or change object types from FILE (- for standard input): one object type in JSON, an array of them, or
     relations by type. Types that the file does not name stay as they are.
@@ -66,7 +66,7 @@ def _apply_types(client: "Client", wanted: list[Definition]) -> Iterator[tuple[s
 
 @types.command("list", short_help="List object types by name.")
 @limit_option
-@asks_service
+@calls_service
 def list_types(client: "Client", as_json: bool, limit: int) -> None:
     """List object types by name."""
     print_list(client.object_types(page_size(limit)), limit, as_json, COLUMNS)
@@ -74,7 +74,7 @@ def list_types(client: "Client", as_json: bool, limit: int) -> None:
 
 @types.command(short_help="Show the relations and rules of an object type.")
 @click.argument("name", shell_complete=complete_types)
-@asks_service
+@calls_service
 def show(client: "Client", as_json: bool, name: str) -> None:
     """Show the relations and rules of an object type."""
     found = client.get_object_type(read_type(name))
@@ -86,7 +86,7 @@ def show(client: "Client", as_json: bool, name: str) -> None:
 
 @types.command(short_help="Delete an object type.")
 @click.argument("name", shell_complete=complete_types)
-@asks_service
+@calls_service
 def delete(client: "Client", as_json: bool, name: str) -> None:
     """Delete an object type. Its objects and warrants stay."""
     client.delete_object_type(read_type(name))

@@ -10,11 +10,11 @@ import click
 from magistrate.cli.completion import complete_objects, complete_types
 from magistrate.cli.input import read_warrant
 from magistrate.cli.output import print_done, print_json, print_list, print_table, printable, render_warrant
-from magistrate.cli.service import Command, asks_service, elements_named, limit_option, page_size, strict_option
+from magistrate.cli.service import Command, calls_service, elements_named, limit_option, page_size, strict_option
 from magistrate.errors import RequestRefused
 
 if TYPE_CHECKING:
-    from magistrate.client import Client, WarrantForm
+    from magistrate.client import Client, WarrantJson
 
 FILTERS = {
     "--object-type": "objectType",
@@ -40,12 +40,12 @@ _policy = click.option("--policy", metavar="TEXT", help="a policy for all of the
 @warrants.command(short_help="Create warrants, all or none.")
 @_named
 @_policy
-@asks_service
+@calls_service
 def create(client: "Client", as_json: bool, named: tuple[str, ...], policy: str | None) -> None:
     """Create warrants, all or none. A warrant that exists already stays as it is, and is reported as unchanged."""
-    forms = [read_warrant(text, policy) for text in named]
+    bodies = [read_warrant(text, policy) for text in named]
     with elements_named(named):
-        created, outcomes = client.create_warrants(forms)
+        created, outcomes = client.create_warrants(bodies)
     if as_json:
         print_json(created)
     else:
@@ -55,13 +55,13 @@ def create(client: "Client", as_json: bool, named: tuple[str, ...], policy: str 
 @warrants.command(short_help="Delete warrants, all or none.")
 @_named
 @_policy
-@asks_service
+@calls_service
 def delete(client: "Client", as_json: bool, named: tuple[str, ...], policy: str | None) -> None:
     """Delete warrants, all or none. Write each policy exactly as it was created."""
-    forms = [read_warrant(text, policy) for text in named]
-    with elements_named(named), _policies_named(forms):
-        client.delete_warrants(forms)
-    deleted = [render_warrant(dict(form)) for form in forms]
+    bodies = [read_warrant(text, policy) for text in named]
+    with elements_named(named), _policies_named(bodies):
+        client.delete_warrants(bodies)
+    deleted = [render_warrant(dict(body)) for body in bodies]
     if as_json:
         print_json({"deleted": deleted})
     else:
@@ -69,13 +69,13 @@ def delete(client: "Client", as_json: bool, named: tuple[str, ...], policy: str 
 
 
 @contextmanager
-def _policies_named(forms: "Sequence[WarrantForm]") -> Iterator[None]:
+def _policies_named(bodies: "Sequence[WarrantJson]") -> Iterator[None]:
     """Replaces the digest of a policy in an error, by which the service names it, with the policy."""
     try:
         yield
     except RequestRefused as error:
-        for form in forms:
-            if policy := form.get("policy"):
+        for body in bodies:
+            if policy := body.get("policy"):
                 error.message = error.message.replace(
                     f"[{sha256(policy.encode()).hexdigest()}]", f"[{printable(policy)}]"
                 )
@@ -93,7 +93,7 @@ def _filters(command: Command) -> Command:
 @_filters
 @strict_option
 @limit_option
-@asks_service
+@calls_service
 def list_warrants(client: "Client", as_json: bool, limit: int, is_strict: bool, **filters: str | None) -> None:
     """List the warrants that match all filters, in the order of creation. An id also finds warrants with *."""
     given = {parameter: text for parameter, text in filters.items() if text is not None}

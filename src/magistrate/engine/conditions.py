@@ -51,7 +51,7 @@ class PolicyEvaluator:
         """Evaluates the policies of all these, so that `value` takes no time. Yields when the turn is over."""
         for warrant in warrants:
             if warrant.policy and warrant.number not in self._values:
-                if self._work.turn_is_over:
+                if self._work.needs_checkpoint:
                     yield None
                 self.value(warrant)
 
@@ -62,7 +62,7 @@ class PolicyEvaluator:
         outcome = policy.outcome(self._context, warrant, self._now)
         steps = policy.weight + outcome.steps
         self._work.spend(1 + steps // POLICY_STEPS_FOR_A_NODE)
-        self._work.shorten_turn(
+        self._work.hasten_checkpoint(
             steps * 4 // POLICY_STEPS_FOR_A_NODE
         )  # the slowest policies take five times as long as usual
         self.read_clock |= outcome.read_clock
@@ -74,7 +74,7 @@ class PolicyEvaluator:
         if text not in self._policies:
             if not is_kept(text):
                 self._work.spend(len(text) // POLICY_CHARACTERS_FOR_A_NODE)
-                self._work.shorten_turn(len(text))  # the slowest policies take four times as long as usual
+                self._work.hasten_checkpoint(len(text))  # the slowest policies take four times as long as usual
             try:
                 self._policies[text] = read_policy(text)
             except InvalidParameter:

@@ -20,7 +20,7 @@ import msgspec
 from magistrate.engine.conditions import PolicyEvaluator
 from magistrate.engine.dismantling import dismantle
 from magistrate.engine.expansion import Branch, Expansion, Operation, Plan
-from magistrate.engine.facts import ROWS_BETWEEN_CHECKPOINTS, ROWS_FOR_A_NODE, Facts
+from magistrate.engine.facts import WARRANTS_BETWEEN_CHECKPOINTS, WARRANTS_FOR_A_NODE, Facts
 from magistrate.engine.loops import EDGES_FOR_A_NODE, settle
 from magistrate.engine.names import WarrantNames
 from magistrate.engine.nodes import CheckEdge, CheckNode
@@ -32,7 +32,7 @@ from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
 
 
-class Question(msgspec.Struct, frozen=True):
+class Check(msgspec.Struct, frozen=True):
     """Represents a check: does `subject` have `relation` on `object`?
 
     `context` holds the variables of policies. The ids may be `*`.
@@ -66,7 +66,7 @@ class Evaluation:
         self.work = work
         self._now = now
         self._facts = Facts()
-        self._asked: list[WarrantRead] = []
+        self._requested: list[WarrantRead] = []
         self._arriving: Iterator[int] = iter(())
         self._walks: dict[tuple[Subject, bytes], _Walk] = {}
         self._digests: dict[int, tuple[Mapping[str, Any], bytes]] = {}
@@ -76,42 +76,42 @@ class Evaluation:
         """Returns whether any policy read the clock."""
         return any(walk.conditions.read_clock for walk in self._walks.values())
 
-    def ask(self, question: Question) -> CheckNode | None:
+    def add_check(self, check: Check) -> CheckNode | None:
         """Returns the node that will have the value of a check.
 
         Returns None when the turn ends before the plan is compiled; the caller then yields and makes the check again.
-        Checks with the same subject and context share their nodes. Raises BudgetSpent.
+        Checks with the same subject and context share their nodes. Raises BudgetExceeded.
         """
-        if not self.model.prepare(question.object.type, question.relation, self.work):
+        if not self.model.prepare(check.object.type, check.relation, self.work):
             return None
-        key = (question.subject, self._digest(question.context))
+        key = (check.subject, self._digest(check.context))
         walk = self._walks.get(key)
         if walk is None:
-            conditions = PolicyEvaluator(question.context, self._now, self.work)
-            walk = self._walks[key] = _Walk(self.model, question.subject, conditions, self.work, self._facts)
-        return walk.root(question.object, question.relation)
+            conditions = PolicyEvaluator(check.context, self._now, self.work)
+            walk = self._walks[key] = _Walk(self.model, check.subject, conditions, self.work, self._facts)
+        return walk.root(check.object, check.relation)
 
     def advance(self) -> list[WarrantRead] | None:
         """Decides what can be decided, and returns the reads that are missing for the rest.
 
         The list is empty when everything is decided; None means that the turn is over. The caller begins each turn of
-        `work`. Raises BudgetSpent.
+        `work`. Raises BudgetExceeded.
         """
-        for rows in self._arriving:
-            self.work.shorten_turn(rows // ROWS_FOR_A_NODE)
-            if self.work.turn_is_over:
+        for warrants in self._arriving:
+            self.work.hasten_checkpoint(warrants // WARRANTS_FOR_A_NODE)
+            if self.work.needs_checkpoint:
                 return None
         for walk in self._walks.values():
             walk.advance()
-            if self.work.turn_is_over:
+            if self.work.needs_checkpoint:
                 return None
-        self._asked = self._facts.missing()
-        return self._asked
+        self._requested = self._facts.missing()
+        return self._requested
 
-    def take(self, rows: Sequence[Sequence[Warrant]]) -> None:
+    def take(self, warrants: Sequence[Sequence[Warrant]]) -> None:
         """Takes the rows of the reads that `advance` returned, one list for each read."""
-        self.work.spend(sum(map(len, rows)))
-        self._arriving = self._facts.take(self._asked, rows)
+        self.work.spend(sum(map(len, warrants)))
+        self._arriving = self._facts.take(self._requested, warrants)
         for walk in self._walks.values():
             walk.go_on()
 
@@ -145,7 +145,7 @@ class _Walk:
         self.conditions = conditions
         self._work = work
         self._nodes: dict[tuple[Plan | Operation, ObjectId], CheckNode] = {}
-        self._shapes: dict[Plan, WarrantsByObject | None] = {}
+        self._requests: dict[Plan, WarrantsByObject | None] = {}
         self._roots: dict[CheckNode, None] = {}
         self._fresh: list[CheckNode] = []
         self._waiting: list[CheckNode] = []
@@ -180,8 +180,8 @@ class _Walk:
         """Finishes the work that was begun, before anything else, and returns whether it is done; if not, the turn
         is over."""
         for done in self._doing:
-            self._work.shorten_turn(done)
-            if self._work.turn_is_over:
+            self._work.hasten_checkpoint(done)
+            if self._work.needs_checkpoint:
                 return False
         return True
 
@@ -192,20 +192,20 @@ class _Walk:
 
     def _go(self) -> bool:
         """Continues and returns whether only work that waits for rows is left; if not, the turn is over."""
-        while not self._work.turn_is_over:
+        while not self._work.needs_checkpoint:
             if self._decided:
-                self._doing = self._tell_parents(self._decided.pop())
-            elif not self._fresh or not self._facts.has_room:
+                self._doing = self._notify_parents(self._decided.pop())
+            elif not self._fresh or not self._facts.has_capacity:
                 return True
             else:
                 self._go_on_with(self._fresh.pop())
-            self._work.shorten_turn(1)
+            self._work.hasten_checkpoint(1)
             if not self._finish():
                 return False
         return False
 
     def _go_on_with(self, node: CheckNode) -> None:
-        if node not in self._roots and not node.is_asked_by_someone:
+        if node not in self._roots and not node.is_awaited:
             node.waits = False  # no open node needs its value; if one does later, `_attach` wakes it
         else:
             self._doing = self._expand(node)
@@ -219,9 +219,9 @@ class _Walk:
                 node.decide(value)
                 self._decided.append(node)
 
-    def _tell_parents(self, node: CheckNode) -> Iterator[int]:
+    def _notify_parents(self, node: CheckNode) -> Iterator[int]:
         for number, edge in enumerate(node.parents, 1):
-            if edge.node.value is None and edge.node.hear(edge):
+            if edge.node.value is None and edge.node.apply_child(edge):
                 self._decided.append(edge.node)
             if not number % EDGES_FOR_A_NODE:
                 yield 1
@@ -233,45 +233,45 @@ class _Walk:
         if isinstance(plan, Operation):
             while not self._model.prepare_following(plan, self._work):
                 yield 0
-            for part in plan.parts:
-                self._attach(node, self._part(part, plan.type, node.id), TRUE, None)
+            for branch in plan.branches:
+                self._attach(node, self._branch(branch, plan.type, node.id), TRUE, None)
             self._settle(node)
             return
-        given = self._facts.find(self._shape(plan), node.id)
-        rows = self._facts.find_all(plan.shapes, node.id)
-        if given is None or rows is None:
+        given = self._facts.find(self._request(plan), node.id)
+        warrants = self._facts.find_all(plan.requests, node.id)
+        if given is None or warrants is None:
             self._waiting.append(node)
             return
-        for _ in self._model.prepare_expansion(plan, rows, self._work):
+        for _ in self._model.prepare_expansion(plan, warrants, self._work):
             yield 0
-        yield from self._evaluate_policies(chain(given, *rows))
+        yield from self._evaluate_policies(chain(given, *warrants))
         if not self._holds_directly(node, plan, given):
             node.floor = node.floor if plan.is_defined else max(node.floor, MISSING)
-            yield from self._follow(node, plan, rows)
+            yield from self._follow(node, plan, warrants)
 
     def _evaluate_policies(self, warrants: Iterable[Warrant]) -> Iterator[int]:
         for number, warrant in enumerate(warrants, 1):
             if not self.conditions.is_known(warrant):
                 self.conditions.value(warrant)
                 yield 0
-            if not number % ROWS_BETWEEN_CHECKPOINTS:
-                yield ROWS_BETWEEN_CHECKPOINTS // ROWS_FOR_A_NODE
+            if not number % WARRANTS_BETWEEN_CHECKPOINTS:
+                yield WARRANTS_BETWEEN_CHECKPOINTS // WARRANTS_FOR_A_NODE
 
-    def _follow(self, node: CheckNode, plan: Plan, rows: Sequence[Sequence[Warrant]]) -> Iterator[int]:
-        for number, (warrant, branch) in enumerate(plan.expand_rows(rows), 1):
-            self._lead(node, warrant, branch)
+    def _follow(self, node: CheckNode, plan: Plan, warrants: Sequence[Sequence[Warrant]]) -> Iterator[int]:
+        for number, (warrant, expansion) in enumerate(plan.expand_rows(warrants), 1):
+            self._expand_warrant(node, warrant, expansion)
             if not number % EDGES_FOR_A_NODE:
                 yield 1
-        for part in plan.parts:
-            self._attach(node, self._part(part, plan.type, node.id), TRUE, None)
+        for branch in plan.branches:
+            self._attach(node, self._branch(branch, plan.type, node.id), TRUE, None)
         self._settle(node)
 
-    def _lead(self, node: CheckNode, warrant: Warrant, branch: Expansion) -> None:
+    def _expand_warrant(self, node: CheckNode, warrant: Warrant, expansion: Expansion) -> None:
         """Attaches the node that a warrant leads to, unless its policy is false."""
-        cap = self.conditions.value(warrant)
-        if cap is not FALSE:
-            plan = self._model.plan(*branch.target(warrant))
-            self._attach(node, self._node(plan, warrant.subject_id), cap, warrant)
+        limit = self.conditions.value(warrant)
+        if limit is not FALSE:
+            plan = self._model.plan(*expansion.target(warrant))
+            self._attach(node, self._node(plan, warrant.subject_id), limit, warrant)
 
     def _holds_directly(self, node: CheckNode, plan: Plan, given: list[Warrant]) -> bool:
         """Decides the node by a warrant to the subject itself, and returns whether one holds.
@@ -288,8 +288,8 @@ class _Walk:
             node.floor = max(node.floor, value)
         return False
 
-    def _attach(self, node: CheckNode, child: CheckNode, cap: Truth, warrant: Warrant | None) -> None:
-        edge = CheckEdge(node, child, cap, warrant)
+    def _attach(self, node: CheckNode, child: CheckNode, limit: Truth, warrant: Warrant | None) -> None:
+        edge = CheckEdge(node, child, limit, warrant)
         node.edges.append(edge)
         node.open_children += 1
         if child.value is None:
@@ -305,14 +305,14 @@ class _Walk:
         """Applies the values of children that are already decided; the others report theirs later."""
         for edge in node.edges:
             if edge.child.value is not None and node.value is None:
-                node.hear(edge)
+                node.apply_child(edge)
         if node.value is None and not node.edges:
             node.decide(node.floor)
         if node.value is not None:
             self._decided.append(node)
 
-    def _part(self, part: Branch, of_type: TypeName, id: ObjectId) -> CheckNode:
-        return self._node(self._model.part(of_type, part), id)
+    def _branch(self, branch: Branch, of_type: TypeName, id: ObjectId) -> CheckNode:
+        return self._node(self._model.branch(of_type, branch), id)
 
     def _node(self, plan: Plan | Operation, id: ObjectId) -> CheckNode:
         node = self._nodes.get((plan, id))
@@ -321,10 +321,10 @@ class _Walk:
             node = self._nodes[plan, id] = CheckNode(plan, id)
         return node
 
-    def _shape(self, plan: Plan) -> WarrantsByObject | None:
-        if plan not in self._shapes:
-            self._shapes[plan] = self._model.shape(plan.type, plan.relations, self._subject)
-        return self._shapes[plan]
+    def _request(self, plan: Plan) -> WarrantsByObject | None:
+        if plan not in self._requests:
+            self._requests[plan] = self._model.request(plan.type, plan.relations, self._subject)
+        return self._requests[plan]
 
 
 def _open_nodes(roots: Sequence[CheckNode]) -> Generator[int, None, list[CheckNode]]:

@@ -1,9 +1,9 @@
 """Defines plans, and what each consists of: direct warrants, expansions and parts.
 
 This is the one place that knows it. Checks, both lists and the graph cache go through a plan alike: they read the
-warrants of its `relations` and `shapes`, go on from each warrant by the branches that `expand` or `expand_rows` gives
-for it, and to its `parts` on the same object. With a pattern in place of a warrant this tells where a plan can lead at
-all.
+warrants of its `relations` and `requests`, go on from each warrant by the branches that `expand` or `expand_rows` gives
+for it, and to its `branches` on the same object. With a pattern in place of a warrant this tells where a plan can lead
+at all.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,14 +26,14 @@ Expandable = Warrant | WarrantNames
 class UsersetBranch:
     """Grants the relation of the plan to the members of usersets that warrants of these `relations` name.
 
-    `shapes` request such warrants; there are none when no warrant can be one.
+    `requests` request such warrants; there are none when no warrant can be one.
     """
 
     is_grant: ClassVar[bool] = True
     """Tells whether the warrant itself grants the relation, instead of linking to an object where it is granted."""
 
     relations: frozenset[RelationName]
-    shapes: tuple[WarrantsByObject, ...]
+    requests: tuple[WarrantsByObject, ...]
 
     def follows(self, warrant: Expandable) -> bool:
         """Returns whether a warrant on an object of the plan names such a userset."""
@@ -63,7 +63,7 @@ class ArrowBranch:
     """Grants the relation of the plan to subjects that have `relation` on a linked object of type `of_type`.
 
     An object is linked when a warrant of `with_relation` names it, or a userset on it (docs/compatibility.md#rules).
-    `shapes` request such warrants. The methods are those of UsersetBranch.
+    `requests` request such warrants. The methods are those of UsersetBranch.
     """
 
     is_grant: ClassVar[bool] = False
@@ -71,7 +71,7 @@ class ArrowBranch:
     with_relation: RelationName
     of_type: TypeName
     relation: RelationName
-    shapes: tuple[WarrantsByObject, ...]
+    requests: tuple[WarrantsByObject, ...]
 
     def follows(self, warrant: Expandable) -> bool:
         return warrant.relation == self.with_relation and warrant.subject_type == self.of_type
@@ -97,9 +97,9 @@ class Plan:
 
     - `relations`: a warrant of one of these to the subject; the plan's own relation comes first;
     - `expansions`: a warrant that one of these branches follows, to a subject on which its target grants;
-    - `parts`: further branches on this object.
+    - `branches`: further branches on this object.
 
-    This is all that a plan consists of. `shapes` are the distinct requests of all expansions, that of usersets first.
+    This is all that a plan consists of. `requests` are the distinct requests of all expansions, that of usersets first.
 
     `places` maps the relations, arrows and parts to their position in written order, beginning with the plan's own
     relation.
@@ -112,21 +112,21 @@ class Plan:
     relations: tuple[RelationName, ...]
     usersets: UsersetBranch
     links: tuple[ArrowBranch, ...]
-    parts: "tuple[Branch, ...]"
+    branches: "tuple[Branch, ...]"
     places: "Mapping[RelationName | ArrowBranch | Branch, int]"
     is_defined: bool = True
     expansions: tuple[Expansion, ...] = field(init=False)
-    shapes: tuple[WarrantsByObject, ...] = field(init=False)
+    requests: tuple[WarrantsByObject, ...] = field(init=False)
     _reads: tuple[tuple[Expansion, tuple[int, ...]], ...] = field(init=False)
     _links: dict[tuple[str, str], list[ArrowBranch]] = field(init=False)
 
     def __post_init__(self) -> None:
         expansions: tuple[Expansion, ...] = (self.usersets, *self.links)
         object.__setattr__(self, "expansions", expansions)
-        shapes = dict.fromkeys(shape for branch in expansions for shape in branch.shapes)
-        object.__setattr__(self, "shapes", tuple(shapes))
-        at = {shape: place for place, shape in enumerate(shapes)}
-        reads = tuple((branch, tuple(at[shape] for shape in branch.shapes)) for branch in expansions)
+        requests = dict.fromkeys(request for branch in expansions for request in branch.requests)
+        object.__setattr__(self, "shapes", tuple(requests))
+        at = {request: place for place, request in enumerate(requests)}
+        reads = tuple((branch, tuple(at[request] for request in branch.requests)) for branch in expansions)
         object.__setattr__(self, "_reads", reads)
         links: dict[tuple[str, str], list[ArrowBranch]] = {}
         for link in self.links:
@@ -142,13 +142,13 @@ class Plan:
         links = self._links.get((warrant.relation, warrant.subject_type), ())
         return (self.usersets, *links) if self.usersets.follows(warrant) else links
 
-    def expand_rows(self, rows: Sequence[Sequence[Warrant]]) -> Iterator[tuple[Warrant, Expansion]]:
-        """Yields each warrant with each branch that follows it, branch by branch. `rows` has those of each of `shapes`
-        on one object."""
+    def expand_rows(self, warrants: Sequence[Sequence[Warrant]]) -> Iterator[tuple[Warrant, Expansion]]:
+        """Yields each warrant with each branch that follows it, branch by branch. `warrants` has those of each of
+        `requests` on one object."""
         for branch, places in self._reads:
             for place in places:
-                if rows[place]:
-                    for warrant in branch.select(rows[place]):
+                if warrants[place]:
+                    for warrant in branch.select(warrants[place]):
                         yield warrant, branch
 
     def outline(self) -> object:
@@ -163,7 +163,7 @@ class Operation:
 
     type: TypeName
     rule: Combined
-    parts: "tuple[Branch, ...]"
+    branches: "tuple[Branch, ...]"
 
 
 Branch = Plan | Operation | RelationName

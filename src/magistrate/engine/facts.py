@@ -8,9 +8,9 @@ from magistrate.engine.terms import WILDCARD, ObjectId
 from magistrate.engine.warrant_reader import WarrantRead, WarrantsByObject
 from magistrate.engine.warrants import Warrant, creation_order
 
-ROWS_BETWEEN_CHECKPOINTS = 500
+WARRANTS_BETWEEN_CHECKPOINTS = 500
 """Counts the rows processed between two checkpoints, some tenths of a millisecond."""
-ROWS_FOR_A_NODE = 10
+WARRANTS_FOR_A_NODE = 10
 """Counts the rows that take as long as one unit of work."""
 
 OBJECTS_AT_ONCE = 4_000
@@ -24,84 +24,84 @@ class Facts:
     """Holds the warrants that have been read so far, by request and object."""
 
     def __init__(self) -> None:
-        self._rows: dict[WarrantsByObject, dict[ObjectId, list[Warrant]]] = {}
+        self._warrants: dict[WarrantsByObject, dict[ObjectId, list[Warrant]]] = {}
         self._everywhere: dict[WarrantsByObject, list[Warrant]] = {}
         self._missing: dict[WarrantsByObject, dict[ObjectId, None]] = {}
         self._missing_everywhere: dict[WarrantsByObject, None] = {}
-        self._room = OBJECTS_AT_ONCE
+        self._capacity = OBJECTS_AT_ONCE
 
     @property
-    def has_room(self) -> bool:
+    def has_capacity(self) -> bool:
         """Returns whether one more object may be added to the next reads."""
-        return self._room > 0
+        return self._capacity > 0
 
-    def find(self, shape: WarrantsByObject | None, id: ObjectId) -> list[Warrant] | None:
+    def find(self, request: WarrantsByObject | None, id: ObjectId) -> list[Warrant] | None:
         """Returns the warrants on this object and those on every object, oldest first.
 
         For the id `*` it returns all warrants on the type. It returns None when they have not been read yet, and adds
         them to the next reads (see `missing`).
         """
-        if shape is None:
+        if request is None:
             return _NONE
         if id == WILDCARD:
-            if shape not in self._everywhere:
-                self._missing_everywhere[shape] = None
-            return self._everywhere.get(shape)
-        known = self._rows.get(shape)
+            if request not in self._everywhere:
+                self._missing_everywhere[request] = None
+            return self._everywhere.get(request)
+        known = self._warrants.get(request)
         if known is not None:
-            here, on_all = known.get(id), known.get(WILDCARD) if shape.on_all else _NONE
-            if here is not None and on_all is not None:
-                return sorted(here + on_all, key=creation_order) if on_all else here
-        self._miss(shape, id)
+            here, of_wildcard = known.get(id), known.get(WILDCARD) if request.has_object_wildcard else _NONE
+            if here is not None and of_wildcard is not None:
+                return sorted(here + of_wildcard, key=creation_order) if of_wildcard else here
+        self._miss(request, id)
         return None
 
-    def find_all(self, shapes: Sequence[WarrantsByObject], id: ObjectId) -> list[list[Warrant]] | None:
+    def find_all(self, requests: Sequence[WarrantsByObject], id: ObjectId) -> list[list[Warrant]] | None:
         """Returns what `find` does for each of the requests, or None when some have not been read yet."""
-        rows: list[list[Warrant]] = []
+        warrants: list[list[Warrant]] = []
         is_known = True
-        for shape in shapes:
-            found = self.find(shape, id)
+        for request in requests:
+            found = self.find(request, id)
             if found is None:
                 is_known = False
             else:
-                rows.append(found)
-        return rows if is_known else None
+                warrants.append(found)
+        return warrants if is_known else None
 
-    def _miss(self, shape: WarrantsByObject, id: ObjectId) -> None:
-        known = self._rows.setdefault(shape, {})
-        missing = self._missing.setdefault(shape, {})
-        self._room -= 1
-        for wanted in (id, WILDCARD) if shape.on_all else (id,):
+    def _miss(self, request: WarrantsByObject, id: ObjectId) -> None:
+        known = self._warrants.setdefault(request, {})
+        missing = self._missing.setdefault(request, {})
+        self._capacity -= 1
+        for wanted in (id, WILDCARD) if request.has_object_wildcard else (id,):
             if wanted not in known:
                 missing[wanted] = None
 
     def missing(self) -> list[WarrantRead]:
         """Returns the reads that `find` requested since the last call."""
-        reads = [WarrantRead(shape, tuple(ids)) for shape, ids in self._missing.items()]
-        reads += [WarrantRead(shape, None) for shape in self._missing_everywhere]
-        self._missing, self._missing_everywhere, self._room = {}, {}, OBJECTS_AT_ONCE
+        reads = [WarrantRead(request, tuple(ids)) for request, ids in self._missing.items()]
+        reads += [WarrantRead(request, None) for request in self._missing_everywhere]
+        self._missing, self._missing_everywhere, self._capacity = {}, {}, OBJECTS_AT_ONCE
         return reads
 
     def containers(self) -> Sequence[Container]:
         """Returns all that holds warrants, for `dismantle`."""
-        return self._rows, self._everywhere
+        return self._warrants, self._everywhere
 
-    def take(self, reads: Sequence[WarrantRead], rows: Sequence[Sequence[Warrant]]) -> Generator[int, None, None]:
+    def take(self, reads: Sequence[WarrantRead], warrants: Sequence[Sequence[Warrant]]) -> Generator[int, None, None]:
         """Takes the rows of these reads, and yields how many it has processed since it yielded last.
 
         `find` returns them once the iterator is exhausted.
         """
-        for read, found in zip(reads, rows, strict=True):
+        for read, found in zip(reads, warrants, strict=True):
             if read.ids is None:
-                self._everywhere[read.shape] = yield from sort_in_parts(list(found), creation_order)
+                self._everywhere[read.request] = yield from sort_in_parts(list(found), creation_order)
                 continue
-            known = self._rows.setdefault(read.shape, {})
+            known = self._warrants.setdefault(read.request, {})
             for id in read.ids:
                 known[id] = []
             for number, warrant in enumerate(found, 1):
                 known[warrant.object_id].append(warrant)
-                if not number % ROWS_BETWEEN_CHECKPOINTS:
-                    yield ROWS_BETWEEN_CHECKPOINTS
+                if not number % WARRANTS_BETWEEN_CHECKPOINTS:
+                    yield WARRANTS_BETWEEN_CHECKPOINTS
             for id in read.ids:
                 if len(known[id]) > 1:
                     known[id] = yield from sort_in_parts(known[id], creation_order)

@@ -28,37 +28,37 @@ class LinkNames(NamedTuple):
     relation: RelationName
 
 
-Way = RelationName | LinkNames | Combined
+FlatBranch = RelationName | LinkNames | Combined
 """Represents how a rule can hold: by a relation or combination on the same object, or by a relation on a linked one."""
 
 
-class Ways(NamedTuple):
+class FlatBranches(NamedTuple):
     """Holds the ways to a relation in written order, each once.
 
     `whole` has those relations among them whose rules are not inlined although they have some.
     """
 
-    ways: list[Way]
+    flat_branches: list[FlatBranch]
     whole: Set[RelationName]
 
 
-class _Alternatives:
+class _CollectedBranches:
     """Collects the alternatives that one rule adds."""
 
-    __slots__ = ("rules", "ways")
+    __slots__ = ("flat_branches", "rules")
 
     def __init__(self) -> None:
-        self.ways: list[Way] = []
+        self.flat_branches: list[FlatBranch] = []
         self.rules: list[Rule] = []
 
     def add_relation(self, relation: RelationName) -> None:
-        self.ways.append(relation)
+        self.flat_branches.append(relation)
 
     def add_link(self, with_relation: RelationName, of_type: TypeName, relation: RelationName) -> None:
-        self.ways.append(LinkNames(with_relation, of_type, relation))
+        self.flat_branches.append(LinkNames(with_relation, of_type, relation))
 
-    def add_combination(self, rule: Combined) -> None:
-        self.ways.append(rule)
+    def add_operation(self, rule: Combined) -> None:
+        self.flat_branches.append(rule)
 
     def add_rules(self, rules: Sequence[Rule]) -> None:
         self.rules += rules
@@ -67,13 +67,13 @@ class _Alternatives:
 class _Flattening:
     """Holds the ways found so far, and the rules and names that remain to be examined.
 
-    Names that have `rules` are inlined while there is `room`.
+    Names that have `rules` are inlined while there is `capacity`.
     """
 
-    def __init__(self, rules: Mapping[RelationName, Rule], room: int) -> None:
+    def __init__(self, rules: Mapping[RelationName, Rule], capacity: int) -> None:
         self._rules = rules
-        self._room = room
-        self.ways: dict[Way, None] = {}
+        self._capacity = capacity
+        self.flat_branches: dict[FlatBranch, None] = {}
         self.whole: set[RelationName] = set()
         self.waiting: list[RelationName | Rule] = []
 
@@ -82,48 +82,48 @@ class _Flattening:
             one = self.waiting.pop()
             if not isinstance(one, str):
                 self._add_rule(one)
-            elif one not in self.ways:
+            elif one not in self.flat_branches:
                 self._add_name(one)
             yield 1
 
     def _add_name(self, name: RelationName) -> None:
-        self.ways[name] = None
+        self.flat_branches[name] = None
         rule = self._rules.get(name)
         if rule is None:
             return
-        if rule.size > self._room:
+        if rule.size > self._capacity:
             self.whole.add(name)
         else:
-            self._room -= rule.size
+            self._capacity -= rule.size
             self.waiting.append(rule)
 
     def _add_rule(self, rule: Rule) -> None:
-        found = _Alternatives()
+        found = _CollectedBranches()
         rule.join(found)
-        for way in found.ways:
-            if isinstance(way, str):
-                self.waiting.append(way)
+        for flat_branch in found.flat_branches:
+            if isinstance(flat_branch, str):
+                self.waiting.append(flat_branch)
             else:
-                self.ways[way] = None
+                self.flat_branches[flat_branch] = None
         self.waiting += reversed(found.rules)
 
 
-def flatten_relation(relation: RelationName, rules: Mapping[RelationName, Rule]) -> Compiling[Ways]:
+def flatten_relation(relation: RelationName, rules: Mapping[RelationName, Rule]) -> Compiling[FlatBranches]:
     """Returns the ways to a relation of a type with these rules.
 
     The relation itself comes first; its own rule is inlined whatever its length.
     """
     flattening = _Flattening(rules, MOST_WRITTEN_OUT)
-    flattening.ways[relation] = None
+    flattening.flat_branches[relation] = None
     if relation in rules:
         flattening.waiting.append(rules[relation])
     yield from flattening.steps()
-    return Ways([*flattening.ways], flattening.whole)
+    return FlatBranches([*flattening.flat_branches], flattening.whole)
 
 
-def flatten_rule(rule: Rule) -> Compiling[list[Way]]:
+def flatten_rule(rule: Rule) -> Compiling[list[FlatBranch]]:
     """Returns the ways in which one rule can hold; the relations it names are not inlined."""
     flattening = _Flattening({}, 0)
     flattening.waiting.append(rule)
     yield from flattening.steps()
-    return [*flattening.ways]
+    return [*flattening.flat_branches]

@@ -80,7 +80,7 @@ def _ends_of(unsettled: Bounds, node: CheckNode, ends: Sequence[Bounds]) -> Boun
         return unsettled
     low, high = node.floor, node.floor
     for edge, (child_low, child_high) in zip(node.edges, ends, strict=True):
-        low, high = max(low, min(edge.cap, child_low)), max(high, min(edge.cap, child_high))
+        low, high = max(low, min(edge.limit, child_low)), max(high, min(edge.limit, child_high))
     return low, high
 
 
@@ -106,13 +106,15 @@ def _least_fixpoint(nodes: Sequence[CheckNode], barriers: dict[CheckNode, Truth]
                     raise_to(parent, _value(parent, values))
                     yield 1 + len(parent.edges) // EDGES_FOR_A_NODE
                 else:
-                    raise_to(parent, min(edge.cap, values[node]))
+                    raise_to(parent, min(edge.limit, values[node]))
         yield 1 + len(node.parents) // EDGES_FOR_A_NODE
     return values
 
 
 def _value(node: CheckNode, values: dict[CheckNode, Truth]) -> Truth:
-    heard = [values.get(edge.child, FALSE) if edge.child.value is None else edge.child.value for edge in node.edges]
+    child_values = [
+        values.get(edge.child, FALSE) if edge.child.value is None else edge.child.value for edge in node.edges
+    ]
     if isinstance(node.plan, Operation):
-        return node.plan.rule.combine(heard)
-    return max([node.floor, *(min(edge.cap, value) for edge, value in zip(node.edges, heard, strict=True))])
+        return node.plan.rule.combine(child_values)
+    return max([node.floor, *(min(edge.limit, value) for edge, value in zip(node.edges, child_values, strict=True))])

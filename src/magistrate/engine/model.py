@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from magistrate.engine.rules import rule_form
+from magistrate.engine.rules import render_rule
 from magistrate.engine.rules.direct import Direct
 from magistrate.engine.rules.reading import read_rule
-from magistrate.engine.rules.rule import Rule, RuleForm
+from magistrate.engine.rules.rule import Rule, RuleDefinition
 from magistrate.engine.terms import RelationName, TypeName, relation_name, type_name
 from magistrate.errors import InvalidParameter, MissingParameter
 
 
-class ForeignKeyForm(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
+class ForeignKeyDefinition(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
     """Describes how a column of the caller's table represents a relation; stored and echoed, without effect on
     decisions."""
 
@@ -27,14 +27,14 @@ class ForeignKeyForm(msgspec.Struct, rename="camel", frozen=True, omit_defaults=
     subject: str | None = None
 
 
-class SourceForm(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
+class SourceDefinition(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
     """Describes the caller's table that an object type represents; stored and echoed, without effect on decisions."""
 
     db_type: str | None = None
     db_name: str | None = None
     table: str | None = None
     primary_key: list[str] | None = None
-    foreign_keys: list[ForeignKeyForm] | None = None
+    foreign_keys: list[ForeignKeyDefinition] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +43,16 @@ class ObjectType:
 
     name: TypeName
     relations: Mapping[RelationName, Rule]
-    source: SourceForm | None = None
+    source: SourceDefinition | None = None
 
     @property
     def size(self) -> int:
         """Returns the number of relations and rules in the type."""
         return sum(1 + rule.size for rule in self.relations.values())
 
-    def relation_forms(self) -> dict[str, RuleForm]:
+    def render_relations(self) -> dict[str, RuleDefinition]:
         """Returns the relations as JSON, in written order."""
-        return {name: rule_form(rule) for name, rule in self.relations.items()}
+        return {name: render_rule(rule) for name, rule in self.relations.items()}
 
     def without_rules(self) -> "ObjectType":
         return replace(self, relations=dict.fromkeys(self.relations, Direct()))
@@ -60,8 +60,8 @@ class ObjectType:
 
 def read_object_type(
     name: str | None,
-    source: SourceForm | None,
-    relations: Mapping[str, RuleForm | None] | None,
+    source: SourceDefinition | None,
+    relations: Mapping[str, RuleDefinition | None] | None,
     name_parameter: str = "type",
 ) -> ObjectType:
     """Returns the object type that a request body describes.
@@ -72,18 +72,18 @@ def read_object_type(
     _check_source(source)
     if relations is None:
         raise MissingParameter("relations")
-    rules = {relation_name(key, "relations"): read_rule(form) for key, form in _check_names(relations)}
+    rules = {relation_name(key, "relations"): read_rule(definition) for key, definition in _check_names(relations)}
     return ObjectType(checked_name, rules, source)
 
 
-def _check_names(relations: Mapping[str, RuleForm | None]) -> Iterator[tuple[str, RuleForm | None]]:
-    for key, form in relations.items():
+def _check_names(relations: Mapping[str, RuleDefinition | None]) -> Iterator[tuple[str, RuleDefinition | None]]:
+    for key, definition in relations.items():
         if not key:
             raise InvalidParameter("relations", "the name of a relation must not be empty")
-        yield key, form
+        yield key, definition
 
 
-def _check_source(source: SourceForm | None) -> None:
+def _check_source(source: SourceDefinition | None) -> None:
     if source is None:
         return
     _require(dbType=source.db_type, dbName=source.db_name, table=source.table, primaryKey=source.primary_key)

@@ -7,22 +7,22 @@ N = TypeVar("N")
 T = TypeVar("T")
 
 
-def fold(root: N, parts: Callable[[N], Sequence[N]], value: Callable[[N, Sequence[T]], T]) -> T:
+def fold(root: N, children: Callable[[N], Sequence[N]], value: Callable[[N, Sequence[T]], T]) -> T:
     """Returns the value of `root`, which `value` computes from each item and the values of its parts.
 
-    `parts` is called once for each item, in written order: for an item before those nested in it and those after it, so
-    that the first fault in a text is the first that `parts` or `value` raises.
+    `children` is called once for each item, in written order: for an item before those nested in it and those after it,
+    so that the first fault in a text is the first that `children` or `value` raises.
     """
     values: list[T] = []
     waiting: list[tuple[N, int | None]] = [(root, None)]
     while waiting:
         thing, count = waiting.pop()
         if count is None:
-            inner = parts(thing)
+            inner = children(thing)
             count = len(inner)
             if inner:
                 waiting.append((thing, count))
-                waiting += [(part, None) for part in reversed(inner)]
+                waiting += [(child, None) for child in reversed(inner)]
                 continue
         first = len(values) - count
         values[first:] = [value(thing, values[first:])]

@@ -10,18 +10,18 @@ from magistrate.engine.warrants import Warrant
 
 
 class CheckEdge:
-    """Passes the value of `child` to `node`, limited to `cap`.
+    """Passes the value of `child` to `node`, limited to `limit`.
 
-    `cap` is the value of the policy of `warrant`, which leads from one to the other; `warrant` is None within one
+    `limit` is the value of the policy of `warrant`, which leads from one to the other; `warrant` is None within one
     object.
     """
 
-    __slots__ = ("cap", "child", "node", "warrant")
+    __slots__ = ("child", "limit", "node", "warrant")
 
-    def __init__(self, node: "CheckNode", child: "CheckNode", cap: Truth, warrant: Warrant | None) -> None:
+    def __init__(self, node: "CheckNode", child: "CheckNode", limit: Truth, warrant: Warrant | None) -> None:
         self.node = node
         self.child = child
-        self.cap = cap
+        self.limit = limit
         self.warrant = warrant
 
 
@@ -54,7 +54,7 @@ class CheckNode(Linked):
         return self.plan.relation if isinstance(self.plan, Plan) else None
 
     @property
-    def is_asked_by_someone(self) -> bool:
+    def is_awaited(self) -> bool:
         """Returns whether an undecided node waits for this one."""
         return any(edge.node.value is None for edge in self.parents)
 
@@ -77,19 +77,19 @@ class CheckNode(Linked):
             if (first := next(edges, None)) is not None:
                 self._rest_on(first)
 
-    def hear(self, edge: CheckEdge) -> bool:
+    def apply_child(self, edge: CheckEdge) -> bool:
         """Applies the value of a child that has been decided, and returns whether this node is decided now."""
         self.open_children -= 1
-        heard = edge.child.value
-        assert heard is not None
+        child_value = edge.child.value
+        assert child_value is not None
         if isinstance(self.plan, Operation):
-            if heard is self.plan.rule.decisive or not self.open_children:
+            if child_value is self.plan.rule.decisive or not self.open_children:
                 values = [edge.child.value for edge in self.edges]
                 value = self.plan.rule.combine([UNKNOWN if value is None else value for value in values])
                 if value in (TRUE, FALSE) or not self.open_children:
                     self.decide(value)
         else:
-            self.floor = max(self.floor, min(heard, edge.cap))
+            self.floor = max(self.floor, min(child_value, edge.limit))
             if self.floor is TRUE:
                 self.value = TRUE
                 self._rest_on(edge)

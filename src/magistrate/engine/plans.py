@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 from magistrate.engine.expansion import ArrowBranch, Branch, Expansion, Operation, Plan, UsersetBranch
-from magistrate.engine.flattening import Compiling, LinkNames, Way, flatten_relation, flatten_rule
+from magistrate.engine.flattening import Compiling, FlatBranch, LinkNames, flatten_relation, flatten_rule
 from magistrate.engine.model import ObjectType
 from magistrate.engine.rules.rule import Combined
 from magistrate.engine.terms import WILDCARD, RelationName, Revision, Subject, TypeName
@@ -39,13 +39,13 @@ class Model:
     `revision` is the last one that changed any of these.
     """
 
-    def __init__(self, types: Mapping[TypeName, ObjectType], revision: Revision, forms: Set[WarrantPattern]) -> None:
+    def __init__(self, types: Mapping[TypeName, ObjectType], revision: Revision, patterns: Set[WarrantPattern]) -> None:
         self.types = types
         self.revision = revision
-        self.forms = forms
-        self._forms: dict[tuple[str, str], list[WarrantPattern]] = defaultdict(list)
-        for form in sorted(forms):
-            self._forms[form.object_type, form.relation].append(form)
+        self.patterns = patterns
+        self._patterns: dict[tuple[str, str], list[WarrantPattern]] = defaultdict(list)
+        for pattern in sorted(patterns):
+            self._patterns[pattern.object_type, pattern.relation].append(pattern)
         self._plans: dict[tuple[str, str], Plan] = {}
         self._strange_plans: dict[tuple[str, str], Plan] = {}
         self._compiling: dict[tuple[str, str], Compiling[Plan]] = {}
@@ -71,7 +71,7 @@ class Model:
     def prepare(self, of_type: TypeName, relation: RelationName, work: Work) -> bool:
         """Compiles a plan until the turn is over, continuing where it stopped, and returns whether it is complete.
 
-        `plan` takes no time afterwards. Raises BudgetSpent.
+        `plan` takes no time afterwards. Raises BudgetExceeded.
         """
         key = (of_type, relation)
         if key in self._plans or not self.knows(of_type, relation):
@@ -83,29 +83,29 @@ class Model:
             if steps >= STEPS_FOR_A_NODE:
                 work.spend(steps // STEPS_FOR_A_NODE)
                 steps %= STEPS_FOR_A_NODE
-                if work.turn_is_over:
+                if work.needs_checkpoint:
                     return False
         del self._compiling[key]
         return True
 
     def prepare_following(self, plan: Plan | Operation, work: Work) -> bool:
-        """Compiles all plans that this one leads to without a group, like `prepare`. Raises BudgetSpent."""
+        """Compiles all plans that this one leads to without a group, like `prepare`. Raises BudgetExceeded."""
         if plan in self._followed:
             return True
-        named = [(plan.type, part) for part in plan.parts if isinstance(part, str)]
+        named = [(plan.type, branch) for branch in plan.branches if isinstance(branch, str)]
         named += [(link.of_type, link.relation) for link in plan.links] if isinstance(plan, Plan) else []
         if not all(self.prepare(of_type, relation, work) for of_type, relation in named):
             return False
-        if plan.parts or named:  # a plan that leads nowhere may be of an undefined relation
+        if plan.branches or named:  # a plan that leads nowhere may be of an undefined relation
             self._followed.add(plan)
         return True
 
-    def prepare_expansion(self, plan: Plan, rows: Sequence[Sequence[Warrant]], work: Work) -> Iterator[None]:
-        """Compiles all plans that this one and `rows`, the warrants of its shapes, lead to; yields when the turn is
-        over. Raises BudgetSpent."""
+    def prepare_expansion(self, plan: Plan, warrants: Sequence[Sequence[Warrant]], work: Work) -> Iterator[None]:
+        """Compiles all plans that this one and `warrants`, the warrants of its shapes, lead to; yields when the turn is
+        over. Raises BudgetExceeded."""
         while not self.prepare_following(plan, work):
             yield None
-        groups = rows[0] if plan.usersets.shapes else ()  # the request for these comes first
+        groups = warrants[0] if plan.usersets.requests else ()  # the request for these comes first
         for names in plan.usersets.targets(groups) if groups else ():
             while not self.prepare(*names, work):
                 yield None
@@ -113,39 +113,39 @@ class Model:
     def expand_patterns(self, plan: Plan) -> Iterator[tuple[WarrantPattern, Expansion]]:
         """Yields each pattern of warrants that a branch of the plan follows, with each such branch."""
         relations = dict.fromkeys((*plan.usersets.relations, *(link.with_relation for link in plan.links)))
-        for form in self.forms_on(plan.type, relations):
-            for branch in plan.expand(form):
-                yield form, branch
+        for pattern in self.patterns_on(plan.type, relations):
+            for branch in plan.expand(pattern):
+                yield pattern, branch
 
     def patterns_to_subjects(self, plan: Plan) -> list[WarrantPattern]:
         """Returns the patterns of warrants that grant the relation of the plan to the one subject that they name."""
-        return [form for form in self.forms_on(plan.type, plan.relations) if plan.names_subject(form)]
+        return [pattern for pattern in self.patterns_on(plan.type, plan.relations) if plan.names_subject(pattern)]
 
-    def part(self, of_type: TypeName, part: "Branch") -> Plan | Operation:
+    def branch(self, of_type: TypeName, branch: "Branch") -> Plan | Operation:
         """Returns what a branch on an object of this type stands for."""
-        return self.plan(of_type, part) if isinstance(part, str) else part
+        return self.plan(of_type, branch) if isinstance(branch, str) else branch
 
     def knows(self, of_type: TypeName, relation: RelationName) -> bool:
         """Returns whether the relation is defined, or a warrant had it."""
         defined = self.types.get(of_type)
-        return (defined is not None and relation in defined.relations) or (of_type, relation) in self._forms
+        return (defined is not None and relation in defined.relations) or (of_type, relation) in self._patterns
 
     def without_rules(self) -> "Model":
         """Returns a model with the same types and relations, in which only warrants grant a relation."""
         if self._without_rules is None:
             types = {name: one.without_rules() for name, one in self.types.items()}
-            self._without_rules = Model(types, self.revision, self.forms)
+            self._without_rules = Model(types, self.revision, self.patterns)
         return self._without_rules
 
-    def forms_on(self, of_type: TypeName, relations: Iterable[str]) -> list[WarrantPattern]:
+    def patterns_on(self, of_type: TypeName, relations: Iterable[str]) -> list[WarrantPattern]:
         """Returns the patterns of warrants of these relations."""
-        return [form for relation in relations for form in self._forms.get((of_type, relation), ())]
+        return [pattern for relation in relations for pattern in self._patterns.get((of_type, relation), ())]
 
-    def shape(
+    def request(
         self, of_type: TypeName, relations: Sequence[RelationName], subjects: Subject | TypeName | None
     ) -> WarrantsByObject | None:
-        """Returns the request for such warrants, or None when none can exist; see `shape_of`."""
-        return shape_of(of_type, self.forms_on(of_type, relations), subjects)
+        """Returns the request for such warrants, or None when none can exist; see `build_request`."""
+        return build_request(of_type, self.patterns_on(of_type, relations), subjects)
 
     def _compile(self, of_type: TypeName, relation: RelationName) -> Compiling[Plan]:
         plan = yield from _Compilation(self, of_type).steps(relation)
@@ -164,42 +164,42 @@ class Model:
         key = (of_type, relation)
         if key not in self._included:
             defined = self.types.get(of_type)
-            ways, _ = yield from flatten_relation(relation, defined.relations if defined is not None else {})
-            self._included[key] = {way for way in ways if isinstance(way, str)}
+            flat_branches, _ = yield from flatten_relation(relation, defined.relations if defined is not None else {})
+            self._included[key] = {flat_branch for flat_branch in flat_branches if isinstance(flat_branch, str)}
         return self._included[key]
 
 
-class _GateDraft:
-    """Holds an operation that is to be created; `parts` are filled in when they are known."""
+class _OperationDraft:
+    """Holds an operation that is to be created; `branches` are filled in when they are known."""
 
     def __init__(self, rule: Combined) -> None:
         self.rule = rule
-        self.parts: list[RelationName | _Draft] = []
+        self.branches: list[RelationName | _Draft] = []
         self.made: Operation
 
 
 class _PlanDraft:
-    """Holds a plan that is to be created from `ways`.
+    """Holds a plan that is to be created from `flat_branches`.
 
-    `relations` and `group_relations` are those of the plan; `gates` maps rules to the drafts of their operations.
+    `relations` and `group_relations` are those of the plan; `operations` maps rules to the drafts of their operations.
     """
 
     def __init__(
         self,
         relation: RelationName | None,
-        ways: Sequence[Way],
+        flat_branches: Sequence[FlatBranch],
         relations: tuple[RelationName, ...] = (),
         group_relations: tuple[RelationName, ...] = (),
     ) -> None:
         self.relation = relation
-        self.ways = ways
+        self.flat_branches = flat_branches
         self.relations = relations
         self.group_relations = group_relations
-        self.gates: dict[Combined, _GateDraft] = {}
+        self.operations: dict[Combined, _OperationDraft] = {}
         self.made: Plan
 
 
-_Draft = _PlanDraft | _GateDraft
+_Draft = _PlanDraft | _OperationDraft
 
 
 class _Compilation:
@@ -216,11 +216,13 @@ class _Compilation:
             places: Mapping[RelationName | ArrowBranch | Branch, int] = {relation: 0}
             nothing = UsersetBranch(frozenset(), ())
             return Plan(self._type, relation, (relation,), nothing, (), (), places, is_defined=False)
-        ways, whole = yield from flatten_relation(relation, defined.relations)
-        relations = tuple(way for way in ways if isinstance(way, str) and way not in whole)
+        flat_branches, whole = yield from flatten_relation(relation, defined.relations)
+        relations = tuple(
+            flat_branch for flat_branch in flat_branches if isinstance(flat_branch, str) and flat_branch not in whole
+        )
         # A relation that was deleted still counts where a warrant names the subject itself.
         with_groups = tuple(name for name in relations if name in defined.relations)
-        whole_plan = _PlanDraft(relation, ways, relations, with_groups)
+        whole_plan = _PlanDraft(relation, flat_branches, relations, with_groups)
         drafts: list[_Draft] = [whole_plan]
         for draft in drafts:  # grows during the loop
             drafts += yield from self._draft_inner(draft)
@@ -228,76 +230,80 @@ class _Compilation:
             if isinstance(draft, _PlanDraft):
                 draft.made = yield from self._make_plan(draft)
             else:
-                parts = tuple(part if isinstance(part, str) else part.made for part in draft.parts)
-                draft.made = Operation(self._type, draft.rule, parts)
+                branches = tuple(branch if isinstance(branch, str) else branch.made for branch in draft.branches)
+                draft.made = Operation(self._type, draft.rule, branches)
             yield STEPS_FOR_A_PLAN
         return whole_plan.made
 
     def _draft_inner(self, draft: _Draft) -> Compiling[Sequence[_Draft]]:
         if isinstance(draft, _PlanDraft):
-            draft.gates = {way: _GateDraft(way) for way in draft.ways if not isinstance(way, str | LinkNames)}
-            return [*draft.gates.values()]
+            draft.operations = {
+                flat_branch: _OperationDraft(flat_branch)
+                for flat_branch in draft.flat_branches
+                if not isinstance(flat_branch, str | LinkNames)
+            }
+            return [*draft.operations.values()]
         for branch in draft.rule.rules:
-            ways = yield from flatten_rule(branch)
-            draft.parts.append(_draft_part(ways))
+            flat_branches = yield from flatten_rule(branch)
+            draft.branches.append(_draft_branch(flat_branches))
             yield 1
-        return [part for part in draft.parts if not isinstance(part, str)]
+        return [branch for branch in draft.branches if not isinstance(branch, str)]
 
     def _make_plan(self, draft: _PlanDraft) -> Compiling[Plan]:
-        named = [way for way in draft.ways if isinstance(way, LinkNames)]
+        named = [flat_branch for flat_branch in draft.flat_branches if isinstance(flat_branch, LinkNames)]
         needed = yield from self._links(named)
         with_groups = dict.fromkeys((*draft.group_relations, *(link.with_relation for link in named if link in needed)))
-        groups = self._model.shape(self._type, tuple(with_groups), None)
-        links = {link: ArrowBranch(*link, _without_none(shape, groups)) for link, shape in needed.items()}
+        groups = self._model.request(self._type, tuple(with_groups), None)
+        links = {link: ArrowBranch(*link, _without_none(request, groups)) for link, request in needed.items()}
         written: list[RelationName | ArrowBranch | Branch] = []
-        for way in draft.ways:
-            if isinstance(way, str):
-                written.append(way)
-            elif not isinstance(way, LinkNames):
-                written.append(draft.gates[way].made)
-            elif way in links:
-                written.append(links[way])
+        for flat_branch in draft.flat_branches:
+            if isinstance(flat_branch, str):
+                written.append(flat_branch)
+            elif not isinstance(flat_branch, LinkNames):
+                written.append(draft.operations[flat_branch].made)
+            elif flat_branch in links:
+                written.append(links[flat_branch])
         among = {*draft.relations}
-        parts = tuple(one for one in written if not isinstance(one, ArrowBranch) and one not in among)
+        branches = tuple(one for one in written if not isinstance(one, ArrowBranch) and one not in among)
         places = {one: place for place, one in enumerate(written)}
         usersets = UsersetBranch(frozenset(draft.group_relations), _without_none(groups))
         arrows = tuple(one for one in written if isinstance(one, ArrowBranch))
-        return Plan(self._type, draft.relation, draft.relations, usersets, arrows, parts, places)
+        return Plan(self._type, draft.relation, draft.relations, usersets, arrows, branches, places)
 
     def _links(self, named: Sequence[LinkNames]) -> Compiling[Mapping[LinkNames, WarrantsByObject | None]]:
         """Returns the links, without those that match no warrant and those that another one includes. With each comes
         the request for the warrants to such objects themselves, None when all warrants are to usersets on them."""
-        forms: dict[tuple[RelationName, TypeName], list[WarrantPattern]] = defaultdict(list)
-        for form in self._model.forms_on(self._type, {link.with_relation for link in named}):
-            forms[form.relation, form.subject_type].append(form)
+        patterns: dict[tuple[RelationName, TypeName], list[WarrantPattern]] = defaultdict(list)
+        for pattern in self._model.patterns_on(self._type, {link.with_relation for link in named}):
+            patterns[pattern.relation, pattern.subject_type].append(pattern)
         needed: dict[tuple[RelationName, TypeName], dict[RelationName, LinkNames]] = defaultdict(dict)
         covered: dict[tuple[RelationName, TypeName], set[str]] = defaultdict(set)
         for link in named:
             target = (link.with_relation, link.of_type)
-            if target in forms and link.relation not in covered[target]:
+            if target in patterns and link.relation not in covered[target]:
                 within = yield from self._model.relations_within(link.of_type, link.relation)
                 for relation in within & needed[target].keys():
                     del needed[target][RelationName(relation)]
                 needed[target][link.relation] = link
                 covered[target] |= within
             yield 1
-        shapes = {target: shape_of(self._type, forms[target], target[1]) for target in needed}
-        yield STEPS_FOR_A_PLAN * len(shapes)
-        return {link: shapes[target] for target, kept in needed.items() for link in kept.values()}
+        requests = {target: build_request(self._type, patterns[target], target[1]) for target in needed}
+        yield STEPS_FOR_A_PLAN * len(requests)
+        return {link: requests[target] for target, kept in needed.items() for link in kept.values()}
 
 
-def _without_none(*shapes: WarrantsByObject | None) -> tuple[WarrantsByObject, ...]:
-    return tuple(shape for shape in shapes if shape is not None)
+def _without_none(*requests: WarrantsByObject | None) -> tuple[WarrantsByObject, ...]:
+    return tuple(request for request in requests if request is not None)
 
 
-def _draft_part(ways: Sequence[Way]) -> RelationName | _Draft:
+def _draft_branch(flat_branches: Sequence[FlatBranch]) -> RelationName | _Draft:
     """Returns the draft of a rule within a combination.
 
     The relations that it names are not inlined, so that each is decided once, wherever it is used.
     """
-    if len(ways) != 1 or isinstance(ways[0], LinkNames):
-        return _PlanDraft(None, ways)
-    return ways[0] if isinstance(ways[0], str) else _GateDraft(ways[0])
+    if len(flat_branches) != 1 or isinstance(flat_branches[0], LinkNames):
+        return _PlanDraft(None, flat_branches)
+    return flat_branches[0] if isinstance(flat_branches[0], str) else _OperationDraft(flat_branches[0])
 
 
 def _last(compiling: Compiling[Plan]) -> Plan:
@@ -310,26 +316,29 @@ def _last(compiling: Compiling[Plan]) -> Plan:
             return plan
 
 
-def shape_of(
-    of_type: TypeName, forms: Iterable[WarrantPattern], subjects: Subject | TypeName | None
+def build_request(
+    of_type: TypeName, patterns: Iterable[WarrantPattern], subjects: Subject | TypeName | None
 ) -> WarrantsByObject | None:
     """Returns the request for warrants to such subjects, or None when no pattern is to such subjects.
 
     It names no relation and no `*` that does not occur in these patterns.
     """
-    found = [form for form in forms if _is_among(form, subjects)]
+    found = [pattern for pattern in patterns if _is_among(pattern, subjects)]
     if not found:
         return None
-    named = tuple(dict.fromkeys(form.relation for form in found))
-    on_all, to_all = (any(form.object_id for form in found), any(form.subject_id for form in found))
-    return WarrantsByObject(of_type, named, subjects, on_all, to_all)
+    named = tuple(dict.fromkeys(pattern.relation for pattern in found))
+    has_object_wildcard, has_subject_wildcard = (
+        any(pattern.object_id for pattern in found),
+        any(pattern.subject_id for pattern in found),
+    )
+    return WarrantsByObject(of_type, named, subjects, has_object_wildcard, has_subject_wildcard)
 
 
-def _is_among(form: WarrantPattern, subjects: Subject | TypeName | None) -> bool:
+def _is_among(pattern: WarrantPattern, subjects: Subject | TypeName | None) -> bool:
     """Returns whether a warrant of this pattern can be given to the subjects of a WarrantsByObject."""
     if subjects is None:
-        return form.subject_relation != ""
+        return pattern.subject_relation != ""
     if not isinstance(subjects, Subject):
-        return (form.subject_type, form.subject_relation) == (subjects, "")
-    same_kind = (form.subject_type, form.subject_relation) == (subjects.type, subjects.relation or "")
-    return same_kind and (subjects.id != WILDCARD or form.subject_id == WILDCARD)
+        return (pattern.subject_type, pattern.subject_relation) == (subjects, "")
+    same_kind = (pattern.subject_type, pattern.subject_relation) == (subjects.type, subjects.relation or "")
+    return same_kind and (subjects.id != WILDCARD or pattern.subject_id == WILDCARD)

@@ -19,15 +19,15 @@ def sort_in_parts(items: list[T], key: Callable[[T], Any]) -> Generator[int, Non
 
     Yields how many items it has processed since it yielded last; merged ones count MERGING times.
     """
-    parts = []
+    branches = []
     for start in range(0, len(items), ITEMS_SORTED_AT_ONCE):
-        parts.append(sorted(items[start : start + ITEMS_SORTED_AT_ONCE], key=key))
-        if len(parts[-1]) > ITEMS_MERGED_AT_ONCE:
-            yield len(parts[-1])
-    if len(parts) <= 1:
-        return parts[0] if parts else items
+        branches.append(sorted(items[start : start + ITEMS_SORTED_AT_ONCE], key=key))
+        if len(branches[-1]) > ITEMS_MERGED_AT_ONCE:
+            yield len(branches[-1])
+    if len(branches) <= 1:
+        return branches[0] if branches else items
     merged: list[T] = []
-    for item in merge(*parts, key=key):
+    for item in merge(*branches, key=key):
         merged.append(item)
         if not len(merged) % ITEMS_MERGED_AT_ONCE:
             yield MERGING * ITEMS_MERGED_AT_ONCE

@@ -11,7 +11,7 @@ from functools import lru_cache
 import msgspec
 
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
-from magistrate.engine.rules import COMBINATIONS
+from magistrate.engine.rules import RULE_OPERATORS
 from magistrate.errors import InvalidParameter, MissingParameter
 
 __all__ = [
@@ -40,7 +40,7 @@ MAX_ID_LENGTH = 1_024
 ID_CHARACTER = r"[A-Za-z0-9_\-.@|:+=/,~%$!(){}&;]"
 """Matches one character of an object id: a regular expression that JSON Schema reads alike."""
 
-KEYWORDS = frozenset(COMBINATIONS)
+KEYWORDS = frozenset(RULE_OPERATORS)
 """Lists what `inheritIf` accepts besides a relation; no relation can have one of these names."""
 
 NAME_MESSAGE = "can only contain lower-case alphanumeric characters and/or '-' and '_'"

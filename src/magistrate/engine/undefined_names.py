@@ -3,11 +3,11 @@ order, but it never holds (docs/compatibility.md#rules)."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from magistrate.engine.rules import COMBINATIONS
-from magistrate.engine.rules.rule import RuleForm
+from magistrate.engine.rules import RULE_OPERATORS
+from magistrate.engine.rules.rule import RuleDefinition
 from magistrate.engine.suggestions import suggest_name
 
-Relations = Mapping[str, RuleForm | None]
+Relations = Mapping[str, RuleDefinition | None]
 
 
 def find_undefined_names(model: Mapping[str, Relations], types: Iterable[str]) -> Iterator[str]:
@@ -17,14 +17,14 @@ def find_undefined_names(model: Mapping[str, Relations], types: Iterable[str]) -
             waiting = [rule]
             while waiting:
                 one = waiting.pop()
-                if one is not None and one.inherit_if in COMBINATIONS:
+                if one is not None and one.inherit_if in RULE_OPERATORS:
                     waiting += reversed(one.rules or ())
                 elif one is not None and one.inherit_if:
                     for fault in _faults_of_rule(model, of_type, one):
                         yield f"{of_type}#{relation}: {fault}"
 
 
-def _faults_of_rule(model: Mapping[str, Relations], of_type: str, rule: RuleForm) -> Iterator[str]:
+def _faults_of_rule(model: Mapping[str, Relations], of_type: str, rule: RuleDefinition) -> Iterator[str]:
     """Yields what is undefined in a rule that is no combination of others."""
     own = model[of_type]
     if rule.with_relation and rule.with_relation not in own:

@@ -21,15 +21,15 @@ class WarrantsByObject:
     - `subjects` is the name of a type: given to a subject of this type, not to a group;
     - `subjects` is None: given to any group.
 
-    `on_all` and `to_all` are false when no such warrant has `*` in place of the object, or of a subject; wildcards then
-    need not be read. Requests are compared by identity, which makes them fast keys.
+    `has_object_wildcard` and `has_subject_wildcard` are false when no such warrant has `*` in place of the object, or
+    of a subject; wildcards then need not be read. Requests are compared by identity, which makes them fast keys.
     """
 
     type: TypeName
     relations: tuple[RelationName, ...]
     subjects: Subject | TypeName | None
-    on_all: bool = True
-    to_all: bool = True
+    has_object_wildcard: bool = True
+    has_subject_wildcard: bool = True
 
 
 class WarrantRead(NamedTuple):
@@ -38,7 +38,7 @@ class WarrantRead(NamedTuple):
     None stands for every object of the type; WILDCARD among the ids stands for the warrants that have `*` themselves.
     """
 
-    shape: WarrantsByObject
+    request: WarrantsByObject
     ids: tuple[ObjectId, ...] | None
 
 
@@ -59,7 +59,7 @@ class ReverseWarrantRead(NamedTuple):
     """Requests the warrants of this shape to each of these subjects; None and WILDCARD have the meaning of
     WarrantRead."""
 
-    shape: WarrantsBySubject
+    request: WarrantsBySubject
     ids: tuple[ObjectId, ...] | None
 
 
@@ -67,21 +67,21 @@ AnyRead = WarrantRead | ReverseWarrantRead
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadResult:
     """Holds the result of a batch of reads.
 
-    `rows` has one list for each read, in the order of the reads; the rows of one read have no order. `newest` is the
-    newest revision there is, and `model_revision` the one that last changed the model, as of `newest`.
+    `warrants` has one list for each read, in the order of the reads; the rows of one read have no order. `newest` is
+    the newest revision there is, and `model_revision` the one that last changed the model, as of `newest`.
     """
 
     revision: Revision
     newest: Revision
     model_revision: Revision
-    rows: Sequence[Sequence[Warrant]]
+    warrants: Sequence[Sequence[Warrant]]
 
 
 class WarrantReader(Protocol):
-    def read_warrants(self, reads: Sequence[AnyRead], at: Revision | None, most: int) -> Awaitable[Reading]:
+    def read_warrants(self, reads: Sequence[AnyRead], at: Revision | None, most: int) -> Awaitable[ReadResult]:
         """Executes all reads at one revision, the newest or `at`, in one round trip.
 
         Without any read it returns the revisions alone. When there are more than `most` rows, it returns that many of

@@ -50,10 +50,10 @@ class Warrant(msgspec.Struct, frozen=True):
 
     def render(self) -> str:
         """Returns the warrant in written form, `document:plan#viewer@team:eng#member[amount < 10]`."""
-        claim = self.names.render()
-        return f"{claim}[{self.policy}]" if self.policy else claim
+        names_text = self.names.render()
+        return f"{names_text}[{self.policy}]" if self.policy else names_text
 
-    def form(self) -> WarrantPattern:
+    def pattern(self) -> WarrantPattern:
         return warrant_pattern(self.names)
 
 

@@ -2,16 +2,16 @@
 
 import msgspec
 
-from magistrate.engine.model import ObjectType, SourceForm, read_object_type
-from magistrate.engine.rules.rule import RuleForm
+from magistrate.engine.model import ObjectType, SourceDefinition, read_object_type
+from magistrate.engine.rules.rule import RuleDefinition
 from magistrate.engine.terms import TypeName
 
 
 class Definition(msgspec.Struct, frozen=True, omit_defaults=True):
     """Represents an object type as it is stored in `definition`, without its name."""
 
-    relations: dict[str, RuleForm]
-    source: SourceForm | None = None
+    relations: dict[str, RuleDefinition]
+    source: SourceDefinition | None = None
 
 
 _DECODER = msgspec.json.Decoder(Definition)
@@ -27,4 +27,4 @@ def parse_definition(name: TypeName, definition: str) -> ObjectType:
 
 
 def render_definition(object_type: ObjectType) -> bytes:
-    return msgspec.json.encode(Definition(object_type.relation_forms(), object_type.source))
+    return msgspec.json.encode(Definition(object_type.render_relations(), object_type.source))

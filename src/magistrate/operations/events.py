@@ -14,7 +14,7 @@ from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.opaque_tokens import TokenCodec, compute_crc
 from magistrate.operations.paging import ListKind, Page, Sort, Wanted, read_page
-from magistrate.store.contract import Identity, Portion, Slice, Snapshot
+from magistrate.store.contract import Identity, PageSlice, Slice, Snapshot
 from magistrate.store.events import Action, Event, EventFilter, EventKind, EventsOfKind, Place
 
 _SORTS: Mapping[str, Sort[Event]] = {"createdAt": Sort("createdAt", lambda event: event.place)}
@@ -82,7 +82,7 @@ def read_access_filter(parameters: Mapping[str, str]) -> EventFilter:
 async def list_events(
     ctx: Context, kind: ListKind[Event], wanted: Wanted, only: EventFilter, freshness: Freshness
 ) -> Snapshot[Page[Event]]:
-    async def read(wanted: Slice, *, at: Revision | None) -> Snapshot[Portion[Event]]:
+    async def read(wanted: Slice, *, at: Revision | None) -> Snapshot[PageSlice[Event]]:
         return await ctx.store.list_events(wanted, only)
 
     return await read_page(kind, wanted, freshness, ctx.store.identity, read)

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from magistrate.engine.model import read_object_type
-from magistrate.engine.rules.rule import RuleForm
+from magistrate.engine.rules.rule import RuleDefinition
 from magistrate.engine.terms import ObjectRef, Subject, object_id_or_wildcard, relation_name, type_name
 from magistrate.engine.written import read_written
 from magistrate.operations.context import Context
@@ -22,7 +22,7 @@ ACTOR = "magistrate"
 class Try(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Represents a check in written form, its expected answer, and the reason in one line."""
 
-    ask: str
+    check: str
     answer: bool
     why: str
     context: dict[str, Any] = {}
@@ -33,7 +33,7 @@ class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     form. The first of the `tries` are for a newcomer."""
 
     about: str
-    types: dict[str, dict[str, RuleForm | None]]
+    types: dict[str, dict[str, RuleDefinition | None]]
     warrants: tuple[str, ...]
     tries: tuple[Try, ...]
 

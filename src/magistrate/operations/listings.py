@@ -9,9 +9,9 @@ from operator import attrgetter
 from cachetools import LRUCache
 
 from magistrate.engine.query import Query
-from magistrate.engine.query.listed import Listed, Row
+from magistrate.engine.query.rows import QueryRow, RelationResult
 from magistrate.engine.terms import ObjectId, RelationName, Revision, TypeName
-from magistrate.store.contract import Portion, Slice
+from magistrate.store.contract import PageSlice, Slice
 
 Entry = tuple[TypeName, ObjectId, RelationName]
 SortKey = tuple[str | int, ...]
@@ -30,14 +30,18 @@ class SnapshotListing:
     """Holds all rows at one revision. `keys` has their sort keys, smallest first."""
 
     keys: Sequence[SortKey]
-    listed: Mapping[tuple[TypeName, RelationName], Listed]
+    results_by_name: Mapping[tuple[TypeName, RelationName], RelationResult]
 
     @property
     def entries(self) -> int:
         """Returns how much is held in memory: rows, values and warrants, one or two hundred bytes each."""
-        return LEAST_ENTRIES + len(self.keys) + sum(one.entries + one.reports.steps for one in self.listed.values())
+        return (
+            LEAST_ENTRIES
+            + len(self.keys)
+            + sum(one.entries + one.reports.steps for one in self.results_by_name.values())
+        )
 
-    def portion(self, wanted: Slice) -> Portion[Row]:
+    def slice(self, wanted: Slice) -> PageSlice[QueryRow]:
         upwards = wanted.descending == wanted.backwards
         start, end = self._bounds(wanted.boundary, upwards)
         if upwards:
@@ -47,8 +51,8 @@ class SnapshotListing:
         rows = tuple(self._row(key) for key in self.keys[start:end])
         below, above = bool(rows) and start > 0, bool(rows) and end < len(self.keys)
         if wanted.descending:
-            return Portion(rows[::-1], precedes=above, follows=below)
-        return Portion(rows, precedes=below, follows=above)
+            return PageSlice(rows[::-1], precedes=above, follows=below)
+        return PageSlice(rows, precedes=below, follows=above)
 
     def _bounds(self, boundary: SortKey | None, upwards: bool) -> tuple[int, int]:
         """Returns the bounds of the rows on the wanted side of the boundary, which need not be a row itself."""
@@ -58,10 +62,10 @@ class SnapshotListing:
             return bisect_right(self.keys, boundary), len(self.keys)
         return 0, bisect_left(self.keys, boundary)
 
-    def _row(self, key: SortKey) -> Row:
+    def _row(self, key: SortKey) -> QueryRow:
         of_type, id, relation = key[-3:]
         name = TypeName(str(of_type))
-        return self.listed[name, RelationName(str(relation))].row(name, ObjectId(str(id)))
+        return self.results_by_name[name, RelationName(str(relation))].row(name, ObjectId(str(id)))
 
 
 class Listings:

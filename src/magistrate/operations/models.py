@@ -7,7 +7,7 @@ from magistrate.engine.model import ObjectType
 from magistrate.engine.plans import Model
 from magistrate.engine.terms import Revision, TypeName
 from magistrate.operations.definitions import parse_definition
-from magistrate.operations.turns import aside
+from magistrate.operations.scheduling import aside
 from magistrate.store.contract import Store, StoredModel
 
 
@@ -54,4 +54,4 @@ class Models:
             return {name: parse_definition(name, definition) for name, definition in changed.items()}
 
         types |= await aside(read_changed, sum(map(len, changed.values())))
-        return Model({name: types[name] for name in now}, read.written_at, read.forms)
+        return Model({name: types[name] for name in now}, read.written_at, read.patterns)

@@ -17,7 +17,7 @@ from magistrate.operations.context import Context
 from magistrate.operations.definitions import parse_definition, read_definition, render_definition
 from magistrate.operations.legacy_cursors import LegacyCursor
 from magistrate.operations.paging import ListKind, Page, Sort, Values, Wanted, read_page
-from magistrate.operations.turns import aside
+from magistrate.operations.scheduling import aside
 from magistrate.store.contract import Judge, NewObjectType, ObjectTypeFilter, Snapshot, Stamp, StoredObjectType
 
 Loop = tuple[RelationEdge, ...]
@@ -30,7 +30,7 @@ BYTES_OF_A_RULE = 40
 _BY_NAME: Sort[StoredObjectType] = Sort("typeId", lambda row: (row.name,))
 
 
-def _older(sort: str, cursor: LegacyCursor) -> Values:
+def _read_legacy_values(sort: str, cursor: LegacyCursor) -> Values:
     name = type_name(cursor.id, cursor.id_parameter)
     return (cursor.time(), name) if sort == "createdAt" else (name,)
 
@@ -42,7 +42,7 @@ OBJECT_TYPE_LIST: ListKind[StoredObjectType] = ListKind(
         "type": _BY_NAME,
         "createdAt": Sort("createdAt", lambda row: (row.created_at, row.name)),
     },
-    older=_older,
+    legacy_values=_read_legacy_values,
 )
 
 

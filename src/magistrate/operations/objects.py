@@ -19,7 +19,7 @@ ABOVE_ALL_TYPES = "~"
 """Sorts after every valid type name."""
 
 
-def _older(sort: str, cursor: LegacyCursor) -> Values:
+def _read_legacy_values(sort: str, cursor: LegacyCursor) -> Values:
     """Returns the boundary for a legacy cursor. It gives only the id of the row: of several objects with that id, all
     or none lie after it."""
     id = object_id(cursor.id, cursor.id_parameter)
@@ -36,7 +36,7 @@ OBJECT_LIST: ListKind[StoredObject] = ListKind(
         "createdAt": Sort("createdAt", lambda row: (row.created_at, row.id, row.type)),
         "objectType": Sort("objectType", lambda row: (row.type, row.id)),
     },
-    older=_older,
+    legacy_values=_read_legacy_values,
 )
 
 

@@ -2,7 +2,7 @@
 the cursors to the next and previous pages.
 
 A list declares how it can be sorted (`ListKind`); the holder of the rows cuts out the wanted `Slice` and returns a
-`Portion` (both in store/contract.py); `read_page` makes the page. This module does not depend on what the rows are.
+`PageSlice` (both in store/contract.py); `read_page` makes the page. This module does not depend on what the rows are.
 
 A cursor is the URL-safe base64, without padding, of a JSON array [list, sort, *values of the sort's columns in the
 boundary row] after 8 bytes of its keyed BLAKE2b. It is therefore a pure function of list, sort and row, and one that
@@ -21,7 +21,7 @@ from magistrate.errors import InvalidParameter, InvalidRequest, RevisionUnavaila
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.legacy_cursors import LegacyCursor, legacy_side
 from magistrate.operations.opaque_tokens import TokenCodec, compute_mac, decode_text
-from magistrate.store.contract import Identity, Portion, Slice, Snapshot
+from magistrate.store.contract import Identity, PageSlice, Slice, Snapshot
 
 T = TypeVar("T")
 
@@ -51,16 +51,16 @@ class Sort(Generic[T]):
 class ListKind(Generic[T]):
     """Describes a list. `name` goes into cursors. `sorts` are by the name callers use, the default first; a sort may
     have two names. `is_snapshot`: all pages are of one revision even if the request does not ask for it. `is_log`: rows
-    never change, and new rows are the newest: the list is descending by default, and there are no snapshots. `older`:
-    returns the boundary that a legacy cursor stands for, by the name of the sort; None if the rows have no id that
-    callers know. `has_cursors`: pages have cursors for their beginning and end; without, values may be of any
-    length."""
+    never change, and new rows are the newest: the list is descending by default, and there are no snapshots.
+    `legacy_values`: returns the boundary that a legacy cursor stands for, by the name of the sort; None if the rows
+    have no id that callers know. `has_cursors`: pages have cursors for their beginning and end; without, values may be
+    of any length."""
 
     name: str
     sorts: Mapping[str, Sort[T]]
     is_snapshot: bool = False
     is_log: bool = False
-    older: Callable[[str, LegacyCursor], Values] | None = None
+    legacy_values: Callable[[str, LegacyCursor], Values] | None = None
     has_cursors: bool = True
 
     @property
@@ -114,7 +114,7 @@ def read_wanted(kind: ListKind[T], parameters: Mapping[str, str], identity: Iden
     start = Slice(sort.name, limit, order == "DESC")
     is_snapshot = _read_snapshot(kind, parameters)
     if side := legacy_side(parameters):
-        return Wanted(_older_slice(kind, parameters, side, start), None, is_snapshot)
+        return Wanted(_read_legacy_slice(kind, parameters, side, start), None, is_snapshot)
     if "nextCursor" in parameters and "prevCursor" in parameters:
         raise InvalidRequest("cannot pass both nextCursor and prevCursor together")
     for name in ("nextCursor", "prevCursor"):
@@ -125,15 +125,15 @@ def read_wanted(kind: ListKind[T], parameters: Mapping[str, str], identity: Iden
     return Wanted(start, None, is_snapshot)
 
 
-def _older_slice(kind: ListKind[T], parameters: Mapping[str, str], side: str, start: Slice) -> Slice:
+def _read_legacy_slice(kind: ListKind[T], parameters: Mapping[str, str], side: str, start: Slice) -> Slice:
     default = next(iter(kind.sorts))
-    if kind.older is None:
+    if kind.legacy_values is None:
         raise InvalidParameter(f"{side}Id", "this list has no ids to go on from: use nextCursor")
     if f"{side}Value" in parameters and parameters.get("sortBy") == default:
         raise InvalidRequest(f"cannot pass afterValue or beforeValue when sorting by {default}")
     backwards = side == "before"
     row = LegacyCursor(side, parameters[f"{side}Id"], parameters.get(f"{side}Value"), start.descending == backwards)
-    boundary = kind.older(parameters.get("sortBy") or default, row)
+    boundary = kind.legacy_values(parameters.get("sortBy") or default, row)
     return replace(start, boundary=boundary, backwards=backwards)
 
 
@@ -147,7 +147,7 @@ def _read_snapshot(kind: ListKind[T], parameters: Mapping[str, str]) -> bool:
 
 
 class PageReader(Protocol[T]):
-    def __call__(self, wanted: Slice, *, at: Revision | None) -> Awaitable[Snapshot[Portion[T]]]:
+    def __call__(self, wanted: Slice, *, at: Revision | None) -> Awaitable[Snapshot[PageSlice[T]]]:
         """Returns the part of the list at this revision, or at the newest. Raises RevisionUnavailable."""
         ...
 
@@ -170,11 +170,11 @@ async def read_page(
     return Snapshot(found.revision, _page_of(kind, wanted, found, identity))
 
 
-def _page_of(kind: ListKind[T], wanted: Wanted, found: Snapshot[Portion[T]], identity: Identity) -> Page[T]:
+def _page_of(kind: ListKind[T], wanted: Wanted, found: Snapshot[PageSlice[T]], identity: Identity) -> Page[T]:
     [sort] = {sort.name: sort for sort in kind.sorts.values() if sort.name == wanted.slice.sort}.values()
-    portion = found.value
+    page_slice = found.value
     if not kind.has_cursors:
-        return Page(portion.rows, None, None)
+        return Page(page_slice.rows, None, None)
     named = [kind.name, found.revision] if wanted.is_snapshot else kind.name
 
     def cursor(row: T) -> str:
@@ -182,9 +182,9 @@ def _page_of(kind: ListKind[T], wanted: Wanted, found: Snapshot[Portion[T]], ide
         return _CURSORS.encode(content, bytes.fromhex(identity.cursor_key))
 
     return Page(
-        portion.rows,
-        cursor(portion.rows[0]) if portion.precedes else None,
-        cursor(portion.rows[-1]) if portion.follows else None,
+        page_slice.rows,
+        cursor(page_slice.rows[0]) if page_slice.precedes else None,
+        cursor(page_slice.rows[-1]) if page_slice.follows else None,
     )
 
 

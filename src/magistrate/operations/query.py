@@ -14,26 +14,26 @@ import msgspec
 from magistrate.engine.plans import Model
 from magistrate.engine.query import Query
 from magistrate.engine.query.finding import check_each, find, find_row_types
-from magistrate.engine.query.listed import STEPS_FOR_A_NODE, Findings, Listed, Row
+from magistrate.engine.query.rows import STEPS_FOR_A_NODE, Findings, QueryRow, RelationResult
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, Revision, TypeName
-from magistrate.engine.warrant_reader import Reading
+from magistrate.engine.warrant_reader import ReadResult
 from magistrate.engine.work import Work
 from magistrate.operations.checks.evaluating import complete_run
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.listings import SnapshotListing, SortKey
 from magistrate.operations.paging import ListKind, Page, Sort, Wanted, read_page
-from magistrate.operations.turns import checkpoint
-from magistrate.store.contract import ObjectName, Portion, Slice, Snapshot, StoredObject
+from magistrate.operations.scheduling import checkpoint
+from magistrate.store.contract import ObjectName, PageSlice, Slice, Snapshot, StoredObject
 
 NAMES_AT_ONCE = 10_000
 ROWS_IN_A_TURN = 1_000
 """Limits the rows whose warrants are looked up before a yield, if that takes one step for each; some milliseconds."""
-KEYS_IN_A_TURN = 3_000
+KEYS_BETWEEN_CHECKPOINTS = 3_000
 """Limits the objects that are read, or rows that are sorted, before a yield."""
 
 
-QUERY_LIST: ListKind[Row] = ListKind(
+QUERY_LIST: ListKind[QueryRow] = ListKind(
     "query",
     {"id": Sort("id", lambda row: _key("id", row)), "createdAt": Sort("createdAt", lambda row: _key("createdAt", row))},
     is_snapshot=True,
@@ -49,65 +49,67 @@ class QueryRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundRow:
+class StoredRow:
     """Represents a row of the response. `stored` is the object or subject of the row; None for a row that stands for
     all of a type."""
 
-    row: Row
+    row: QueryRow
     stored: StoredObject | None
 
 
 async def list_page(
-    ctx: Context, asked: QueryRequest, wanted: Wanted, freshness: Freshness, kind: ListKind[Row] = QUERY_LIST
-) -> Snapshot[Page[FoundRow]]:
-    """Returns a page of the query. Raises NotFound if a type in the query is not defined, BudgetSpent, and what
+    ctx: Context, request: QueryRequest, wanted: Wanted, freshness: Freshness, kind: ListKind[QueryRow] = QUERY_LIST
+) -> Snapshot[Page[StoredRow]]:
+    """Returns a page of the query. Raises NotFound if a type in the query is not defined, BudgetExceeded, and what
     `read_page` raises."""
-    read = partial(_portion, ctx, asked)
+    read = partial(_read_slice, ctx, request)
     found = await read_page(kind, wanted, freshness, ctx.store.identity, read)
     page = found.value
     stored = await _read_stored(ctx, page.rows, found.revision)
-    rows = [FoundRow(row, stored.get(ObjectRef(row.type, row.id))) for row in page.rows]
+    rows = [StoredRow(row, stored.get(ObjectRef(row.type, row.id))) for row in page.rows]
     return Snapshot(found.revision, Page(rows, page.prev_cursor, page.next_cursor))
 
 
-async def _portion(ctx: Context, asked: QueryRequest, wanted: Slice, at: Revision | None) -> Snapshot[Portion[Row]]:
-    head = await ctx.store.read_warrants((), at, 1)
-    listing = await _listing(ctx, asked, wanted.sort, head)
-    return Snapshot(head.revision, listing.portion(wanted))
+async def _read_slice(
+    ctx: Context, request: QueryRequest, wanted: Slice, at: Revision | None
+) -> Snapshot[PageSlice[QueryRow]]:
+    newest = await ctx.store.read_warrants((), at, 1)
+    listing = await _listing(ctx, request, wanted.sort, newest)
+    return Snapshot(newest.revision, listing.slice(wanted))
 
 
-def _key(sort: str, row: Row) -> SortKey:
+def _key(sort: str, row: QueryRow) -> SortKey:
     """Returns the sort key of a row. Rows without a warrant come first by creation."""
     entry = (row.type, row.id, row.relation)
     return entry if sort == "id" else (-1 if row.warrant is None else row.warrant.created_at, *entry)
 
 
-async def _listing(ctx: Context, asked: QueryRequest, sort: str, head: Reading) -> SnapshotListing:
-    context, at = msgspec.json.encode(asked.context, order="deterministic"), head.revision
-    key = (at, sort, asked.query, hashlib.blake2b(context, digest_size=16).digest())
+async def _listing(ctx: Context, request: QueryRequest, sort: str, newest: ReadResult) -> SnapshotListing:
+    context, at = msgspec.json.encode(request.context, order="deterministic"), newest.revision
+    key = (at, sort, request.query, hashlib.blake2b(context, digest_size=16).digest())
     listing = ctx.listings.find(key)
     if listing is None:
         work = Work(ctx.max_query_work)
-        model = await ctx.models.at(at, head.model_revision)
-        findings = await _find(ctx, asked, model, work, at)
+        model = await ctx.models.at(at, newest.model_revision)
+        findings = await _find(ctx, request, model, work, at)
         existing = await _existing(ctx, findings.types_to_read, work, at)
-        listed = findings.by_name(existing)
+        results_by_name = findings.by_name(existing)
         keys: list[SortKey] = []
-        for (of_type, _), one in listed.items():
+        for (of_type, _), one in results_by_name.items():
             keys += await _keys(of_type, one, one.ids(existing.get(of_type, ())), sort, work)
-        listing = SnapshotListing(await _sort_keys(keys), listed)
+        listing = SnapshotListing(await _sort_keys(keys), results_by_name)
         if not findings.read_clock:
             ctx.listings.keep(key, listing)
     return listing
 
 
-async def _find(ctx: Context, asked: QueryRequest, model: Model, work: Work, at: Revision) -> Findings:
+async def _find(ctx: Context, request: QueryRequest, model: Model, work: Work, at: Revision) -> Findings:
     now = ctx.now()
-    findings = await complete_run(ctx, find(model, asked.query, asked.context, now, work), at)
-    if findings.listed is not None:
+    findings = await complete_run(ctx, find(model, request.query, request.context, now, work), at)
+    if findings.relation_results is not None:
         return findings
-    existing = await _existing(ctx, find_row_types(model, asked.query), work, at)
-    return await complete_run(ctx, check_each(model, asked.query, existing, asked.context, now, work), at)
+    existing = await _existing(ctx, find_row_types(model, request.query), work, at)
+    return await complete_run(ctx, check_each(model, request.query, existing, request.context, now, work), at)
 
 
 async def _existing(
@@ -128,17 +130,19 @@ async def _existing(
     return ids
 
 
-async def _keys(of_type: TypeName, listed: Listed, ids: Sequence[ObjectId], sort: str, work: Work) -> list[SortKey]:
-    weight = 1 if sort == "id" else 1 + listed.reports.steps // STEPS_FOR_A_NODE
+async def _keys(
+    of_type: TypeName, results_by_name: RelationResult, ids: Sequence[ObjectId], sort: str, work: Work
+) -> list[SortKey]:
+    weight = 1 if sort == "id" else 1 + results_by_name.reports.steps // STEPS_FOR_A_NODE
     work.spend(len(ids) * weight)
     keys: list[SortKey] = []
     at_once = NAMES_AT_ONCE if sort == "id" else 1 + ROWS_IN_A_TURN // weight
     for start in range(0, len(ids), at_once):
         some = ids[start : start + at_once]
         if sort == "id":
-            keys += [(of_type, id, listed.relation) for id in some]
+            keys += [(of_type, id, results_by_name.relation) for id in some]
         else:
-            keys += [_key(sort, listed.row(of_type, id)) for id in some]
+            keys += [_key(sort, results_by_name.row(of_type, id)) for id in some]
         await checkpoint()
     return keys
 
@@ -146,21 +150,21 @@ async def _keys(of_type: TypeName, listed: Listed, ids: Sequence[ObjectId], sort
 async def _sort_keys(keys: list[SortKey]) -> list[SortKey]:
     """Sorts the keys in portions, with a yield after each, and merges them likewise: one sort of everything would be
     much faster, but would block the event loop meanwhile."""
-    portions: list[list[SortKey]] = []
-    for start in range(0, len(keys), KEYS_IN_A_TURN):
-        portions.append(sorted(keys[start : start + KEYS_IN_A_TURN]))
+    batches: list[list[SortKey]] = []
+    for start in range(0, len(keys), KEYS_BETWEEN_CHECKPOINTS):
+        batches.append(sorted(keys[start : start + KEYS_BETWEEN_CHECKPOINTS]))
         await checkpoint()
-    if len(portions) <= 1:
-        return portions[0] if portions else []
+    if len(batches) <= 1:
+        return batches[0] if batches else []
     merged: list[SortKey] = []
-    merging = merge(*portions)
-    while portion := list(islice(merging, KEYS_IN_A_TURN)):
-        merged += portion
+    merging = merge(*batches)
+    while batch := list(islice(merging, KEYS_BETWEEN_CHECKPOINTS)):
+        merged += batch
         await checkpoint()
     return merged
 
 
-async def _read_stored(ctx: Context, rows: Sequence[Row], at: Revision) -> dict[ObjectRef, StoredObject]:
+async def _read_stored(ctx: Context, rows: Sequence[QueryRow], at: Revision) -> dict[ObjectRef, StoredObject]:
     refs = [ObjectRef(row.type, row.id) for row in rows if row.id != WILDCARD]
     if not refs:
         return {}

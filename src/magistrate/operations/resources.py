@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import msgspec
 
 from magistrate.engine.query import ObjectsQuery, SubjectsQuery
-from magistrate.engine.query.listed import Row
+from magistrate.engine.query.rows import QueryRow
 from magistrate.engine.terms import ObjectRef, RelationName, TypeName, object_id
 from magistrate.operations.legacy_cursors import LegacyCursor
 from magistrate.operations.paging import ListKind, Sort, Values
@@ -44,11 +44,11 @@ class Resource:
                 "createdAt": Sort("createdAt", lambda row: (row.created_at, row.id, row.type)),
                 member: Sort(member, lambda row: (_sort_key(_text(row.meta, member)), row.id, row.type)),
             },
-            older=self._older,
+            legacy_values=self._read_legacy_values,
             has_cursors=False,
         )
 
-    def _older(self, sort: str, cursor: LegacyCursor) -> Values:
+    def _read_legacy_values(self, sort: str, cursor: LegacyCursor) -> Values:
         id = object_id(cursor.id, cursor.id_parameter)
         if sort == self.id_member:
             return (id, self.type)
@@ -78,17 +78,17 @@ ASSIGNMENTS: Sequence[tuple[Resource, Sequence[Resource]]] = (
 """Maps holders to what can be assigned to them: the holder is then a member of it (docs/compatibility.md#v1)."""
 
 
-def build_assigned_list(resource: Resource) -> ListKind[Row]:
+def build_assigned_list(resource: Resource) -> ListKind[QueryRow]:
     """Returns the list kind for query results of one type and under one relation."""
 
-    def older(sort: str, cursor: LegacyCursor) -> Values:
+    def legacy_values(sort: str, cursor: LegacyCursor) -> Values:
         return (resource.type, object_id(cursor.id, cursor.id_parameter), MEMBER)
 
     return ListKind(
         f"assigned-{resource.path}",
         {resource.id_member: Sort("id", lambda row: (row.type, row.id, row.relation))},
         is_snapshot=True,
-        older=older,
+        legacy_values=legacy_values,
     )
 
 

@@ -8,20 +8,20 @@ ROWS_AT_ONCE = 1_000
 MICROSECONDS_PER_HOUR = 3_600_000_000
 
 
-async def forget_ended(ctx: Context, retention_hours: int) -> int:
+async def delete_ended(ctx: Context, retention_hours: int) -> int:
     """Deletes every row of objects, object types and warrants that ended longer ago than the retention, in short
     transactions. Returns how many, as Store.collect counts."""
-    forgotten = 0
+    deleted = 0
     while found := await ctx.store.collect(ctx.now() - retention_hours * MICROSECONDS_PER_HOUR, ROWS_AT_ONCE):
-        forgotten += found
-    return forgotten
+        deleted += found
+    return deleted
 
 
-async def forget_events(ctx: Context, event_retention_hours: int, retention_hours: int) -> int:
+async def delete_events(ctx: Context, event_retention_hours: int, retention_hours: int) -> int:
     """Deletes every event older than both retentions, in short transactions: the list of revisions is needed to know
     what ended longer ago than `retention_hours`. Returns how many rows."""
     hours = max(event_retention_hours, retention_hours)
-    forgotten = 0
-    while found := await ctx.store.forget_events(ctx.now() - hours * MICROSECONDS_PER_HOUR, ROWS_AT_ONCE):
-        forgotten += found
-    return forgotten
+    deleted = 0
+    while found := await ctx.store.delete_events(ctx.now() - hours * MICROSECONDS_PER_HOUR, ROWS_AT_ONCE):
+        deleted += found
+    return deleted

@@ -3,7 +3,7 @@
 `contract.py`, `following.py`, `events.py` and `session_keys.py` state what a store promises; each sentence has a test
 in `tests/store/`. `sql.py` names every statement, one text for both databases. `versioned.py`, `objects.py`,
 `object_types.py`, `warrants.py`, `importing.py`, `decisions.py`, `collecting.py` and `signing.py` are writes, as
-generators of statements. `reading.py` builds the one statement that answers a batch of reads, `event_listing.py` the
-one that lists events. `sqlite.py` and `postgres.py` open a database, read it, and execute the generators.
+generators of statements. `batch_reads.py` builds the one statement that answers a batch of reads, `event_listing.py`
+the one that lists events. `sqlite.py` and `postgres.py` open a database, read it, and execute the generators.
 `sqlite_probe.py` tests whether a SQLite file is readable; `sealing.py` encrypts signing keys.
 """

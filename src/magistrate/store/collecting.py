@@ -25,10 +25,10 @@ def collect(before: int, most: int) -> Callable[[Revision], Script[int]]:
         [types] = yield Select(sql.ENDED_OBJECT_TYPES, [(ended_by, most)])
         [warrants] = yield Select(sql.ENDED_WARRANTS, [(ended_by, most)])
         [keys] = yield Select(sql.EXPIRED_ONCE, [(before - IDEMPOTENCY_HOURS * MICROSECONDS_PER_HOUR, most)])
-        yield Execute(sql.FORGET_OBJECT, objects)
-        yield Execute(sql.FORGET_OBJECT_TYPE, types)
-        yield Execute(sql.FORGET_WARRANT, warrants)
-        yield Execute(sql.DROP_ONCE, keys)
+        yield Execute(sql.DELETE_ENDED_OBJECT, objects)
+        yield Execute(sql.DELETE_ENDED_OBJECT_TYPE, types)
+        yield Execute(sql.DELETE_ENDED_WARRANT, warrants)
+        yield Execute(sql.DELETE_ONCE, keys)
         if ended := [*objects, *types, *warrants]:
             # A revision is readable while all rows that ended after it are there.
             horizon = max(row[-1] for row in ended)
@@ -42,7 +42,7 @@ def collect(before: int, most: int) -> Callable[[Revision], Script[int]]:
     return script
 
 
-def forget_events(before: int, most: int) -> Callable[[Revision], Script[int]]:
+def delete_events(before: int, most: int) -> Callable[[Revision], Script[int]]:
     def script(head: Revision) -> Script[int]:
         [oldest] = yield Select(sql.REVISIONS_FROM, [(0, most + 1)])
         past = _past(oldest, before)
@@ -52,10 +52,10 @@ def forget_events(before: int, most: int) -> Callable[[Revision], Script[int]]:
         stays = changes[-1][0] if len(changes) == most else newest
         revisions = [(revision,) for revision in past if revision < stays]
         [decisions] = yield Select(sql.OLDEST_DECISIONS, [(before, most)])
-        yield Execute(sql.FORGET_CHANGES, changes[-1:])
-        yield Execute(sql.MOVE_CHANGES_FORGOTTEN, [(revision, revision) for revision, _ in changes[-1:]])
-        yield Execute(sql.FORGET_REVISIONS, revisions[-1:])
-        yield Execute(sql.FORGET_DECISIONS, decisions[-1:])
+        yield Execute(sql.DELETE_CHANGES, changes[-1:])
+        yield Execute(sql.MOVE_DELETED_CHANGES, [(revision, revision) for revision, _ in changes[-1:]])
+        yield Execute(sql.DELETE_REVISIONS, revisions[-1:])
+        yield Execute(sql.DELETE_DECISIONS, decisions[-1:])
         return len(changes) + len(revisions) + len(decisions)
 
     return script

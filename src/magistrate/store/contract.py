@@ -22,12 +22,12 @@ from typing import Literal, Protocol
 import msgspec
 
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
-from magistrate.engine.warrant_reader import AnyRead, Reading, WarrantReader
+from magistrate.engine.warrant_reader import AnyRead, ReadResult, WarrantReader
 from magistrate.engine.warrants import Warrant, WarrantPattern
 from magistrate.store.events import EventStore
-from magistrate.store.following import Mark, Staleness, Touches
+from magistrate.store.following import Mark, Staleness, WarrantChanges
 from magistrate.store.session_keys import SessionKeyStore
-from magistrate.store.slices import Portion as Portion
+from magistrate.store.slices import PageSlice as PageSlice
 from magistrate.store.slices import Slice as Slice
 from magistrate.store.slices import Snapshot as Snapshot
 
@@ -190,7 +190,7 @@ class StoredModel:
 
     written_at: Revision
     definitions: Mapping[TypeName, str]
-    forms: Set[WarrantPattern] = frozenset()
+    patterns: Set[WarrantPattern] = frozenset()
 
 
 Kind = Literal["object", "object-type", "warrant"]
@@ -221,7 +221,7 @@ class Store(WarrantReader, SessionKeyStore, EventStore, Protocol):
 
     async def list_objects(
         self, wanted: Slice, only: ObjectFilter, at: Revision | None = None
-    ) -> Snapshot[Portion[StoredObject]]:
+    ) -> Snapshot[PageSlice[StoredObject]]:
         """Lists a slice of the objects that match the filter.
 
         Sorts: objectId (then type), createdAt (then id, type), objectType (then id); with `of_type` also email and
@@ -299,7 +299,7 @@ class Store(WarrantReader, SessionKeyStore, EventStore, Protocol):
 
     async def list_warrants(
         self, wanted: Slice, only: WarrantFilter, at: Revision | None = None
-    ) -> Snapshot[Portion[Warrant]]:
+    ) -> Snapshot[PageSlice[Warrant]]:
         """Lists a slice of the warrants that match the filter. Sorts: createdAt (then number).
 
         Cost: with a filter by object_id or subject_id, all warrants with one of these ids; otherwise the rows looked
@@ -314,7 +314,7 @@ class Store(WarrantReader, SessionKeyStore, EventStore, Protocol):
 
     async def list_object_types(
         self, wanted: Slice, only: ObjectTypeFilter, at: Revision | None = None
-    ) -> Snapshot[Portion[StoredObjectType]]:
+    ) -> Snapshot[PageSlice[StoredObjectType]]:
         """Lists a slice of the object types that match the filter. Sorts: typeId, createdAt (then typeId)."""
         ...
 
@@ -349,7 +349,7 @@ class Store(WarrantReader, SessionKeyStore, EventStore, Protocol):
         StoreUnavailable."""
         ...
 
-    async def list_touches(self, after: Revision, most: int) -> Touches:
+    async def list_warrant_changes(self, after: Revision, most: int) -> WarrantChanges:
         """Lists the warrants that began or ended after a revision."""
         ...
 
@@ -375,6 +375,6 @@ class Store(WarrantReader, SessionKeyStore, EventStore, Protocol):
         """Stores the digest if the store has none yet, and returns whether it did."""
         ...
 
-    async def read_warrants(self, reads: Sequence[AnyRead], at: Revision | None, most: int) -> Reading: ...
+    async def read_warrants(self, reads: Sequence[AnyRead], at: Revision | None, most: int) -> ReadResult: ...
 
     async def close(self) -> None: ...

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from magistrate.engine.terms import Revision
+from magistrate.store.batch_reads import JoinTemplates
 from magistrate.store.following import Mark, Staleness
-from magistrate.store.reading import Joining
 from magistrate.store.sql import Dialect, Parameter
 
 T = TypeVar("T")
@@ -70,7 +70,7 @@ def observe_nothing(sql: str) -> None:
 
 class Database(Protocol):
     dialect: Dialect
-    joining: Joining
+    templates: JoinTemplates
 
     @property
     def statements(self) -> int:

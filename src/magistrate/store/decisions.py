@@ -12,7 +12,7 @@ from magistrate.store.database import Execute, Script, Select
 from magistrate.store.events import NewDecision
 from magistrate.store.sql import Parameter
 
-FORGOTTEN_AT_ONCE = 4_000
+DELETED_AT_ONCE = 4_000
 """Limits how many decisions one call deletes: more than it adds, so that the limit can be lowered."""
 
 MOST_ROWS = 256
@@ -26,10 +26,10 @@ def keep_decisions(decisions: Sequence[NewDecision], most: int) -> Callable[[Rev
         newest = last + len(kept)
         rows = [_row(number, one) for number, one in enumerate(kept, last + 1)]
         while rows:
-            portion = rows[: 1 << (min(len(rows), MOST_ROWS).bit_length() - 1)]
-            yield Execute(_insertion(len(portion)), [tuple(chain.from_iterable(portion))])
-            del rows[: len(portion)]
-        yield Execute(sql.FORGET_SURPLUS_DECISIONS, [(newest - most, FORGOTTEN_AT_ONCE)])
+            batch = rows[: 1 << (min(len(rows), MOST_ROWS).bit_length() - 1)]
+            yield Execute(_insertion(len(batch)), [tuple(chain.from_iterable(batch))])
+            del rows[: len(batch)]
+        yield Execute(sql.DELETE_SURPLUS_DECISIONS, [(newest - most, DELETED_AT_ONCE)])
 
     return script
 

@@ -9,9 +9,9 @@ from itertools import chain
 
 import msgspec
 
+from magistrate.store.batch_reads import JoinTemplates
 from magistrate.store.database import Row
 from magistrate.store.events import Event, EventFilter, EventsOfKind, Place
-from magistrate.store.reading import Joining
 from magistrate.store.slices import Slice
 from magistrate.store.sql import Clause
 
@@ -58,15 +58,15 @@ class _Reach:
         return "ASC" if self.ascending else "DESC"
 
 
-def events_statement(wanted: Slice, only: EventFilter, joining: Joining) -> Clause:
+def events_statement(wanted: Slice, only: EventFilter, templates: JoinTemplates) -> Clause:
     """Returns a statement that selects (revision, horizon, behind, *place, action, kind, key, content) for `limit +
     1` rows, or twice as many, nearest to the boundary first, like `sql.list_statement`. The filter must have a kind."""
     ahead, beyond = _reaches(wanted, only)
-    rows = _merge_events(ahead, only, joining)
+    rows = _merge_events(ahead, only, templates)
     page = f"p.* FROM head h LEFT JOIN ({rows.sql}) p ON true ORDER BY {_order(None, ahead)}"
     if beyond is None:
         return Clause(f"SELECT h.revision, h.horizon, false, {page}", rows.values)
-    others = _merge_events(beyond, only, joining)
+    others = _merge_events(beyond, only, templates)
     probe = f"(SELECT max(number) FROM ({others.sql}) q) IS NOT NULL"
     return Clause(f"SELECT h.revision, h.horizon, {probe}, {page}", others.values + rows.values)
 
@@ -97,15 +97,15 @@ def _reaches(wanted: Slice, only: EventFilter) -> tuple[_Reach, _Reach | None]:
     return _Reach(*downwards, False, wanted.limit + 1), _Reach(max(down_to, first or down_to), last, True, 1)
 
 
-def _merge_events(reach: _Reach, only: EventFilter, joining: Joining) -> Clause:
+def _merge_events(reach: _Reach, only: EventFilter, templates: JoinTemplates) -> Clause:
     parts = []
     for source, text, joined, row in (
-        (_CHANGES, _CHANGE, joining.changes, "c"),
-        (_DECISIONS, _DECISION, joining.decisions, "r"),
+        (_CHANGES, _CHANGE, templates.changes, "c"),
+        (_DECISIONS, _DECISION, templates.decisions, "r"),
     ):
         kinds = [one for one in only.kinds if (one.kind == "decision") == (source == _DECISIONS)]
         if kinds:
-            holds = _any(kinds, joining, row)
+            holds = _any(kinds, templates, row)
             selected = text.format(joined=joined.format(holds=holds.sql))
             parts.append(_part(source, Clause(selected, holds.values), reach))
     texts = [f"SELECT * FROM ({part.sql}) s{number}" for number, part in enumerate(parts)]
@@ -136,14 +136,14 @@ def _order(source: int | None, reach: _Reach) -> str:
     return ", ".join(f"{column} {reach.sign}" for column in _ORDERS[source] if column != "0")
 
 
-def _any(kinds: Sequence[EventsOfKind], joining: Joining, row: str) -> Clause:
+def _any(kinds: Sequence[EventsOfKind], templates: JoinTemplates, row: str) -> Clause:
     """Returns a condition that the row is of one of the kinds."""
-    alternatives = [_holds(one, joining, row) for one in kinds]
+    alternatives = [_holds(one, templates, row) for one in kinds]
     text = " OR ".join(f"({one.sql})" for one in alternatives)
     return Clause(text, tuple(chain.from_iterable(one.values for one in alternatives)))
 
 
-def _holds(wanted: EventsOfKind, joining: Joining, row: str) -> Clause:
+def _holds(wanted: EventsOfKind, templates: JoinTemplates, row: str) -> Clause:
     terms: list[str] = []
     values: list[str] = []
     if wanted.kind != "decision":
@@ -152,7 +152,7 @@ def _holds(wanted: EventsOfKind, joining: Joining, row: str) -> Clause:
         terms.append(f"{row}.action = ?")
         values.append(wanted.action)
     for place, name in wanted.names.items():
-        terms.append(f"{joining.name.format(row=row, place=place)} = ?")
+        terms.append(f"{templates.name.format(row=row, place=place)} = ?")
         values.append(name)
     if wanted.kind == "warrant":
         terms.append(_NOT_WITH_ITS_OBJECT)

@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from magistrate.store.slices import Portion, Slice, Snapshot
+from magistrate.store.slices import PageSlice, Slice, Snapshot
 
 EventKind = Literal["object", "object-type", "warrant", "decision"]
 Action = Literal["created", "updated", "deleted", "allowed", "denied"]
@@ -68,7 +68,7 @@ class NewDecision(msgspec.Struct, frozen=True):
 class EventStore(Protocol):
     """Describes the part of a store that handles events."""
 
-    async def list_events(self, wanted: Slice, only: EventFilter) -> Snapshot[Portion[Event]]:
+    async def list_events(self, wanted: Slice, only: EventFilter) -> Snapshot[PageSlice[Event]]:
         """Lists a slice of the events that match the filter. Sorts: createdAt, by the place.
 
         Warrants that ended because an object was deleted are not listed; the deletion of the object is.
@@ -83,7 +83,7 @@ class EventStore(Protocol):
         After StoreUnavailable the decisions may be stored or not; storing them again may then store them twice."""
         ...
 
-    async def forget_events(self, before: int, most: int) -> int:
+    async def delete_events(self, before: int, most: int) -> int:
         """Deletes changes, revisions and decisions that were written at or before the time `before` (in microseconds
         since 1970), at most `most` of each, oldest first; the newest of these revisions stays. Returns their number;
         0 means that nothing is left. Readable revisions stay readable.

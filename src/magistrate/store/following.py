@@ -29,12 +29,12 @@ class Staleness(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Touches:
+class WarrantChanges:
     """Holds the warrants that began or ended up to `revision`, in no particular order.
 
-    `touches` is None if there are more than requested, or if the answer is unknown because the requested changes are
+    `changes` is None if there are more than requested, or if the answer is unknown because the requested changes are
     deleted. `model_revision` is the one that last changed the model."""
 
     revision: Revision
     model_revision: Revision
-    touches: Sequence[WarrantNames] | None
+    changes: Sequence[WarrantNames] | None

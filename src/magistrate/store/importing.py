@@ -24,7 +24,7 @@ from magistrate.store.database import Compute, Execute, Row, Script, Select
 from magistrate.store.object_types import OBJECT_TYPES
 from magistrate.store.objects import OBJECTS
 from magistrate.store.versioned import Effect, Key, WriteOutcome, put, write
-from magistrate.store.warrants import MAX_WARRANTS_IN_A_WRITE, keep_forms, objects_of, warrant_key
+from magistrate.store.warrants import MAX_WARRANTS_IN_A_WRITE, keep_patterns, objects_of, warrant_key
 
 Written = Script[Snapshot[tuple[Imported, ...]]]
 
@@ -39,7 +39,7 @@ def import_batch(
         warrants, missing = yield from _insert_warrants(batch.warrants, stamp, revision)
         objects += yield from _insert_objects({key: None for key in missing if key not in wanted}, stamp, revision)
         if progress is not None:
-            yield Execute(sql.DROP_IMPORT, [(progress.source,)])
+            yield Execute(sql.DELETE_IMPORT, [(progress.source,)])
             row = (progress.source, progress.lines, progress.size_bytes, progress.mark)
             yield Execute(sql.KEEP_IMPORT, [] if progress.is_done else [row])
         imported = Imported(len(types), len(objects), sum(effect.action == "created" for effect in warrants))
@@ -95,7 +95,7 @@ def _insert_warrants(
     keys = [key for number, key in enumerate(wanted, first) if number in inserted]
     policies = {key[6]: wanted[key].policy for key in keys if key[6]}
     yield Execute(sql.KEEP_POLICY, list(policies.items()))
-    yield from keep_forms(keys, revision)
+    yield from keep_patterns(keys, revision)
     dated = [key for key, warrant in wanted.items() if warrant.created_at is not None and rows[key][7] not in inserted]
     renewed = yield from _renew_warrants([rows[key] for key in dated], revision)
     effects = [_effect("deleted", key, wanted[key]) for key in renewed]

@@ -26,10 +26,10 @@ from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 from magistrate.engine.terms import Revision
 from magistrate.errors import InvalidSetting, OutcomeUnknown, SchemaMismatch, StoreUnavailable
 from magistrate.store import migrate, sql
+from magistrate.store.batch_reads import JoinTemplates
 from magistrate.store.contract import Identity
 from magistrate.store.database import Compute, Find, Observer, Rows, Script, Select, Step, observe_nothing
 from magistrate.store.following import AGING_MS, STALE_MS, Mark, Staleness
-from magistrate.store.reading import Joining
 from magistrate.store.sealing import UNSEALED, Sealing
 from magistrate.store.sql import Parameter
 from magistrate.store.sql_store import SqlStore
@@ -55,7 +55,7 @@ ROWS_AT_ONCE = 2_000
 """Limits the rows that are decoded before others may run: all of them have arrived by then, and take a few
 microseconds each."""
 
-_NO_TURN: AbstractAsyncContextManager[None] = nullcontext()
+_NO_LOCK: AbstractAsyncContextManager[None] = nullcontext()
 
 CLOSE_WITHIN_SECONDS = 1.0
 """Limits the wait for statements that have no caller any more; their connections are cut already."""
@@ -132,7 +132,7 @@ class PostgresDatabase:
         "ELSE '0' END COLLATE \"C\"",
     )
     # OFFSET 0 keeps the subquery from being merged: it is looked up once for each id or revision, in their order.
-    joining = Joining(
+    templates = JoinTemplates(
         many_ids="json_array_elements_text(?::json) AS ids (id) CROSS JOIN LATERAL "
         "(SELECT * FROM warrant w WHERE w.{column} = ids.id AND {holds} OFFSET 0) w",
         many_objects="json_array_elements_text(?::json) AS ids (id) CROSS JOIN LATERAL "
@@ -179,8 +179,8 @@ class PostgresDatabase:
         async def once(connection: Connection) -> Rows:
             cursor = await connection.execute(_text(sql), values)
             rows: Rows = await cursor.fetchmany(ROWS_AT_ONCE)
-            while len(rows) % ROWS_AT_ONCE == 0 and (portion := await cursor.fetchmany(ROWS_AT_ONCE)):
-                rows += portion
+            while len(rows) % ROWS_AT_ONCE == 0 and (batch := await cursor.fetchmany(ROWS_AT_ONCE)):
+                rows += batch
                 await asyncio.sleep(0)
             return rows
 
@@ -201,7 +201,7 @@ class PostgresDatabase:
 
         try:
             # After COMMIT is sent, a lost connection leaves it unknown whether it arrived: a rerun could write twice.
-            return await self._retry(once, may_repeat=lambda: not committing, turn=self._writing)
+            return await self._retry(once, may_repeat=lambda: not committing, lock=self._writing)
         finally:
             self._writes += makes_revision
 
@@ -264,10 +264,10 @@ class PostgresDatabase:
         self,
         once: Callable[[Connection], Awaitable[T]],
         may_repeat: Callable[[], bool],
-        turn: AbstractAsyncContextManager[None] = _NO_TURN,
+        lock: AbstractAsyncContextManager[None] = _NO_LOCK,
     ) -> T:
         try:
-            return await self._within_timeout(partial(self._attempts, once, may_repeat, turn))
+            return await self._within_timeout(partial(self._attempts, once, may_repeat, lock))
         except (
             psycopg.OperationalError,
             errors.ReadOnlySqlTransaction,
@@ -304,9 +304,9 @@ class PostgresDatabase:
         else:
             _cut(attempt.connection)
         self._abandoned.add(task)
-        task.add_done_callback(self._forget_abandoned)
+        task.add_done_callback(self._discard_abandoned)
 
-    def _forget_abandoned(self, task: asyncio.Task[Any]) -> None:
+    def _discard_abandoned(self, task: asyncio.Task[Any]) -> None:
         self._abandoned.discard(task)
         if not task.cancelled():
             task.exception()  # otherwise asyncio would log that it was never retrieved
@@ -315,10 +315,10 @@ class PostgresDatabase:
         self,
         once: Callable[[Connection], Awaitable[T]],
         may_repeat: Callable[[], bool],
-        turn: AbstractAsyncContextManager[None],
+        lock: AbstractAsyncContextManager[None],
         attempt: _Attempt,
     ) -> T:
-        async with turn:
+        async with lock:
             for number in range(1, ATTEMPTS):
                 began_at = time.monotonic()
                 try:

@@ -33,9 +33,9 @@ class SessionKeyStore(Protocol):
         without the key for it."""
         ...
 
-    async def keep_session_key(self, new: SessionKey, unless_after: int, forget_by: int) -> KeptKeys:
+    async def keep_session_key(self, new: SessionKey, unless_after: int, delete_by: int) -> KeptKeys:
         """Stores the key unless there is one that was created after `unless_after`; if it is stored, deletes those
-        created at or before `forget_by`. Returns the keys stored then. Of several concurrent callers, one has its key
+        created at or before `delete_by`. Returns the keys stored then. Of several concurrent callers, one has its key
         stored."""
         ...
 
@@ -46,6 +46,6 @@ class SessionKeyStore(Protocol):
         Raises SigningKeysLocked if one of them cannot be decrypted."""
         ...
 
-    async def forget_session_keys(self) -> int:
+    async def delete_session_keys(self) -> int:
         """Deletes all keys, encrypted or not, and returns how many there were."""
         ...

@@ -10,14 +10,14 @@ from magistrate.store.session_keys import KeptKeys, SessionKey
 
 
 def keep_session_key(
-    new: SessionKey, unless_after: int, forget_by: int, sealing: Sealing
+    new: SessionKey, unless_after: int, delete_by: int, sealing: Sealing
 ) -> Callable[[Revision], Script[KeptKeys]]:
     def script(head: Revision) -> Script[KeptKeys]:
         [rows] = yield Select(sql.LIST_SESSION_KEYS, [()])
         kept = open_kept_keys(rows, sealing)
         if any(key.created_at > unless_after for key in kept.keys):
             return kept
-        yield Execute(sql.DROP_SESSION_KEYS, [(forget_by,)])
+        yield Execute(sql.DELETE_SESSION_KEYS, [(delete_by,)])
         sealed = sealing.seal(new.secret, _binding(new.id, new.created_at))
         yield Execute(sql.KEEP_SESSION_KEY, [(new.id, sealed, new.created_at)])
         [rows] = yield Select(sql.LIST_SESSION_KEYS, [()])
@@ -41,10 +41,10 @@ def seal_session_keys(sealing: Sealing) -> Callable[[Revision], Script[int]]:
     return script
 
 
-def forget_session_keys(head: Revision) -> Script[int]:
+def delete_session_keys(head: Revision) -> Script[int]:
     [rows] = yield Select(sql.LIST_SESSION_KEYS, [()])
     times = [created_at for *_, created_at in _keys_in(rows)]
-    yield Execute(sql.DROP_SESSION_KEYS, [(max(times),)] if times else [])
+    yield Execute(sql.DELETE_SESSION_KEYS, [(max(times),)] if times else [])
     return len(times)
 
 

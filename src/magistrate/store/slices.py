@@ -34,7 +34,7 @@ class Slice:
 
 
 @dataclass(frozen=True, slots=True)
-class Portion(Generic[T]):
+class PageSlice(Generic[T]):
     """Holds at most `limit` rows, always in the order of the list, backwards or not, and whether rows that match the
     filters precede the first of them and follow the last. Both are false when there is no row."""
 

@@ -27,23 +27,23 @@ INSERT_REVISION = "INSERT INTO revision (revision, written_at, actor) VALUES (?,
 
 INSERT_CHANGE = "INSERT INTO change (revision, position, action, kind, key, before, after) VALUES (?, ?, ?, ?, ?, ?, ?)"
 # A subquery limits the changes: for a join, SQLite would build an index of the whole log each time.
-LIST_TOUCHES = """
+LIST_WARRANT_CHANGES = """
 SELECT h.revision, h.changes_forgotten, h.model_revision, found.key FROM head h
 LEFT JOIN (SELECT key FROM change WHERE revision > ? AND kind = 'warrant' LIMIT ?) found ON true"""
 
 LAST_DECISION = "SELECT coalesce(max(number), 0) FROM decision"
 INSERT_DECISIONS = "INSERT INTO decision (number, decided_at, action, key, context) VALUES "
-FORGET_SURPLUS_DECISIONS = """
+DELETE_SURPLUS_DECISIONS = """
 DELETE FROM decision WHERE number <= ? AND number < (SELECT min(number) FROM decision) + ?"""
 
 FIND_ONCE = "SELECT fingerprint, revision, answer FROM idempotency WHERE actor = ? AND key = ? AND written_at > ?"
-DROP_ONCE = "DELETE FROM idempotency WHERE actor = ? AND key = ?"
+DELETE_ONCE = "DELETE FROM idempotency WHERE actor = ? AND key = ?"
 KEEP_ONCE = """
 INSERT INTO idempotency (actor, key, fingerprint, revision, answer, written_at) VALUES (?, ?, ?, ?, ?, ?)"""
 
 # The column is named after the mark of a file, but also holds the marks of other sources.
 FIND_IMPORT = "SELECT source, lines, size_bytes, digest FROM import WHERE source = ?"
-DROP_IMPORT = "DELETE FROM import WHERE source = ?"
+DELETE_IMPORT = "DELETE FROM import WHERE source = ?"
 KEEP_IMPORT = "INSERT INTO import (source, lines, size_bytes, digest) VALUES (?, ?, ?, ?)"
 
 LIST_KEY_DIGESTS = "SELECT digest FROM api_key"
@@ -52,7 +52,7 @@ KEEP_KEY_DIGEST = "INSERT INTO api_key (digest, created_at) VALUES (?, ?)"
 LIST_SESSION_KEYS = """
 SELECT h.revision, k.id, k.secret, k.created_at FROM head h
 LEFT JOIN session_key k ON true ORDER BY k.created_at DESC, k.id"""
-DROP_SESSION_KEYS = "DELETE FROM session_key WHERE created_at <= ?"
+DELETE_SESSION_KEYS = "DELETE FROM session_key WHERE created_at <= ?"
 REPLACE_SESSION_SECRET = "UPDATE session_key SET secret = ? WHERE id = ?"
 KEEP_SESSION_KEY = "INSERT INTO session_key (id, secret, created_at) VALUES (?, ?, ?)"
 
@@ -93,18 +93,18 @@ INSERT_OBJECT_TYPE = f"""
 INSERT INTO object_type (type, definition, created_at, created_revision, deleted_revision)
 VALUES (?, ?, ?, ?, {ALIVE})"""
 
-_FORM = "object_type, object_id, relation, subject_type, subject_id, subject_relation"
+_PATTERN = "object_type, object_id, relation, subject_type, subject_id, subject_relation"
 _MODEL = f"""
 SELECT h.revision, h.horizon, h.model_revision, m.* FROM head h LEFT JOIN (
     SELECT 'type' AS kind, type, definition, '' AS c, '' AS d, '' AS e, '' AS f FROM object_type WHERE {{alive}}
-    UNION ALL SELECT 'form', {_FORM} FROM warrant_form
+    UNION ALL SELECT 'form', {_PATTERN} FROM warrant_form
 ) m ON true ORDER BY m.kind, m.type"""
 READ_MODEL = _MODEL.format(alive=f"deleted_revision = {ALIVE}")
 READ_MODEL_AT = _MODEL.format(alive="created_revision <= ? AND deleted_revision > ?")
 
-FIND_FORM = f"SELECT {_FORM} FROM warrant_form WHERE ({_FORM}) = (?, ?, ?, ?, ?, ?)"
-FIND_FORMS = f"SELECT {_FORM} FROM warrant_form WHERE ({_FORM}) IN"
-INSERT_FORM = f"INSERT INTO warrant_form ({_FORM}) VALUES (?, ?, ?, ?, ?, ?)"
+FIND_PATTERN = f"SELECT {_PATTERN} FROM warrant_form WHERE ({_PATTERN}) = (?, ?, ?, ?, ?, ?)"
+FIND_PATTERNS = f"SELECT {_PATTERN} FROM warrant_form WHERE ({_PATTERN}) IN"
+INSERT_PATTERN = f"INSERT INTO warrant_form ({_PATTERN}) VALUES (?, ?, ?, ?, ?, ?)"
 
 _WARRANT_KEY = "object_type, object_id, relation, subject_type, subject_id, subject_relation, policy"
 _FIND_WARRANTS = f"""
@@ -135,20 +135,20 @@ REVISIONS_FROM = "SELECT revision, written_at FROM revision WHERE revision >= ? 
 ENDED_OBJECTS = """
 SELECT object_type, object_id, deleted_revision FROM object
 WHERE deleted_revision <= ? ORDER BY deleted_revision LIMIT ?"""
-FORGET_OBJECT = "DELETE FROM object WHERE object_type = ? AND object_id = ? AND deleted_revision = ?"
+DELETE_ENDED_OBJECT = "DELETE FROM object WHERE object_type = ? AND object_id = ? AND deleted_revision = ?"
 ENDED_OBJECT_TYPES = """
 SELECT type, deleted_revision FROM object_type WHERE deleted_revision <= ? ORDER BY deleted_revision LIMIT ?"""
-FORGET_OBJECT_TYPE = "DELETE FROM object_type WHERE type = ? AND deleted_revision = ?"
+DELETE_ENDED_OBJECT_TYPE = "DELETE FROM object_type WHERE type = ? AND deleted_revision = ?"
 ENDED_WARRANTS = """
 SELECT number, deleted_revision FROM warrant WHERE deleted_revision <= ? ORDER BY deleted_revision LIMIT ?"""
-FORGET_WARRANT = "DELETE FROM warrant WHERE number = ? AND deleted_revision = ?"
+DELETE_ENDED_WARRANT = "DELETE FROM warrant WHERE number = ? AND deleted_revision = ?"
 OLDEST_CHANGES = "SELECT revision, position FROM change WHERE revision <= ? ORDER BY revision, position LIMIT ?"
-FORGET_CHANGES = "DELETE FROM change WHERE (revision, position) <= (?, ?)"
-MOVE_CHANGES_FORGOTTEN = "UPDATE head SET changes_forgotten = ? WHERE changes_forgotten < ?"
-FORGET_REVISIONS = "DELETE FROM revision WHERE revision <= ?"
+DELETE_CHANGES = "DELETE FROM change WHERE (revision, position) <= (?, ?)"
+MOVE_DELETED_CHANGES = "UPDATE head SET changes_forgotten = ? WHERE changes_forgotten < ?"
+DELETE_REVISIONS = "DELETE FROM revision WHERE revision <= ?"
 OLDEST_DECISIONS = """
 SELECT decided_at, number FROM decision WHERE decided_at <= ? ORDER BY decided_at, number LIMIT ?"""
-FORGET_DECISIONS = "DELETE FROM decision WHERE (decided_at, number) <= (?, ?)"
+DELETE_DECISIONS = "DELETE FROM decision WHERE (decided_at, number) <= (?, ?)"
 EXPIRED_ONCE = "SELECT actor, key FROM idempotency WHERE written_at <= ? ORDER BY written_at LIMIT ?"
 
 

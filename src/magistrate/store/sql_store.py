@@ -9,7 +9,7 @@ import msgspec
 
 from magistrate.engine.names import WarrantNames, warrant_names
 from magistrate.engine.terms import ObjectRef, Revision, TypeName
-from magistrate.engine.warrant_reader import AnyRead, Reading
+from magistrate.engine.warrant_reader import AnyRead, ReadResult
 from magistrate.engine.warrants import Warrant, WarrantPattern
 from magistrate.errors import RevisionUnavailable, SchemaMismatch
 from magistrate.store import (
@@ -23,6 +23,7 @@ from magistrate.store import (
     sql,
     warrants,
 )
+from magistrate.store.batch_reads import objects_statement, read_statement, split_reads
 from magistrate.store.contract import (
     Identity,
     ImportBatch,
@@ -35,7 +36,7 @@ from magistrate.store.contract import (
     ObjectFilter,
     ObjectName,
     ObjectTypeFilter,
-    Portion,
+    PageSlice,
     Slice,
     Snapshot,
     Stamp,
@@ -46,8 +47,7 @@ from magistrate.store.contract import (
 )
 from magistrate.store.database import Database, Execute, Row, Rows, Script, Select
 from magistrate.store.events import Event, EventFilter, NewDecision
-from magistrate.store.following import Mark, Staleness, Touches
-from magistrate.store.reading import objects_statement, portions, read_statement
+from magistrate.store.following import Mark, Staleness, WarrantChanges
 from magistrate.store.sealing import UNSEALED, Sealing
 from magistrate.store.session_keys import KeptKeys, SessionKey
 
@@ -106,12 +106,12 @@ class SqlStore:
 
     async def list_objects(
         self, wanted: Slice, only: ObjectFilter, at: Revision | None = None
-    ) -> Snapshot[Portion[StoredObject]]:
+    ) -> Snapshot[PageSlice[StoredObject]]:
         equal = {} if only.of_type is None else {"object_type": only.of_type}
         return await self._list(sql.OBJECTS, wanted, sql.ListFilter(equal, text=only.text), at, objects.build_object)
 
     async def find_objects(self, refs: Sequence[ObjectRef], at: Revision) -> Snapshot[tuple[StoredObject, ...]]:
-        statement = objects_statement(refs, at, self.database.joining)
+        statement = objects_statement(refs, at, self.database.templates)
         rows = await self.database.read(statement.sql, statement.values, long=len(refs) > FEW_LARGE_ROWS)
         found = (objects.build_object(row[2:]) for row in rows if row[2] is not None)
         return Snapshot(_check_revision(rows[0], at), tuple(found))
@@ -153,35 +153,35 @@ class SqlStore:
 
     async def list_warrants(
         self, wanted: Slice, only: WarrantFilter, at: Revision | None = None
-    ) -> Snapshot[Portion[Warrant]]:
+    ) -> Snapshot[PageSlice[Warrant]]:
         conditions = sql.ListFilter(only.equal, only.among)
-        return await self._list(sql.WARRANTS, wanted, conditions, at, warrants.build_listed_warrant)
+        return await self._list(sql.WARRANTS, wanted, conditions, at, warrants.build_warrant_of_page)
 
     async def read_model(self, at: Revision | None = None) -> Snapshot[StoredModel]:
         statement = sql.READ_MODEL if at is None else sql.READ_MODEL_AT
         rows = await self.database.read(statement, () if at is None else (at, at))
         definitions = {row[4]: row[5] for row in rows if row[3] == "type"}
-        forms = frozenset(WarrantPattern(warrant_names(*row[4:])) for row in rows if row[3] == "form")
-        model = StoredModel(Revision(rows[0][2]), definitions, forms)
+        patterns = frozenset(WarrantPattern(warrant_names(*row[4:])) for row in rows if row[3] == "form")
+        model = StoredModel(Revision(rows[0][2]), definitions, patterns)
         return Snapshot(_check_revision(rows[0], at), model)
 
-    async def read_warrants(self, reads: Sequence[AnyRead], at: Revision | None, most: int) -> Reading:
-        first, *others = portions(reads)
-        reading = await self._read_portion(first, at, most)
-        answers = [*reading.rows]
-        for portion in others:
-            room = most - sum(map(len, answers))
-            answers += (await self._read_portion(portion, reading.revision, max(room, 1))).rows
-        return replace(reading, rows=answers)
+    async def read_warrants(self, reads: Sequence[AnyRead], at: Revision | None, most: int) -> ReadResult:
+        first, *others = split_reads(reads)
+        result = await self._read_batch(first, at, most)
+        answers = [*result.warrants]
+        for batch in others:
+            left = most - sum(map(len, answers))
+            answers += (await self._read_batch(batch, result.revision, max(left, 1))).warrants
+        return replace(result, warrants=answers)
 
-    async def _read_portion(self, reads: Sequence[AnyRead], at: Revision | None, most: int) -> Reading:
+    async def _read_batch(self, reads: Sequence[AnyRead], at: Revision | None, most: int) -> ReadResult:
         is_long = any(read.ids is None for read in reads) or sum(len(read.ids or ()) for read in reads) > MANY_IDS
-        room = most if is_long else min(most, FEW_ROWS)
-        statement = read_statement(reads, at, room, self.database.joining)
+        left = most if is_long else min(most, FEW_ROWS)
+        statement = read_statement(reads, at, left, self.database.templates)
         rows = await self.database.read(statement.sql, statement.values, long=is_long)
         revision, model_revision = _check_revision(rows[0], at), Revision(rows[0][2])
-        if room <= len(rows) and room < most:
-            statement = read_statement(reads, revision, most, self.database.joining)
+        if left <= len(rows) and left < most:
+            statement = read_statement(reads, revision, most, self.database.templates)
             rows = await self.database.read(statement.sql, statement.values, long=True)
             _check_revision(rows[0], revision)
         answers: list[list[Warrant]] = [[] for _ in reads]
@@ -191,7 +191,7 @@ class SqlStore:
                     await asyncio.sleep(0)
                 for row in rows[start : start + FEW_ROWS]:
                     answers[row[3]].append(Warrant(*row[4:]))
-        return Reading(revision, Revision(rows[0][0]), model_revision, answers)
+        return ReadResult(revision, Revision(rows[0][0]), model_revision, answers)
 
     async def get_object_type(self, name: TypeName, at: Revision | None = None) -> Snapshot[StoredObjectType | None]:
         if at is None:
@@ -202,7 +202,7 @@ class SqlStore:
 
     async def list_object_types(
         self, wanted: Slice, only: ObjectTypeFilter, at: Revision | None = None
-    ) -> Snapshot[Portion[StoredObjectType]]:
+    ) -> Snapshot[PageSlice[StoredObjectType]]:
         only_named = sql.ListFilter(text=only.text)
         return await self._list(sql.OBJECT_TYPES, wanted, only_named, at, object_types.build_object_type)
 
@@ -230,28 +230,28 @@ class SqlStore:
     def staleness(self, mark: Mark) -> Staleness:
         return self.database.staleness(mark)
 
-    async def list_touches(self, after: Revision, most: int) -> Touches:
-        rows = await self.database.read(sql.LIST_TOUCHES, (after, most + 1))
+    async def list_warrant_changes(self, after: Revision, most: int) -> WarrantChanges:
+        rows = await self.database.read(sql.LIST_WARRANT_CHANGES, (after, most + 1))
         is_all = len(rows) <= most and after >= rows[0][1]
-        touches = [_touch(row[3]) for row in rows if row[3] is not None] if is_all else None
-        return Touches(Revision(rows[0][0]), Revision(rows[0][2]), touches)
+        changes = [_warrant_change(row[3]) for row in rows if row[3] is not None] if is_all else None
+        return WarrantChanges(Revision(rows[0][0]), Revision(rows[0][2]), changes)
 
     async def collect(self, before: int, most: int) -> int:
         return await self.database.transact(collecting.collect(before, most), makes_revision=False)
 
-    async def list_events(self, wanted: Slice, only: EventFilter) -> Snapshot[Portion[Event]]:
+    async def list_events(self, wanted: Slice, only: EventFilter) -> Snapshot[PageSlice[Event]]:
         if not only.kinds:
-            return Snapshot(await self._head(), Portion((), precedes=False, follows=False))
-        statement = event_listing.events_statement(wanted, only, self.database.joining)
+            return Snapshot(await self._head(), PageSlice((), precedes=False, follows=False))
+        statement = event_listing.events_statement(wanted, only, self.database.templates)
         # There may be many unwanted rows between the wanted ones.
         rows = await self.database.read(statement.sql, statement.values, long=True)
-        return _portion(rows, wanted, None, event_listing.build_event)
+        return _build_slice(rows, wanted, None, event_listing.build_event)
 
     async def keep_decisions(self, new: Sequence[NewDecision], most: int) -> None:
         await self.database.transact(decisions.keep_decisions(new, most), makes_revision=False)
 
-    async def forget_events(self, before: int, most: int) -> int:
-        return await self.database.transact(collecting.forget_events(before, most), makes_revision=False)
+    async def delete_events(self, before: int, most: int) -> int:
+        return await self.database.transact(collecting.delete_events(before, most), makes_revision=False)
 
     async def key_digests(self) -> Iterable[str]:
         return [digest for (digest,) in await self.database.read(sql.LIST_KEY_DIGESTS, ())]
@@ -268,15 +268,15 @@ class SqlStore:
     async def session_keys(self) -> KeptKeys:
         return signing.open_kept_keys(await self.database.read(sql.LIST_SESSION_KEYS, ()), self._sealing)
 
-    async def keep_session_key(self, new: SessionKey, unless_after: int, forget_by: int) -> KeptKeys:
-        script = signing.keep_session_key(new, unless_after, forget_by, self._sealing)
+    async def keep_session_key(self, new: SessionKey, unless_after: int, delete_by: int) -> KeptKeys:
+        script = signing.keep_session_key(new, unless_after, delete_by, self._sealing)
         return await self.database.transact(script, makes_revision=False)
 
     async def seal_session_keys(self) -> int:
         return await self.database.transact(signing.seal_session_keys(self._sealing), makes_revision=False)
 
-    async def forget_session_keys(self) -> int:
-        return await self.database.transact(signing.forget_session_keys, makes_revision=False)
+    async def delete_session_keys(self) -> int:
+        return await self.database.transact(signing.delete_session_keys, makes_revision=False)
 
     async def close(self) -> None:
         await self.database.close()
@@ -288,24 +288,24 @@ class SqlStore:
         only: sql.ListFilter,
         at: Revision | None,
         stored: Callable[[Row], T],
-    ) -> Snapshot[Portion[T]]:
+    ) -> Snapshot[PageSlice[T]]:
         statement = sql.list_statement(listing, wanted, only, at, self.database.dialect)
         # A read at a revision also reads all rows that ended since.
         looks_at_many = at is not None or only.is_searched(listing) or wanted.sort in listing.members
         is_long = looks_at_many or wanted.limit > FEW_LARGE_ROWS
         rows = await self.database.read(statement.sql, statement.values, long=is_long)
-        return _portion(rows, wanted, at, stored)
+        return _build_slice(rows, wanted, at, stored)
 
 
-def _portion(rows: Rows, wanted: Slice, at: Revision | None, stored: Callable[[Row], T]) -> Snapshot[Portion[T]]:
+def _build_slice(rows: Rows, wanted: Slice, at: Revision | None, stored: Callable[[Row], T]) -> Snapshot[PageSlice[T]]:
     """Builds the result from rows (revision, horizon, behind, *columns), nearest to the boundary first."""
     revision = _check_revision(rows[0], at)
     found = [stored(row[3:]) for row in rows if row[3] is not None]
     behind, ahead = bool(rows[0][2]) and bool(found), len(found) > wanted.limit
     found = found[: wanted.limit]
     if wanted.backwards:
-        return Snapshot(revision, Portion(tuple(reversed(found)), precedes=ahead, follows=behind))
-    return Snapshot(revision, Portion(tuple(found), precedes=behind, follows=ahead))
+        return Snapshot(revision, PageSlice(tuple(reversed(found)), precedes=ahead, follows=behind))
+    return Snapshot(revision, PageSlice(tuple(found), precedes=behind, follows=ahead))
 
 
 def _object_name(row: Row) -> ObjectName:
@@ -324,6 +324,6 @@ def _check_revision(row: Row, at: Revision | None) -> Revision:
     return at
 
 
-def _touch(key: str) -> WarrantNames:
+def _warrant_change(key: str) -> WarrantNames:
     *names, _ = msgspec.json.decode(key, type=tuple[str, ...])
     return warrant_names(*names)

@@ -25,10 +25,10 @@ import apsw
 from magistrate.engine.terms import Revision
 from magistrate.errors import MagistrateError, StoreUnavailable
 from magistrate.store import migrate, sql
+from magistrate.store.batch_reads import JoinTemplates
 from magistrate.store.contract import Identity
 from magistrate.store.database import Compute, Find, Observer, Rows, Script, Select, Step, observe_nothing
 from magistrate.store.following import Mark, Staleness
-from magistrate.store.reading import Joining
 from magistrate.store.sealing import UNSEALED, Sealing
 from magistrate.store.sql import Parameter
 from magistrate.store.sql_store import SqlStore
@@ -92,7 +92,7 @@ class SqliteDatabase:
         member_key=r"CASE WHEN instr(replace(meta, '\\', ''), '\u0000') > 0 THEN '0' "
         "WHEN json_type(meta, '$.{0}') = 'text' THEN '1' || (meta ->> '$.{0}') ELSE '0' END",
     )
-    joining = Joining(
+    templates = JoinTemplates(
         many_ids="json_each(?) ids CROSS JOIN warrant w INDEXED BY {index} ON w.{column} = ids.value AND {holds}",
         many_objects="json_each(?) ids CROSS JOIN object o ON o.object_id = ids.value AND {holds}",
         indexed="warrant w INDEXED BY {index} WHERE {holds}",
@@ -129,8 +129,8 @@ class SqliteDatabase:
         if long:
             if self._closed:
                 raise StoreUnavailable("the store is closed")
-            reading = partial(self._read_long, sql, values, self._deadline())
-            return await asyncio.get_running_loop().run_in_executor(self._read_threads, reading)
+            read = partial(self._read_long, sql, values, self._deadline())
+            return await asyncio.get_running_loop().run_in_executor(self._read_threads, read)
         try:
             return self._reader.execute(sql, values).fetchall()
         except apsw.Error as error:

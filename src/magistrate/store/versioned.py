@@ -76,7 +76,7 @@ def write(
     yield Execute(sql.INSERT_CHANGE, _build_log_rows(revision, outcome.effects))
     if stamp.once is not None:
         rows = msgspec.json.encode(outcome.rows).decode()
-        yield Execute(sql.DROP_ONCE, [(stamp.actor, stamp.once.key)])
+        yield Execute(sql.DELETE_ONCE, [(stamp.actor, stamp.once.key)])
         kept = (stamp.actor, stamp.once.key, stamp.once.fingerprint, revision, rows, stamp.at)
         yield Execute(sql.KEEP_ONCE, [kept])
     return Snapshot(revision, outcome.rows)

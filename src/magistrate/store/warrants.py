@@ -28,7 +28,7 @@ def build_warrant(row: Row) -> Warrant:
     return Warrant(*columns)
 
 
-def build_listed_warrant(row: Row) -> Warrant:
+def build_warrant_of_page(row: Row) -> Warrant:
     """Builds a warrant from the columns (*first six of the key, text, created_at, number)."""
     columns: Row = (*row[:6], row[6] or "", *row[7:])
     return Warrant(*columns)
@@ -61,7 +61,7 @@ def put_warrants(new: Sequence[NewWarrant], judge: Judge, stamp: Stamp) -> Calla
                 inserted.append(stored[key])
         policies = {row[6]: row[8] for row in inserted if row[8]}
         yield Execute(sql.KEEP_POLICY, list(policies.items()))
-        yield from keep_forms(inserted, revision)
+        yield from keep_patterns(inserted, revision)
         yield Execute(WARRANTS.insert, [(*row[:8], stamp.at, revision) for row in inserted])
         effects = [Effect("created", "warrant", row[:7], None, row[8]) for row in inserted]
         effects += yield from _create_missing(objects_of(inserted), stamp, revision)
@@ -78,14 +78,14 @@ def delete_warrants(named: Sequence[NewWarrant], stamp: Stamp) -> Callable[[Revi
     return lambda head: write(head, stamp, tuple[Warrant, ...], work)
 
 
-def keep_forms(rows: Iterable[Row], revision: Revision) -> Script[None]:
+def keep_patterns(rows: Iterable[Row], revision: Revision) -> Script[None]:
     """Stores the warrant patterns of these rows; a pattern that no warrant had before changes the model."""
     distinct = {(row[0], row[1] == WILDCARD, row[2], row[3], row[4] == WILDCARD, row[5]): row for row in rows}
     had: dict[Key, None] = {warrant_pattern(warrant_names(*row[:6])): None for row in distinct.values()}
     if had:
-        [known] = yield Find(sql.FIND_FORM, sql.FIND_FORMS, list(had))
-        new = [form for form in had if form not in known]
-        yield Execute(sql.INSERT_FORM, new)
+        [known] = yield Find(sql.FIND_PATTERN, sql.FIND_PATTERNS, list(had))
+        new = [pattern for pattern in had if pattern not in known]
+        yield Execute(sql.INSERT_PATTERN, new)
         yield Execute(sql.MOVE_MODEL, [(revision,)] if new else [])
 
 
@@ -114,5 +114,5 @@ def warrant_key(warrant: NewWarrant) -> Key:
 
 def _render_key(key: Key) -> str:
     *names, digest = key
-    claim = warrant_names(*names).render()
-    return f"{claim}[{digest}]" if digest else claim
+    names_text = warrant_names(*names).render()
+    return f"{names_text}[{digest}]" if digest else names_text

@@ -39,5 +39,5 @@ def announce_example(example: Example, url: str, key: str | None) -> None:
             print(f'  export {name}="{value}"')
     for shown in example.tries[:SHOWN_TRIES]:
         context = "".join(f" --context {key}={value}" for key, value in shown.context.items())
-        print(f"  magistrate check {shown.ask}{context} --explain")
+        print(f"  magistrate check {shown.check}{context} --explain")
     print(flush=True)

@@ -67,6 +67,6 @@ def revoke_sessions(settings: Settings) -> int:
     async def revoke_all() -> int:
         # The secret key is not needed, because this is the only way out when it is lost.
         async with open_context(replace(settings, secret_key_file="")) as context:
-            return await context.store.forget_session_keys()
+            return await context.store.delete_session_keys()
 
     return asyncio.run(revoke_all())

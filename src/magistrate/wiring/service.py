@@ -18,10 +18,10 @@ from magistrate.config import Settings
 from magistrate.engine import query
 from magistrate.operations.background import attempt_work, running_beside
 from magistrate.operations.context import Context
-from magistrate.operations.retention import forget_ended, forget_events
+from magistrate.operations.retention import delete_ended, delete_events
 from magistrate.wiring.contexts import open_context
 
-FORGET_EVERY_SECONDS = 600.0
+DELETE_EVERY_SECONDS = 600.0
 LOOK_AT_PARENT_EVERY_SECONDS = 1.0
 WRITE_METRICS_EVERY_SECONDS = 1.0
 
@@ -50,7 +50,7 @@ async def open_service(settings: Settings) -> AsyncIterator[Service]:
         limits = Limits(
             settings.max_body_bytes, settings.max_json_depth, settings.body_timeout_ms, settings.request_timeout_ms
         )
-        forgetting = _forget_now_and_then(context, settings)
+        forgetting = _delete_periodically(context, settings)
         METRICS.read = partial(_readings, context)
         works = [forgetting, _stop_with_parent(), asyncio.to_thread(query.read_grammar), _write_metrics_now_and_then()]
         if provider is not None:
@@ -60,16 +60,16 @@ async def open_service(settings: Settings) -> AsyncIterator[Service]:
             yield Service(context, KeyRing(digests), Bearers(context, provider), limits)
 
 
-async def _forget_now_and_then(context: Context, settings: Settings) -> None:
+async def _delete_periodically(context: Context, settings: Settings) -> None:
     while True:
         # The pause is random, because every worker does this on the same store.
-        await asyncio.sleep(random.uniform(0.5, 1.5) * FORGET_EVERY_SECONDS)
+        await asyncio.sleep(random.uniform(0.5, 1.5) * DELETE_EVERY_SECONDS)
         await attempt_work(_forget(context, settings), "what is over could not be forgotten")
 
 
 async def _forget(context: Context, settings: Settings) -> None:
-    await forget_ended(context, settings.retention_hours)
-    await forget_events(context, settings.event_retention_hours, settings.retention_hours)
+    await delete_ended(context, settings.retention_hours)
+    await delete_events(context, settings.event_retention_hours, settings.retention_hours)
 
 
 async def _write_metrics_now_and_then() -> None:
@@ -87,8 +87,8 @@ def _readings(context: Context) -> Readings:
         "graph_misses": graph.counts.misses,
         "graph_given_up": graph.counts.given_up,
         "graph_fetches": graph.counts.fetches,
-        "graph_touches": graph.counts.touches,
-        "graph_warrants": graph.rows,
+        "graph_touches": graph.counts.changes,
+        "graph_warrants": graph.warrants,
         "graph_revision": graph.revision,
         "graph_lag_seconds": graph.lag_microseconds() / 1_000_000,
         "decisions_dropped": context.decisions.dropped if context.decisions is not None else 0,

@@ -28,13 +28,13 @@ def _plain(part: Any) -> Any:
 class Compiler(Transformer[LarkToken, Any]):
     """One method a rule, or alias, of the grammar."""
 
-    def choice(self, parts: list[Any]) -> PolicyNode:
+    def conditional(self, parts: list[Any]) -> PolicyNode:
         condition, sign, then, otherwise = parts
-        return logic.choice(condition, then, otherwise, _plain(sign).offset)
+        return logic.conditional(condition, then, otherwise, _plain(sign).offset)
 
     def short_choice(self, parts: list[Any]) -> PolicyNode:
         condition, sign, otherwise = parts
-        return logic.choice(condition, literal_node(True, sign.start_pos), otherwise, sign.start_pos)
+        return logic.conditional(condition, literal_node(True, sign.start_pos), otherwise, sign.start_pos)
 
     def either(self, parts: list[Any]) -> PolicyNode:
         return logic.compile_logic(parts[::2], True, f'"{parts[1].value}"', parts[1].start_pos)

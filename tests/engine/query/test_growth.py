@@ -6,7 +6,7 @@ import pytest
 
 from magistrate.engine.query import read_query
 from magistrate.engine.query.finding import find
-from magistrate.engine.query.listed import Listed, Row
+from magistrate.engine.query.rows import QueryRow, RelationResult
 from magistrate.engine.terms import TypeName
 from magistrate.engine.work import Work
 from tests.calls import count_calls
@@ -103,8 +103,8 @@ def calls_a_turn(case: Case) -> list[int]:
         turns.append(calls)
         if reads:
             search.take([rows_of(warrants, read) for read in reads])
-    return [*turns, *(count_calls(lambda: rows_listed(findings.listed or ()))[1:])]
+    return [*turns, *(count_calls(lambda: rows_listed(findings.relation_results or ()))[1:])]
 
 
-def rows_listed(listed: Sequence[Listed]) -> list[Row]:
+def rows_listed(listed: Sequence[RelationResult]) -> list[QueryRow]:
     return [one.row(TypeName("any"), id) for one in listed for id in one.ids(())]

@@ -6,7 +6,7 @@ from magistrate.api.auth.provider_keys import ALGORITHMS
 from magistrate.errors import InvalidToken
 from magistrate.operations.context import Context
 from magistrate.operations.sessions import sessions
-from magistrate.operations.sessions.bearer_tokens import read_head
+from magistrate.operations.sessions.bearer_tokens import read_header
 
 
 class Bearers:
@@ -19,10 +19,10 @@ class Bearers:
 
     async def holder(self, token: str) -> Holder:
         """Returns the holder of a token. Raises InvalidToken, TokenExpired, ProviderUnavailable or StoreUnavailable."""
-        head = read_head(token)
-        if head.algorithm == sessions.ALGORITHM:
-            session = await sessions.read_session(self._context, token, head.key_id)
+        header = read_header(token)
+        if header.algorithm == sessions.ALGORITHM:
+            session = await sessions.read_session(self._context, token, header.key_id)
             return holder(*session)
-        if self._provider is None or head.algorithm not in ALGORITHMS:
+        if self._provider is None or header.algorithm not in ALGORITHMS:
             raise InvalidToken
-        return await self._provider.holder(token, head)
+        return await self._provider.holder(token, header)

@@ -14,7 +14,7 @@ import structlog
 
 from magistrate.api.auth.provider_keys import ProviderKey, read_keys, read_limited
 from magistrate.errors import ProviderUnavailable
-from magistrate.operations.sessions.bearer_tokens import TokenHead
+from magistrate.operations.sessions.bearer_tokens import TokenHeader
 
 PAUSE_SECONDS = 10.0
 """Sets the minimum time between the starts of two fetches."""
@@ -66,12 +66,12 @@ class FetchedKeys:
         """Holds the error of the last fetch, or None if it succeeded."""
         self._fetching = asyncio.Lock()
 
-    async def fitting(self, head: TokenHead) -> Sequence[ProviderKey]:
+    async def fitting(self, header: TokenHeader) -> Sequence[ProviderKey]:
         """Returns the keys that a token with this head may be signed with. Raises ProviderUnavailable."""
-        found = self._get_cached(head)
+        found = self._get_cached(header)
         if not found:
             await self._fetch()
-            found = self._get_cached(head)
+            found = self._get_cached(header)
         if not found and self._failure is not None:
             raise ProviderUnavailable("the keys of the token provider cannot be fetched") from self._failure
         return found
@@ -85,10 +85,10 @@ class FetchedKeys:
         finally:
             await self._origin.close()
 
-    def _get_cached(self, head: TokenHead) -> Sequence[ProviderKey]:
+    def _get_cached(self, header: TokenHeader) -> Sequence[ProviderKey]:
         if self._monotonic() - self._fetched_at > KEPT_SECONDS:
             return ()
-        return [key for key in self._keys if key.fits(head)]
+        return [key for key in self._keys if key.fits(header)]
 
     async def _fetch(self) -> None:
         """Fetches the keys unless a fetch was started recently. A caller that arrives during a fetch waits for it."""

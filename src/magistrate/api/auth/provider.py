@@ -8,7 +8,7 @@ from magistrate.api.auth.callers import Holder, holder
 from magistrate.api.auth.fetched_keys import FetchedKeys
 from magistrate.engine.terms import ObjectId, object_id
 from magistrate.errors import InvalidParameter, InvalidToken, MissingParameter
-from magistrate.operations.sessions.bearer_tokens import Expected, TokenHead, verify_claims
+from magistrate.operations.sessions.bearer_tokens import Expected, TokenHeader, verify_claims
 
 LEEWAY_SECONDS = 10
 """Bounds the difference between the provider's clock and ours."""
@@ -27,15 +27,15 @@ class Provider:
     user_claim: str
     tenant_claim: str
 
-    async def holder(self, token: str, head: TokenHead) -> Holder:
+    async def holder(self, token: str, header: TokenHeader) -> Holder:
         """Returns the holder of a token. Raises InvalidToken, TokenExpired or ProviderUnavailable."""
-        claims = await self._claims(token, head)
+        claims = await self._claims(token, header)
         tenant = claims.get(self.tenant_claim) if self.tenant_claim else None
         return holder(_id(claims.get(self.user_claim)), None if tenant is None else _id(tenant), {})
 
-    async def _claims(self, token: str, head: TokenHead) -> Mapping[str, Any]:
+    async def _claims(self, token: str, header: TokenHeader) -> Mapping[str, Any]:
         expected = Expected(self.issuer, self.audience, LEEWAY_SECONDS, IAT_AHEAD_SECONDS)
-        for key in await self.keys.fitting(head):
+        for key in await self.keys.fitting(header):
             try:
                 return verify_claims(token, key.key, key.algorithm, expected)
             except InvalidToken:

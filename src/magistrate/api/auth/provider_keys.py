@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_public_key
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
 from magistrate.errors import InvalidSetting
-from magistrate.operations.sessions.bearer_tokens import TokenHead
+from magistrate.operations.sessions.bearer_tokens import TokenHeader
 
 ALGORITHMS = ("RS256", "ES256")
 LEAST_RSA_BITS = 2_048
@@ -36,8 +36,10 @@ class ProviderKey:
     algorithm: str
     key: RSAPublicKey | EllipticCurvePublicKey
 
-    def fits(self, head: TokenHead) -> bool:
-        return self.algorithm == head.algorithm and (self.id is None or head.key_id is None or self.id == head.key_id)
+    def fits(self, header: TokenHeader) -> bool:
+        return self.algorithm == header.algorithm and (
+            self.id is None or header.key_id is None or self.id == header.key_id
+        )
 
 
 class _KeySet(msgspec.Struct):

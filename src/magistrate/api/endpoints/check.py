@@ -16,12 +16,12 @@ from magistrate.api.endpoints.warrants import (
     RelationText,
     SubjectBody,
     WarrantAnswer,
-    read_claim,
+    read_check,
     render_warrant,
 )
 from magistrate.api.service import Answer, Call
 from magistrate.engine.decision import Decision
-from magistrate.engine.evaluation import Question
+from magistrate.engine.evaluation import Check
 from magistrate.errors import Forbidden, InvalidParameter
 from magistrate.operations.checks.check import PendingChecks
 from magistrate.operations.checks.check_batch import ALL_NEEDED, UNTIL_AUTHORIZED, UNTIL_DENIED, Decisions
@@ -41,7 +41,7 @@ ALLOWED, DENIED = (200, "Authorized"), (403, "Not Authorized")
 _IS_IMPLICIT = attrgetter("is_implicit")
 
 
-class ClaimBody(msgspec.Struct, rename="camel", frozen=True):
+class SingleCheckBody(msgspec.Struct, rename="camel", frozen=True):
     """Represents a warrant to check. Its `context` is merged over the context of the whole check. With a bearer token,
     `subject` may be omitted."""
 
@@ -57,7 +57,7 @@ class CheckBody(msgspec.Struct, rename="camel", frozen=True):
     each."""
 
     op: str | None = None
-    warrants: list[ClaimBody] | None = None
+    warrants: list[SingleCheckBody] | None = None
     debug: bool | None = None
     context: dict[str, Any] | None = None
     strict: Annotated[bool | None, msgspec.Meta(description="whether undefined names are errors")] = None
@@ -83,18 +83,18 @@ def answer_check(call: Call[CheckBody]) -> Answer | Coroutine[Any, Any, Answer]:
         call = replace(call, body=replace(call.body, debug=None))
     debug = bool(call.body.debug)
     started = call.context.now() if debug else 0
-    op, questions = _read(call.body, call.context.max_context_bytes, call.holder)
+    op, checks = _read(call.body, call.context.max_context_bytes, call.holder)
     is_strict = call.is_strict if call.body.strict is None else call.body.strict
-    pending = PendingChecks(call.context, questions, STOP_AT[op], call.freshness, debug)
+    pending = PendingChecks(call.context, checks, STOP_AT[op], call.freshness, debug)
     decisions = pending.decide_at_once()
     if decisions is None or (is_strict and not all(one.is_authorized for one in decisions.value)):
-        return _answer_later(op, questions, pending, decisions, is_strict, call, started)
-    return _build_answer(op, questions, decisions, call, started)
+        return _answer_later(op, checks, pending, decisions, is_strict, call, started)
+    return _build_answer(op, checks, decisions, call, started)
 
 
 async def _answer_later(
     op: str | None,
-    questions: Sequence[Question],
+    checks: Sequence[Check],
     pending: PendingChecks,
     decisions: Decisions | None,
     is_strict: bool,
@@ -104,71 +104,68 @@ async def _answer_later(
     if decisions is None:
         decisions = await pending.decide()
     if is_strict:
-        pairs = zip(questions, decisions.value, strict=False)
-        names = chain.from_iterable(_collect_names(question) for question, one in pairs if not one.is_authorized)
+        pairs = zip(checks, decisions.value, strict=False)
+        names = chain.from_iterable(_collect_names(check) for check, one in pairs if not one.is_authorized)
         await require_defined_names(call.context, names, decisions.revision)
-    return _build_answer(op, questions, decisions, call, started)
+    return _build_answer(op, checks, decisions, call, started)
 
 
-def _collect_names(question: Question) -> Iterator[UsedName]:
-    yield UsedName(question.object.type, question.relation)
-    yield UsedName(question.subject.type, question.subject.relation)
+def _collect_names(check: Check) -> Iterator[UsedName]:
+    yield UsedName(check.object.type, check.relation)
+    yield UsedName(check.subject.type, check.subject.relation)
 
 
 def _build_answer(
-    op: str | None, questions: Sequence[Question], found: Decisions, call: Call[CheckBody], started: int
+    op: str | None, checks: Sequence[Check], found: Decisions, call: Call[CheckBody], started: int
 ) -> Answer:
     if op != "batch":
-        return Answer(_answer(questions, found.value, call, started), found.revision)
-    answers = [
-        _answer([question], [decision], call, started)
-        for question, decision in zip(questions, found.value, strict=True)
-    ]
+        return Answer(_answer(checks, found.value, call, started), found.revision)
+    answers = [_answer([check], [decision], call, started) for check, decision in zip(checks, found.value, strict=True)]
     return Answer(answers, found.revision)
 
 
-def _read(body: CheckBody, max_context_bytes: int, holder: Holder | None) -> tuple[str | None, list[Question]]:
+def _read(body: CheckBody, max_context_bytes: int, holder: Holder | None) -> tuple[str | None, list[Check]]:
     op = body.op or None
     if op not in STOP_AT:
         raise InvalidParameter("op", "must be either anyOf or allOf, or batch")
-    claims = body.warrants or []
-    if not claims:
+    check_bodies = body.warrants or []
+    if not check_bodies:
         raise InvalidParameter("warrants", "must be greater than or equal to 1")
     limit = MAX_CHECKS if holder is None else MAX_CHECKS_BY_TOKEN
-    if len(claims) > limit:
+    if len(check_bodies) > limit:
         raise InvalidParameter("warrants", f"must be less than {limit + 1}")
-    if op is None and len(claims) > 1:
+    if op is None and len(check_bodies) > 1:
         raise InvalidParameter("warrants", "must include operator when including multiple warrants")
     common = check_context_size(body.context or {}, max_context_bytes)
-    contexts = _merge_contexts(claims, common, max_context_bytes, holder)
-    return op, [_question(claim, contexts, holder) for claim in claims]
+    contexts = _merge_contexts(check_bodies, common, max_context_bytes, holder)
+    return op, [_build_check(check_body, contexts, holder) for check_body in check_bodies]
 
 
-def _question(claim: ClaimBody, contexts: Iterator[Mapping[str, Any]], holder: Holder | None) -> Question:
+def _build_check(check_body: SingleCheckBody, contexts: Iterator[Mapping[str, Any]], holder: Holder | None) -> Check:
     """Returns the check that a claim describes, with the next context. Raises Forbidden if its subject is not the
     holder."""
-    subject = claim.subject
+    subject = check_body.subject
     if holder is not None and subject is None:
         subject = SubjectBody(holder.subject.type, holder.user)
-    names = read_claim(claim.object_type, claim.object_id, claim.relation, subject)
-    question = Question(*names, next(contexts))
-    if holder is not None and question.subject != holder.subject:
+    names = read_check(check_body.object_type, check_body.object_id, check_body.relation, subject)
+    check = Check(*names, next(contexts))
+    if holder is not None and check.subject != holder.subject:
         raise Forbidden("a bearer token can only be used to ask about its own user")
-    return question
+    return check
 
 
 def _merge_contexts(
-    claims: Sequence[ClaimBody], common: Mapping[str, Any], limit: int, holder: Holder | None
+    check_bodies: Sequence[SingleCheckBody], common: Mapping[str, Any], limit: int, holder: Holder | None
 ) -> Iterator[Mapping[str, Any]]:
     """Yields the context of each warrant: its own over the common one, and the token's claims over both. Raises
     InvalidParameter if one is too large, or if all together are: each includes a copy of the common one."""
     shared = common if holder is None else holder.overlay_context(common)
     left = MOST_CONTEXTS * limit
-    for claim in claims:
-        if not claim.context:
+    for check_body in check_bodies:
+        if not check_body.context:
             yield shared
             continue
-        merged = {**common, **claim.context}
+        merged = {**common, **check_body.context}
         left -= context_bytes(merged, limit)
         if left < 0:
             raise InvalidParameter(
@@ -177,9 +174,7 @@ def _merge_contexts(
         yield merged if holder is None else holder.overlay_context(merged)
 
 
-def _answer(
-    questions: Sequence[Question], decisions: Sequence[Decision], call: Call[CheckBody], started: int
-) -> CheckAnswer:
+def _answer(checks: Sequence[Check], decisions: Sequence[Decision], call: Call[CheckBody], started: int) -> CheckAnswer:
     """Returns the answer to a check of these warrants: the last decision decides it."""
     is_authorized = decisions[-1].is_authorized
     code, result = ALLOWED if is_authorized else DENIED
@@ -187,8 +182,8 @@ def _answer(
     if not call.body.debug:
         return CheckAnswer(code=code, result=result, is_implicit=is_implicit)
     paths = {
-        question.render(): [render_warrant(warrant) for warrant in decision.path]
-        for question, decision in zip(questions, decisions, strict=False)
+        check.render(): [render_warrant(warrant) for warrant in decision.path]
+        for check, decision in zip(checks, decisions, strict=False)
         if decision.path
     }
     return CheckAnswer(

@@ -11,15 +11,15 @@ from magistrate.api.endpoints.lists import list_answer
 from magistrate.api.parse import read_batch, read_boolean
 from magistrate.api.render import render_time
 from magistrate.api.service import Answer, Call
-from magistrate.engine.model import ObjectType, SourceForm, read_object_type
-from magistrate.engine.rules.rule import RuleForm
+from magistrate.engine.model import ObjectType, SourceDefinition, read_object_type
+from magistrate.engine.rules.rule import RuleDefinition
 from magistrate.engine.terms import TypeName, type_name
 from magistrate.errors import InvalidParameter, NotFound
 from magistrate.operations import object_types
 from magistrate.operations.definitions import read_definition
 from magistrate.operations.object_types import OBJECT_TYPE_LIST, WrittenTypes
 from magistrate.operations.paging import read_search, read_wanted
-from magistrate.operations.turns import aside
+from magistrate.operations.scheduling import aside
 from magistrate.store.contract import ObjectTypeFilter, Snapshot, StoredObjectType
 
 B = TypeVar("B")
@@ -30,16 +30,16 @@ class ObjectTypeBody(msgspec.Struct, frozen=True):
     """Represents an object type to create or replace."""
 
     type: str | None = None
-    source: SourceForm | None = None
-    relations: dict[str, RuleForm | None] | None = None
+    source: SourceDefinition | None = None
+    relations: dict[str, RuleDefinition | None] | None = None
 
 
 class ObjectTypeAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True):
     """Represents a stored object type."""
 
     type: str
-    source: SourceForm | None = None
-    relations: dict[str, RuleForm]
+    source: SourceDefinition | None = None
+    relations: dict[str, RuleDefinition]
     created_at: str
 
 

@@ -26,8 +26,8 @@ from magistrate.engine.warrants import Warrant
 from magistrate.errors import InvalidParameter, InvalidRequest, MissingParameter
 from magistrate.operations import warrants
 from magistrate.operations.paging import read_wanted
+from magistrate.operations.scheduling import checkpoint
 from magistrate.operations.strict import UsedName, require_defined_names
-from magistrate.operations.turns import checkpoint
 from magistrate.operations.warrants import WARRANT_LIST, read_filter
 from magistrate.store.contract import NewWarrant
 
@@ -114,7 +114,7 @@ def _collect_names(parameters: Mapping[str, str]) -> Iterator[UsedName]:
     yield UsedName(subject_type, group, "subjectType", "subjectRelation")
 
 
-def read_claim(
+def read_check(
     object_type: str | None, object_id: str | None, relation: str | None, subject: SubjectBody | None
 ) -> tuple[ObjectRef, RelationName, Subject]:
     """Returns the object, relation and subject of a claim; raises for the first error, in the order of the members."""
@@ -188,7 +188,7 @@ def read_new_warrant(body: WarrantBody) -> NewWarrant:
 
 
 def _read(body: WarrantBody) -> NewWarrant:
-    object, relation, subject = read_claim(body.object_type, body.object_id, body.relation, body.subject)
+    object, relation, subject = read_check(body.object_type, body.object_id, body.relation, body.subject)
     return NewWarrant(object, relation, subject, _policy_text(body))
 
 

@@ -12,16 +12,16 @@ class FastPathProtocol(BoundedProtocol):
     """Answers requests by the application's fast path where possible. A request that qualifies is held until all of it
     has arrived, or for as long as its head may take."""
 
-    _held: PendingRequest | None = None
+    _pending: PendingRequest | None = None
     _pieces: tuple[bytes, ...] = ()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        if self._held is not None and self._deadline is None:
+        if self._pending is not None and self._deadline is None:
             self._start_deadline()
 
     def on_body(self, body: bytes) -> None:
-        if self._held is None:
+        if self._pending is None:
             super().on_body(body)
         else:
             self._head.idle_bytes = 0
@@ -30,11 +30,11 @@ class FastPathProtocol(BoundedProtocol):
                 self._release()
 
     def on_message_complete(self) -> None:
-        if self._held is not None and not self.parser.should_upgrade():
+        if self._pending is not None and not self.parser.should_upgrade():
             body, default_headers = b"".join(self._pieces), self.server_state.default_headers
-            answer = self._fast_path.answer(self._held, body, default_headers)
+            answer = self._fast_path.answer(self._pending, body, default_headers)
             if answer is not None:
-                self._held = None
+                self._pending = None
                 self._expect_head()
                 self.transport.write(answer)
                 self.on_response_complete()
@@ -60,22 +60,22 @@ class FastPathProtocol(BoundedProtocol):
             and self.parser.should_keep_alive()
             and self.parser.get_http_version() == "1.1"
         )
-        held = self._fast_path.begin_request(self.parser.get_method(), self.url, self.headers) if is_plain else None
-        if held is None:
+        pending = self._fast_path.begin_request(self.parser.get_method(), self.url, self.headers) if is_plain else None
+        if pending is None:
             super()._start()
         else:
-            self._held, self._pieces = held, ()
+            self._pending, self._pieces = pending, ()
 
     def _is_late(self) -> None:
-        if self._held is not None:
+        if self._pending is not None:
             self._release()
         else:
             super()._is_late()
 
     def _release(self) -> None:
         """Releases the held request to the web framework."""
-        if self._held is not None and not self.transport.is_closing():
-            self._held = None
+        if self._pending is not None and not self.transport.is_closing():
+            self._pending = None
             self._stop_deadline()
             super()._start()
             super().on_body(b"".join(self._pieces))

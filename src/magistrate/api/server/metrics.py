@@ -57,7 +57,7 @@ class Timings(msgspec.Struct):
         self.counts = [own + more for own, more in zip(self.counts, other.counts, strict=True)]
 
 
-class Told(msgspec.Struct):
+class ProcessCounts(msgspec.Struct):
     """Holds the counts of one process."""
 
     pid: int
@@ -85,8 +85,10 @@ class Metrics:
         timings.seconds += seconds
         timings.counts[bisect_left(SECONDS, seconds)] += 1
 
-    def collect_values(self) -> Told:
-        return Told(os.getpid(), list(self._timings.items()), {"unknown_tokens": self.unknown_tokens, **self.read()})
+    def collect_values(self) -> ProcessCounts:
+        return ProcessCounts(
+            os.getpid(), list(self._timings.items()), {"unknown_tokens": self.unknown_tokens, **self.read()}
+        )
 
 
 class Board:
@@ -96,19 +98,19 @@ class Board:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._name = f"{os.getpid()}-{uuid7()}"
-        self._decoder = msgspec.json.Decoder(Told)
+        self._decoder = msgspec.json.Decoder(ProcessCounts)
 
-    def write(self, told: Told) -> None:
+    def write(self, counts: ProcessCounts) -> None:
         """Writes the counts of this process. A failed write is ignored: other workers then report the last counts they
         read."""
         own = self._folder / self._name
         unfinished = own.with_suffix(".new")
         with suppress(OSError):
             with open(unfinished, "wb", opener=_create_for_owner) as file:
-                file.write(msgspec.json.encode(told))
+                file.write(msgspec.json.encode(counts))
             unfinished.replace(own)
 
-    def read(self) -> list[Told]:
+    def read(self) -> list[ProcessCounts]:
         files = [file for file in self._folder.iterdir() if not file.suffix]
         return [self._decoder.decode(file.read_bytes()) for file in files]
 
@@ -122,37 +124,37 @@ METRICS = Metrics()
 
 def exposition() -> bytes:
     """Returns all metrics in Prometheus' text format, summed over all workers if there are several."""
-    told = [METRICS.collect_values()]
+    counts = [METRICS.collect_values()]
     if METRICS.board is not None:
-        METRICS.board.write(told[0])
-        told = METRICS.board.read()
+        METRICS.board.write(counts[0])
+        counts = METRICS.board.read()
     registry = CollectorRegistry()
-    registry.register(_Collected(told))
+    registry.register(_Collected(counts))
     return generate_latest(registry)
 
 
 class _Collected:
     """Collects the metrics for prometheus-client."""
 
-    def __init__(self, told: Sequence[Told]) -> None:
-        self._told = told
+    def __init__(self, counts: Sequence[ProcessCounts]) -> None:
+        self._counts = counts
 
     def collect(self) -> Iterator[Metric]:
-        yield from _request_metrics(one.requests for one in self._told)
+        yield from _request_metrics(one.requests for one in self._counts)
         for name, meaning in COUNTERS.items():
-            total = sum(one.readings.get(name, 0) for one in self._told)
+            total = sum(one.readings.get(name, 0) for one in self._counts)
             yield CounterMetricFamily(f"magistrate_{name}", meaning, value=total)
         for name, meaning in GAUGES.items():
             gauge = GaugeMetricFamily(f"magistrate_{name}", meaning, labels=["worker"])
-            for one in self._told:
+            for one in self._counts:
                 if name in one.readings and _is_alive(one.pid):
                     gauge.add_metric([str(one.pid)], one.readings[name])
             yield gauge
 
 
-def _request_metrics(told: Iterable[Iterable[tuple[Key, Timings]]]) -> Iterator[Metric]:
+def _request_metrics(counts: Iterable[Iterable[tuple[Key, Timings]]]) -> Iterator[Metric]:
     timings: dict[Key, Timings] = {}
-    for one in told:
+    for one in counts:
         for key, counted in one:
             timings.setdefault(key, Timings()).add(counted)
     requests = CounterMetricFamily(

@@ -23,16 +23,16 @@ class Worker:
     """Represents a worker process, which is started by the constructor. Raises OSError if the start fails."""
 
     def __init__(self, run_worker: RunWorker) -> None:
-        self.channel, theirs = socket.socketpair()
+        self.channel, remote = socket.socketpair()
         self.channel.setblocking(False)
-        self._process = _PROCESSES.Process(target=run_worker, args=(theirs,))
+        self._process = _PROCESSES.Process(target=run_worker, args=(remote,))
         try:
             self._process.start()
         except OSError:
             self.channel.close()
             raise
         finally:
-            theirs.close()
+            remote.close()
         self.ticks = 0
         """Counts the seconds since the worker was started or retired. Seconds in which the supervisor itself was
         suspended, as all processes of a container may be, are not counted, here or in the other counters."""
@@ -47,7 +47,7 @@ class Worker:
         self._sent = 0
         self._received = 0
         self._open = 0
-        self._has_room = True
+        self._has_capacity = True
         self._unread_report = b""
 
     @property
@@ -65,7 +65,7 @@ class Worker:
 
     @property
     def takes_connections(self) -> bool:
-        return self.is_ready and not self.is_retired and self._has_room
+        return self.is_ready and not self.is_retired and self._has_capacity
 
     @property
     def load(self) -> tuple[bool, int, int]:
@@ -78,7 +78,7 @@ class Worker:
         try:
             send_connection(self.channel, connection)
         except OSError:  # it does not read, or has ended, which the supervisor will notice
-            self._has_room = False
+            self._has_capacity = False
             return False
         self._sent += 1
         return True
@@ -92,12 +92,12 @@ class Worker:
         except OSError:
             received = b""
         if not received:
-            self._has_room = False
+            self._has_capacity = False
             return False
         report, self._unread_report = read_reports(self._unread_report + received)
         if report is not None:
             self._received, self._open = report.received, report.open
-            self.ticks_silent, self._has_room = 0, True
+            self.ticks_silent, self._has_capacity = 0, True
             if report.is_leaving:
                 self.is_retired = True
             if not self.ready.done():

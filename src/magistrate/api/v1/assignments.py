@@ -55,13 +55,13 @@ class TenantUsers:
         return await _run_query(call, users_of(self._tenants.read_ref(call)), self._users)
 
 
-async def _run_query(call: Call[Any], asked: Query, view: ResourceView) -> Answer:
-    listed = view.listed_as_assigned
-    wanted = read_wanted(listed, call.parameters, call.context.store.identity)
-    found = await query.list_page(call.context, QueryRequest(asked, {}), wanted, call.freshness, listed)
+async def _run_query(call: Call[Any], parsed: Query, view: ResourceView) -> Answer:
+    list_kind = view.assigned_kind
+    wanted = read_wanted(list_kind, call.parameters, call.context.store.identity)
+    found = await query.list_page(call.context, QueryRequest(parsed, {}), wanted, call.freshness, list_kind)
     if any(row.stored is None for row in found.value.rows):
         # A warrant with `*` as its subject is a row that names no user, where one is expected.
         wider = replace(wanted, slice=replace(wanted.slice, limit=wanted.slice.limit + 1))
-        found = await query.list_page(call.context, QueryRequest(asked, {}), wider, call.freshness, listed)
+        found = await query.list_page(call.context, QueryRequest(parsed, {}), wider, call.freshness, list_kind)
     shown = [view.render_row(row.stored) for row in found.value.rows if row.stored is not None]
     return Answer(ListAnswer(shown), found.revision)

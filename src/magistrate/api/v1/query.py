@@ -11,7 +11,7 @@ from magistrate.api.endpoints.policy_context import check_context_size
 from magistrate.api.endpoints.warrants import SubjectAnswer
 from magistrate.api.render import render_time
 from magistrate.api.service import Answer, Call
-from magistrate.engine.evaluation import Question
+from magistrate.engine.evaluation import Check
 from magistrate.engine.policy import policy_of_context
 from magistrate.engine.query import ObjectsQuery, Query, SubjectsQuery
 from magistrate.engine.terms import (
@@ -47,7 +47,7 @@ _BETWEEN_VARIABLES = re.compile(r" (?=[^ =]+=)")
 _ENTITY = re.compile(r'([^:#]+):("[^"]*"|[^#]+)(?:#([^#]+))?')
 
 
-class OlderWarrantAnswer(msgspec.Struct, rename="camel", kw_only=True):
+class V1WarrantAnswer(msgspec.Struct, rename="camel", kw_only=True):
     """Represents a warrant. `createdAt` and `policy` are present if it is stored."""
 
     object_type: str
@@ -107,8 +107,8 @@ async def _list_implied(call: Call[None], conditions: LegacyQueryConditions) -> 
     subject = _ref(conditions.subject_type, conditions.subject_id)
     if object and subject:
         group = RelationName(conditions.subject_relation) if conditions.subject_relation else None
-        asked = Subject(subject.type, subject.id, group)
-        return await _check_each(call, object, relations, asked, conditions.context or {})
+        parsed = Subject(subject.type, subject.id, group)
+        return await _check_each(call, object, relations, parsed, conditions.context or {})
     if subject:
         types = (conditions.object_type,) if conditions.object_type else None
         return await _find(call, ObjectsQuery(subject, relations, types, is_explicit=False), conditions)
@@ -118,14 +118,14 @@ async def _list_implied(call: Call[None], conditions: LegacyQueryConditions) -> 
     raise InvalidParameter("for", "must name an object or a subject by its id")
 
 
-async def _find(call: Call[None], asked: Query, conditions: LegacyQueryConditions) -> Answer:
+async def _find(call: Call[None], parsed: Query, conditions: LegacyQueryConditions) -> Answer:
     context = check_context_size(conditions.context or {}, call.context.max_context_bytes)
     wanted = _read_page_bounds(call, QUERY_LIST)
-    found = await query.list_page(call.context, QueryRequest(asked, context), wanted, call.freshness)
+    found = await query.list_page(call.context, QueryRequest(parsed, context), wanted, call.freshness)
     answers = []
     for one in found.value.rows:
         other = ObjectRef(one.row.type, one.row.id)
-        object, subject = (other, asked.subject) if isinstance(asked, ObjectsQuery) else (asked.object, other)
+        object, subject = (other, parsed.subject) if isinstance(parsed, ObjectsQuery) else (parsed.object, other)
         named = Subject(subject.type, subject.id)
         answers.append(_render_warrant(object, named, one.row.relation, one.row.is_implicit))
     return Answer(answers, found.revision)
@@ -143,16 +143,16 @@ async def _check_each(
         defined = await object_types.get_object_type(call.context, object.type, call.freshness)
         relations = [RelationName(name) for name in sorted(read_definition(defined.value.definition).relations)]
     given = check_context_size(context, call.context.max_context_bytes)
-    questions = [Question(object, name, subject, given) for name in relations]
-    found = await check_all(call.context, questions, call.freshness)
+    checks = [Check(object, name, subject, given) for name in relations]
+    found = await check_all(call.context, checks, call.freshness)
     holding = [(name, one) for name, one in zip(relations, found.value, strict=True) if one.is_authorized]
     return Answer(
         [_render_warrant(object, subject, name, one.is_implicit) for name, one in holding[:limit]], found.revision
     )
 
 
-def _render_stored(row: Warrant) -> OlderWarrantAnswer:
-    return OlderWarrantAnswer(
+def _render_stored(row: Warrant) -> V1WarrantAnswer:
+    return V1WarrantAnswer(
         object_type=row.object_type,
         object_id=row.object_id,
         relation=row.relation,
@@ -163,8 +163,8 @@ def _render_stored(row: Warrant) -> OlderWarrantAnswer:
     )
 
 
-def _render_warrant(object: ObjectRef, subject: Subject, relation: str, is_implicit: bool) -> OlderWarrantAnswer:
-    return OlderWarrantAnswer(
+def _render_warrant(object: ObjectRef, subject: Subject, relation: str, is_implicit: bool) -> V1WarrantAnswer:
+    return V1WarrantAnswer(
         object_type=object.type,
         object_id=object.id,
         relation=relation,

@@ -25,8 +25,8 @@ class ResourceView:
 
     def __init__(self, resource: Resource) -> None:
         self.resource = resource
-        self.listed = resource.list_kind
-        self.listed_as_assigned = build_assigned_list(resource)
+        self.list_kind = resource.list_kind
+        self.assigned_kind = build_assigned_list(resource)
         name = resource.type.title().replace("-", "")
         id, members = (resource.id_member, IdText | None, None), [(one, str | None, None) for one in resource.members]
         made = msgspec.defstruct
@@ -81,9 +81,9 @@ class ResourceView:
 
     async def list_page(self, call: Call[Any]) -> Answer:
         text = read_search(call.parameters)
-        wanted = read_wanted(self.listed, call.parameters, call.context.store.identity)
+        wanted = read_wanted(self.list_kind, call.parameters, call.context.store.identity)
         only = ObjectFilter(self.resource.type, text)
-        found = await objects.list_objects(call.context, wanted, only, call.freshness, self.listed)
+        found = await objects.list_objects(call.context, wanted, only, call.freshness, self.list_kind)
         return Answer(list_answer(found.value, self.render_row), found.revision)
 
     def _meta(self, context: Context, body: msgspec.Struct) -> str | None:

@@ -8,10 +8,10 @@ from typing import Any
 from magistrate.api.endpoints import events, query
 from magistrate.api.endpoints.events import AccessEventAnswer, EventsAnswer, ResourceEventAnswer
 from magistrate.api.endpoints.lists import bare
-from magistrate.api.route import OLDER_PARAMETERS, SEARCH, TEXT, Parameter, Route, list_parameters
+from magistrate.api.route import SEARCH, TEXT, V1_PARAMETERS, Parameter, Route, list_parameters
 from magistrate.api.service import Handler
 from magistrate.api.v1.assignments import Assignment, TenantUsers
-from magistrate.api.v1.query import CLAUSES, OlderWarrantAnswer
+from magistrate.api.v1.query import CLAUSES, V1WarrantAnswer
 from magistrate.api.v1.resources import ResourceView
 from magistrate.operations.paging import ListKind
 from magistrate.operations.resources import ASSIGNMENTS, RESOURCES, TENANTS, USERS, Resource
@@ -48,13 +48,13 @@ def _adapt_route(route: Route) -> Route:
     if route.method != "GET" or "{" in route.path:
         return replace(route, path=path)
     row: Any = route.answer.__args__[0]  # of ListAnswer
-    parameters = _older(route.parameters, takes_ids=route.path != "/v2/warrants")
+    parameters = _use_v1_parameters(route.parameters, takes_ids=route.path != "/v2/warrants")
     return replace(route, path=path, handler=bare(route.handler), answer=list[row], parameters=parameters)
 
 
 def _query(route: Route) -> Route:
     of_clients = [
-        *[Parameter(name, "`lastId` of the page before it", TEXT) for name in query.OLDER_CURSORS],
+        *[Parameter(name, "`lastId` of the page before it", TEXT) for name in query.V1_CURSORS],
         Parameter("select", "without `q`: `warrants` or `explicit warrants`, which answers an array", TEXT),
         *[Parameter(name, "with `select`: conditions, `object=type:id,relation=r`", TEXT) for name in CLAUSES],
     ]
@@ -62,8 +62,8 @@ def _query(route: Route) -> Route:
         route,
         path="/v1/query",
         handler=query.list_page_v1,
-        answer=query.OlderFoundAnswer | list[OlderWarrantAnswer],
-        parameters=(*_older(route.parameters, takes_ids=False), *of_clients),
+        answer=query.V1QueryAnswer | list[V1WarrantAnswer],
+        parameters=(*_use_v1_parameters(route.parameters, takes_ids=False), *of_clients),
     )
 
 
@@ -78,7 +78,7 @@ def _events(route: Route) -> Route:
         path=route.path.replace("/v2/", "/v1/"),
         handler=handler,
         answer=answer,
-        parameters=(*_older(without_sorts, takes_ids=False), last_id),
+        parameters=(*_use_v1_parameters(without_sorts, takes_ids=False), last_id),
     )
 
 
@@ -92,7 +92,7 @@ def _resource_routes(resource: Resource) -> Iterator[Route]:
     else:
         summary = f"Create a {one}"
     yield Route("POST", path, view.create, summary, answer, body, writes=True)
-    yield _list(path, view.list_page, f"List {resource.path}", view, view.listed, SEARCH)
+    yield _list(path, view.list_page, f"List {resource.path}", view, view.list_kind, SEARCH)
     if resource.is_numerous:
         refs: Any = view.ref_body
         summary = f"Delete 1 to 100 {resource.path}"
@@ -112,7 +112,7 @@ def _assignment_routes(given: ResourceView, holder: ResourceView) -> Iterator[Ro
     path = f"{_item(holder)}/{given.resource.path}"
     item = f"{path}/{{{given.resource.id_member}}}"
     summary = f"List the {given.resource.path} given to a {whom}"
-    yield _list(path, assignment.list_page, summary, given, given.listed_as_assigned)
+    yield _list(path, assignment.list_page, summary, given, given.assigned_kind)
     yield Route("POST", item, assignment.create, f"Give a {one} to a {whom}", given.answer, writes=True, not_found=True)
     yield Route(
         "DELETE", item, assignment.delete, f"Take a {one} from a {whom}", writes=True, not_found=True, is_typed=False
@@ -123,11 +123,9 @@ def _tenancy_routes(users: ResourceView, tenants: ResourceView) -> Iterator[Rout
     """Yields the routes that list the users of a tenant and the tenants of a user. There are no routes to assign them:
     warrants do that, because there are several relations to choose from."""
     tenants_of = Assignment(tenants, users).list_page
-    yield _list(
-        f"{_item(users)}/tenants", tenants_of, "List the tenants of a user", tenants, tenants.listed_as_assigned
-    )
+    yield _list(f"{_item(users)}/tenants", tenants_of, "List the tenants of a user", tenants, tenants.assigned_kind)
     users_of = TenantUsers(users, tenants).list_page
-    yield _list(f"{_item(tenants)}/users", users_of, "List the users of a tenant", users, users.listed_as_assigned)
+    yield _list(f"{_item(tenants)}/users", users_of, "List the users of a tenant", users, users.assigned_kind)
 
 
 def _item(view: ResourceView) -> str:
@@ -138,13 +136,13 @@ def _list(
     path: str, handler: Handler, summary: str, view: ResourceView, kind: ListKind[Any], *filters: Parameter
 ) -> Route:
     row: Any = view.answer
-    parameters = _older(list_parameters(kind, *filters), takes_ids=True)
+    parameters = _use_v1_parameters(list_parameters(kind, *filters), takes_ids=True)
     is_nested = path.count("/") > 2
     return Route("GET", path, bare(handler), summary, list[row], not_found=is_nested, parameters=parameters)
 
 
-def _older(parameters: Iterable[Parameter], takes_ids: bool) -> tuple[Parameter, ...]:
+def _use_v1_parameters(parameters: Iterable[Parameter], takes_ids: bool) -> tuple[Parameter, ...]:
     """Returns the parameters of a list of v1: no cursors, because an array cannot carry them, but ids if
     `takes_ids`."""
     kept = [parameter for parameter in parameters if parameter.name not in ("nextCursor", "prevCursor", "snapshot")]
-    return (*kept, *OLDER_PARAMETERS) if takes_ids else tuple(kept)
+    return (*kept, *V1_PARAMETERS) if takes_ids else tuple(kept)

@@ -4,14 +4,15 @@
 affects. `views.py` defines what is cached per plan and subject type, and `entries.py` what is cached of one object.
 `kinds.py` knows which groups the members of one kind are in directly, `closures.py` computes the membership closure of
 one subject in steps, and `memberships.py` keeps the closures and drops those that a change concerns. `segments.py`
-bounds memory, `reaching.py` finds which plans can lead to a subject type. `walk.py` decides a check, or reports what is
-missing; `fetching.py` names the reads for that and caches their rows. What a walk cannot decide, an Evaluation does.
+bounds memory, `reachability.py` finds which plans can lead to a subject type. `walk.py` decides a check, or reports
+what is missing; `fetching.py` names the reads for that and caches their rows. What a walk cannot decide, an Evaluation
+does.
 """
 
+from magistrate.engine.graph.checkpoint import CheckpointNeeded
 from magistrate.engine.graph.fetching import Fetch
 from magistrate.engine.graph.graph import Graph
-from magistrate.engine.graph.reaching import group_names
-from magistrate.engine.graph.turns import TurnIsOver
+from magistrate.engine.graph.reachability import group_names
 from magistrate.engine.graph.walk import GivenUp, Missing, Walk
 
-__all__ = ["Fetch", "GivenUp", "Graph", "Missing", "TurnIsOver", "Walk", "group_names"]
+__all__ = ["CheckpointNeeded", "Fetch", "GivenUp", "Graph", "Missing", "Walk", "group_names"]

@@ -30,7 +30,7 @@ class MembershipClosure:
     """
 
     __slots__ = (
-        "_found",
+        "_collected",
         "_waiting",
         "changes",
         "is_complete",
@@ -45,8 +45,8 @@ class MembershipClosure:
     def __init__(self, subject_id: ObjectId, members: Sequence[Member], changes: int) -> None:
         self.subject_id = subject_id
         self.changes = changes
-        self._found: set[str] = set()
-        self.names: Container[str] = self._found
+        self._collected: set[str] = set()
+        self.names: Container[str] = self._collected
         self.missing: list[Member] = []
         self._waiting = list(members)
         self.is_open = True
@@ -68,16 +68,16 @@ class MembershipClosure:
         """Continues until the turn is over or only groups that have to be read are left.
 
         `member_of` returns the member of other groups that a group is, or None when it can be in no group. Raises
-        BudgetSpent; the groups found until then are kept.
+        BudgetExceeded; the groups found until then are kept.
         """
         self._waiting += reversed(self.missing)
         self.missing = []
-        while self._waiting and not work.turn_is_over:
+        while self._waiting and not work.needs_checkpoint:
             member = self._waiting.pop()
             groups = _groups_of(member)
             if groups is None:
                 self.missing.append(member)
-            elif groups is UNUSABLE or len(self._found) > MOST_GROUPS_ALTOGETHER:
+            elif groups is UNUSABLE or len(self._collected) > MOST_GROUPS_ALTOGETHER:
                 self.is_usable = False
                 self._waiting, self.missing = [], []
             else:
@@ -86,12 +86,12 @@ class MembershipClosure:
         if not self._waiting and not self.missing:
             self.is_open = False
             self.is_complete = self.is_usable
-            self.names = together(list(self._found))
-            self._found = set()
+            self.names = together(list(self._collected))
+            self._collected = set()
 
     def _add(self, groups: Sequence[str], member_of: Callable[[str], Member | None]) -> None:
-        new = [name for name in groups if name not in self._found]
-        self._found.update(new)
+        new = [name for name in groups if name not in self._collected]
+        self._collected.update(new)
         self.weight += len(new)
         members = map(member_of, new)
         self._waiting += [member for member in members if member is not None]

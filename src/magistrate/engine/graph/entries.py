@@ -27,18 +27,18 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 
     - `direct` has the names of the subjects they are given to, or is None when these are too many to be cached.
     - `own` has those of them that a warrant of the view's own relation names.
-    - `closed` has the names of the states they lead to in views that memberships cover, `onward` all other states.
+    - `closed` has the names of the states they lead to in views that memberships cover, `targets` all other states.
     - `conditioned` has the warrants with a policy, which are in none of the others.
-    - `rows` counts the warrants that the entry is made of.
+    - `size` counts the warrants that the entry is made of.
     - `is_readable` is false when the entry cannot be used to decide a check.
     """
 
     direct: Container[str] | None = ""
     own: Container[str] = ""
     closed: tuple[str, ...] = ()
-    onward: tuple[State, ...] = ()
+    targets: tuple[State, ...] = ()
     conditioned: tuple[Conditioned, ...] = ()
-    rows: int = 0
+    size: int = 0
     is_readable: bool = True
 
     def with_subject(self, point: "Entry") -> "Entry":
@@ -52,17 +52,17 @@ UNREADABLE = Entry(direct=None, is_readable=False)
 
 
 def weight(entry: Entry) -> int:
-    return entry.rows or 1
+    return entry.size or 1
 
 
-class _Everyone:
+class _AllSubjects:
     """Represents the subjects that a warrant to `*` names."""
 
     def __contains__(self, name: object) -> bool:
         return True
 
 
-EVERYONE = _Everyone()
+ALL_SUBJECTS = _AllSubjects()
 FEW_NAMES = 64
 
 
@@ -114,34 +114,34 @@ def read_entry(
     own: list[ObjectId] = []
     states: dict[State, None] = {}
     conditioned: list[Conditioned] = []
-    rows = 0
+    size = 0
     for warrant in warrants:
-        rows += 1
+        size += 1
         is_direct = warrant.subject_type == subject_type and plan.names_subject(warrant)
-        led_to = [around.following(target, subject_type) for target in around.expand_warrant(warrant, plan)]
-        leading = tuple((number, warrant.subject_id) for number in led_to if number is not None)
-        if leading and warrant.subject_id == WILDCARD:
+        target_views = [around.following(target, subject_type) for target in around.expand_warrant(warrant, plan)]
+        targets = tuple((number, warrant.subject_id) for number in target_views if number is not None)
+        if targets and warrant.subject_id == WILDCARD:
             return UNREADABLE
         if warrant.policy:
             conditioned += [Conditioned(warrant, ())] if is_direct else []
-            conditioned += [Conditioned(warrant, leading)] if leading else []
+            conditioned += [Conditioned(warrant, targets)] if targets else []
             continue
-        states.update(dict.fromkeys(leading))
+        states.update(dict.fromkeys(targets))
         if is_direct:
             direct.append(warrant.subject_id)
             own += [warrant.subject_id] if warrant.relation == plan.relation else []
-    if not rows and is_whole:
+    if not size and is_whole:
         return EMPTY
     subjects = _names(direct)
     return Entry(
         direct=subjects if is_whole else None,
         own=subjects if len(own) == len(direct) else _names(own),
         closed=tuple(state_name(state) for state in states if around.is_closed(state[0])),
-        onward=tuple(state for state in states if not around.is_closed(state[0])),
+        targets=tuple(state for state in states if not around.is_closed(state[0])),
         conditioned=tuple(conditioned),
-        rows=rows,
+        size=size,
     )
 
 
 def _names(ids: Sequence[ObjectId]) -> Container[str]:
-    return EVERYONE if WILDCARD in ids else together([subject_name(id) for id in ids])
+    return ALL_SUBJECTS if WILDCARD in ids else together([subject_name(id) for id in ids])

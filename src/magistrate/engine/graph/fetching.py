@@ -21,13 +21,13 @@ from magistrate.engine.terms import WILDCARD, ObjectId, Subject, TypeName
 from magistrate.engine.warrant_reader import AnyRead, WarrantRead
 from magistrate.engine.warrants import Warrant
 
-MOST_ON_ALL = 20
+MOST_WILDCARDS = 20
 """Limits the wildcard warrants on a type, which are cached with every object of it. Above the limit, an Evaluation
 decides the check."""
-ROWS_EACH = 10
+WARRANTS_EACH = 10
 """Limits the rows a batch may return for each key, on average, before it is split into halves."""
 
-Rows = Sequence[Sequence[Warrant]]
+WarrantLists = Sequence[Sequence[Warrant]]
 
 
 class Lookup(Protocol):
@@ -38,7 +38,7 @@ class Lookup(Protocol):
 
     def reads(self) -> Sequence[AnyRead]: ...
 
-    def keep(self, rows: Rows) -> Iterator[int]:
+    def keep(self, warrant_lists: WarrantLists) -> Iterator[int]:
         """Caches the entry of each key, and yields the work that each took."""
         ...
 
@@ -63,17 +63,20 @@ class Entries:
         self.count = len(ids)
 
     def reads(self) -> Sequence[AnyRead]:
-        shapes = self._view.shapes if self._is_whole else self._view.leading
-        return [WarrantRead(shape, (*self._ids, WILDCARD) if shape.on_all else tuple(self._ids)) for shape in shapes]
+        requests = self._view.requests if self._is_whole else self._view.targets
+        return [
+            WarrantRead(request, (*self._ids, WILDCARD) if request.has_object_wildcard else tuple(self._ids))
+            for request in requests
+        ]
 
-    def keep(self, rows: Rows) -> Iterator[int]:
-        found, view = _by_object(rows), self._view
-        on_all = found.get(WILDCARD, {})
+    def keep(self, warrant_lists: WarrantLists) -> Iterator[int]:
+        found, view = _by_object(warrant_lists), self._view
+        wildcard = found.get(WILDCARD, {})
         for id in self._ids:
-            if len(on_all) > MOST_ON_ALL:
+            if len(wildcard) > MOST_WILDCARDS:
                 view.entries.keep(id, UNREADABLE)
                 continue
-            warrants = {**found.get(id, {}), **on_all}.values()
+            warrants = {**found.get(id, {}), **wildcard}.values()
             entry = read_entry(view.plan, view.subject_type, warrants, self._around, self._is_whole)
             view.entries.keep(id, entry)
             yield 1 + len(warrants)
@@ -103,13 +106,13 @@ class Points:
 
     def reads(self) -> Sequence[AnyRead]:
         plan = self._view.plan
-        shape = self._model.shape(plan.type, plan.relations, Subject(self._view.subject_type, self._subject_id))
-        if shape is None:
+        request = self._model.request(plan.type, plan.relations, Subject(self._view.subject_type, self._subject_id))
+        if request is None:
             return []
-        return [WarrantRead(shape, (*self._ids, WILDCARD) if shape.on_all else tuple(self._ids))]
+        return [WarrantRead(request, (*self._ids, WILDCARD) if request.has_object_wildcard else tuple(self._ids))]
 
-    def keep(self, rows: Rows) -> Iterator[int]:
-        found = _by_object(rows)
+    def keep(self, warrant_lists: WarrantLists) -> Iterator[int]:
+        found = _by_object(warrant_lists)
         for id in self._ids:
             warrants = {**found.get(id, {}), **found.get(WILDCARD, {})}.values()
             view = self._view
@@ -136,9 +139,9 @@ class Groups:
     def reads(self) -> Sequence[AnyRead]:
         return self._kind.reads(self._ids)
 
-    def keep(self, rows: Rows) -> Iterator[int]:
+    def keep(self, warrant_lists: WarrantLists) -> Iterator[int]:
         found: dict[str, list[Warrant]] = defaultdict(list)
-        for warrant in chain.from_iterable(rows):
+        for warrant in chain.from_iterable(warrant_lists):
             found[warrant.subject_id].append(warrant)
         for id in self._ids:
             self._kind.keep(id, found.get(id, ()))
@@ -152,10 +155,10 @@ class Groups:
         return None
 
 
-def _by_object(rows: Rows) -> dict[str, dict[int, Warrant]]:
+def _by_object(warrant_lists: WarrantLists) -> dict[str, dict[int, Warrant]]:
     """Groups the warrants by object; a warrant that several reads returned occurs once."""
     found: dict[str, dict[int, Warrant]] = defaultdict(dict)
-    for warrant in chain.from_iterable(rows):
+    for warrant in chain.from_iterable(warrant_lists):
         found[warrant.object_id][warrant.number] = warrant
     return found
 
@@ -174,7 +177,7 @@ class Fetch:
         lookups = _lookups(graph, missing)
         self._left = [lookups] if lookups else []
         self._keeping: Iterator[int] = iter(())
-        self._touches: list[WarrantNames] = []
+        self._changes: list[WarrantNames] = []
         self.is_in_vain = False
 
     def reads(self) -> tuple[Sequence[AnyRead], int] | None:
@@ -184,11 +187,11 @@ class Fetch:
         together = self._left[-1]
         return [read for lookup in together for read in lookup.reads()], self._limit(together)
 
-    def take(self, rows: Rows) -> None:
+    def take(self, warrant_lists: WarrantLists) -> None:
         """Takes the rows of the last reads; `keep` then caches them."""
         together = self._left.pop()
-        if sum(map(len, rows)) < self._limit(together):
-            self._keeping = _keep_all(together, rows)
+        if sum(map(len, warrant_lists)) < self._limit(together):
+            self._keeping = _keep_all(together, warrant_lists)
         elif len(together) > 1 or together[0].count > 1:
             self._left += _halves(together)
         else:
@@ -203,23 +206,23 @@ class Fetch:
             work = next(self._keeping, None)
             is_done = work is None
             most -= work or 0
-        self.graph.invalidate(self._touches)
+        self.graph.invalidate(self._changes)
         return is_done
 
-    def note_changes(self, touches: Sequence[WarrantNames]) -> None:
+    def note_changes(self, changes: Sequence[WarrantNames]) -> None:
         """Records warrants that were written or deleted after `revision`."""
-        self._touches += touches
+        self._changes += changes
 
     def _limit(self, together: Sequence[Lookup]) -> int:
         """Returns the number of rows at which the batch is split."""
-        return self.graph.most_each + 1 + ROWS_EACH * (sum(lookup.count for lookup in together) - 1)
+        return self.graph.most_each + 1 + WARRANTS_EACH * (sum(lookup.count for lookup in together) - 1)
 
 
-def _keep_all(together: Sequence[Lookup], rows: Rows) -> Iterator[int]:
+def _keep_all(together: Sequence[Lookup], warrant_lists: WarrantLists) -> Iterator[int]:
     start = 0
     for lookup in together:
         end = start + len(lookup.reads())
-        yield from lookup.keep(rows[start:end])
+        yield from lookup.keep(warrant_lists[start:end])
         start = end
 
 

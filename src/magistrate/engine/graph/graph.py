@@ -11,11 +11,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from magistrate.engine.expansion import Branch, Operation, Plan
+from magistrate.engine.graph.checkpoint import CheckpointNeeded
 from magistrate.engine.graph.kinds import Kind
 from magistrate.engine.graph.memberships import Memberships
-from magistrate.engine.graph.reaching import LeadingSearch, PlanKey, find_closed_plans
+from magistrate.engine.graph.reachability import PlanKey, ReachabilitySearch, find_closed_plans
 from magistrate.engine.graph.segments import Capacity
-from magistrate.engine.graph.turns import TurnIsOver
 from magistrate.engine.graph.views import CombinedView, PlanView, ViewKey
 from magistrate.engine.names import WarrantNames
 from magistrate.engine.nesting import fold
@@ -45,7 +45,7 @@ class Graph:
         self.revision = revision
         self.most_each = most_each
         self.views: list[PlanView] = []
-        self._room = Capacity(most)
+        self._capacity = Capacity(most)
         self._numbers: dict[ViewKey, int] = {}
         self._outdated: set[int] = set()
         self._views_by_relation: dict[tuple[str, str], dict[PlanView, None]] = defaultdict(dict)
@@ -54,31 +54,31 @@ class Graph:
 
     def _use(self, model: Model) -> None:
         self.model = model
-        self._choices = 0
-        self._asked_views: dict[tuple[TypeName, RelationName, TypeName], int] = {}
-        self._subject_types = {form.subject_type for form in model.forms}
+        self._operations = 0
+        self._root_views: dict[tuple[TypeName, RelationName, TypeName], int] = {}
+        self._subject_types = {pattern.subject_type for pattern in model.patterns}
         self._closed = find_closed_plans(model)
-        self._leading: dict[TypeName, dict[PlanKey, bool]] = defaultdict(dict)
-        self._preparing: dict[tuple[TypeName, RelationName, TypeName], LeadingSearch] = {}
+        self._reachable: dict[TypeName, dict[PlanKey, bool]] = defaultdict(dict)
+        self._preparing: dict[tuple[TypeName, RelationName, TypeName], ReachabilitySearch] = {}
         self._unresolved: list[PlanView] = []
 
     @property
-    def rows(self) -> int:
+    def warrants(self) -> int:
         """Returns about how many warrants are cached; an entry without any counts as one."""
-        return self._room.size
+        return self._capacity.size
 
-    def apply(self, touches: Iterable[WarrantNames], revision: Revision) -> None:
+    def apply(self, changes: Iterable[WarrantNames], revision: Revision) -> None:
         """Applies the only changes up to this revision, and is as of it from then on."""
-        self.invalidate(touches)
+        self.invalidate(changes)
         self.revision = revision
 
-    def invalidate(self, touches: Iterable[WarrantNames]) -> None:
+    def invalidate(self, changes: Iterable[WarrantNames]) -> None:
         """Evicts the entries that contain these warrants."""
-        for touch in touches:
-            for view in self._views_by_relation.get((touch.object_type, touch.relation), ()):
-                view.invalidate(touch)
+        for change in changes:
+            for view in self._views_by_relation.get((change.object_type, change.relation), ()):
+                view.invalidate(change)
             for memberships in self._memberships.values():
-                memberships.invalidate(touch)
+                memberships.invalidate(change)
 
     def change_model(self, model: Model, revision: Revision) -> None:
         """Replaces the model by that of this revision, up to which no warrant was written or deleted.
@@ -95,7 +95,7 @@ class Graph:
 
     def clear(self, revision: Revision) -> None:
         """Evicts all entries, and is as of this revision from then on."""
-        self._room.clear()
+        self._capacity.clear()
         self.revision = revision
 
     def find_view(
@@ -104,11 +104,11 @@ class Graph:
         """Returns the number of the view that a check starts from.
 
         Returns None for names that are neither defined nor used by any warrant; these are not cached, so that callers
-        cannot fill the memory with them. Raises TurnIsOver when the turn ends before all views it leads to are ready,
-        and BudgetSpent.
+        cannot fill the memory with them. Raises CheckpointNeeded when the turn ends before all views it leads to are
+        ready, and BudgetExceeded.
         """
         names = (object_type, relation, subject_type)
-        number = self._asked_views.get(names)
+        number = self._root_views.get(names)
         if number is not None and not self._unresolved:
             return number
         is_known = (
@@ -119,39 +119,39 @@ class Graph:
         if not is_known:
             return None
         self._prepare(names, work)
-        number = self._place_named(self.model.plan(object_type, relation), subject_type)
+        number = self._place_relation(self.model.plan(object_type, relation), subject_type)
         while self._unresolved:
             self._resolve(self._unresolved.pop())
             work.spend(WORK_FOR_A_VIEW)
-            if work.turn_is_over and self._unresolved:
-                raise TurnIsOver
-        self._asked_views[names] = number
+            if work.needs_checkpoint and self._unresolved:
+                raise CheckpointNeeded
+        self._root_views[names] = number
         return number
 
     def _prepare(self, names: tuple[TypeName, RelationName, TypeName], work: Work) -> None:
-        """Compiles the plans that a check may need. Raises TurnIsOver and BudgetSpent."""
+        """Compiles the plans that a check may need. Raises CheckpointNeeded and BudgetExceeded."""
         object_type, relation, subject_type = names
         if names not in self._preparing:
-            known = self._leading[subject_type]
-            self._preparing[names] = LeadingSearch(self.model, (object_type, relation), subject_type, known)
+            known = self._reachable[subject_type]
+            self._preparing[names] = ReachabilitySearch(self.model, (object_type, relation), subject_type, known)
         if not self._preparing[names].go_on(work):
-            raise TurnIsOver
+            raise CheckpointNeeded
         del self._preparing[names]
 
     def view(self, plan: Plan, subject_type: TypeName) -> int:
         """Returns the number in `views` of the view of this plan, which must be one of the model's and have a name."""
-        number = self._place_named(plan, subject_type)
+        number = self._place_relation(plan, subject_type)
         while self._unresolved:
             self._resolve(self._unresolved.pop())
         return number
 
-    def _place_named(self, plan: Plan, subject_type: TypeName) -> int:
+    def _place_relation(self, plan: Plan, subject_type: TypeName) -> int:
         return self._place(ViewKey(plan.type, plan.relation, (), subject_type), plan)
 
     def memberships(self, subject_type: TypeName) -> Memberships:
         if subject_type not in self._memberships:
             self._memberships[subject_type] = Memberships(
-                self.model, self._closed, subject_type, lambda plan: self.view(plan, subject_type), self._room
+                self.model, self._closed, subject_type, lambda plan: self.view(plan, subject_type), self._capacity
             )
         return self._memberships[subject_type]
 
@@ -163,16 +163,16 @@ class Graph:
 
     def following(self, plan: Plan, subject_type: TypeName) -> int | None:
         """Returns the number of the plan's view, or None when it never leads to a subject of this type."""
-        return self.view(plan, subject_type) if self._leads(plan, subject_type) else None
+        return self.view(plan, subject_type) if self._reaches(plan, subject_type) else None
 
-    def _leads(self, plan: Plan, subject_type: TypeName) -> bool:
+    def _reaches(self, plan: Plan, subject_type: TypeName) -> bool:
         """Returns whether a plan that has a name can lead to subjects of this type."""
         names = (plan.type, plan.relation or RelationName(""))
-        known = self._leading[subject_type]
+        known = self._reachable[subject_type]
         if names not in known:
-            search, work = LeadingSearch(self.model, names, subject_type, known), Work(sys.maxsize)
+            search, work = ReachabilitySearch(self.model, names, subject_type, known), Work(sys.maxsize)
             while not search.go_on(work):
-                work.begin_turn()
+                work.pass_checkpoint()
         return known[names]
 
     def expand_warrant(self, warrant: Warrant, plan: Plan) -> Iterable[Plan]:
@@ -189,7 +189,7 @@ class Graph:
         is_closed = plan in self._closed
         if number is None:
             number = self._numbers[key] = len(self.views)
-            view = PlanView(number, key, self._room, plan, self.model, is_closed)
+            view = PlanView(number, key, self._capacity, plan, self.model, is_closed)
             self.views.append(view)
         else:
             self._outdated.remove(number)
@@ -203,14 +203,14 @@ class Graph:
         return number
 
     def _resolve(self, view: PlanView) -> None:
-        parts = [self._part(part, view.key, (place,)) for place, part in enumerate(view.plan.parts)]
-        view.same = tuple(part for part in parts if isinstance(part, int))
-        view.choices = tuple(part for part in parts if not isinstance(part, int))
+        branches = [self._branch(branch, view.key, (place,)) for place, branch in enumerate(view.plan.branches)]
+        view.same = tuple(branch for branch in branches if isinstance(branch, int))
+        view.operations = tuple(branch for branch in branches if not isinstance(branch, int))
         targets = self._targets(view)
-        if view.sign({names: (leads, is_closed) for names, (_, leads, is_closed) in targets.items()}):
-            for target, leads, _ in targets.values():
-                if leads:  # an entry may have its number
-                    self._place_named(target, view.subject_type)
+        if view.sign({names: (is_reached, is_closed) for names, (_, is_reached, is_closed) in targets.items()}):
+            for target, is_reached, _ in targets.values():
+                if is_reached:  # an entry may have its number
+                    self._place_relation(target, view.subject_type)
 
     def _targets(self, view: PlanView) -> dict[tuple[str, str], tuple[Plan, bool, bool]]:
         """Returns the plans that warrants in the entries can lead to, by type and relation.
@@ -218,28 +218,30 @@ class Graph:
         With each plan comes whether it leads to subjects of the view's type, and whether it is closed.
         """
         targets: dict[tuple[str, str], tuple[Plan, bool, bool]] = {}
-        for name in {branch.target(form) for form, branch in self.model.expand_patterns(view.plan)}:
+        for name in {branch.target(pattern) for pattern, branch in self.model.expand_patterns(view.plan)}:
             target = self.model.plan(*name)
-            targets[name] = (target, self._leads(target, view.subject_type), target in self._closed)
+            targets[name] = (target, self._reaches(target, view.subject_type), target in self._closed)
         return targets
 
-    def _part(self, part: Branch, owner: ViewKey, path: tuple[int, ...]) -> int | CombinedView:
+    def _branch(self, branch: Branch, owner: ViewKey, path: tuple[int, ...]) -> int | CombinedView:
         """Returns the view of a branch, or its CombinedView, however deep combinations are nested in it."""
 
-        def parts_of(place: _Place) -> Sequence[_Place]:
-            part, path = place
-            return [(one, (*path, at)) for at, one in enumerate(part.parts)] if isinstance(part, Operation) else ()
+        def branches_of(place: _Place) -> Sequence[_Place]:
+            branch, path = place
+            return (
+                [(one, (*path, at)) for at, one in enumerate(branch.branches)] if isinstance(branch, Operation) else ()
+            )
 
-        def make_part(place: _Place, parts: Sequence[int | CombinedView]) -> int | CombinedView:
-            part, path = place
-            if isinstance(part, Plan):
-                return self._place(owner._replace(path=owner.path + path), part)
-            if not isinstance(part, Operation):
-                return self._place(owner._replace(relation=part, path=()), self.model.plan(owner.type, part))
-            self._choices += 1
-            return CombinedView(self._choices, part.rule, tuple(parts))
+        def make_branch(place: _Place, branches: Sequence[int | CombinedView]) -> int | CombinedView:
+            branch, path = place
+            if isinstance(branch, Plan):
+                return self._place(owner._replace(path=owner.path + path), branch)
+            if not isinstance(branch, Operation):
+                return self._place(owner._replace(relation=branch, path=()), self.model.plan(owner.type, branch))
+            self._operations += 1
+            return CombinedView(self._operations, branch.rule, tuple(branches))
 
-        found: int | CombinedView = fold((part, path), parts_of, make_part)
+        found: int | CombinedView = fold((branch, path), branches_of, make_branch)
         return found
 
     def _evict_unused_views(self) -> None:
@@ -247,8 +249,8 @@ class Graph:
         if len(self.views) > MOST_OUTDATED and 2 * len(self._outdated) > len(self.views):
             self.clear(self.revision)
             for view in self.views:
-                self._room.remove(view.entries)
-                self._room.remove(view.points)
+                self._capacity.remove(view.entries)
+                self._capacity.remove(view.points)
             for memberships in self._memberships.values():
                 memberships.release()
             self.views, self._numbers, self._memberships = [], {}, {}

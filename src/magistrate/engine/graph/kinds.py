@@ -28,15 +28,15 @@ class Kind:
     the views whose members these subjects are, and is empty for subjects that are no group.
     """
 
-    def __init__(self, number: int, room: Capacity) -> None:
+    def __init__(self, number: int, capacity: Capacity) -> None:
         self.number = number
         self.views: dict[tuple[TypeName, RelationName], list[int]] = {}
         self.own: list[int] = []
-        self.shapes: Sequence[WarrantsBySubject] = ()
-        self.groups: CacheSegment[Groups] = CacheSegment(room, len_or_one)
+        self.requests: Sequence[WarrantsBySubject] = ()
+        self.groups: CacheSegment[Groups] = CacheSegment(capacity, len_or_one)
 
     def reads(self, ids: Iterable[ObjectId]) -> list[ReverseWarrantRead]:
-        return [ReverseWarrantRead(shape, tuple(ids)) for shape in self.shapes]
+        return [ReverseWarrantRead(request, tuple(ids)) for request in self.requests]
 
     def keep(self, id: ObjectId, warrants: Sequence[Warrant]) -> None:
         if any(warrant.policy for warrant in warrants):
@@ -56,14 +56,14 @@ class Kind:
 
     def is_like(self, other: "Kind") -> bool:
         """Returns whether both read the same warrants and map them to the same views."""
-        return (self.views, self.own, self.shapes) == (other.views, other.own, other.shapes)
+        return (self.views, self.own, self.requests) == (other.views, other.own, other.requests)
 
     def read_from(self, member_type: TypeName, member_relation: str) -> None:
         """Sets which warrants are read for these members, given their type and relation; `views` must be complete."""
         relations: dict[TypeName, list[RelationName]] = defaultdict(list)
         for of_type, relation in self.views:
             relations[of_type].append(relation)
-        self.shapes = [
+        self.requests = [
             WarrantsBySubject(of_type, tuple(names), member_type, member_relation)
             for of_type, names in relations.items()
         ]

@@ -32,20 +32,20 @@ class Memberships:
         closed: Iterable[Plan],
         subject_type: TypeName,
         number_of: Callable[[Plan], int],
-        room: Capacity,
+        capacity: Capacity,
     ) -> None:
         self.kinds: list[Kind] = []
-        self._room = room
-        self._subjects = Kind(0, room)
+        self._capacity = capacity
+        self._subjects = Kind(0, capacity)
         self._kinds_by_names: dict[tuple[str, str], Kind] = {(subject_type, ""): self._subjects}
         self._kinds_by_view: dict[int, Kind] = {}
-        self._closures: CacheSegment[MembershipClosure] = CacheSegment(room, lambda closure: closure.weight)
+        self._closures: CacheSegment[MembershipClosure] = CacheSegment(capacity, lambda closure: closure.weight)
         self._changes = 0
         self._changed: deque[tuple[Kind, ObjectId]] = deque(maxlen=CHANGES_REMEMBERED)
         self.kinds.append(self._subjects)
         numbers = {plan: number_of(plan) for plan in sorted(closed, key=_plan_names)}
         for plan, number in numbers.items():
-            self._add(model, plan, number, subject_type, room)
+            self._add(model, plan, number, subject_type, capacity)
         for plan, number in numbers.items():
             kind = self._kinds_by_names.get((plan.type, plan.relation or ""))
             if kind is not None:
@@ -53,17 +53,21 @@ class Memberships:
                 kind.own.append(number)
         for (kind_type, relation), kind in self._kinds_by_names.items():
             kind.read_from(TypeName(kind_type), relation)
-        to_subjects = (form for form in model.forms if (form.subject_type, form.subject_relation) == (subject_type, ""))
-        self._to_all = any(form.subject_id == WILDCARD for form in to_subjects)
+        to_subjects = (
+            pattern
+            for pattern in model.patterns
+            if (pattern.subject_type, pattern.subject_relation) == (subject_type, "")
+        )
+        self._has_subject_wildcard = any(pattern.subject_id == WILDCARD for pattern in to_subjects)
 
-    def _add(self, model: Model, plan: Plan, number: int, subject_type: TypeName, room: Capacity) -> None:
-        to_subjects = [form for form in model.patterns_to_subjects(plan) if form.subject_type == subject_type]
-        for form in (*to_subjects, *(form for form, _ in model.expand_patterns(plan))):
-            names = (form.subject_type, form.subject_relation)
+    def _add(self, model: Model, plan: Plan, number: int, subject_type: TypeName, capacity: Capacity) -> None:
+        to_subjects = [pattern for pattern in model.patterns_to_subjects(plan) if pattern.subject_type == subject_type]
+        for pattern in (*to_subjects, *(pattern for pattern, _ in model.expand_patterns(plan))):
+            names = (pattern.subject_type, pattern.subject_relation)
             if names not in self._kinds_by_names:
-                self._kinds_by_names[names] = Kind(len(self.kinds), room)
+                self._kinds_by_names[names] = Kind(len(self.kinds), capacity)
                 self.kinds.append(self._kinds_by_names[names])
-            views = self._kinds_by_names[names].views.setdefault((form.object_type, form.relation), [])
+            views = self._kinds_by_names[names].views.setdefault((pattern.object_type, pattern.relation), [])
             if number not in views:
                 views.append(number)
 
@@ -71,13 +75,16 @@ class Memberships:
         """Returns the membership closure of a subject, as complete as it can be now.
 
         It stops when the turn is over or something has to be read first; the next call continues from there. Raises
-        BudgetSpent.
+        BudgetExceeded.
         """
         closure = self._closures.young.get(id) or self._closures.find(id)
         if closure is not None and closure.changes == self._changes and not closure.is_open:
             return closure
         if closure is None or not self._is_current(closure):
-            members = [(self._subjects, id), *([(self._subjects, ObjectId(WILDCARD))] if self._to_all else [])]
+            members = [
+                (self._subjects, id),
+                *([(self._subjects, ObjectId(WILDCARD))] if self._has_subject_wildcard else []),
+            ]
             closure = MembershipClosure(id, members, self._changes)
             self._closures.keep(id, closure)
         if closure.is_open and not closure.is_blocked:
@@ -109,10 +116,10 @@ class Memberships:
         kind = self._kinds_by_view.get(number)
         return None if kind is None else (kind, id)
 
-    def invalidate(self, touch: WarrantNames) -> None:
-        kind = self._kinds_by_names.get((touch.subject_type, touch.subject_relation))
-        if kind is not None and (touch.object_type, touch.relation) in kind.views:
-            id = ObjectId(touch.subject_id)
+    def invalidate(self, change: WarrantNames) -> None:
+        kind = self._kinds_by_names.get((change.subject_type, change.subject_relation))
+        if kind is not None and (change.object_type, change.relation) in kind.views:
+            id = ObjectId(change.subject_id)
             kind.groups.evict(id)
             self._changes += 1
             self._changed.append((kind, id))
@@ -135,14 +142,14 @@ class Memberships:
 
     def _is_like(self, other: "Memberships") -> bool:
         kinds, others = self._kinds_by_names, other._kinds_by_names
-        is_like = self._to_all == other._to_all and list(kinds) == list(others)
+        is_like = self._has_subject_wildcard == other._has_subject_wildcard and list(kinds) == list(others)
         return is_like and all(kind.is_like(others[names]) for names, kind in kinds.items())
 
     def release(self) -> None:
         """Releases the capacity that is used."""
-        self._room.remove(self._closures)
+        self._capacity.remove(self._closures)
         for kind in self.kinds:
-            self._room.remove(kind.groups)
+            self._capacity.remove(kind.groups)
 
 
 def _plan_names(plan: Plan) -> tuple[str, str]:

@@ -28,30 +28,33 @@ class ViewKey(NamedTuple):
 class CombinedView(NamedTuple):
     """Represents a combination on an object.
 
-    `parts` are views of the same object, by number, and other combinations on it. `number` identifies the combination.
+    `branches` are views of the same object, by number, and other combinations on it. `number` identifies the
+    combination.
     """
 
     number: int
     rule: Combined
-    parts: "tuple[int | CombinedView, ...]"
+    branches: "tuple[int | CombinedView, ...]"
 
 
 class PlanView:
     """Holds what a plan reads on an object, for subjects of one type.
 
-    - `same` has other views of the object that grant the relation, `choices` the combinations that do.
+    - `same` has other views of the object that grant the relation, `operations` the combinations that do.
     - `is_simple` is true when there is neither, and the type is defined.
     - `is_closed` is true when memberships give the same result.
     - `is_empty` is true when no warrant matters, and `has_own` when one of the plan's own relation can name a subject.
     - `signature` has all that the entries depend on; entries stay valid as long as it is equal.
     """
 
-    def __init__(self, number: int, key: ViewKey, room: Capacity, plan: Plan, model: Model, is_closed: bool) -> None:
+    def __init__(
+        self, number: int, key: ViewKey, capacity: Capacity, plan: Plan, model: Model, is_closed: bool
+    ) -> None:
         self.number = number
         self.key = key
         self.subject_type = key.subject_type
-        self.entries: CacheSegment[Entry] = CacheSegment(room, weight)
-        self.points: CacheSegment[Entry] = CacheSegment(room, weight)
+        self.entries: CacheSegment[Entry] = CacheSegment(capacity, weight)
+        self.points: CacheSegment[Entry] = CacheSegment(capacity, weight)
         """Holds entries by object and subject, where the entry of the object has no subjects."""
         self.signature: object = None
         self.look_at(plan, model, is_closed)
@@ -59,23 +62,23 @@ class PlanView:
     def look_at(self, plan: Plan, model: Model, is_closed: bool) -> None:
         """Sets the plan that the view reads for from now on; the graph sets the branches of the plan."""
         self.plan = plan
-        self.direct = model.shape(plan.type, plan.relations, self.subject_type)
-        self.leading = [*plan.shapes]
-        self.shapes = [self.direct, *self.leading] if self.direct is not None else self.leading
+        self.direct = model.request(plan.type, plan.relations, self.subject_type)
+        self.targets = [*plan.requests]
+        self.requests = [self.direct, *self.targets] if self.direct is not None else self.targets
         self.same: tuple[int, ...] = ()
-        self.choices: tuple[CombinedView, ...] = ()
+        self.operations: tuple[CombinedView, ...] = ()
         self.is_closed = is_closed
-        self.is_empty = not self.shapes
+        self.is_empty = not self.requests
         self.has_own = (
-            plan.relation is not None and model.shape(plan.type, (plan.relation,), self.subject_type) is not None
+            plan.relation is not None and model.request(plan.type, (plan.relation,), self.subject_type) is not None
         )
-        self.is_simple = plan.is_defined and not plan.parts
+        self.is_simple = plan.is_defined and not plan.branches
 
     def sign(self, targets: object) -> bool:
         """Returns whether the entries are still valid, given what their warrants can lead to; evicts them when they
         are not."""
-        shapes = tuple(map(_shape_signature, self.shapes))
-        signature = (self.plan.outline(), self.direct is None, shapes, targets)
+        requests = tuple(map(_sign_request, self.requests))
+        signature = (self.plan.outline(), self.direct is None, requests, targets)
         is_right = signature == self.signature
         if not is_right:
             self.entries.evict_all()
@@ -85,23 +88,23 @@ class PlanView:
 
     def relations(self) -> set[tuple[TypeName, RelationName]]:
         """Returns the relations whose warrants are in the entries, each with its object type."""
-        return {(shape.type, relation) for shape in self.shapes for relation in shape.relations}
+        return {(request.type, relation) for request in self.requests for relation in request.relations}
 
-    def invalidate(self, touch: WarrantNames) -> None:
-        if touch.object_id == WILDCARD:
+    def invalidate(self, change: WarrantNames) -> None:
+        if change.object_id == WILDCARD:
             self.entries.evict_all()
             self.points.evict_all()
             return
-        if touch.subject_id == WILDCARD:
+        if change.subject_id == WILDCARD:
             self.points.evict_all()
-        self.points.evict((touch.object_id, touch.subject_id))
-        entry = self.entries.young.get(touch.object_id) or self.entries.find(touch.object_id)
-        if entry is not None and (entry.direct is not None or self._leads(touch)):
-            self.entries.evict(touch.object_id)
+        self.points.evict((change.object_id, change.subject_id))
+        entry = self.entries.young.get(change.object_id) or self.entries.find(change.object_id)
+        if entry is not None and (entry.direct is not None or self._reaches(change)):
+            self.entries.evict(change.object_id)
 
-    def _leads(self, touch: WarrantNames) -> bool:
-        return touch.subject_relation != "" or bool(self.plan.expand(touch))
+    def _reaches(self, change: WarrantNames) -> bool:
+        return change.subject_relation != "" or bool(self.plan.expand(change))
 
 
-def _shape_signature(shape: WarrantsByObject) -> object:
-    return shape.type, shape.relations, shape.subjects, shape.on_all, shape.to_all
+def _sign_request(request: WarrantsByObject) -> object:
+    return request.type, request.relations, request.subjects, request.has_object_wildcard, request.has_subject_wildcard

@@ -17,11 +17,11 @@ from typing import Any, Final
 
 from magistrate.engine.conditions import PolicyEvaluator
 from magistrate.engine.decision import DENIED, EXPLICIT, IMPLICIT, Decision
-from magistrate.engine.evaluation import Question
+from magistrate.engine.evaluation import Check
+from magistrate.engine.graph.checkpoint import CheckpointNeeded
 from magistrate.engine.graph.closures import MembershipClosure
 from magistrate.engine.graph.entries import EMPTY, Conditioned, Entry, State, parse_state, state_name, subject_name
 from magistrate.engine.graph.graph import Graph
-from magistrate.engine.graph.turns import TurnIsOver
 from magistrate.engine.graph.views import CombinedView, PlanView
 from magistrate.engine.terms import WILDCARD, ObjectId, Subject, TypeName
 from magistrate.engine.truth import FALSE, TRUE, UNKNOWN, Truth
@@ -78,16 +78,16 @@ class Walk:
     """
 
     __slots__ = (
-        "_chosen",
+        "_check",
         "_closure",
         "_conditions",
+        "_decided",
         "_findings",
-        "_found",
         "_graph",
         "_name",
         "_nesting",
         "_now",
-        "_question",
+        "_shared",
         "_shares",
         "_steps_left",
         "_subject_id",
@@ -106,22 +106,22 @@ class Walk:
         self._now = now
         self._shares = shares
         self._findings: dict[Subject, _Findings] = {}
-        self._found: _Findings | None = None
-        self._question: Question | None = None
+        self._shared: _Findings | None = None
+        self._check: Check | None = None
         self._conditions: PolicyEvaluator | None = None
 
-    def decide(self, question: Question) -> Decision | None:
+    def decide(self, check: Check) -> Decision | None:
         """Returns the decision, or None when something has to be read first.
 
-        Raises GivenUp, TurnIsOver when the caller must yield, and BudgetSpent.
+        Raises GivenUp, CheckpointNeeded when the caller must yield, and BudgetExceeded.
         """
-        subject, object = question.subject, question.object
+        subject, object = check.subject, check.object
         if subject.relation is not None or subject.id == WILDCARD or object.id == WILDCARD:
             raise GivenUp
-        number = self._graph.find_view(object.type, question.relation, subject.type, self.work)
+        number = self._graph.find_view(object.type, check.relation, subject.type, self.work)
         if number is None:
             raise GivenUp
-        self._begin(question)
+        self._begin(check)
         view = self._views[number]
         own = self._has_own(view, object.id) if view.has_own else False
         if own:
@@ -134,25 +134,25 @@ class Walk:
             return None
         return IMPLICIT if value is TRUE else DENIED
 
-    def _begin(self, question: Question) -> None:
-        self._subject_type, self._subject_id = question.subject.type, question.subject.id
-        self._name = subject_name(question.subject.id)
+    def _begin(self, check: Check) -> None:
+        self._subject_type, self._subject_id = check.subject.type, check.subject.id
+        self._name = subject_name(check.subject.id)
         self._steps_left = MOST_STEPS
         self._nesting = 0
         self._closure: MembershipClosure | None = None
         """Stays None until it is needed."""
         if not self._shares:
-            if question is not self._question:  # a check that is made again keeps the values of its policies
-                self._question, self._conditions = question, None
-            self._values, self._chosen = _NO_VALUES, {}
+            if check is not self._check:  # a check that is made again keeps the values of its policies
+                self._check, self._conditions = check, None
+            self._values, self._decided = _NO_VALUES, {}
             return
-        self._question = question
-        found = self._findings.get(question.subject)
-        if found is None or found.context != question.context:
-            conditions = PolicyEvaluator(question.context, self._now, self.work)
-            found = self._findings[question.subject] = _Findings(question.context, conditions)
-        self._found, self._closure = found, found.closure
-        self._conditions, self._values, self._chosen = found.conditions, found.values, found.chosen
+        self._check = check
+        found = self._findings.get(check.subject)
+        if found is None or found.context != check.context:
+            conditions = PolicyEvaluator(check.context, self._now, self.work)
+            found = self._findings[check.subject] = _Findings(check.context, conditions)
+        self._shared, self._closure = found, found.closure
+        self._conditions, self._values, self._decided = found.conditions, found.values, found.decided
 
     def _has_own(self, view: PlanView, id: ObjectId) -> bool | None:
         """Returns whether a warrant of the view's own relation names the subject; None when that is not known."""
@@ -170,7 +170,7 @@ class Walk:
         """Returns whether the subject has what the view grants; None when that is not known."""
         views, values, name = self._views, self._values, self._name
         waiting, seen = [start], {start: start}  # `seen` maps each state to the one it was reached from
-        choices: list[tuple[CombinedView, State]] = []
+        operations: list[tuple[CombinedView, State]] = []
         is_known, is_certain, steps, steps_left = True, True, 1, self._steps_left
         while waiting:
             state = waiting.pop()
@@ -196,38 +196,38 @@ class Walk:
                     continue
             if name in entry.direct:
                 return self._remember_path(seen, state, steps)
-            leading = entry.onward
+            targets = entry.targets
             if entry.closed:
                 closure = self._closure or self._grow_closure()
                 for group in entry.closed:
                     if group in closure.names:
                         return self._remember_path(seen, state, steps)
                 if not closure.is_complete:
-                    leading += tuple(map(parse_state, entry.closed))
+                    targets += tuple(map(parse_state, entry.closed))
             if entry.conditioned:
                 more, is_sure = self._follow_policies(entry)
                 if more is None:
                     return self._remember_path(seen, state, steps)
-                leading, is_certain = leading + more, is_certain and is_sure
+                targets, is_certain = targets + more, is_certain and is_sure
             if not view.is_simple:
-                leading += tuple((other, id) for other in view.same)
-                choices += [(choice, state) for choice in view.choices]
+                targets += tuple((other, id) for other in view.same)
+                operations += [(operation, state) for operation in view.operations]
                 is_certain = is_certain and view.plan.is_defined
-            if leading:
-                steps += len(leading)
+            if targets:
+                steps += len(targets)
                 if steps > steps_left:
                     raise GivenUp
-                for following in leading:
+                for following in targets:
                     if following not in seen:
                         seen[following] = state
                         waiting.append(following)
         self._steps_left -= steps
-        return self._conclude(seen, choices, is_known, is_certain)
+        return self._conclude(seen, operations, is_known, is_certain)
 
     def _conclude(
         self,
         seen: Mapping[State, State],
-        choices: Iterable[tuple[CombinedView, State]],
+        operations: Iterable[tuple[CombinedView, State]],
         is_known: bool,
         is_certain: bool,
     ) -> Truth | None:
@@ -235,8 +235,8 @@ class Walk:
 
         Raises GivenUp when nothing is missing and yet not everything is certain.
         """
-        for choice, state in choices:
-            value = self._choose(choice, state[1])
+        for operation, state in operations:
+            value = self._decide_operation(operation, state[1])
             if value is TRUE:
                 return self._remember_path(seen, state, 0)
             is_known = is_known and value is not None
@@ -266,18 +266,18 @@ class Walk:
     def _grow_closure(self) -> MembershipClosure:
         """Returns the subject's membership closure, grown as far as is possible now.
 
-        Raises TurnIsOver when it can be continued in the next turn, and BudgetSpent.
+        Raises CheckpointNeeded when it can be continued in the next turn, and BudgetExceeded.
         """
         of_type = self._subject_type
         closure = self._graph.memberships(of_type).closure(self._subject_id, self.work)
         if closure.is_open:
             if closure.is_interrupted:
-                raise TurnIsOver
+                raise CheckpointNeeded
             missing = islice(closure.missing, MOST_MEMBERS)
             self.missing.groups.update({(of_type, kind.number, id): None for kind, id in missing})
         self._closure = closure
-        if self._found is not None:
-            self._found.closure = closure
+        if self._shared is not None:
+            self._shared.closure = closure
         return closure
 
     def _follow_policies(self, entry: Entry) -> tuple[tuple[State, ...] | None, bool]:
@@ -289,49 +289,49 @@ class Walk:
         states: tuple[State, ...] = ()
         is_certain = True
         for conditioned in entry.conditioned:
-            granted = self._evaluate_condition(conditioned)
-            if granted is TRUE and not conditioned.states:
+            policy_value = self._evaluate_condition(conditioned)
+            if policy_value is TRUE and not conditioned.states:
                 return None, True
-            if granted is TRUE:
+            if policy_value is TRUE:
                 states += conditioned.states
-            is_certain = is_certain and granted in (TRUE, FALSE)
+            is_certain = is_certain and policy_value in (TRUE, FALSE)
         return states, is_certain
 
-    def _choose(self, choice: CombinedView, id: ObjectId) -> Truth | None:
+    def _decide_operation(self, operation: CombinedView, id: ObjectId) -> Truth | None:
         """Returns the value of a combination on an object; None when that is not known.
 
         Raises GivenUp when it may depend on itself.
         """
-        chosen = self._chosen
-        key = (choice.number, id)
-        if key in chosen:
-            value = chosen[key]
-            if value is _BEING_CHOSEN:
+        decided = self._decided
+        key = (operation.number, id)
+        if key in decided:
+            value = decided[key]
+            if value is _BEING_DECIDED:
                 raise GivenUp
             return value
         if self._nesting > MOST_NESTING:
             raise GivenUp
-        chosen[key] = _BEING_CHOSEN
+        decided[key] = _BEING_DECIDED
         self._nesting += 1
         try:
-            value = self._combine_parts(choice, id)
-        except TurnIsOver:
-            del chosen[key]
+            value = self._combine_branches(operation, id)
+        except CheckpointNeeded:
+            del decided[key]
             raise
-        chosen[key] = value
+        decided[key] = value
         self._nesting -= 1
         return value
 
-    def _combine_parts(self, choice: CombinedView, id: ObjectId) -> Truth | None:
-        rule, is_known = choice.rule, True
+    def _combine_branches(self, operation: CombinedView, id: ObjectId) -> Truth | None:
+        rule, is_known = operation.rule, True
         values: list[Truth] = []
-        for part in choice.parts:
-            value = self._value((part, id)) if isinstance(part, int) else self._choose(part, id)
+        for branch in operation.branches:
+            value = self._value((branch, id)) if isinstance(branch, int) else self._decide_operation(branch, id)
             if value is None:
                 is_known, value = False, UNKNOWN
             values.append(value)
             if value is rule.decisive:
-                early = rule.combine(values + [UNKNOWN] * (len(choice.parts) - len(values)))
+                early = rule.combine(values + [UNKNOWN] * (len(operation.branches) - len(values)))
                 if early is TRUE or early is FALSE:
                     return early
         return rule.combine(values) if is_known else None
@@ -342,10 +342,10 @@ class Walk:
         if not conditioned.states and warrant.subject_id not in (self._subject_id, WILDCARD):
             return FALSE
         if self._conditions is None:
-            assert self._question is not None
-            self._conditions = PolicyEvaluator(self._question.context, self._now, self.work)
-        if self.work.turn_is_over and not self._conditions.is_known(warrant):
-            raise TurnIsOver
+            assert self._check is not None
+            self._conditions = PolicyEvaluator(self._check.context, self._now, self.work)
+        if self.work.needs_checkpoint and not self._conditions.is_known(warrant):
+            raise CheckpointNeeded
         return self._conditions.value(warrant)
 
     def _entry(self, view: PlanView, id: ObjectId, is_bare: bool = False) -> Entry | None:
@@ -380,17 +380,17 @@ class Walk:
 class _Findings:
     """Holds the results for one subject with one context.
 
-    `values` maps states to values, None where something is missing; `chosen` does so for combinations, by number and
+    `values` maps states to values, None where something is missing; `decided` does so for combinations, by number and
     object. `closure` is None until it is needed.
     """
 
-    __slots__ = ("chosen", "closure", "conditions", "context", "values")
+    __slots__ = ("closure", "conditions", "context", "decided", "values")
 
     def __init__(self, context: Mapping[str, Any], conditions: PolicyEvaluator) -> None:
         self.context = context
         self.conditions = conditions
         self.values: dict[State, Truth | None] = {}
-        self.chosen: dict[tuple[int, ObjectId], Truth | _InProgress | None] = {}
+        self.decided: dict[tuple[int, ObjectId], Truth | _InProgress | None] = {}
         self.closure: MembershipClosure | None = None
 
 
@@ -403,4 +403,4 @@ class _InProgress(Enum):
     MARK = 0
 
 
-_BEING_CHOSEN: Final = _InProgress.MARK
+_BEING_DECIDED: Final = _InProgress.MARK

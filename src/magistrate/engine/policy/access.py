@@ -35,8 +35,8 @@ Take = Callable[[PolicyRun, Any], Any]
 
 
 class Step(msgspec.Struct, frozen=True):
-    """Represents the step from a value of the kinds it `accepts` to another. `parts` are expressions within it, such as
-    an index."""
+    """Represents the step from a value of the kinds it `accepts` to another. `children` are expressions within it, such
+    as an index."""
 
     name: str
     take: Take
@@ -44,7 +44,7 @@ class Step(msgspec.Struct, frozen=True):
     result: Kinds
     offset: int
     is_optional: bool = False
-    parts: tuple[PolicyNode, ...] = ()
+    children: tuple[PolicyNode, ...] = ()
 
 
 def compile_access(base: PolicyNode, steps: list[Step]) -> PolicyNode:
@@ -54,8 +54,8 @@ def compile_access(base: PolicyNode, steps: list[Step]) -> PolicyNode:
         require(kinds, step.accepts | NIL if step.is_optional else step.accepts, step.name, step.offset)
         kinds = step.result
     evaluate = _walk(base.evaluate, steps)
-    parts = [part for step in steps for part in step.parts]
-    node = compose_node(evaluate, kinds | NIL if can_end else kinds, steps[0].offset, base, *parts)
+    children = [child for step in steps for child in step.children]
+    node = compose_node(evaluate, kinds | NIL if can_end else kinds, steps[0].offset, base, *children)
     node.weight += len(steps) - 1  # a step counts as a part, too
     return node
 
@@ -113,13 +113,13 @@ def element(index: PolicyNode, offset: int) -> Step:
     def take(run: PolicyRun, value: Any, at: Evaluate = at) -> Any:
         return element_of(run, value, at(run))
 
-    return Step('"[]"', take, accepts, ANY, offset, parts=(index,))
+    return Step('"[]"', take, accepts, ANY, offset, children=(index,))
 
 
 def element_of(run: PolicyRun, value: Any, index: Any) -> Any:
     """Returns the element at the index. Raises Fault if the list or text is too short; a missing member is nil."""
     if type(value) is dict and type(index) is str:
-        run.pay_text(len(index))
+        run.charge_text(len(index))
         return value.get(index)
     if (type(value) in LIST or type(value) is str) and type(index) in NUMBER:
         at = as_whole(index)
@@ -140,10 +140,10 @@ def section(start: PolicyNode | None, end: PolicyNode | None, offset: int) -> St
             raise Fault("only lists and strings have slices")
         taken = slice(_evaluate_bound(run, start), _evaluate_bound(run, end))
         if type(value) is not range:
-            run.pay(len(range(*taken.indices(len(value)))) // 8)
+            run.charge(len(range(*taken.indices(len(value)))) // 8)
         return value[taken]
 
-    return Step('"[:]"', take, LIST | STRING, LIST | STRING, offset, parts=bounds)
+    return Step('"[:]"', take, LIST | STRING, LIST | STRING, offset, children=bounds)
 
 
 def _evaluate_bound(run: PolicyRun, bound: PolicyNode | None) -> int | None:
@@ -189,7 +189,7 @@ def method(name: str, offset: int, arguments: int) -> Step:
     def take(run: PolicyRun, value: Any) -> Any:
         if type(value) not in accepts:
             raise Fault(f"{name} is a method of times")
-        run.pay(_CALENDAR_STEPS)
+        run.charge(_CALENDAR_STEPS)
         return apply(value)
 
     return Step(f'"{name}"', take, accepts, result, offset)

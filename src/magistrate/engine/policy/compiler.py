@@ -120,8 +120,8 @@ def map_literal(brace: Token, entries: list[tuple[PolicyNode, PolicyNode]]) -> P
     def evaluate(run: PolicyRun) -> dict[str, Any]:
         return {_key(make_key(run)): make_value(run) for make_key, make_value in makers}
 
-    parts = [part for entry in entries for part in entry]
-    return _container(compose_node(evaluate, MAP, brace.offset, *parts))
+    children = [child for entry in entries for child in entry]
+    return _container(compose_node(evaluate, MAP, brace.offset, *children))
 
 
 def key(key: Token | PolicyNode) -> PolicyNode:

@@ -25,7 +25,7 @@ def equal(run: PolicyRun, left: Any, right: Any) -> bool:
         if (kind is list or kind is range) and (other is list or other is range):
             same = len(left) == len(right)
             if same:
-                run.pay(len(left))
+                run.charge(len(left))
                 pairs.extend(zip(left, right, strict=True))
         elif kind is dict and other is dict:
             same = len(left) == len(right) and _pair_members(run, left, right, pairs)
@@ -43,7 +43,7 @@ def contains_value(run: PolicyRun, sought: Any, among: Any) -> bool:
     if type(among) is range:
         return (type(sought) is int or (type(sought) is float and sought.is_integer())) and int(sought) in among
     if type(among) is dict and type(sought) is str:
-        run.pay_text(len(sought))
+        run.charge_text(len(sought))
         return sought in among
     if among is None or (type(among) is dict and sought is None):
         return False
@@ -52,10 +52,10 @@ def contains_value(run: PolicyRun, sought: Any, among: Any) -> bool:
 
 def _in_list(run: PolicyRun, sought: Any, among: list[Any]) -> bool:
     if type(sought) is str and len(sought) <= _SHORT_TEXT:
-        run.pay(len(among) // 8)  # Python's own search suffices: a text is equal to no other kind of value
+        run.charge(len(among) // 8)  # Python's own search suffices: a text is equal to no other kind of value
         return sought in among
     for element in among:
-        run.pay(4)
+        run.charge(4)
         if equal(run, sought, element):
             return True
     return False
@@ -63,7 +63,7 @@ def _in_list(run: PolicyRun, sought: Any, among: list[Any]) -> bool:
 
 def _pair_members(run: PolicyRun, left: dict[str, Any], right: dict[str, Any], pairs: list[tuple[Any, Any]]) -> bool:
     for key, value in left.items():
-        run.pay(1 + len(key) // _SHORT_TEXT)
+        run.charge(1 + len(key) // _SHORT_TEXT)
         if key not in right:
             return False
         pairs.append((value, right[key]))
@@ -74,5 +74,5 @@ def _scalars_equal(run: PolicyRun, left: Any, right: Any) -> bool:
     if type(left) is not type(right):
         return type(left) in NUMBER and type(right) in NUMBER and bool(left == right)
     if type(left) is str and len(left) == len(right):
-        run.pay_text(len(left))
+        run.charge_text(len(left))
     return bool(left == right)

@@ -93,7 +93,7 @@ def _length(run: PolicyRun, value: Any) -> int:
 def _to_int(run: PolicyRun, value: Any) -> int:
     """Returns the value as an integer, rounded towards zero."""
     if type(value) is str:
-        run.pay(3 + len(value) // 2)
+        run.charge(3 + len(value) // 2)
         if not _WHOLE.fullmatch(value):
             raise Fault("the string is no integer")
         return whole(int(value))
@@ -103,7 +103,7 @@ def _to_int(run: PolicyRun, value: Any) -> int:
 def _to_float(run: PolicyRun, value: Any) -> float:
     if type(value) is str and (len(value) > _LONGEST_NUMBER or not _DECIMAL.fullmatch(value)):
         raise Fault("the string is no number")
-    run.pay(3 + len(value) // 2 if type(value) is str else 0)
+    run.charge(3 + len(value) // 2 if type(value) is str else 0)
     return finite(float(value))
 
 
@@ -111,7 +111,7 @@ def _to_string(run: PolicyRun, value: Any) -> str:
     """Returns the value as a string. Whole numbers are written without a point, whether they are integers or not."""
     if type(value) is bool:
         return "true" if value else "false"
-    run.pay(0 if type(value) is str else 6)
+    run.charge(0 if type(value) is str else 6)
     if type(value) is float and not (value.is_integer() and abs(value) < 1e15):
         return repr(finite(value))
     return value if type(value) is str else str(whole(int(value)))
@@ -124,21 +124,21 @@ def _round(run: PolicyRun, value: float) -> float:
 
 
 def _numbers_in(run: PolicyRun, elements: Any) -> Any:
-    run.pay(len(elements))
+    run.charge(len(elements))
     for element in elements:
         if type(element) not in NUMBER:
             raise Fault("the list must have numbers only")
     return elements
 
 
-def _spread(run: PolicyRun, values: tuple[Any, ...]) -> list[Any]:
+def _expand(run: PolicyRun, values: tuple[Any, ...]) -> list[Any]:
     """Returns numbers and lists of numbers as one list, with at least one number."""
-    spread: list[Any] = []
+    numbers: list[Any] = []
     for value in values:
-        spread.extend(_numbers_in(run, value if type(value) in LIST else [value]))
-    if not spread:
+        numbers.extend(_numbers_in(run, value if type(value) in LIST else [value]))
+    if not numbers:
         raise Fault("an empty list has no least or greatest number")
-    return spread
+    return numbers
 
 
 def _sum(run: PolicyRun, elements: Any) -> Any:
@@ -158,9 +158,9 @@ def _get(run: PolicyRun, value: Any, index: Any) -> Any:
     return element_of(run, value, index)
 
 
-def _parts(run: PolicyRun, parts: Any) -> list[Any]:
-    run.pay(len(parts))
-    return list(parts)
+def _as_list(run: PolicyRun, members: Any) -> list[Any]:
+    run.charge(len(members))
+    return list(members)
 
 
 FUNCTIONS: dict[str, Function] = {
@@ -173,8 +173,8 @@ FUNCTIONS: dict[str, Function] = {
     "ceil": Function((NUMBER,), FLOAT, lambda run, value: float(math.ceil(finite(value)))),
     "floor": Function((NUMBER,), FLOAT, lambda run, value: float(math.floor(finite(value)))),
     "round": Function((NUMBER,), FLOAT, _round),
-    "min": Function((NUMBER | LIST,), NUMBER, lambda run, *values: min(_spread(run, values)), repeats=True),
-    "max": Function((NUMBER | LIST,), NUMBER, lambda run, *values: max(_spread(run, values)), repeats=True),
+    "min": Function((NUMBER | LIST,), NUMBER, lambda run, *values: min(_expand(run, values)), repeats=True),
+    "max": Function((NUMBER | LIST,), NUMBER, lambda run, *values: max(_expand(run, values)), repeats=True),
     "sum": Function((LIST,), NUMBER, _sum),
     "mean": Function((LIST,), FLOAT, _mean),
     "lower": Function((STRING,), STRING, texts.lower),
@@ -191,8 +191,8 @@ FUNCTIONS: dict[str, Function] = {
     "first": Function((LIST,), ANY, lambda run, elements: elements[0] if elements else None),
     "last": Function((LIST,), ANY, lambda run, elements: elements[-1] if elements else None),
     "get": Function((LIST | MAP, NUMBER | STRING), ANY, _get),
-    "keys": Function((MAP,), ARRAY, lambda run, members: _parts(run, members.keys())),
-    "values": Function((MAP,), ARRAY, lambda run, members: _parts(run, members.values())),
+    "keys": Function((MAP,), ARRAY, lambda run, members: _as_list(run, members.keys())),
+    "values": Function((MAP,), ARRAY, lambda run, members: _as_list(run, members.values())),
     "now": Function((), TIME, lambda run: time_at(run.now * 1_000)),
     "date": Function((STRING,), TIME, lambda run, time: time, reads=read_date),
     "duration": Function((STRING,), DURATION, lambda run, duration: duration, reads=read_duration),
@@ -210,7 +210,7 @@ def compile_call(name: str, arguments: list[PolicyNode], offset: int) -> PolicyN
     for parameter, argument in zip(parameters, arguments, strict=True):
         require(argument.kinds, parameter, name, argument.offset)
     if function.reads:
-        return _reading(function, function.reads, arguments[0], offset)
+        return _compile_reader(function, function.reads, arguments[0], offset)
     evaluates = [argument.evaluate for argument in arguments]
     return compose_node(_call(name, function, parameters, evaluates), function.result, offset, *arguments)
 
@@ -240,7 +240,7 @@ def _call(name: str, function: Function, parameters: tuple[Kinds, ...], evaluate
     return evaluate
 
 
-def _reading(function: Function, reads: Callable[[str], Any], argument: PolicyNode, offset: int) -> PolicyNode:
+def _compile_reader(function: Function, reads: Callable[[str], Any], argument: PolicyNode, offset: int) -> PolicyNode:
     if argument.literal is not NOT_LITERAL:
         try:
             argument = literal_node(reads(argument.literal), argument.offset)
@@ -254,7 +254,7 @@ def _reading(function: Function, reads: Callable[[str], Any], argument: PolicyNo
         written = text(run)
         if type(written) is not str:
             raise Fault("only a string can be read")
-        run.pay(3 * len(written))
+        run.charge(3 * len(written))
         return function.apply(run, reads(written))
 
     return compose_node(evaluate, function.result, offset, argument)

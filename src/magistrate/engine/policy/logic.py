@@ -11,11 +11,11 @@ from magistrate.engine.policy.node import PolicyNode, compose_node, require
 from magistrate.engine.policy.run import Fault, PolicyRun
 
 
-def compile_logic(parts: list[PolicyNode], stops_at: bool, sign: str, offset: int) -> PolicyNode:
+def compile_logic(children: list[PolicyNode], stops_at: bool, sign: str, offset: int) -> PolicyNode:
     """Compiles `a && b && …`, which stops at the first false, or `a || b || …`, which stops at the first true."""
-    for part in parts:
-        _require_bool(part, sign, offset)
-    operands = [part.evaluate for part in parts]
+    for child in children:
+        _require_bool(child, sign, offset)
+    operands = [child.evaluate for child in children]
 
     def evaluate(run: PolicyRun) -> object:
         value = None
@@ -27,12 +27,12 @@ def compile_logic(parts: list[PolicyNode], stops_at: bool, sign: str, offset: in
                 break
         return value
 
-    return compose_node(evaluate, BOOL, offset, *parts)
+    return compose_node(evaluate, BOOL, offset, *children)
 
 
-def compile_negation(part: PolicyNode, sign: str, offset: int) -> PolicyNode:
-    _require_bool(part, sign, offset)
-    operand = part.evaluate
+def compile_negation(child: PolicyNode, sign: str, offset: int) -> PolicyNode:
+    _require_bool(child, sign, offset)
+    operand = child.evaluate
 
     def evaluate(run: PolicyRun) -> bool:
         value = operand(run)
@@ -40,10 +40,10 @@ def compile_negation(part: PolicyNode, sign: str, offset: int) -> PolicyNode:
             raise Fault(f"{sign} needs a bool")
         return not value
 
-    return compose_node(evaluate, BOOL, offset, part)
+    return compose_node(evaluate, BOOL, offset, child)
 
 
-def choice(condition: PolicyNode, then: PolicyNode, otherwise: PolicyNode, offset: int) -> PolicyNode:
+def conditional(condition: PolicyNode, then: PolicyNode, otherwise: PolicyNode, offset: int) -> PolicyNode:
     _require_bool(condition, '"?"', offset)
     test, on_true, on_false = condition.evaluate, then.evaluate, otherwise.evaluate
 
@@ -56,9 +56,9 @@ def choice(condition: PolicyNode, then: PolicyNode, otherwise: PolicyNode, offse
     return compose_node(evaluate, then.kinds | otherwise.kinds, offset, condition, then, otherwise)
 
 
-def first_present(parts: list[PolicyNode]) -> PolicyNode:
+def first_present(children: list[PolicyNode]) -> PolicyNode:
     """Compiles `a ?? b ?? …`: the first operand that is not nil, or the last."""
-    *before, last = [part.evaluate for part in parts]
+    *before, last = [child.evaluate for child in children]
 
     def evaluate(run: PolicyRun) -> object:
         for operand in before:
@@ -67,9 +67,9 @@ def first_present(parts: list[PolicyNode]) -> PolicyNode:
                 return value
         return last(run)
 
-    kinds = frozenset[type]().union(*(part.kinds for part in parts)) - NIL | parts[-1].kinds
-    return compose_node(evaluate, kinds, parts[0].offset, *parts)
+    kinds = frozenset[type]().union(*(child.kinds for child in children)) - NIL | children[-1].kinds
+    return compose_node(evaluate, kinds, children[0].offset, *children)
 
 
-def _require_bool(part: PolicyNode, sign: str, offset: int) -> None:
-    require(part.kinds, BOOL, sign, offset)
+def _require_bool(child: PolicyNode, sign: str, offset: int) -> None:
+    require(child.kinds, BOOL, sign, offset)

@@ -66,16 +66,16 @@ def literal_node(value: Any, offset: int) -> PolicyNode:
     return PolicyNode(Constant(value), _KINDS_OF_ONE[type(value)], offset, value)
 
 
-def compose_node(evaluate: Evaluate, kinds: Kinds, offset: int, *parts: PolicyNode) -> PolicyNode:
+def compose_node(evaluate: Evaluate, kinds: Kinds, offset: int, *children: PolicyNode) -> PolicyNode:
     """Returns the node of these parts. Raises Refusal if the parts are nested too deep."""
     weight, depth, patterns, free_item = 1, 0, 0, None
-    for part in parts:
-        weight += part.weight
-        patterns += part.patterns
-        if part.depth > depth:
-            depth = part.depth
+    for child in children:
+        weight += child.weight
+        patterns += child.patterns
+        if child.depth > depth:
+            depth = child.depth
         if free_item is None:
-            free_item = part.free_item
+            free_item = child.free_item
     if depth >= MAX_DEPTH:
         raise Refusal(f"nested more than {MAX_DEPTH} deep", offset)
     return PolicyNode(evaluate, kinds, offset, NOT_LITERAL, weight, depth + 1, free_item, patterns)

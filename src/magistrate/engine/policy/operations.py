@@ -38,31 +38,31 @@ class Sign(msgspec.Struct, frozen=True, gc=False):
         return f'"not {self.name}"' if self.is_negated else f'"{self.name}"'
 
 
-def chain(parts: list[PolicyNode], signs: list[Sign]) -> PolicyNode:
+def chain(children: list[PolicyNode], signs: list[Sign]) -> PolicyNode:
     """Compiles `a + b - c`, with one sign fewer than parts. Raises Refusal at the first that cannot work."""
-    first, *others = parts
+    first, *others = children
     pairs = list(zip(signs, others, strict=True))
     kinds = first.kinds
-    for sign, part in pairs:
-        taken, kinds = kinds, result_kinds(sign.name, kinds, part.kinds)
+    for sign, child in pairs:
+        taken, kinds = kinds, result_kinds(sign.name, kinds, child.kinds)
         if not kinds:
-            raise Refusal(f"{sign} does not take {render_kinds(taken)} and {render_kinds(part.kinds)}", sign.offset)
-    applies = [_apply(sign, part) for sign, part in pairs]
+            raise Refusal(f"{sign} does not take {render_kinds(taken)} and {render_kinds(child.kinds)}", sign.offset)
+    applies = [_apply(sign, child) for sign, child in pairs]
     evaluate = _pair(first, signs[0], applies[0], others[0]) if len(pairs) == 1 else _loop(first, applies, others)
-    node = compose_node(evaluate, kinds, signs[-1].offset, *parts)
-    for sign, part in pairs:
+    node = compose_node(evaluate, kinds, signs[-1].offset, *children)
+    for sign, child in pairs:
         if sign.name == "matches":
-            node.patterns += _is_pattern(sign, part)
+            node.patterns += _is_pattern(sign, child)
     return node
 
 
-def compile_sign(sign: str, part: PolicyNode, offset: int) -> PolicyNode:
+def compile_sign(sign: str, child: PolicyNode, offset: int) -> PolicyNode:
     """Compiles `-a` and `+a`, for numbers; a duration can be negated."""
     accepted = NUMBER | DURATION if sign == "-" else NUMBER
-    require(part.kinds, accepted, f'"{sign}"', offset)
-    if type(part.literal) in NUMBER:
-        return literal_node(-part.literal if sign == "-" else part.literal, offset)
-    operand = part.evaluate
+    require(child.kinds, accepted, f'"{sign}"', offset)
+    if type(child.literal) in NUMBER:
+        return literal_node(-child.literal if sign == "-" else child.literal, offset)
+    operand = child.evaluate
 
     def evaluate(run: PolicyRun) -> Any:
         value = operand(run)
@@ -70,7 +70,7 @@ def compile_sign(sign: str, part: PolicyNode, offset: int) -> PolicyNode:
             raise Fault(f'"{sign}" needs a number')
         return _negative(value) if sign == "-" else value
 
-    return compose_node(evaluate, part.kinds & accepted, offset, part)
+    return compose_node(evaluate, child.kinds & accepted, offset, child)
 
 
 def _negative(value: Any) -> Any:
@@ -97,7 +97,7 @@ def _is_pattern(sign: Sign, right: PolicyNode) -> bool:
 def _loop(first: PolicyNode, applies: list[Apply], others: list[PolicyNode]) -> Evaluate:
     start = first.evaluate
     operands = [
-        part.evaluate for part in others
+        child.evaluate for child in others
     ]  # kept apart from `apply` rather than in pairs, to spare the garbage collector
 
     def evaluate(run: PolicyRun) -> Any:

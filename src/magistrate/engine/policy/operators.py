@@ -95,17 +95,17 @@ def _interval(run: PolicyRun, first: float, last: float) -> range:
 
 
 def _join(run: PolicyRun, left: str, right: str) -> str:
-    run.pay_text(len(left) + len(right))
+    run.charge_text(len(left) + len(right))
     return left + right
 
 
 def _time(run: PolicyRun, nanoseconds: int) -> Time:
-    run.pay(8)
+    run.charge(8)
     return time_at(nanoseconds)
 
 
 def _duration(run: PolicyRun, nanoseconds: int) -> Duration:
-    run.pay(8)
+    run.charge(8)
     return duration_of(nanoseconds)
 
 
@@ -141,7 +141,7 @@ def _order(compare: Callable[[Any, Any], Any]) -> Operator:
         return bool(compare(left, right))
 
     def by_text(run: PolicyRun, left: str, right: str) -> bool:
-        run.pay_text(min(len(left), len(right)))
+        run.charge_text(min(len(left), len(right)))
         return bool(compare(left, right))
 
     pairs = (*_NUMBER_PAIRS, (Time, Time), (Duration, Duration))

@@ -25,7 +25,7 @@ from magistrate.engine.policy.stack import (
     PRODUCT,
     SIGNED,
     Bracket,
-    Choice,
+    Conditional,
     Make,
     Operators,
     Prefix,
@@ -64,7 +64,7 @@ class _Parser(Stack):
     # Where an operand may begin
 
     def begin(self, token: Token) -> None:
-        self._make, self._parts = _PRIMARY[token.kind], (token,)
+        self._make, self._children = _PRIMARY[token.kind], (token,)
         self._expected = _BEHIND_OPERAND
         top = self._stack[-1]
         if top.kind == "closure" and token.kind in _KEYS:
@@ -78,7 +78,7 @@ class _Parser(Stack):
         self._expected = _KEY if kind == "map" else _OPERAND
 
     def begin_item_member(self, token: Token) -> None:
-        self._make, self._parts = compiler.item_member, (token,)
+        self._make, self._children = compiler.item_member, (token,)
         self._expected = _MEMBER
 
     def sign(self, token: Token) -> None:
@@ -102,25 +102,25 @@ class _Parser(Stack):
         top = self._stack[-1]
         if top.kind != "closure" or not token.is_word:
             raise refuse_token(token)
-        self._turn_to_map(token)
+        self._reread_as_map(token)
         self._expected = _COLON
 
     def take_operand_as_key(self, token: Token) -> None:
         """Handles `{a: 1}`, which seemed to be a closure."""
         if token.kind != ":":
             raise refuse_token(token)
-        self._turn_to_map(self._parts[0])
+        self._reread_as_map(self._children[0])
         self.begin_value(token)
 
     # After a part of an operand
 
     def access(self, token: Token) -> None:
-        self._join_part()
-        self._make, self._parts = compiler.member if token.kind == "." else compiler.optional_member, ()
+        self._join_child()
+        self._make, self._children = compiler.member if token.kind == "." else compiler.optional_member, ()
         self._expected = _MEMBER
 
     def index(self, token: Token) -> None:
-        self._join_part()
+        self._join_child()
         self._push("index", token)
         self._expected = _OPERAND
 
@@ -128,7 +128,7 @@ class _Parser(Stack):
         kind = _CALLS.get(self._make)
         if kind is None:
             raise refuse_token(token)
-        self._push(kind, self._parts[0])
+        self._push(kind, self._children[0])
         self._expected = _OPERAND
 
     def operate(self, token: Token) -> None:
@@ -155,7 +155,7 @@ class _Parser(Stack):
         self._expected = _OPERAND
 
     def choose(self, token: Token) -> None:
-        self._stack.append(Choice(self._complete(self._take_operand(), OPEN), token.offset))
+        self._stack.append(Conditional(self._complete(self._take_operand(), OPEN), token.offset))
         self._expected = _OPERAND
 
     def end(self, token: Token) -> None:
@@ -178,7 +178,7 @@ class _Parser(Stack):
     def take_member(self, token: Token) -> None:
         if not token.is_word:
             raise refuse_token(token)
-        self._stand_for(self._make, *self._parts, token)
+        self._stand_for(self._make, *self._children, token)
 
     def take_key(self, token: Token) -> None:
         if token.kind in ("or", "and") and not token.is_word:
@@ -197,7 +197,7 @@ class _Parser(Stack):
 
     def end_map(self, token: Token) -> None:
         bracket = self._pop()
-        self._stand_for(compiler.map_literal, bracket.token, bracket.parts)
+        self._stand_for(compiler.map_literal, bracket.token, bracket.children)
 
     def next_argument(self, token: Token) -> None:
         self._expected = _OPERAND
@@ -205,7 +205,7 @@ class _Parser(Stack):
     def end_arguments(self, token: Token) -> None:
         bracket = self._pop()
         make = compiler.call if bracket.kind == "call" else compiler.method
-        self._stand_for(make, bracket.token, bracket.parts)
+        self._stand_for(make, bracket.token, bracket.children)
 
     # Operands that end in brackets
 
@@ -225,32 +225,32 @@ class _Parser(Stack):
         self._expected = _COLON
 
     def next_element(self, top: Bracket, operand: PolicyNode) -> None:
-        top.parts.append(operand)
+        top.children.append(operand)
         self._expected = _OPERAND
 
     def end_elements(self, top: Bracket, operand: PolicyNode) -> None:
-        top.parts.append(operand)
+        top.children.append(operand)
         self.end_list(top, top.token)
 
     def end_list(self, top: Bracket, token: Token) -> None:
         self._pop()
-        self._stand_for(compiler.list_literal, top.token, top.parts)
+        self._stand_for(compiler.list_literal, top.token, top.children)
 
     def next_entry(self, top: Bracket, operand: PolicyNode) -> None:
-        top.parts.append((top.key, operand))
+        top.children.append((top.key, operand))
         self._expected = _KEY
 
     def end_entries(self, top: Bracket, operand: PolicyNode) -> None:
-        top.parts.append((top.key, operand))
+        top.children.append((top.key, operand))
         self.end_map(top.token)
 
     def end_last_argument(self, top: Bracket, operand: PolicyNode) -> None:
-        top.parts.append(operand)
+        top.children.append(operand)
         self.end_arguments(top.token)
 
     def end_closure(self, top: Bracket, operand: PolicyNode) -> None:
         self._pop()
-        self._top_bracket().parts.append(Closure(operand))
+        self._top_bracket().children.append(Closure(operand))
         self._expected = _BEHIND_CLOSURE
 
     def end_index(self, top: Bracket, operand: PolicyNode) -> None:
@@ -259,36 +259,36 @@ class _Parser(Stack):
 
     def take_start(self, top: Bracket, operand: PolicyNode) -> None:
         top.kind = "section"
-        top.parts.append(operand)
+        top.children.append(operand)
         self._expected = _OPERAND
 
     def leave_start_out(self, top: Bracket, token: Token) -> None:
         top.kind = "section"
-        top.parts.append(None)
+        top.children.append(None)
 
     def end_section(self, top: Bracket, operand: PolicyNode) -> None:
         self._pop()
-        self._stand_for(compiler.section, top.token, *top.parts, operand)
+        self._stand_for(compiler.section, top.token, *top.children, operand)
 
     def leave_end_out(self, top: Bracket, token: Token) -> None:
         self._pop()
-        self._stand_for(compiler.section, top.token, *top.parts, None)
+        self._stand_for(compiler.section, top.token, *top.children, None)
 
-    def take_then(self, top: Choice, operand: PolicyNode) -> None:
+    def take_then(self, top: Conditional, operand: PolicyNode) -> None:
         top.take_then(operand)
         self._expected = _OPERAND
 
-    def leave_then_out(self, top: Choice, token: Token) -> None:
+    def leave_then_out(self, top: Conditional, token: Token) -> None:
         """Handles `a ?: b`, which is `a ? a : b`; a can only be true there."""
         top.take_then(literal_node(True, top.offset))
 
     def leave_arguments_out(self, top: Bracket, token: Token) -> None:
-        if top.parts:  # after a comma
+        if top.children:  # after a comma
             raise refuse_token(token)
         self.end_arguments(token)
 
     def end_empty_closure(self, top: Bracket, token: Token) -> None:
-        self._turn_to_map(None)
+        self._reread_as_map(None)
         self.end_map(token)
 
     def take_not_as_key(self, top: Prefix, token: Token) -> None:
@@ -297,16 +297,16 @@ class _Parser(Stack):
         if below.kind != "closure" or top.sign.text != "not":
             raise refuse_token(token)
         self._stack.pop()
-        self._turn_to_map(top.sign)
+        self._reread_as_map(top.sign)
         self.begin_value(token)
 
-    def _stand_for(self, make: Make, *parts: Any) -> None:
-        self._make, self._parts = make, parts
+    def _stand_for(self, make: Make, *children: Any) -> None:
+        self._make, self._children = make, children
         self._expected = _BEHIND_OPERAND
 
     def _may_be_key(self, closure: Any) -> bool:
         """Returns whether nothing but a possible key has been read since the closure began."""
-        return len(self._parts) == 1 and self._parts[0] is closure.key
+        return len(self._children) == 1 and self._children[0] is closure.key
 
 
 def _itself(operand: PolicyNode) -> PolicyNode:

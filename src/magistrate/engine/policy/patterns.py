@@ -56,7 +56,7 @@ _context_pattern = lru_cache(maxsize=32)(_compile_pattern)
 
 def matches(run: PolicyRun, text: str, expression: str) -> bool:
     """Returns whether the expression, whatever its source, matches some part of the text."""
-    run.pay(_COMPILE_BASE_STEPS + min(len(expression), MAX_PATTERN_LENGTH) * _COMPILE_STEPS)
+    run.charge(_COMPILE_BASE_STEPS + min(len(expression), MAX_PATTERN_LENGTH) * _COMPILE_STEPS)
     return _search_text(run, text, _context_pattern(expression))
 
 
@@ -68,7 +68,7 @@ def matches_literal(run: PolicyRun, text: Any, expression: str) -> bool:
 
 
 def _search_text(run: PolicyRun, text: str, pattern: Pattern) -> bool:
-    run.pay(_SEARCH_STEPS + len(text) // TEXT_STEP + len(text) * pattern.size // _MATCH_STEP)
+    run.charge(_SEARCH_STEPS + len(text) // TEXT_STEP + len(text) * pattern.size // _MATCH_STEP)
     try:
         return pattern.search(text) is not None
     except UnicodeEncodeError as error:

@@ -65,8 +65,8 @@ def compile_policy(text: str) -> Policy:
         root = compile_text(text)
         return Policy(text, root.evaluate, root.weight)
     except Refusal as refusal:
-        told = _describe_refusal(text, refusal)
-        raise InvalidParameter("policy", f"error validating policy '{text}': {told}") from refusal
+        fault = _describe_refusal(text, refusal)
+        raise InvalidParameter("policy", f"error validating policy '{text}': {fault}") from refusal
 
 
 def policy_of_context(context: Mapping[str, str]) -> str:

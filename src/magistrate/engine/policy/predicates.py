@@ -59,9 +59,9 @@ def _elements(run: PolicyRun, source: Evaluate) -> list[Any] | range:
     raise Fault("a closure needs a list")
 
 
-def _verdicts(run: PolicyRun, elements: list[Any] | range, body: Evaluate, turn: int) -> Verdicts:
+def _verdicts(run: PolicyRun, elements: list[Any] | range, body: Evaluate, cost: int) -> Verdicts:
     for element in elements:
-        run.pay(turn)
+        run.charge(cost)
         run.item = element
         holds = body(run)
         if type(holds) is not bool:
@@ -69,28 +69,28 @@ def _verdicts(run: PolicyRun, elements: list[Any] | range, body: Evaluate, turn:
         yield element, holds
 
 
-def _deciding(decide: Callable[[Verdicts], Any], source: Evaluate, body: Evaluate, turn: int) -> Evaluate:
+def _deciding(decide: Callable[[Verdicts], Any], source: Evaluate, body: Evaluate, cost: int) -> Evaluate:
     def evaluate(
         run: PolicyRun,
         decide: Callable[[Verdicts], Any] = decide,
         source: Evaluate = source,
         body: Evaluate = body,
-        turn: int = turn,
+        cost: int = cost,
     ) -> Any:
         elements, outer = _elements(run, source), run.item
-        decided = decide(_verdicts(run, elements, body, turn))
+        decided = decide(_verdicts(run, elements, body, cost))
         run.item = outer
         return decided
 
     return evaluate
 
 
-def _mapping(source: Evaluate, body: Evaluate, turn: int) -> Evaluate:
-    def evaluate(run: PolicyRun, source: Evaluate = source, body: Evaluate = body, turn: int = turn) -> list[Any]:
+def _mapping(source: Evaluate, body: Evaluate, cost: int) -> Evaluate:
+    def evaluate(run: PolicyRun, source: Evaluate = source, body: Evaluate = body, cost: int = cost) -> list[Any]:
         mapped: list[Any] = []
         elements, outer = _elements(run, source), run.item
         for element in elements:
-            run.pay(turn)
+            run.charge(cost)
             run.item = element
             mapped.append(body(run))
         run.item = outer

@@ -45,19 +45,19 @@ class PolicyRun:
         self.read_clock = True
         return self._now
 
-    def pay(self, steps: int) -> None:
+    def charge(self, steps: int) -> None:
         """Charges steps. Raises Fault when the steps are used up."""
         self.steps -= steps
         if self.steps < 0:
             raise Fault("the policy needs too many steps")
 
-    def pay_text(self, characters: int) -> None:
-        self.pay(characters // TEXT_STEP)
+    def charge_text(self, characters: int) -> None:
+        self.charge(characters // TEXT_STEP)
 
-    def pay_search(self, characters: int, sought: int) -> None:
+    def charge_search(self, characters: int, sought: int) -> None:
         """Charges a search for a text of length `sought` in one of `characters`.
 
         Python searches in linear time only when it is worth its preparation; below that the product counts."""
         longest, longest_sought = _LONGEST_NAIVE_SEARCH
         product = min(characters, longest) * min(sought, longest_sought)
-        self.pay(characters // TEXT_STEP + product // _SEARCH_STEP)
+        self.charge(characters // TEXT_STEP + product // _SEARCH_STEP)

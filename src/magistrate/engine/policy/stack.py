@@ -63,7 +63,7 @@ class Prefix:
         return logic.compile_negation(operand, f'"{sign.text}"', sign.offset)
 
 
-class Choice:
+class Conditional:
     """Represents `a ?`, waiting for the operand before the colon; then, with the kind `otherwise`, for the one after
     it."""
 
@@ -81,15 +81,15 @@ class Choice:
 
     def complete(self, operand: PolicyNode) -> PolicyNode:
         assert self.then is not None
-        return logic.choice(self.condition, self.then, operand, self.offset)
+        return logic.conditional(self.condition, self.then, operand, self.offset)
 
 
 class Bracket:
-    """Represents an opened bracket, or the `whole` text. `parts` are complete; `base` and `steps` are those of the
+    """Represents an opened bracket, or the `whole` text. `children` are complete; `base` and `steps` are those of the
     operand that the bracket belongs to. `key`: in a map that of the value to come; in a closure the possible key, if a
     colon came next, for then it would be a map."""
 
-    __slots__ = ("base", "key", "kind", "parts", "steps", "token")
+    __slots__ = ("base", "children", "key", "kind", "steps", "token")
     level = OPEN
 
     def __init__(self, kind: str, token: Token, base: PolicyNode | None, steps: list[access.Step]) -> None:
@@ -97,14 +97,14 @@ class Bracket:
         self.token = token
         self.base = base
         self.steps = steps
-        self.parts: list[Any] = []
+        self.children: list[Any] = []
         self.key: Any = None
 
     def complete(self, operand: PolicyNode) -> PolicyNode:
         raise AssertionError("brackets are complete when they are closed")
 
 
-Begun = Operators | Prefix | Choice | Bracket
+Begun = Operators | Prefix | Conditional | Bracket
 
 Make = Callable[..., Any]
 _NO_STEPS: list[access.Step] = []
@@ -112,14 +112,14 @@ _NO_STEPS: list[access.Step] = []
 
 class Stack:
     """Holds the incomplete parts. `_stack` has them, the innermost last. Of the current operand `_base` and `_steps`
-    are complete, and `_make` makes the next part of it from `_parts`, once the token after that is known."""
+    are complete, and `_make` makes the next part of it from `_children`, once the token after that is known."""
 
-    __slots__ = ("_base", "_make", "_parts", "_stack", "_steps")
+    __slots__ = ("_base", "_children", "_make", "_stack", "_steps")
 
     def __init__(self) -> None:
         self._stack: list[Begun] = []
         self._make: Make = PolicyNode
-        self._parts: tuple[Any, ...] = ()
+        self._children: tuple[Any, ...] = ()
         self._base: PolicyNode | None = None
         self._steps = _NO_STEPS
 
@@ -138,19 +138,19 @@ class Stack:
         assert isinstance(top, Bracket)
         return top
 
-    def _turn_to_map(self, key: Any) -> None:
+    def _reread_as_map(self, key: Any) -> None:
         top = self._top_bracket()
         top.kind, top.key = "map", key
 
-    def _join_part(self) -> None:
-        made = self._make(*self._parts)
+    def _join_child(self) -> None:
+        made = self._make(*self._children)
         if self._base is None:
             self._base, self._steps = made, []
         else:
             self._steps.append(made)
 
     def _take_operand(self) -> PolicyNode:
-        made: Any = self._make(*self._parts)
+        made: Any = self._make(*self._children)
         base = self._base
         if base is None:
             operand: PolicyNode = made

@@ -1,9 +1,9 @@
 """Answers queries: on which objects a subject has a relation, and which subjects have one on an object.
 
 `language.py` parses a query and `finding.py` chooses the search. `subjects.py` expands from the object towards
-subjects; `objects.py` reverse-expands from the subject through `stages.py`. Both compute result sets (`result_set.py`):
-a value for each named id and one for the rest. `candidates.py` checks objects one by one where no order exists in which
-to compute sets. `listed.py` has the rows of a result.
+subjects; `objects.py` reverse-expands from the subject through `reverse_graph.py`. Both compute result sets
+(`result_set.py`): a value for each named id and one for the rest. `candidates.py` checks objects one by one where no
+order exists in which to compute sets. `rows.py` has the rows of a result.
 """
 
 from magistrate.engine.query.language import (

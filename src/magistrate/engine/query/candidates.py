@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from magistrate.engine.evaluation import Evaluation, Question
+from magistrate.engine.evaluation import Check, Evaluation
 from magistrate.engine.expansion import Plan
 from magistrate.engine.nodes import CheckEdge, CheckNode
 from magistrate.engine.plans import Model
-from magistrate.engine.query.listed import Findings, Listed, Reports
 from magistrate.engine.query.result_set import EXPLICIT, ListValue, ResultSet
+from magistrate.engine.query.rows import Findings, RelationResult, Reports
 from magistrate.engine.query.search import Steps, gather_items
 from magistrate.engine.terms import WILDCARD, ObjectId, RelationName, TypeName
 from magistrate.engine.truth import FALSE, TRUE
@@ -21,23 +21,23 @@ NOBODY = ObjectId("")
 
 
 class Candidates(NamedTuple):
-    """Holds the ids, of one type and relation, that may be rows. `question` builds the check for one of them."""
+    """Holds the ids, of one type and relation, that may be rows. `check` builds the check for one of them."""
 
     type: TypeName
     relation: RelationName
     ids: Sequence[ObjectId]
-    question: Callable[[ObjectId], Question]
+    check: Callable[[ObjectId], Check]
 
 
 def check_candidates(
     model: Model, candidates: Sequence[Candidates], report: Callable[[CheckNode], Warrant | None], now: int, work: Work
 ) -> Steps[Findings]:
-    """Returns one Listed for each of the candidates. `report` returns the warrant to be reported, given the node that
-    holds."""
+    """Returns one RelationResult for each of the candidates. `report` returns the warrant to be reported, given the
+    node that holds."""
     evaluation, by_warrants_alone = Evaluation(model, now, work), Evaluation(model.without_rules(), now, work)
     nodes, read_clock = yield from _decide_candidates(evaluation, candidates)
     explicit, _ = yield from _decide_candidates(by_warrants_alone, candidates)
-    listed = []
+    relation_results = []
     for one, found, by_warrants in zip(candidates, nodes, explicit, strict=True):
         holding = {id: node for id, node in found.items() if node.value is TRUE}
         values: dict[ObjectId, ListValue] = {id: EXPLICIT if by_warrants[id].value is TRUE else TRUE for id in holding}
@@ -45,10 +45,12 @@ def check_candidates(
         reports = dict((yield from gather_items(((id, report(node)) for id, node in settling), work)))
         if values.pop(NOBODY, FALSE) >= values.get(WILDCARD, FALSE):
             values.pop(WILDCARD, None)
-        listed.append(Listed(one.type, one.relation, ResultSet(named=values), Reports(reports.get, len(reports))))
+        relation_results.append(
+            RelationResult(one.type, one.relation, ResultSet(exceptions=values), Reports(reports.get, len(reports)))
+        )
     for _ in chain(evaluation.release(), by_warrants_alone.release()):
         yield None
-    return Findings(listed, read_clock)
+    return Findings(relation_results, read_clock)
 
 
 def _decide_candidates(
@@ -58,17 +60,17 @@ def _decide_candidates(
     for one in candidates:
         found: dict[ObjectId, CheckNode] = {}
         for id in one.ids:
-            while (node := evaluation.ask(one.question(id))) is None:
+            while (node := evaluation.add_check(one.check(id))) is None:
                 yield None
             found[id] = node
             evaluation.work.spend(1)
-            if evaluation.work.turn_is_over:
+            if evaluation.work.needs_checkpoint:
                 yield None
         nodes.append(found)
     while (reads := evaluation.advance()) != []:
-        rows = yield reads
-        if reads and rows is not None:
-            evaluation.take(rows)
+        warrants = yield reads
+        if reads and warrants is not None:
+            evaluation.take(warrants)
     return nodes, evaluation.read_clock
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from magistrate.engine.conditions import PolicyEvaluator
-from magistrate.engine.evaluation import Question
+from magistrate.engine.evaluation import Check
 from magistrate.engine.plans import Model
 from magistrate.engine.query.candidates import (
     NOBODY,
@@ -14,10 +14,10 @@ from magistrate.engine.query.candidates import (
     warrant_that_settles,
 )
 from magistrate.engine.query.language import ObjectsQuery, Query, SubjectsQuery
-from magistrate.engine.query.listed import Findings
 from magistrate.engine.query.objects import find_objects
+from magistrate.engine.query.reverse_graph import Target
+from magistrate.engine.query.rows import Findings
 from magistrate.engine.query.search import Search
-from magistrate.engine.query.stages import Target
 from magistrate.engine.query.subjects import SubjectSearch
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, Subject, TypeName
 from magistrate.engine.work import Work
@@ -29,11 +29,11 @@ def find(model: Model, query: Query, context: Mapping[str, Any], now: int, work:
     a `where` subject need not be."""
     _demand_types(model, query)
     conditions = PolicyEvaluator(context, now, work)
-    asked = model.without_rules() if query.is_explicit else model
+    examined = model.without_rules() if query.is_explicit else model
     if isinstance(query, ObjectsQuery):
-        return Search(model, work, find_objects(asked, _targets(model, query), query.subject, conditions, work))
+        return Search(model, work, find_objects(examined, _targets(model, query), query.subject, conditions, work))
     types, relations = _subject_types(model, query), _relations(model, query)
-    search = SubjectSearch(asked, types, query.types is None, conditions, work)
+    search = SubjectSearch(examined, types, query.types is None, conditions, work)
     return Search(model, work, search.steps(query.object, relations), search.remains)
 
 
@@ -71,14 +71,14 @@ def _subject_types(model: Model, query: SubjectsQuery) -> list[TypeName]:
     """Returns the subject types of the query; `*` stands for the defined types and those that warrants name."""
     if query.types is not None:
         return list(query.types)
-    return sorted({*model.types, *(form.subject_type for form in model.forms)})
+    return sorted({*model.types, *(pattern.subject_type for pattern in model.patterns)})
 
 
 def _demand_types(model: Model, query: Query) -> None:
-    named = list(query.types or ())
+    exceptions = list(query.types or ())
     if isinstance(query, SubjectsQuery):
-        named.append(query.object.type)
-    for name in named:
+        exceptions.append(query.object.type)
+    for name in exceptions:
         if name not in model.types:
             raise NotFound("ObjectType", name)
 
@@ -102,7 +102,7 @@ def _object_candidates(
 ) -> Candidates:
     of_type, relation = target
     subject = Subject(query.subject.type, query.subject.id)
-    return Candidates(of_type, relation, ids, lambda id: Question(ObjectRef(of_type, id), relation, subject, context))
+    return Candidates(of_type, relation, ids, lambda id: Check(ObjectRef(of_type, id), relation, subject, context))
 
 
 def _subject_candidates(
@@ -112,8 +112,8 @@ def _subject_candidates(
     ids: Sequence[ObjectId],
     context: Mapping[str, Any],
 ) -> Candidates:
-    def question(id: ObjectId) -> Question:
+    def build_check(id: ObjectId) -> Check:
         subject = Subject(TypeName(""), WILDCARD) if id == NOBODY else Subject(of_type, id)
-        return Question(query.object, relation, subject, context)
+        return Check(query.object, relation, subject, context)
 
-    return Candidates(of_type, relation, (*ids, WILDCARD, NOBODY), question)
+    return Candidates(of_type, relation, (*ids, WILDCARD, NOBODY), build_check)

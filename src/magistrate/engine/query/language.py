@@ -100,22 +100,22 @@ class _Reader(Transformer[Token, Any]):
     """Transforms each rule of the grammar into its part of a query. Lark calls these methods while it parses; words are
     read last, from the left."""
 
-    def objects(self, parts: list[Any]) -> ObjectsQuery:
-        _, explicit, type_words, _, reference, _, relation_words = parts
+    def objects(self, words: list[Any]) -> ObjectsQuery:
+        _, explicit, type_words, _, reference, _, relation_words = words
         types = _read_names(type_words, type_name, "a type")
         subject = _read_reference(reference)
         return ObjectsQuery(
             subject, _read_names(relation_words, relation_name, "a relation"), types, explicit is not None
         )
 
-    def subjects(self, parts: list[Any]) -> SubjectsQuery:
-        _, explicit, relation_words, _, type_words, _, reference = parts
+    def subjects(self, words: list[Any]) -> SubjectsQuery:
+        _, explicit, relation_words, _, type_words, _, reference = words
         relations = _read_names(relation_words, relation_name, "a relation")
         types = _read_names(type_words, type_name, "a type")
         return SubjectsQuery(_read_reference(reference), relations, types, explicit is not None)
 
-    def names(self, parts: list[Token]) -> list[Token]:
-        return parts[::2]  # every second item is a comma
+    def names(self, words: list[Token]) -> list[Token]:
+        return words[::2]  # every second item is a comma
 
 
 def _read_names(words: list[Token], read: Callable[[str, str], Name], kind: str) -> tuple[Name, ...] | None:

@@ -6,7 +6,7 @@ from enum import IntEnum
 from typing import Final, NamedTuple, Protocol
 
 from magistrate.engine.expansion import Expansion, Plan
-from magistrate.engine.query.search import Turns
+from magistrate.engine.query.search import Checkpoints
 from magistrate.engine.rules.rule import Combined
 from magistrate.engine.terms import ObjectId
 from magistrate.engine.truth import FALSE, TRUE, Truth
@@ -46,139 +46,143 @@ def truth_of(value: ListValue) -> Truth:
 
 
 class Valued(Protocol):
-    """Represents a value for every id: `named` has those of some ids, all others have the value `rest`."""
+    """Represents a value for every id: `exceptions` has those of some ids, all others have the value `default`."""
 
-    named: dict[ObjectId, ListValue]
-    rest: ListValue
+    exceptions: dict[ObjectId, ListValue]
+    default: ListValue
 
 
 @dataclass(slots=True)
 class ResultSet:
-    """Implements Valued. `reports` and `rest_report` are the warrants to be reported where it holds; None where there
-    can be none."""
+    """Implements Valued. `reports` and `default_report` are the warrants to be reported where it holds; None where
+    there can be none."""
 
-    rest: ListValue = FALSE
-    named: dict[ObjectId, ListValue] = field(default_factory=dict)
-    rest_report: Warrant | None = None
+    default: ListValue = FALSE
+    exceptions: dict[ObjectId, ListValue] = field(default_factory=dict)
+    default_report: Warrant | None = None
     reports: dict[ObjectId, Warrant | None] = field(default_factory=dict)
 
     def value(self, id: ObjectId) -> ListValue:
-        return self.named.get(id, self.rest)
+        return self.exceptions.get(id, self.default)
 
     def report(self, id: ObjectId) -> Warrant | None:
-        return self.reports.get(id, self.rest_report)
+        return self.reports.get(id, self.default_report)
 
 
 class Share(NamedTuple):
-    """Holds what one alternative adds: a result set, limited to the value `cap`. `report` takes the place of its
+    """Holds what one alternative adds: a result set, limited to the value `limit`. `report` takes the place of its
     reports."""
 
-    spread: ResultSet
-    cap: ListValue
+    result_set: ResultSet
+    limit: ListValue
     report: Warrant | None
 
 
-def explicit_part(share: Share) -> Share:
+def restrict_to_explicit(share: Share) -> Share:
     """Returns the same share restricted to where it is EXPLICIT."""
-    spread = share.spread
-    if share.cap < EXPLICIT:
-        return Share(ResultSet(), share.cap, None)
-    rest = spread.rest if spread.rest is EXPLICIT else FALSE
-    named = {id: value if value is EXPLICIT else FALSE for id, value in spread.named.items()}
-    return Share(ResultSet(rest, named, spread.rest_report, spread.reports), EXPLICIT, share.report)
+    result_set = share.result_set
+    if share.limit < EXPLICIT:
+        return Share(ResultSet(), share.limit, None)
+    default = result_set.default if result_set.default is EXPLICIT else FALSE
+    exceptions = {id: value if value is EXPLICIT else FALSE for id, value in result_set.exceptions.items()}
+    return Share(ResultSet(default, exceptions, result_set.default_report, result_set.reports), EXPLICIT, share.report)
 
 
-def explicit_parts(shares: Sequence[Share], work: Work) -> Turns[list[Share]]:
+def restrict_each(shares: Sequence[Share], work: Work) -> Checkpoints[list[Share]]:
     """Returns the EXPLICIT part of each share. Yields when its turn is over."""
-    parts: list[Share] = []
+    branches: list[Share] = []
     for share in shares:
-        parts.append(explicit_part(share))
-        work.shorten_turn(1 + len(share.spread.named) // IDS_FOR_A_NODE)
-        if work.turn_is_over:
+        branches.append(restrict_to_explicit(share))
+        work.hasten_checkpoint(1 + len(share.result_set.exceptions) // IDS_FOR_A_NODE)
+        if work.needs_checkpoint:
             yield None
-    return parts
+    return branches
 
 
-def highest(shares: Sequence[Share], work: Work) -> Turns[ResultSet]:
+def highest(shares: Sequence[Share], work: Work) -> Checkpoints[ResultSet]:
     """Returns the maximum of the shares. The report is that of the first share that holds and has one. Yields when its
     turn is over."""
-    everyone = _collect_ids(share.spread for share in shares) if any(share.spread.rest for share in shares) else {}
-    found = ResultSet(FALSE, dict.fromkeys(everyone, FALSE))
+    all_ids = (
+        _collect_ids(share.result_set for share in shares) if any(share.result_set.default for share in shares) else {}
+    )
+    found = ResultSet(FALSE, dict.fromkeys(all_ids, FALSE))
     for share in shares:
-        _add(found, share, everyone)
-        work.spend(len(share.spread.named) // IDS_FOR_A_NODE)
-        work.shorten_turn(1)  # most shares may be empty
-        if work.turn_is_over:
+        _add(found, share, all_ids)
+        work.spend(len(share.result_set.exceptions) // IDS_FOR_A_NODE)
+        work.hasten_checkpoint(1)  # most shares may be empty
+        if work.needs_checkpoint:
             yield None
-    for id in everyone:
+    for id in all_ids:
         found.reports.setdefault(id, None)
     return found
 
 
-def _add(found: ResultSet, share: Share, everyone: Iterable[ObjectId]) -> None:
-    spread, cap, report = share
-    named, rest = spread.named, spread.rest
-    values, reports = found.named, found.reports
-    for id, value in [(id, named.get(id, rest)) for id in everyone] if rest else named.items():
-        value = value if value < cap else cap
+def _add(found: ResultSet, share: Share, all_ids: Iterable[ObjectId]) -> None:
+    result_set, limit, report = share
+    exceptions, default = result_set.exceptions, result_set.default
+    values, reports = found.exceptions, found.reports
+    for id, value in [(id, exceptions.get(id, default)) for id in all_ids] if default else exceptions.items():
+        value = value if value < limit else limit
         if value > values.get(id, FALSE):
             values[id] = value
         if value >= TRUE and id not in reports:
-            told = report or spread.report(id)
-            if told is not None:
-                reports[id] = told
-    value = min(rest, cap)
-    found.rest = max(found.rest, value)
-    if value >= TRUE and found.rest_report is None:
-        found.rest_report = report or spread.rest_report
+            placed = report or result_set.report(id)
+            if placed is not None:
+                reports[id] = placed
+    value = min(default, limit)
+    found.default = max(found.default, value)
+    if value >= TRUE and found.default_report is None:
+        found.default_report = report or result_set.default_report
 
 
-def combine_result_sets(rule: Combined, spreads: Sequence[ResultSet], work: Work) -> Turns[ResultSet]:
+def combine_result_sets(rule: Combined, result_sets: Sequence[ResultSet], work: Work) -> Checkpoints[ResultSet]:
     """Returns the result set of a combination of result sets. Yields when its turn is over."""
-    found = ResultSet(rule.combine([truth_of(spread.rest) for spread in spreads]))
-    if found.rest is TRUE:
-        found.rest_report = _report(rule, [(spread.rest, spread.rest_report) for spread in spreads])
-    ids = list(_collect_ids(spreads))
-    values = yield from combine_by_id(rule.combine, spreads, ids, work)
+    found = ResultSet(rule.combine([truth_of(result_set.default) for result_set in result_sets]))
+    if found.default is TRUE:
+        found.default_report = _report(
+            rule, [(result_set.default, result_set.default_report) for result_set in result_sets]
+        )
+    ids = list(_collect_ids(result_sets))
+    values = yield from combine_by_id(rule.combine, result_sets, ids, work)
     for id, value in zip(ids, values, strict=True):
-        if value or found.rest:
-            found.named[id] = value
-        if value is TRUE or found.rest:
-            parts = [(spread.value(id), spread.report(id)) for spread in spreads]
-            found.reports[id] = _report(rule, parts) if value is TRUE else None
-        work.spend(1 + len(spreads) // CELLS_FOR_A_NODE)
-        if work.turn_is_over:
+        if value or found.default:
+            found.exceptions[id] = value
+        if value is TRUE or found.default:
+            branches = [(result_set.value(id), result_set.report(id)) for result_set in result_sets]
+            found.reports[id] = _report(rule, branches) if value is TRUE else None
+        work.spend(1 + len(result_sets) // CELLS_FOR_A_NODE)
+        if work.needs_checkpoint:
             yield None
     return found
 
 
 def combine_by_id(
-    combine: Callable[[Iterable[Truth]], Truth], spreads: Sequence[Valued], ids: Sequence[ObjectId], work: Work
-) -> Turns[list[Truth]]:
+    combine: Callable[[Iterable[Truth]], Truth], result_sets: Sequence[Valued], ids: Sequence[ObjectId], work: Work
+) -> Checkpoints[list[Truth]]:
     """Returns the combined value of the result sets for each of the ids. Yields when its turn is over."""
     values: list[Truth] = []
-    getters = [(spread.named.get, spread.rest) for spread in spreads]
-    at_once = 1 + CELLS_AT_ONCE // len(spreads)
+    getters = [(result_set.exceptions.get, result_set.default) for result_set in result_sets]
+    at_once = 1 + CELLS_AT_ONCE // len(result_sets)
     for start in range(0, len(ids), at_once):
         some = ids[start : start + at_once]
-        columns = [[value_of(id, rest) for id in some] for value_of, rest in getters]
+        columns = [[value_of(id, default) for id in some] for value_of, default in getters]
         capped = [[TRUE if value is EXPLICIT else value for value in column] for column in columns]
         values += map(combine, zip(*capped, strict=True))
-        work.spend(len(some) * len(spreads) // CELLS_FOR_A_NODE)
-        if work.turn_is_over:
+        work.spend(len(some) * len(result_sets) // CELLS_FOR_A_NODE)
+        if work.needs_checkpoint:
             yield None
     return values
 
 
-def _report(rule: Combined, parts: Sequence[tuple[ListValue, Warrant | None]]) -> Warrant | None:
+def _report(rule: Combined, branches: Sequence[tuple[ListValue, Warrant | None]]) -> Warrant | None:
     """Returns the report of a combination that holds."""
-    values = [TRUE if value is EXPLICIT else value for value, _ in parts]
+    values = [TRUE if value is EXPLICIT else value for value, _ in branches]
     for place in rule.reasons(values):
-        report = parts[place][1]
+        report = branches[place][1]
         if report is not None:
             return report
     return None
 
 
-def _collect_ids(spreads: Iterable[ResultSet]) -> Mapping[ObjectId, None]:
-    return {id: None for spread in spreads for id in spread.named}
+def _collect_ids(result_sets: Iterable[ResultSet]) -> Mapping[ObjectId, None]:
+    return {id: None for result_set in result_sets for id in result_set.exceptions}

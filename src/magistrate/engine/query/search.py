@@ -4,7 +4,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Generic, TypeVar
 
 from magistrate.engine.dismantling import Container, dismantle
-from magistrate.engine.facts import ROWS_FOR_A_NODE
+from magistrate.engine.facts import WARRANTS_FOR_A_NODE
 from magistrate.engine.plans import Model
 from magistrate.engine.terms import RelationName, TypeName
 from magistrate.engine.warrant_reader import AnyRead
@@ -13,51 +13,51 @@ from magistrate.engine.work import Work
 
 T = TypeVar("T")
 
-Rows = Sequence[Sequence[Warrant]]
+WarrantLists = Sequence[Sequence[Warrant]]
 
-Steps = Generator[Sequence[AnyRead] | None, Rows | None, T]
+Steps = Generator[Sequence[AnyRead] | None, WarrantLists | None, T]
 """The generator yields the reads that are missing and is sent their rows; it yields None when its turn is over and is
 sent None."""
 
-Turns = Generator[None, Rows | None, T]
+Checkpoints = Generator[None, WarrantLists | None, T]
 """The generator yields when its turn is over; it needs no rows."""
 
 
-def gather_items(items: Iterable[T], work: Work) -> Turns[list[T]]:
+def gather_items(items: Iterable[T], work: Work) -> Checkpoints[list[T]]:
     """Returns all items as a list, each charged as one."""
     found: list[T] = []
     for item in items:
         found.append(item)
         work.spend(1)
-        if work.turn_is_over:
+        if work.needs_checkpoint:
             yield None
     return found
 
 
-def prepare_plans(model: Model, names: Iterable[tuple[TypeName, RelationName]], work: Work) -> Turns[None]:
+def prepare_plans(model: Model, names: Iterable[tuple[TypeName, RelationName]], work: Work) -> Checkpoints[None]:
     """Compiles the plans of all these names."""
     for of_type, relation in names:
         while not model.prepare(of_type, relation, work):
             yield None
 
 
-def take_turns(processing: Generator[int, None, T], work: Work) -> Turns[T]:
+def take_turns(processing: Generator[int, None, T], work: Work) -> Checkpoints[T]:
     """Returns what a generator returns that yields how many rows it has processed since it yielded last."""
     while True:
         try:
-            rows = next(processing)
+            warrants = next(processing)
         except StopIteration as stop:
             returned: T = stop.value
             return returned
-        work.shorten_turn(rows // ROWS_FOR_A_NODE)
-        if work.turn_is_over:
+        work.hasten_checkpoint(warrants // WARRANTS_FOR_A_NODE)
+        if work.needs_checkpoint:
             yield None
 
 
-def fetch_rows(reads: Sequence[AnyRead]) -> Steps[Rows]:
-    rows = yield reads
-    assert rows is not None
-    return rows
+def fetch_warrants(reads: Sequence[AnyRead]) -> Steps[WarrantLists]:
+    warrants = yield reads
+    assert warrants is not None
+    return warrants
 
 
 class Search(Generic[T]):
@@ -68,23 +68,23 @@ class Search(Generic[T]):
         self.work = work
         self._steps = steps
         self._remains = remains
-        self._rows: Rows | None = None
+        self._warrants: WarrantLists | None = None
         self._outcome: T | None = None
 
     def advance(self) -> Sequence[AnyRead] | None:
-        """Implements Run.advance (see operations/checks/evaluating.py). Raises BudgetSpent."""
+        """Implements Run.advance (see operations/checks/evaluating.py). Raises BudgetExceeded."""
         if self._outcome is not None:
             return []
-        self.work.begin_turn()
-        rows, self._rows = self._rows, None
+        self.work.pass_checkpoint()
+        warrants, self._warrants = self._warrants, None
         try:
-            return self._steps.send(rows)
+            return self._steps.send(warrants)
         except StopIteration as stop:
             self._outcome = stop.value
             return []
 
-    def take(self, rows: Rows) -> None:
-        self._rows = rows
+    def take(self, warrants: WarrantLists) -> None:
+        self._warrants = warrants
 
     def outcome(self) -> T | None:
         return self._outcome

@@ -13,19 +13,19 @@ from magistrate.engine.conditions import PolicyEvaluator
 from magistrate.engine.dismantling import Container, Linked
 from magistrate.engine.expansion import Branch, Expansion, Operation, Plan
 from magistrate.engine.facts import Facts
-from magistrate.engine.plans import Model, shape_of
-from magistrate.engine.query.listed import Findings, Listed, Reports
+from magistrate.engine.plans import Model, build_request
 from magistrate.engine.query.result_set import (
     EXPLICIT,
     ListValue,
     ResultSet,
     Share,
     combine_result_sets,
-    explicit_parts,
     highest,
     limit_of,
+    restrict_each,
 )
-from magistrate.engine.query.search import Steps, Turns, fetch_rows, gather_items, prepare_plans, take_turns
+from magistrate.engine.query.rows import Findings, RelationResult, Reports
+from magistrate.engine.query.search import Checkpoints, Steps, fetch_warrants, gather_items, prepare_plans, take_turns
 from magistrate.engine.sorting import sort_in_parts
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, TypeName
 from magistrate.engine.truth import MISSING, TRUE
@@ -40,40 +40,40 @@ ENTRIES_AT_ONCE = 500
 _Order = tuple[int, tuple[int, int]]
 
 
-class _Onward(NamedTuple):
+class _PlaceEdge(NamedTuple):
     """Represents an edge from one place to another. `order`: its position among the alternatives, and that of its
     warrant there. `report`: the warrant, if it is to be reported for the subjects found there."""
 
     order: _Order
     place: "_PlanOnObject"
-    cap: ListValue
+    limit: ListValue
     report: Warrant | None
 
 
 class _PlanOnObject(Linked):
     """Represents a plan or a gate on one object; WILDCARD: on any object. `given` has the warrants to subjects
-    themselves, by their type. `spread` is over the subjects of the type that is currently solved."""
+    themselves, by their type. `result_set` is over the subjects of the type that is currently solved."""
 
-    __slots__ = ("given", "id", "onward", "plan", "spread")
+    __slots__ = ("given", "id", "plan", "result_set", "targets")
 
     def __init__(self, plan: Plan | Operation, id: ObjectId) -> None:
         self.plan = plan
         self.id = id
         self.given: dict[TypeName, list[Warrant]] = {}
-        self.onward: list[_Onward] = []
-        self.spread = ResultSet()
+        self.targets: list[_PlaceEdge] = []
+        self.result_set = ResultSet()
 
     def children(self) -> "list[_PlanOnObject]":
-        return [onward.place for onward in self.onward]
+        return [targets.place for targets in self.targets]
 
     def unlink(self) -> Sequence[Container]:
-        onward, self.onward = self.onward, []
-        return (onward,)
+        targets, self.targets = self.targets, []
+        return (targets,)
 
 
 class SubjectSearch:
-    """Finds every subject of these types, one Listed for each type and relation. With `others` there is also one for
-    all other types, which no warrant pattern of the model may have.
+    """Finds every subject of these types, one RelationResult for each type and relation. With `others` there is also
+    one for all other types, which no warrant pattern of the model may have.
 
     `remains` has what is to be dismantled afterwards."""
 
@@ -89,7 +89,7 @@ class SubjectSearch:
         self._facts = Facts()
         self._places: dict[tuple[Plan | Operation, ObjectId], _PlanOnObject] = {}
         self._fresh: list[_PlanOnObject] = []
-        self._shapes: dict[Plan, list[tuple[TypeName, WarrantsByObject | None]]] = {}
+        self._requests: dict[Plan, list[tuple[TypeName, WarrantsByObject | None]]] = {}
         self._ordered: list[list[_PlanOnObject]] = []
         self.remains: Sequence[Container] = (self._places, self._ordered, *self._facts.containers())
 
@@ -98,101 +98,110 @@ class SubjectSearch:
         for relation in relations:
             yield from prepare_plans(self._model, [(object.type, relation)], self._work)
             roots[relation] = self._place(self._model.plan(object.type, relation), object.id)
-            if self._work.turn_is_over:
+            if self._work.needs_checkpoint:
                 yield None
         yield from self._read()
         ordered = self._ordered
         ordered += yield from gather_items(components(self._places.values(), _PlanOnObject.children), self._work)
         if any(map(_rests_on_its_negation, ordered)):
             return Findings(None, self._conditions.read_clock)
-        listed: list[Listed] = []
+        relation_results: list[RelationResult] = []
         unnamed = yield from self._solve_components(ordered, roots, None)
-        named = {of_type for place in self._places.values() for of_type in place.given}
+        exceptions = {of_type for place in self._places.values() for of_type in place.given}
         for of_type in self._types:
-            spreads = (yield from self._solve_components(ordered, roots, of_type)) if of_type in named else unnamed
-            for relation, spread in spreads.items():
-                is_for_everyone = spread.rest is EXPLICIT or spread.rest >= TRUE > unnamed[relation].rest
-                listed.append(Listed(of_type, relation, spread, _reports(spread), is_for_everyone))
+            result_sets = (
+                (yield from self._solve_components(ordered, roots, of_type)) if of_type in exceptions else unnamed
+            )
+            for relation, result_set in result_sets.items():
+                has_wildcard = result_set.default is EXPLICIT or result_set.default >= TRUE > unnamed[relation].default
+                relation_results.append(
+                    RelationResult(of_type, relation, result_set, _reports(result_set), has_wildcard)
+                )
         if self._others:
-            listed += [Listed(None, relation, spread, _reports(spread)) for relation, spread in unnamed.items()]
-        return Findings(listed, self._conditions.read_clock)
+            relation_results += [
+                RelationResult(None, relation, result_set, _reports(result_set))
+                for relation, result_set in unnamed.items()
+            ]
+        return Findings(relation_results, self._conditions.read_clock)
 
     def _solve_components(
         self,
         components: Sequence[list[_PlanOnObject]],
         roots: Mapping[RelationName, _PlanOnObject],
         of_type: TypeName | None,
-    ) -> Turns[dict[RelationName, ResultSet]]:
+    ) -> Checkpoints[dict[RelationName, ResultSet]]:
         """Returns by relation the result set over the subjects of a type. None stands for any type that no warrant
         names."""
         for component in components:
             yield from self._solve(component, of_type)
-            if self._work.turn_is_over:
+            if self._work.needs_checkpoint:
                 yield None
-        spreads: dict[RelationName, ResultSet] = {}
+        result_sets: dict[RelationName, ResultSet] = {}
         for relation, root in roots.items():
-            spreads[relation] = yield from self._collect_found(root, of_type)
-        return spreads
+            result_sets[relation] = yield from self._solve_root(root, of_type)
+        return result_sets
 
     def _read(self) -> Steps[None]:
         waiting: list[_PlanOnObject] = []
         while self._fresh:
-            while self._fresh and self._facts.has_room:
+            while self._fresh and self._facts.has_capacity:
                 place = self._fresh.pop()
                 if not (yield from self._expand(place)):
                     waiting.append(place)
-                self._work.shorten_turn(2)
-                if self._work.turn_is_over:
+                self._work.hasten_checkpoint(2)
+                if self._work.needs_checkpoint:
                     yield None
             if waiting:
                 reads = self._facts.missing()
-                rows = yield from fetch_rows(reads)
-                self._work.spend(sum(map(len, rows)))
-                yield from take_turns(self._facts.take(reads, rows), self._work)
+                warrants = yield from fetch_warrants(reads)
+                self._work.spend(sum(map(len, warrants)))
+                yield from take_turns(self._facts.take(reads, warrants), self._work)
                 self._fresh, waiting = [*self._fresh, *waiting], []
 
-    def _expand(self, place: _PlanOnObject) -> Turns[bool]:
+    def _expand(self, place: _PlanOnObject) -> Checkpoints[bool]:
         """Finds the edges of a place, if all warrants on its object are read."""
         plan = place.plan
         if isinstance(plan, Operation):
             while not self._model.prepare_following(plan, self._work):
                 yield None
-            place.onward = [self._to_part(part, place, number) for number, part in enumerate(plan.parts)]
+            place.targets = [self._to_branch(branch, place, number) for number, branch in enumerate(plan.branches)]
             return True
-        given = [(of_type, self._facts.find(shape, place.id)) for of_type, shape in self._list_given_shapes(plan)]
-        rows = self._facts.find_all(plan.shapes, place.id)
-        if rows is None or any(warrants is None for _, warrants in given):
+        given = [(of_type, self._facts.find(request, place.id)) for of_type, request in self._list_given_requests(plan)]
+        warrants = self._facts.find_all(plan.requests, place.id)
+        if warrants is None or any(warrants is None for _, warrants in given):
             return False
-        yield from self._model.prepare_expansion(plan, rows, self._work)
+        yield from self._model.prepare_expansion(plan, warrants, self._work)
         place.given = {of_type: warrants for of_type, warrants in given if warrants}
-        place.onward = [self._to_part(part, place, plan.places[part]) for part in plan.parts]
-        for warrant, branch in plan.expand_rows(rows):
-            place.onward.append(self._to_expanded(plan, branch, warrant))
-            if self._work.turn_is_over:
+        place.targets = [self._to_branch(branch, place, plan.places[branch]) for branch in plan.branches]
+        for warrant, branch in plan.expand_rows(warrants):
+            place.targets.append(self._to_expanded(plan, branch, warrant))
+            if self._work.needs_checkpoint:
                 yield None
         return True
 
-    def _to_part(self, part: Branch, place: _PlanOnObject, number: int) -> _Onward:
-        return _Onward((number, (0, 0)), self._place(self._model.part(place.plan.type, part), place.id), TRUE, None)
+    def _to_branch(self, branch: Branch, place: _PlanOnObject, number: int) -> _PlaceEdge:
+        return _PlaceEdge(
+            (number, (0, 0)), self._place(self._model.branch(place.plan.type, branch), place.id), TRUE, None
+        )
 
-    def _to_expanded(self, plan: Plan, branch: Expansion, warrant: Warrant) -> _Onward:
+    def _to_expanded(self, plan: Plan, branch: Expansion, warrant: Warrant) -> _PlaceEdge:
         target = self._place(self._model.plan(*branch.target(warrant)), warrant.subject_id)
-        cap = min(limit_of(plan, branch, warrant), self._worth(warrant))
+        limit = min(limit_of(plan, branch, warrant), self._policy_value(warrant))
         order = (branch.place(plan, warrant), creation_order(warrant))
-        return _Onward(order, target, cap, warrant if branch.is_grant else None)
+        return _PlaceEdge(order, target, limit, warrant if branch.is_grant else None)
 
-    def _worth(self, warrant: Warrant) -> ListValue:
+    def _policy_value(self, warrant: Warrant) -> ListValue:
         value = self._conditions.value(warrant)
         return EXPLICIT if value is TRUE else value
 
-    def _list_given_shapes(self, plan: Plan) -> list[tuple[TypeName, WarrantsByObject | None]]:
-        if plan not in self._shapes:
-            forms: dict[TypeName, list[WarrantPattern]] = defaultdict(list)
-            for form in self._model.patterns_to_subjects(plan):
-                forms[form.subject_type].append(form)
-            named = (name for name in forms if name in self._type_names)
-            self._shapes[plan] = [(name, shape_of(plan.type, forms[name], name)) for name in named]
-        return self._shapes[plan]
+    def _list_given_requests(self, plan: Plan) -> list[tuple[TypeName, WarrantsByObject | None]]:
+        if plan not in self._requests:
+            patterns: dict[TypeName, list[WarrantPattern]] = defaultdict(list)
+            for pattern in self._model.patterns_to_subjects(plan):
+                patterns[pattern.subject_type].append(pattern)
+            exceptions = (name for name in patterns if name in self._type_names)
+            self._requests[plan] = [(name, build_request(plan.type, patterns[name], name)) for name in exceptions]
+        return self._requests[plan]
 
     def _place(self, plan: Plan | Operation, id: ObjectId) -> _PlanOnObject:
         place = self._places.get((plan, id))
@@ -202,120 +211,120 @@ class SubjectSearch:
             self._fresh.append(place)
         return place
 
-    def _solve(self, component: list[_PlanOnObject], of_type: TypeName | None) -> Turns[None]:
+    def _solve(self, component: list[_PlanOnObject], of_type: TypeName | None) -> Checkpoints[None]:
         """Computes the result set of each of the places, after all others that they have edges to."""
         [place, *others] = component
         if not others and place not in place.children():
-            place.spread = yield from self._spread(place, of_type)
+            place.result_set = yield from self._compute_result(place, of_type)
             return
         for place in component:
-            place.spread = ResultSet()
+            place.result_set = ResultSet()
         yield from self._gain(component, of_type)
         inside = set(component)
 
         def find_reported(place: _PlanOnObject) -> list[_PlanOnObject]:
-            return [onward.place for onward in place.onward if onward.report is None and onward.place in inside]
+            return [targets.place for targets in place.targets if targets.report is None and targets.place in inside]
 
         for circle in components(component, find_reported):
             yield from self._report(circle, of_type)
 
-    def _gain(self, circle: list[_PlanOnObject], of_type: TypeName | None) -> Turns[None]:
+    def _gain(self, circle: list[_PlanOnObject], of_type: TypeName | None) -> Checkpoints[None]:
         """Runs rounds until no place gains anything. The report of a subject stays the one that it was first found
         by."""
-        leading = _leading(circle)
+        targets = _reachable(circle)
         affected = circle
         while affected:
             gained: dict[_PlanOnObject, ResultSet] = {}
             for place in affected:
-                spread = yield from self._spread(place, of_type)
-                spread.reports |= {id: report for id, report in place.spread.reports.items() if report}
-                spread.rest_report = place.spread.rest_report or spread.rest_report
-                if spread != place.spread:
-                    gained[place] = spread
-            for place, spread in gained.items():
-                place.spread = spread
-            affected = list(dict.fromkeys(parent for place in gained for parent in leading[place]))
+                result_set = yield from self._compute_result(place, of_type)
+                result_set.reports |= {id: report for id, report in place.result_set.reports.items() if report}
+                result_set.default_report = place.result_set.default_report or result_set.default_report
+                if result_set != place.result_set:
+                    gained[place] = result_set
+            for place, result_set in gained.items():
+                place.result_set = result_set
+            affected = list(dict.fromkeys(parent for place in gained for parent in targets[place]))
 
-    def _report(self, circle: list[_PlanOnObject], of_type: TypeName | None) -> Turns[None]:
+    def _report(self, circle: list[_PlanOnObject], of_type: TypeName | None) -> Checkpoints[None]:
         """Assigns reports in order, now that the subjects of each place are known, as far as links form no cycle."""
-        leading = _leading(circle)
+        targets = _reachable(circle)
         affected = circle
         for _ in circle:
             changed: dict[_PlanOnObject, ResultSet] = {}
             for place in affected:
-                spread = yield from self._spread(place, of_type)
-                if spread != place.spread:
-                    changed[place] = spread
-            for place, spread in changed.items():
-                place.spread = spread
-            affected = list(dict.fromkeys(parent for place in changed for parent in leading[place]))
+                result_set = yield from self._compute_result(place, of_type)
+                if result_set != place.result_set:
+                    changed[place] = result_set
+            for place, result_set in changed.items():
+                place.result_set = result_set
+            affected = list(dict.fromkeys(parent for place in changed for parent in targets[place]))
 
-    def _spread(self, place: _PlanOnObject, of_type: TypeName | None) -> Turns[ResultSet]:
+    def _compute_result(self, place: _PlanOnObject, of_type: TypeName | None) -> Checkpoints[ResultSet]:
         self._work.spend(1)
         if isinstance(place.plan, Operation):
             return (
                 yield from combine_result_sets(
-                    place.plan.rule, [child.spread for child in place.children()], self._work
+                    place.plan.rule, [child.result_set for child in place.children()], self._work
                 )
             )
         return (yield from highest((yield from self._shares(place, place.plan, of_type)), self._work))
 
-    def _shares(self, place: _PlanOnObject, plan: Plan, of_type: TypeName | None) -> Turns[list[Share]]:
+    def _shares(self, place: _PlanOnObject, plan: Plan, of_type: TypeName | None) -> Checkpoints[list[Share]]:
         """Returns every alternative, in order. Subjects that are named one after another share one result set."""
         given = place.given.get(of_type, ()) if of_type else ()
         yield from self._conditions.evaluate_each(given)
-        entries: list[Warrant | _Onward] = [*place.onward, *given]
+        entries: list[Warrant | _PlaceEdge] = [*place.targets, *given]
 
-        def order(entry: Warrant | _Onward) -> _Order:
-            return entry.order if isinstance(entry, _Onward) else _order(plan, entry)
+        def order(entry: Warrant | _PlaceEdge) -> _Order:
+            return entry.order if isinstance(entry, _PlaceEdge) else _order(plan, entry)
 
         entries = yield from take_turns(sort_in_parts(entries, order), self._work)
         shares: list[Share] = []
-        named: ResultSet | None = None
+        exceptions: ResultSet | None = None
         for number, entry in enumerate(entries):
             if number % ENTRIES_AT_ONCE == 0:
                 self._work.spend(min(ENTRIES_AT_ONCE, len(entries) - number))
-                if self._work.turn_is_over:
+                if self._work.needs_checkpoint:
                     yield None
-            if isinstance(entry, _Onward):
-                shares.append(Share(entry.place.spread, entry.cap, entry.report))
-                named = None
+            if isinstance(entry, _PlaceEdge):
+                shares.append(Share(entry.place.result_set, entry.limit, entry.report))
+                exceptions = None
                 continue
-            value = min(limit_of(plan, None, entry), self._worth(entry))
+            value = min(limit_of(plan, None, entry), self._policy_value(entry))
             if entry.subject_id == WILDCARD:
                 shares.append(Share(ResultSet(value), EXPLICIT, entry))
-                named = None
+                exceptions = None
                 continue
-            if named is None:
-                named = ResultSet()
-                shares.append(Share(named, EXPLICIT, None))
-            named.named[entry.subject_id] = max(value, named.value(entry.subject_id))
+            if exceptions is None:
+                exceptions = ResultSet()
+                shares.append(Share(exceptions, EXPLICIT, None))
+            exceptions.exceptions[entry.subject_id] = max(value, exceptions.value(entry.subject_id))
             if value >= TRUE:
-                named.reports.setdefault(entry.subject_id, entry)
+                exceptions.reports.setdefault(entry.subject_id, entry)
         if not plan.is_defined:
             shares.append(Share(ResultSet(MISSING), TRUE, None))
         return shares
 
-    def _collect_found(self, root: _PlanOnObject, of_type: TypeName | None) -> Turns[ResultSet]:
+    def _solve_root(self, root: _PlanOnObject, of_type: TypeName | None) -> Checkpoints[ResultSet]:
         """Returns the result set on the object of the query: a subject that has the relation explicitly is reported
         with the first warrant that says so, whatever comes before it."""
         assert isinstance(root.plan, Plan)
         shares = yield from self._shares(root, root.plan, of_type)
-        explicit = yield from explicit_parts(shares, self._work)
+        explicit = yield from restrict_each(shares, self._work)
         return (yield from highest([*explicit, *shares], self._work))
 
 
-def _reports(spread: ResultSet) -> Reports:
-    return Reports(spread.report, len(spread.reports))
+def _reports(result_set: ResultSet) -> Reports:
+    return Reports(result_set.report, len(result_set.reports))
 
 
-def _leading(places: Sequence[_PlanOnObject]) -> Mapping[_PlanOnObject, Sequence[_PlanOnObject]]:
+def _reachable(places: Sequence[_PlanOnObject]) -> Mapping[_PlanOnObject, Sequence[_PlanOnObject]]:
     """Returns for each place the places that have an edge to it."""
-    leading: dict[_PlanOnObject, list[_PlanOnObject]] = defaultdict(list)
+    targets: dict[_PlanOnObject, list[_PlanOnObject]] = defaultdict(list)
     for place in places:
         for child in place.children():
-            leading[child].append(place)
-    return leading
+            targets[child].append(place)
+    return targets
 
 
 def _order(plan: Plan, warrant: Warrant) -> _Order:

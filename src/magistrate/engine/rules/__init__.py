@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from magistrate.engine.nesting import fold
 from magistrate.engine.rules.all_of import AllOf
 from magistrate.engine.rules.any_of import AnyOf
-from magistrate.engine.rules.combination import Combination
 from magistrate.engine.rules.none_of import NoneOf
-from magistrate.engine.rules.rule import Dependency, Rule, RuleForm
+from magistrate.engine.rules.rule import Dependency, Rule, RuleDefinition
+from magistrate.engine.rules.rule_operator import RuleOperator
 
-COMBINATIONS: dict[str, type[Combination]] = {
+RULE_OPERATORS: dict[str, type[RuleOperator]] = {
     operator.keyword: operator
     for operator in (
         AnyOf,
@@ -24,10 +24,10 @@ COMBINATIONS: dict[str, type[Combination]] = {
 """Registers every operator over rules by its keyword."""
 
 
-def rule_form(rule: Rule) -> RuleForm:
+def render_rule(rule: Rule) -> RuleDefinition:
     """Returns the rule as JSON, as `read_rule` reads it."""
-    form: RuleForm = fold(rule, lambda one: one.rules, lambda one, forms: one.form(forms))
-    return form
+    definition: RuleDefinition = fold(rule, lambda one: one.rules, lambda one, definitions: one.render(definitions))
+    return definition
 
 
 def dependencies(rule: Rule) -> Iterator[Dependency]:

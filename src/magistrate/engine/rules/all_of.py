@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from typing import ClassVar
 
-from magistrate.engine.rules.combination import Combination
+from magistrate.engine.rules.rule_operator import RuleOperator
 from magistrate.engine.truth import FALSE, Truth
 
 
-class AllOf(Combination):
+class AllOf(RuleOperator):
     __slots__ = ()
     keyword: ClassVar[str] = "allOf"
     decisive: ClassVar[Truth] = FALSE

@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from typing import ClassVar
 
-from magistrate.engine.rules.combination import Combination
-from magistrate.engine.rules.rule import Alternatives
+from magistrate.engine.rules.rule import BranchCollector
+from magistrate.engine.rules.rule_operator import RuleOperator
 from magistrate.engine.truth import TRUE, Truth
 
 
-class AnyOf(Combination):
+class AnyOf(RuleOperator):
     __slots__ = ()
     keyword: ClassVar[str] = "anyOf"
     decisive: ClassVar[Truth] = TRUE
@@ -17,7 +17,7 @@ class AnyOf(Combination):
     def combine(values: Iterable[Truth]) -> Truth:
         return max(values)
 
-    def join(self, alternatives: Alternatives) -> None:
+    def join(self, branches: BranchCollector) -> None:
         """Adds its rules, which are alternatives themselves, so that nothing of the rule itself is left to be
         decided."""
-        alternatives.add_rules(self.rules)
+        branches.add_rules(self.rules)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from magistrate.engine.names import RelationName, TypeName
-from magistrate.engine.rules.rule import Alternatives, Dependency, Rule, RuleForm
+from magistrate.engine.rules.rule import BranchCollector, Dependency, Rule, RuleDefinition
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +24,11 @@ class Arrow:
     of_type: TypeName
     with_relation: RelationName
 
-    def form(self, rules: Sequence[RuleForm]) -> RuleForm:
-        return RuleForm(inherit_if=self.relation, of_type=self.of_type, with_relation=self.with_relation)
+    def render(self, rules: Sequence[RuleDefinition]) -> RuleDefinition:
+        return RuleDefinition(inherit_if=self.relation, of_type=self.of_type, with_relation=self.with_relation)
 
     def dependency(self) -> Dependency:
         return Dependency(self.of_type, self.relation)
 
-    def join(self, alternatives: Alternatives) -> None:
-        alternatives.add_link(self.with_relation, self.of_type, self.relation)
+    def join(self, branches: BranchCollector) -> None:
+        branches.add_link(self.with_relation, self.of_type, self.relation)

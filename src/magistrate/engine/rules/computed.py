@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from magistrate.engine.names import RelationName
-from magistrate.engine.rules.rule import Alternatives, Dependency, Rule, RuleForm
+from magistrate.engine.rules.rule import BranchCollector, Dependency, Rule, RuleDefinition
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +18,11 @@ class Computed:
 
     relation: RelationName
 
-    def form(self, rules: Sequence[RuleForm]) -> RuleForm:
-        return RuleForm(inherit_if=self.relation)
+    def render(self, rules: Sequence[RuleDefinition]) -> RuleDefinition:
+        return RuleDefinition(inherit_if=self.relation)
 
     def dependency(self) -> Dependency:
         return Dependency(None, self.relation)
 
-    def join(self, alternatives: Alternatives) -> None:
-        alternatives.add_relation(self.relation)
+    def join(self, branches: BranchCollector) -> None:
+        branches.add_relation(self.relation)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from magistrate.engine.rules.rule import Alternatives, Rule, RuleForm
+from magistrate.engine.rules.rule import BranchCollector, Rule, RuleDefinition
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,11 +15,11 @@ class Direct:
     is_monotone: ClassVar[bool] = True
     size: ClassVar[int] = 0
 
-    def form(self, rules: Sequence[RuleForm]) -> RuleForm:
-        return RuleForm()
+    def render(self, rules: Sequence[RuleDefinition]) -> RuleDefinition:
+        return RuleDefinition()
 
     def dependency(self) -> None:
         return None
 
-    def join(self, alternatives: Alternatives) -> None:
+    def join(self, branches: BranchCollector) -> None:
         """Adds nothing, because the rule never holds."""

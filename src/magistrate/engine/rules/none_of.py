@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
-from magistrate.engine.rules.combination import Combination
 from magistrate.engine.rules.rule import Bounds
+from magistrate.engine.rules.rule_operator import RuleOperator
 from magistrate.engine.truth import TRUE, Truth, negate
 
 
-class NoneOf(Combination):
+class NoneOf(RuleOperator):
     __slots__ = ()
     keyword: ClassVar[str] = "noneOf"
     decisive: ClassVar[Truth] = TRUE

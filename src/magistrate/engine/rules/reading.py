@@ -3,57 +3,57 @@
 from collections.abc import Sequence
 
 from magistrate.engine.nesting import fold
-from magistrate.engine.rules import COMBINATIONS
+from magistrate.engine.rules import RULE_OPERATORS
 from magistrate.engine.rules.arrow import Arrow
 from magistrate.engine.rules.computed import Computed
 from magistrate.engine.rules.direct import Direct
-from magistrate.engine.rules.rule import Rule, RuleForm
+from magistrate.engine.rules.rule import Rule, RuleDefinition
 from magistrate.engine.terms import RelationName, relation_name, type_name
 from magistrate.errors import InvalidParameter, MissingParameter
 
-INHERIT_IF_MESSAGE = f"can only be {', '.join(map(repr, COMBINATIONS))}, or a valid relation name"
+INHERIT_IF_MESSAGE = f"can only be {', '.join(map(repr, RULE_OPERATORS))}, or a valid relation name"
 
 
-def read_rule(form: RuleForm | None) -> Rule:
+def read_rule(definition: RuleDefinition | None) -> Rule:
     """Returns the rule a form describes; None reads as the empty rule.
 
     Raises InvalidParameter or MissingParameter with the bare member name, for the first fault in written order. Types
     and relations that are named need not exist."""
-    return fold(form, _branches, _rule)
+    return fold(definition, _branches, _rule)
 
 
-def _branches(form: RuleForm | None) -> Sequence[RuleForm | None]:
+def _branches(definition: RuleDefinition | None) -> Sequence[RuleDefinition | None]:
     """Returns the forms within a form. Raises what is wrong with a form that has some or must have."""
-    if form is None or not form.inherit_if:
+    if definition is None or not definition.inherit_if:
         return ()
-    if form.rules is not None and not form.rules:
+    if definition.rules is not None and not definition.rules:
         raise InvalidParameter("rules", "must be greater than or equal to 1")
-    if form.inherit_if not in COMBINATIONS:
+    if definition.inherit_if not in RULE_OPERATORS:
         return ()
-    if form.rules is None:
+    if definition.rules is None:
         raise MissingParameter("rules")
-    return form.rules
+    return definition.rules
 
 
-def _rule(form: RuleForm | None, branches: Sequence[Rule]) -> Rule:
-    if form is None:
+def _rule(definition: RuleDefinition | None, branches: Sequence[Rule]) -> Rule:
+    if definition is None:
         return Direct()
-    if not form.inherit_if:
-        return _without_condition(form)
-    if form.inherit_if in COMBINATIONS:
-        return COMBINATIONS[form.inherit_if](tuple(branches))
-    relation = _condition(form.inherit_if)
-    if form.of_type or form.with_relation:
+    if not definition.inherit_if:
+        return _without_condition(definition)
+    if definition.inherit_if in RULE_OPERATORS:
+        return RULE_OPERATORS[definition.inherit_if](tuple(branches))
+    relation = _condition(definition.inherit_if)
+    if definition.of_type or definition.with_relation:
         return Arrow(
             relation,
-            type_name(form.of_type, "ofType"),
-            relation_name(form.with_relation, "withRelation"),
+            type_name(definition.of_type, "ofType"),
+            relation_name(definition.with_relation, "withRelation"),
         )
     return Computed(relation)
 
 
-def _without_condition(form: RuleForm) -> Rule:
-    if form.rules is not None or form.of_type or form.with_relation:
+def _without_condition(definition: RuleDefinition) -> Rule:
+    if definition.rules is not None or definition.of_type or definition.with_relation:
         raise MissingParameter("inheritIf")
     return Direct()
 

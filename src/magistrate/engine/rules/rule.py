@@ -10,14 +10,14 @@ from magistrate.engine.names import RelationName, TypeName
 from magistrate.engine.truth import Truth
 
 
-class RuleForm(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+class RuleDefinition(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """Represents a rule as it is written in JSON, with nothing validated but the JSON types and the members' names: a
     misspelled member would silently make a different rule."""
 
     inherit_if: str | None = None
     of_type: str | None = None
     with_relation: str | None = None
-    rules: "list[RuleForm | None] | None" = None
+    rules: "list[RuleDefinition | None] | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Combined(Protocol):
     def reasons(self, values: Sequence[Truth | None]) -> Sequence[int]: ...
 
 
-class Alternatives(Protocol):
+class BranchCollector(Protocol):
     """Collects the alternatives that grant one relation. Rules add themselves (see plans.py)."""
 
     def add_relation(self, relation: RelationName) -> None:
@@ -68,7 +68,7 @@ class Alternatives(Protocol):
         here."""
         ...
 
-    def add_combination(self, rule: "Combined") -> None:
+    def add_operation(self, rule: "Combined") -> None:
         """Adds a rule that is no mere alternative and has to be decided as a whole."""
         ...
 
@@ -94,7 +94,7 @@ class Rule(Protocol):
     @property
     def size(self) -> int: ...
 
-    def form(self, rules: Sequence[RuleForm]) -> RuleForm:
+    def render(self, rules: Sequence[RuleDefinition]) -> RuleDefinition:
         """Returns the rule as JSON, given that of the rules within it; members that have no effect are left out."""
         ...
 
@@ -102,6 +102,6 @@ class Rule(Protocol):
         """Returns the relation that the rule itself depends on, or None."""
         ...
 
-    def join(self, alternatives: Alternatives) -> None:
+    def join(self, branches: BranchCollector) -> None:
         """Adds each way in which the rule can hold, or the rules that grant it; not both."""
         ...

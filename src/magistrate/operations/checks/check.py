@@ -3,24 +3,24 @@ evaluation."""
 
 from collections.abc import Sequence
 
-from magistrate.engine.evaluation import Question
+from magistrate.engine.evaluation import Check
 from magistrate.engine.graph import GivenUp, Graph
 from magistrate.engine.work import Work
-from magistrate.errors import BudgetSpent
+from magistrate.errors import BudgetExceeded
 from magistrate.operations.checks.check_batch import ALL_NEEDED, CheckBatch, Decisions, StopAt
 from magistrate.operations.checks.check_run import CheckRun
 from magistrate.operations.checks.evaluating import drive_run, release_run
 from magistrate.operations.checks.graph_rounds import GraphRounds
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.turns import checkpoint
+from magistrate.operations.scheduling import checkpoint
 from magistrate.store.contract import Snapshot
 
 MOST_WALKS = 40
 """Limits the walks for one check; after that many, it is decided without the graph. Each walk needs one level more than
 the one before."""
 WORK = 2_000
-WORK_FOR_A_QUESTION = 10
+WORK_FOR_A_CHECK = 10
 """Limits, together with WORK, the units of work (walking and reading) after which a check is decided without the graph.
 The amount equals what an Evaluation of as many checks takes, so the graph costs at most about as much as it could save.
 What was read and decided until then stays cached, and the next such check gets further."""
@@ -29,22 +29,22 @@ FEW_QUESTIONS = 20
 """Limits the checks of a request that begins without waiting for others that work long."""
 
 
-async def check_all(ctx: Context, questions: Sequence[Question], freshness: Freshness) -> Decisions:
+async def check_all(ctx: Context, checks: Sequence[Check], freshness: Freshness) -> Decisions:
     """Returns one decision per check, in order; raises like `check`. It serves callers that are not check requests
     themselves, so nothing is logged."""
-    pending = PendingChecks(ctx, questions, ALL_NEEDED, freshness, is_logged=False)
+    pending = PendingChecks(ctx, checks, ALL_NEEDED, freshness, is_logged=False)
     return pending.decide_at_once() or await pending.decide()
 
 
 async def check(
-    ctx: Context, questions: Sequence[Question], stop_at: StopAt, freshness: Freshness, with_path: bool = False
+    ctx: Context, checks: Sequence[Check], stop_at: StopAt, freshness: Freshness, with_path: bool = False
 ) -> Decisions:
     """Returns one decision per check, in order, up to the last that is needed. Checks after that raise nothing.
 
-    Raises NotFound for the first that cannot be decided because an object type is not defined, BudgetSpent,
+    Raises NotFound for the first that cannot be decided because an object type is not defined, BudgetExceeded,
     InvalidParameter if the token is from the future.
     """
-    pending = PendingChecks(ctx, questions, stop_at, freshness, with_path)
+    pending = PendingChecks(ctx, checks, stop_at, freshness, with_path)
     return pending.decide_at_once() or await pending.decide()
 
 
@@ -57,7 +57,7 @@ class PendingChecks:
     def __init__(
         self,
         ctx: Context,
-        questions: Sequence[Question],
+        checks: Sequence[Check],
         stop_at: StopAt,
         freshness: Freshness,
         with_path: bool = False,
@@ -66,8 +66,8 @@ class PendingChecks:
         self._ctx = ctx
         self._freshness = freshness
         self._log = ctx.decisions if is_logged else None
-        self._batch = CheckBatch(questions, stop_at, ctx.now(), ctx.max_check_work, with_path)
-        self._work = Work(min(ctx.max_check_work, WORK + WORK_FOR_A_QUESTION * len(questions)))
+        self._batch = CheckBatch(checks, stop_at, ctx.now(), ctx.max_check_work, with_path)
+        self._work = Work(min(ctx.max_check_work, WORK + WORK_FOR_A_CHECK * len(checks)))
         self._rounds: GraphRounds | None = None
 
     def decide_at_once(self) -> Decisions | None:
@@ -78,19 +78,19 @@ class PendingChecks:
         rounds = self._rounds = GraphRounds(graph, self._batch, self._work)
         try:
             decided = rounds.outcome() if rounds.walk(stops_when_open=True) else None
-        except (GivenUp, BudgetSpent):
+        except (GivenUp, BudgetExceeded):
             return None  # `decide` meets the same again
         if decided is not None:
             self._ctx.graph.counts.hits += 1
             if rounds.missing.groups:
                 self._ctx.graph.read_ahead(graph, rounds.missing)
             if self._log is not None:
-                self._log.note(self._batch.questions, decided.value)
+                self._log.note(self._batch.checks, decided.value)
         return decided
 
     async def decide(self) -> Decisions:
         """Returns the decisions, and reads what they need. Raises like `check`."""
-        if len(self._batch.questions) > FEW_QUESTIONS:
+        if len(self._batch.checks) > FEW_QUESTIONS:
             await checkpoint()  # several such requests, if they come at once, begin in different iterations
         decided = None
         if self._ctx.graph.is_enabled and not self._batch.with_path:
@@ -98,7 +98,7 @@ class PendingChecks:
         if decided is None:
             decided = await self._evaluate()
         if self._log is not None:
-            self._log.note(self._batch.questions, decided.value)
+            self._log.note(self._batch.checks, decided.value)
         return decided
 
     async def _decide_from_graph(self) -> Decisions | None:
@@ -122,7 +122,7 @@ class PendingChecks:
                     await live.fetch(graph, rounds.missing, self._work)
                     fetched = rounds.missing.things()
                 rounds.begin_round()
-        except (GivenUp, BudgetSpent):
+        except (GivenUp, BudgetExceeded):
             pass
         live.counts.given_up += 1
         return None
@@ -141,7 +141,7 @@ class PendingChecks:
             self._freshness.demand(reading.newest)
             model = await ctx.models.at(reading.revision, reading.model_revision)
             if model is run.model:
-                run.take(reading.rows)
+                run.take(reading.warrants)
             else:
                 run = CheckRun(model, self._batch)
             return Snapshot(reading.revision, await drive_run(ctx, run, reading.revision))

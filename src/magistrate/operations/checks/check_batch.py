@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from magistrate.engine.decision import Decision
-from magistrate.engine.evaluation import Question
+from magistrate.engine.evaluation import Check
 from magistrate.store.contract import Snapshot
 
 Decisions = Snapshot[list[Decision]]
@@ -24,7 +24,7 @@ class CheckBatch(msgspec.Struct, frozen=True):
     1970 UTC) and with at most `most_work` units of work. With `with_path`, decisions carry the warrants they rest
     on."""
 
-    questions: Sequence[Question]
+    checks: Sequence[Check]
     stop_at: StopAt
     now: int
     most_work: int

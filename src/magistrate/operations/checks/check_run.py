@@ -31,19 +31,19 @@ class CheckRun:
         self.release = evaluation.release
 
     def advance(self) -> Sequence[AnyRead] | None:
-        questions, nodes = self._batch.questions, self._nodes
-        self.work.begin_turn()
-        while len(nodes) < len(questions):
-            node = self._evaluation.ask(questions[len(nodes)])
+        checks, nodes = self._batch.checks, self._nodes
+        self.work.pass_checkpoint()
+        while len(nodes) < len(checks):
+            node = self._evaluation.add_check(checks[len(nodes)])
             nodes += [node] if node is not None else []
-            if self.work.turn_is_over:
+            if self.work.needs_checkpoint:
                 return None
         return self._evaluation.advance()
 
     def outcome(self) -> list[Decision] | None:
         """Returns the decisions up to the last that is needed; None if one of them is still open. Raises NotFound,
-        BudgetSpent."""
-        if len(self._nodes) < len(self._batch.questions):
+        BudgetExceeded."""
+        if len(self._nodes) < len(self._batch.checks):
             return None
         decisions: list[Decision] = []
         for node in self._nodes:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from magistrate.engine.decision import Decision
-from magistrate.engine.evaluation import Question
+from magistrate.engine.evaluation import Check
 from magistrate.operations.background import attempt_work
 from magistrate.store.events import EventStore, NewDecision
 
@@ -38,23 +38,23 @@ class DecisionLog:
         self._waiting: list[NewDecision] = []
         self._waiting_bytes = 0
 
-    def note(self, questions: Sequence[Question], decisions: Sequence[Decision]) -> None:
+    def note(self, checks: Sequence[Check], decisions: Sequence[Decision]) -> None:
         """Records these decisions with the current time, one per check; there may be fewer decisions than checks.
         Raises nothing."""
         at = self._now()
         known: Mapping[str, Any] | None = None
         context: str | None = None
-        for question, decision in zip(questions, decisions, strict=False):
+        for check, decision in zip(checks, decisions, strict=False):
             if len(self._waiting) >= MOST_WAITING or self._waiting_bytes >= MOST_WAITING_BYTES:
                 self.dropped += 1
                 continue
-            if question.context is not known:  # most checks of a request share one context
-                known = question.context
+            if check.context is not known:  # most checks of a request share one context
+                known = check.context
                 context = msgspec.json.encode(known).decode() if known else None
                 if context is not None and len(context) > MOST_CONTEXT_CHARACTERS:
                     context = None
-            object, subject = question.object, question.subject
-            names = (object.type, object.id, question.relation, subject.type, subject.id, subject.relation or "")
+            object, subject = check.object, check.subject
+            names = (object.type, object.id, check.relation, subject.type, subject.id, subject.relation or "")
             self._waiting.append(NewDecision(at, decision.is_authorized, names, context))
             self._waiting_bytes += len(context) if context else 0
 

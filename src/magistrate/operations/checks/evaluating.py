@@ -10,7 +10,7 @@ from magistrate.engine.warrant_reader import AnyRead
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
 from magistrate.operations.context import Context
-from magistrate.operations.turns import checkpoint
+from magistrate.operations.scheduling import checkpoint
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -56,7 +56,7 @@ async def drive_run(ctx: Context, run: Run[T], at: Revision) -> T:
     while (outcome := run.outcome()) is None:
         reads = run.advance()
         if reads:
-            run.take((await ctx.store.read_warrants(reads, at, run.work.left + 1)).rows)
+            run.take((await ctx.store.read_warrants(reads, at, run.work.left + 1)).warrants)
         await checkpoint()
     return outcome
 

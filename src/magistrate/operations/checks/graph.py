@@ -12,15 +12,15 @@ from dataclasses import dataclass, replace
 from magistrate.engine.graph import Fetch, Graph, Missing, group_names
 from magistrate.engine.plans import Model
 from magistrate.engine.terms import Revision
-from magistrate.engine.work import WORK_IN_A_TURN, Work
+from magistrate.engine.work import WORK_BETWEEN_CHECKPOINTS, Work
 from magistrate.errors import MagistrateError, StoreUnavailable
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.models import Models
-from magistrate.operations.turns import Turns, checkpoint
+from magistrate.operations.scheduling import SharedLock, checkpoint
 from magistrate.store.contract import Store
-from magistrate.store.following import Mark, Staleness, Touches
+from magistrate.store.following import Mark, Staleness, WarrantChanges
 
-MOST_TOUCHES = 2_000
+MOST_CHANGES = 2_000
 """Limits the changes that are applied one by one; when there are more at once, the cache is cleared."""
 WORK_AHEAD = 2_000
 """Limits the units of work of a read that no check waits for."""
@@ -29,14 +29,14 @@ WORK_AHEAD = 2_000
 @dataclass(slots=True)
 class GraphCounts:
     """Holds counters since the start of the process. `hits`: requests decided in memory alone; `misses`: requests
-    decided after a read; `given_up`: requests decided without the graph. `fetches`: batches of reads; `touches`:
+    decided after a read; `given_up`: requests decided without the graph. `fetches`: batches of reads; `changes`:
     warrants that began or ended."""
 
     hits: int = 0
     misses: int = 0
     given_up: int = 0
     fetches: int = 0
-    touches: int = 0
+    changes: int = 0
 
 
 class LiveGraph:
@@ -52,18 +52,18 @@ class LiveGraph:
         self._graph: Graph | None = None
         self._mark: Mark = (0.0, 0)
         self._following_ahead: asyncio.Task[None] | None = None
-        self._reading_ahead: asyncio.Task[None] | None = None
+        self._fetching_ahead: asyncio.Task[None] | None = None
         self._begun = 0
         self._done = 0
         """These count how often the store was followed: how many attempts have begun, and the number of the last that
         succeeded."""
-        self._following = Turns()
+        self._following = SharedLock()
         self._fetches: set[Fetch] = set()
 
     @property
-    def rows(self) -> int:
+    def warrants(self) -> int:
         """Returns approximately how many warrants are cached."""
-        return self._graph.rows if self._graph is not None else 0
+        return self._graph.warrants if self._graph is not None else 0
 
     @property
     def revision(self) -> Revision:
@@ -102,15 +102,15 @@ class LiveGraph:
         return graph
 
     async def fetch(self, graph: Graph, missing: Missing, work: Work) -> None:
-        """Reads and caches what is missing. Raises BudgetSpent; what was read until then stays cached."""
+        """Reads and caches what is missing. Raises BudgetExceeded; what was read until then stays cached."""
         await self._fetch(Fetch(graph, missing), work)
 
     def read_ahead(self, graph: Graph, missing: Missing) -> None:
         """Starts reading the groups that a decision managed without, one level of each: a subject whose groups are all
         known needs one lookup per object, however deeply they nest."""
-        if missing.groups and self._reading_ahead is None:
+        if missing.groups and self._fetching_ahead is None:
             fetch = Fetch(graph, missing.of_groups())
-            self._reading_ahead = asyncio.create_task(self._fetch_ahead(fetch))
+            self._fetching_ahead = asyncio.create_task(self._fetch_ahead(fetch))
 
     def _is_fresh(self, graph: Graph, freshness: Freshness) -> bool:
         """Returns whether the graph is as fresh as required. Starts following the store in the background when it is
@@ -126,7 +126,7 @@ class LiveGraph:
         """Returns the graph after following the store from now on; unless the newest revision is required, a result
         from a moment ago also suffices."""
         before = self._begun
-        async with self._following.turn():
+        async with self._following.acquire():
             was_followed = self._done > before or not freshness.newest
             enough = replace(freshness, newest=not was_followed)
             if self._graph is None or not self._is_fresh(self._graph, enough):
@@ -137,7 +137,7 @@ class LiveGraph:
     async def _follow_ahead(self) -> None:
         """Follows the store ahead of time, so that no request has to wait for it."""
         try:
-            async with self._following.turn():
+            async with self._following.acquire():
                 await self._follow()
         except MagistrateError:
             pass  # the next request that has to wait for it gets the error
@@ -148,7 +148,9 @@ class LiveGraph:
         self._begun += 1
         number, began_at = self._begun, self._now()
         mark, graph = self._store.mark(), self._graph
-        news = await self._store.list_touches(graph.revision if graph is not None else Revision(0), MOST_TOUCHES)
+        news = await self._store.list_warrant_changes(
+            graph.revision if graph is not None else Revision(0), MOST_CHANGES
+        )
         if graph is None or graph.model.revision != news.model_revision:
             model = await self._models.at(news.revision, news.model_revision)
             await _compile_groups(model)
@@ -160,19 +162,19 @@ class LiveGraph:
             self._bring_forward(graph, model, news)
         self._mark, self._followed_at, self._done = mark, began_at, number
 
-    def _bring_forward(self, graph: Graph, model: Model, news: Touches) -> None:
-        if news.touches is None:
+    def _bring_forward(self, graph: Graph, model: Model, news: WarrantChanges) -> None:
+        if news.changes is None:
             graph.clear(news.revision)
         else:
-            graph.apply(news.touches, news.revision)
-            self.counts.touches += len(news.touches)
+            graph.apply(news.changes, news.revision)
+            self.counts.changes += len(news.changes)
         if model is not graph.model:
             graph.change_model(model, news.revision)
         for fetch in self._fetches:
-            if news.touches is None or fetch.model is not model:
+            if news.changes is None or fetch.model is not model:
                 fetch.is_in_vain = True
             else:
-                fetch.note_changes(news.touches)
+                fetch.note_changes(news.changes)
 
     async def _fetch_ahead(self, fetch: Fetch) -> None:
         try:
@@ -180,20 +182,20 @@ class LiveGraph:
         except MagistrateError:
             pass  # a check that needs the same warrants gets the error
         finally:
-            self._reading_ahead = None
+            self._fetching_ahead = None
 
     async def _fetch(self, fetch: Fetch, work: Work) -> None:
-        """Reads what the fetch needs and caches it. Raises BudgetSpent; what was read until then stays cached."""
+        """Reads what the fetch needs and caches it. Raises BudgetExceeded; what was read until then stays cached."""
         self._fetches.add(fetch)
         try:
             while (wanted := fetch.reads()) is not None:
                 reads, most = wanted
                 self.counts.fetches += 1
-                rows = (await self._store.read_warrants(reads, fetch.revision, most)).rows
-                fetch.take(rows)
-                while not fetch.keep(WORK_IN_A_TURN):
+                warrants = (await self._store.read_warrants(reads, fetch.revision, most)).warrants
+                fetch.take(warrants)
+                while not fetch.keep(WORK_BETWEEN_CHECKPOINTS):
                     await checkpoint()
-                work.spend(sum(map(len, rows)))
+                work.spend(sum(map(len, warrants)))
         finally:
             self._fetches.discard(fetch)
 
@@ -203,5 +205,5 @@ async def _compile_groups(model: Model) -> None:
     work = Work(sys.maxsize)
     for names in group_names(model):
         while not model.prepare(*names, work):
-            work.begin_turn()
+            work.pass_checkpoint()
             await checkpoint()

@@ -2,7 +2,7 @@
 warrants read since."""
 
 from magistrate.engine.decision import Decision
-from magistrate.engine.graph import Graph, Missing, TurnIsOver, Walk
+from magistrate.engine.graph import CheckpointNeeded, Graph, Missing, Walk
 from magistrate.engine.work import Work
 from magistrate.operations.checks.check_batch import CheckBatch, Decisions
 from magistrate.store.contract import Snapshot
@@ -19,8 +19,8 @@ class GraphRounds:
         self._revision = graph.revision
         self._batch = batch
         self._work = work
-        self._decisions: list[Decision | None] = [None] * len(batch.questions)
-        self._begin_round(list(range(len(batch.questions))))
+        self._decisions: list[Decision | None] = [None] * len(batch.checks)
+        self._begin_round(list(range(len(batch.checks))))
 
     def is_at(self, graph: Graph) -> bool:
         """Returns whether the decisions so far still hold for this graph; if not, they have to be made again."""
@@ -38,16 +38,16 @@ class GraphRounds:
 
     def walk(self, stops_when_open: bool = False) -> bool:
         """Walks for one turn, and returns whether the round is complete. With `stops_when_open`, the turn ends at the
-        first check that misses something. Raises GivenUp, BudgetSpent."""
+        first check that misses something. Raises GivenUp, BudgetExceeded."""
         walk, work, left, batch = self._walk, self._work, self._left, self._batch
-        work.begin_turn()
+        work.pass_checkpoint()
         while left:
-            if work.turn_is_over:
+            if work.needs_checkpoint:
                 return False
             place = left[-1]
             try:
-                decision = self._decisions[place] = walk.decide(batch.questions[place])
-            except TurnIsOver:
+                decision = self._decisions[place] = walk.decide(batch.checks[place])
+            except CheckpointNeeded:
                 return False
             left.pop()
             if decision is None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from magistrate.engine.rules.rule import RuleForm
+from magistrate.engine.rules.rule import RuleDefinition
 from magistrate.engine.terms import WILDCARD, TypeName
 from magistrate.engine.warrants import Warrant
 from magistrate.operations.definitions import read_definition
@@ -80,7 +80,7 @@ class LoopSearch:
         return warrants
 
 
-def _list_inherited(node: _Node, rule: RuleForm, warrants: Sequence[Warrant]) -> Iterator[_Node]:
+def _list_inherited(node: _Node, rule: RuleDefinition, warrants: Sequence[Warrant]) -> Iterator[_Node]:
     waiting = [rule]
     while waiting:
         form = waiting.pop()

@@ -12,7 +12,7 @@ from magistrate.errors import InvalidParameter, InvalidRequest
 from magistrate.operations.context import Context
 from magistrate.operations.definitions import read_definition
 from magistrate.operations.object_types import judge_types, loop_fault, loop_of_types, new_object_types
-from magistrate.operations.turns import checkpoint
+from magistrate.operations.scheduling import checkpoint
 from magistrate.operations.warrants import judge_warrants, warrant_fault
 from magistrate.store.contract import ImportBatch, NewObject, NewObjectType, NewWarrant
 

@@ -10,11 +10,11 @@ from typing import Any
 import msgspec
 
 from magistrate.engine.decision import Decision
-from magistrate.engine.evaluation import Question
+from magistrate.engine.evaluation import Check
 from magistrate.engine.names import WarrantNames
 from magistrate.engine.terms import ObjectRef, RelationName, Subject, TypeName
 from magistrate.engine.warrants import Warrant
-from magistrate.errors import BudgetSpent, NotFound
+from magistrate.errors import BudgetExceeded, NotFound
 from magistrate.operations.checks.check import check
 from magistrate.operations.checks.check_batch import ALL_NEEDED
 from magistrate.operations.consistency import NO_DEMAND
@@ -30,14 +30,14 @@ from magistrate.operations.importing.row_differences import (
     DifferingRows,
     RowDifferences,
 )
-from magistrate.operations.importing.sampled_checks import Sample, questions_about
+from magistrate.operations.importing.sampled_checks import Sample, draw_checks
 from magistrate.operations.importing.source_lists import LISTS, Kind, SourceLists, WarrantServer
 from magistrate.store.contract import NewObject, NewWarrant, ObjectFilter, Slice, StoredObject, WarrantFilter
 
 PAGE_ROWS = 1_000
 NAMED_ROWS = 20
 """Limits the rows that are named of each kind and category."""
-ASKED_AT_ONCE = 4
+CHECKS_AT_ONCE = 4
 """Limits the checks in flight to the number that the source server decides at a time by default."""
 
 FAILED_OVER = (500, 504)
@@ -63,14 +63,14 @@ class RowCounts:
     `differing` has the objects or warrants that are not the same on both sides; object types are compared by name."""
 
     kind: Kind
-    theirs: int
+    source: int
     refused: int
-    ours: int
+    store: int
     differing: Sequence[DifferingRows] = ()
 
     @property
     def agree(self) -> bool:
-        return not self.differing and self.theirs - self.refused == self.ours
+        return not self.differing and self.source - self.refused == self.store
 
 
 def describe_category(kind: Kind, category: Category) -> str:
@@ -86,9 +86,9 @@ class Difference:
     """Describes a check that is answered differently, in written form. `reason` is None if it is unknown; `is_answered`
     is false if the server did not decide the check."""
 
-    claim: str
-    theirs: str
-    ours: str
+    check: str
+    source: str
+    store: str
     reason: str | None
     is_answered: bool
 
@@ -100,7 +100,7 @@ class Comparison:
 
     counts: Sequence[RowCounts]
     types: Mapping[TypeName, str]
-    asked: int
+    checks: int
     answered: int
     differences: Sequence[Difference]
 
@@ -146,35 +146,35 @@ async def compare(
     server: WarrantServer,
     read_line: ReadLine,
     sample_size: int,
-    told: Callable[[int], None],
+    report_progress: Callable[[int], None],
     max_named: int = NAMED_ROWS,
 ) -> Comparison:
     """Returns the comparison of the store with the server, in which at most `max_named` rows of each kind and category
-    are named. `told` is called with the number of rows of the server that were read so far. Raises what the server
-    raises, and StoreUnavailable if the disk has no room for the comparison of the rows."""
+    are named. `report_progress` is called with the number of rows of the server that were read so far. Raises what the
+    server raises, and StoreUnavailable if the disk has no room for the comparison of the rows."""
     with closing(RowDifferences()) as differences:
-        theirs, ours = _Theirs(ctx, server, read_line, differences), _Ours(ctx, differences)
+        source, store = _SourceRows(ctx, server, read_line, differences), _Ours(ctx, differences)
         samples = Sample(sample_size), Sample(sample_size, number=1)
-        await theirs.read(samples[0], told)
-        await ours.collect(samples[1])
+        await source.read(samples[0], report_progress)
+        await store.collect(samples[1])
         differences.compare()
         counts = [
             RowCounts(
                 kind,
-                theirs.counted[kind],
-                theirs.refused[kind],
-                ours.counted[kind],
+                source.counted[kind],
+                source.refused[kind],
+                store.counted[kind],
                 differences.list_differing(kind, max_named),
             )
             for kind, _, _ in LISTS
         ]
-    types = _differing_types(theirs.definitions, ours.definitions)
-    asking = _Asking(ctx, server, theirs, LoopSearch(ctx.store, ours.definitions))
+    types = _differing_types(source.definitions, store.definitions)
+    comparison = _CheckComparison(ctx, server, source, LoopSearch(ctx.store, store.definitions))
     sampled = _alternate(samples[0].warrants, samples[1].warrants)
-    relations = _relations({**ours.definitions, **theirs.definitions})
-    questions = questions_about(sampled, relations, sample_size)
-    answered, differing = await asking.compare(questions)
-    return Comparison(counts, types, len(questions), answered, differing)
+    relations = _relations({**store.definitions, **source.definitions})
+    checks = draw_checks(sampled, relations, sample_size)
+    answered, differing = await comparison.compare(checks)
+    return Comparison(counts, types, len(checks), answered, differing)
 
 
 def _alternate(one: Sequence[NewWarrant], other: Sequence[NewWarrant]) -> list[NewWarrant]:
@@ -183,7 +183,7 @@ def _alternate(one: Sequence[NewWarrant], other: Sequence[NewWarrant]) -> list[N
     return [*pairs, *one[shorter:], *other[shorter:]]
 
 
-class _Theirs:
+class _SourceRows:
     """Holds what the server lists. `refused`: how many of the rows in `counted` are not accepted here; `definitions`:
     its object types without these. The store's contents play no part: a row that is missing here must not count as
     refused."""
@@ -196,7 +196,7 @@ class _Theirs:
         self.counted, self.refused = _zeros(), _zeros()
         self.definitions: Mapping[TypeName, str] = {}
 
-    async def read(self, sample: Sample, told: Callable[[int], None]) -> None:
+    async def read(self, sample: Sample, report_progress: Callable[[int], None]) -> None:
         lists = SourceLists(self._server, PAGE_ROWS)
 
         def count_refused(line: Refused) -> None:
@@ -209,7 +209,7 @@ class _Theirs:
             self._differences.add(SOURCE, "object", map(_build_object_row, chunk.objects.values()))
             self._differences.add(SOURCE, "warrant", map(_build_warrant_row, chunk.warrants.values()))
             sample.show([*chunk.warrants.values()])
-            told(lists.lines)
+            report_progress(lists.lines)
 
     async def refuses(self, rows: Sequence[Any]) -> bool:
         """Returns whether any of the rows is not accepted here."""
@@ -280,16 +280,16 @@ def _zeros() -> dict[Kind, int]:
     return {kind: 0 for kind, _, _ in LISTS}
 
 
-def _differing_types(theirs: Mapping[TypeName, str], ours: Mapping[TypeName, str]) -> Mapping[TypeName, str]:
-    told = {name: _type_difference(theirs.get(name), ours.get(name)) for name in sorted({*theirs, *ours})}
-    return {name: difference for name, difference in told.items() if difference is not None}
+def _differing_types(source: Mapping[TypeName, str], store: Mapping[TypeName, str]) -> Mapping[TypeName, str]:
+    report_progress = {name: _type_difference(source.get(name), store.get(name)) for name in sorted({*source, *store})}
+    return {name: difference for name, difference in report_progress.items() if difference is not None}
 
 
-def _type_difference(theirs: str | None, ours: str | None) -> str | None:
-    if ours is None or theirs is None:
-        return MISSING_HERE if ours is None else MISSING_THERE
+def _type_difference(source: str | None, store: str | None) -> str | None:
+    if store is None or source is None:
+        return MISSING_HERE if store is None else MISSING_THERE
     # Compared as definitions rather than strings: the order of relations has no meaning.
-    return None if read_definition(theirs) == read_definition(ours) else DEFINED_OTHERWISE
+    return None if read_definition(source) == read_definition(store) else DEFINED_OTHERWISE
 
 
 def _relations(definitions: Mapping[TypeName, str]) -> Mapping[TypeName, Sequence[RelationName]]:
@@ -297,75 +297,73 @@ def _relations(definitions: Mapping[TypeName, str]) -> Mapping[TypeName, Sequenc
     return {of_type: [*map(RelationName, relations)] for of_type, relations in names.items() if relations}
 
 
-class _Asking:
-    def __init__(self, ctx: Context, server: WarrantServer, theirs: _Theirs, loops: LoopSearch) -> None:
+class _CheckComparison:
+    def __init__(self, ctx: Context, server: WarrantServer, source: _SourceRows, loops: LoopSearch) -> None:
         self._ctx = ctx
         self._server = server
-        self._theirs = theirs
+        self._source_rows = source
         self._loops = loops
 
-    async def compare(self, questions: Sequence[Question]) -> tuple[int, Sequence[Difference]]:
+    async def compare(self, checks: Sequence[Check]) -> tuple[int, Sequence[Difference]]:
         """Returns how many checks the server decided, and the differences between the answers."""
-        pairs: list[tuple[Question, _CheckAnswer, _CheckAnswer]] = []
-        for start in range(0, len(questions), ASKED_AT_ONCE):
-            pairs += await asyncio.gather(*map(self._both, questions[start : start + ASKED_AT_ONCE]))
-        decided = [question for question, theirs, _ in pairs if theirs.is_decided]
+        pairs: list[tuple[Check, _CheckAnswer, _CheckAnswer]] = []
+        for start in range(0, len(checks), CHECKS_AT_ONCE):
+            pairs += await asyncio.gather(*map(self._both, checks[start : start + CHECKS_AT_ONCE]))
+        decided = [sampled for sampled, source, _ in pairs if source.is_decided]
         is_up = len(decided) == len(pairs) or await self._is_up(decided)
         differences = [await self._difference(*pair, is_up) for pair in pairs if pair[1].said != pair[2].said]
         return len(decided), differences
 
-    async def _is_up(self, decided: Sequence[Question]) -> bool:
+    async def _is_up(self, decided: Sequence[Check]) -> bool:
         """Returns whether the server still decides a check that it decided before; only then did the undecided checks
         fail because of their contents."""
         if not decided:
             return False
-        status, answer = await self._server.check(_claim(decided[0]))
+        status, answer = await self._server.check(_render_check(decided[0]))
         return _their_answer(status, answer).is_decided
 
-    async def _both(self, question: Question) -> tuple[Question, _CheckAnswer, _CheckAnswer]:
-        status, answer = await self._server.check(_claim(question))
-        return question, _their_answer(status, answer), await self._our_answer(question)
+    async def _both(self, sampled: Check) -> tuple[Check, _CheckAnswer, _CheckAnswer]:
+        status, answer = await self._server.check(_render_check(sampled))
+        return sampled, _their_answer(status, answer), await self._our_answer(sampled)
 
-    async def _our_answer(self, question: Question) -> _CheckAnswer:
+    async def _our_answer(self, sampled: Check) -> _CheckAnswer:
         try:
-            found = await check(self._ctx, [question], ALL_NEEDED, NO_DEMAND, with_path=True)
+            found = await check(self._ctx, [sampled], ALL_NEEDED, NO_DEMAND, with_path=True)
         except NotFound:
             return _CheckAnswer(NO_TYPE)
-        except BudgetSpent as error:
+        except BudgetExceeded as error:
             return _CheckAnswer(error.message)
         decision: Decision = found.value[0]
         return _CheckAnswer(AUTHORIZED, decision.path) if decision.is_authorized else _CheckAnswer(DENIED)
 
-    async def _difference(
-        self, question: Question, theirs: _CheckAnswer, ours: _CheckAnswer, is_up: bool
-    ) -> Difference:
-        reason = await self._reason(question, theirs, ours, is_up)
-        return Difference(question.render(), theirs.said, ours.said, reason, theirs.is_decided)
+    async def _difference(self, sampled: Check, source: _CheckAnswer, store: _CheckAnswer, is_up: bool) -> Difference:
+        reason = await self._reason(sampled, source, store, is_up)
+        return Difference(sampled.render(), source.said, store.said, reason, source.is_decided)
 
-    async def _reason(self, question: Question, theirs: _CheckAnswer, ours: _CheckAnswer, is_up: bool) -> str | None:
-        if theirs.said.startswith("no answer"):
-            of_object = question.object
-            in_loop = is_up and await self._loops.leads_into_loop(of_object.type, of_object.id, question.relation)
+    async def _reason(self, sampled: Check, source: _CheckAnswer, store: _CheckAnswer, is_up: bool) -> str | None:
+        if source.said.startswith("no answer"):
+            of_object = sampled.object
+            in_loop = is_up and await self._loops.leads_into_loop(of_object.type, of_object.id, sampled.relation)
             return UNANSWERED if in_loop else None
-        if theirs.said == AUTHORIZED and theirs.path:
-            if _names_group(theirs.path[0], question):
+        if source.said == AUTHORIZED and source.path:
+            if _names_group(source.path[0], sampled):
                 return BARE_SUBJECT
-            return LEFT_OUT if await self._theirs.refuses(theirs.path) else None
-        if any("expiresIn" in warrant.policy for warrant in ours.path):
+            return LEFT_OUT if await self._source_rows.refuses(source.path) else None
+        if any("expiresIn" in warrant.policy for warrant in store.path):
             return EXPIRES
-        return RACE if theirs.said == NO_TYPE and ours.said == AUTHORIZED else None
+        return RACE if source.said == NO_TYPE and store.said == AUTHORIZED else None
 
 
-def _claim(question: Question) -> dict[str, Any]:
-    subject = {"objectType": question.subject.type, "objectId": question.subject.id}
-    if question.subject.relation:
-        subject["relation"] = question.subject.relation
+def _render_check(sampled: Check) -> dict[str, Any]:
+    subject = {"objectType": sampled.subject.type, "objectId": sampled.subject.id}
+    if sampled.subject.relation:
+        subject["relation"] = sampled.subject.relation
     return {
-        "objectType": question.object.type,
-        "objectId": question.object.id,
-        "relation": question.relation,
+        "objectType": sampled.object.type,
+        "objectId": sampled.object.id,
+        "relation": sampled.relation,
         "subject": subject,
-        "context": question.context,
+        "context": sampled.context,
     }
 
 
@@ -383,10 +381,10 @@ def _their_answer(status: int, answer: Any) -> _CheckAnswer:
     return _CheckAnswer(f"no answer ({status})" if status in FAILED_OVER else f"{status}: {members.get('message')}")
 
 
-def _names_group(row: Any, question: Question) -> bool:
+def _names_group(row: Any, sampled: Check) -> bool:
     """Returns whether the row is a warrant for a group on the very subject that was checked without a relation."""
     named = row.get("subject")
     if not isinstance(named, dict):
         return False
-    is_asked = (named.get("objectType"), named.get("objectId")) == (question.subject.type, question.subject.id)
-    return is_asked and bool(named.get("relation")) and not question.subject.relation
+    is_same_subject = (named.get("objectType"), named.get("objectId")) == (sampled.subject.type, sampled.subject.id)
+    return is_same_subject and bool(named.get("relation")) and not sampled.subject.relation

@@ -46,7 +46,7 @@ class LeaveOut:
     """Configures what happens to lines that are wrong: all of them are reported. Unless `goes_on`, nothing is stored
     from the chunk of the first wrong line on; the rest is only checked."""
 
-    told: Callable[[Refused], None]
+    report: Callable[[Refused], None]
     goes_on: bool
 
 
@@ -67,10 +67,10 @@ async def import_lines(
     ctx: Context,
     source: LineSource,
     read_line: ReadLine,
-    told: Callable[[Reached], None],
+    report: Callable[[Reached], None],
     leave_out: LeaveOut | None = None,
 ) -> Reached:
-    """Stores what the lines describe; blank lines are skipped. `told` is called at the beginning, and for each chunk
+    """Stores what the lines describe; blank lines are skipped. `report` is called at the beginning, and for each chunk
     that is stored.
 
     Without `leave_out` raises InvalidRequest for the first line that is wrong, and names it: its chunk is not stored,
@@ -79,7 +79,7 @@ async def import_lines(
     if kept is not None:
         source.resume(kept)
     reached = Reached(source.lines + 1, source.lines, source.size_bytes, Imported(0, 0, 0))
-    told(reached)
+    report(reached)
     sieve = Sieve(ctx, read_line, leave_out)
     while lines := await source.next_lines():
         chunk = await sieve.read(dict(enumerate(lines, source.lines - len(lines) + 1)))
@@ -87,7 +87,7 @@ async def import_lines(
             kept = source.progress()
             imported = _sum(reached.imported, await _store(ctx, chunk, kept))
             reached = Reached(reached.first, source.lines, source.size_bytes, imported)
-            told(reached)
+            report(reached)
     if sieve.stores and kept is not None and not kept.is_done:
         await _store(ctx, Chunk(), source.progress())  # only now does the source know that no line was left
     return replace(reached, refused=sieve.refused)
@@ -124,7 +124,7 @@ class Sieve:
             line_refused(refused)
         else:
             self.refused += refused.can_be_fixed
-            self._leave_out.told(refused)
+            self._leave_out.report(refused)
 
 
 async def _store(ctx: Context, chunk: Chunk, progress: ImportProgress | None) -> Imported:

@@ -4,7 +4,7 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 
-from magistrate.engine.evaluation import Question
+from magistrate.engine.evaluation import Check
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, Subject, TypeName
 from magistrate.store.contract import NewWarrant
 
@@ -36,27 +36,27 @@ class Sample:
                 self.warrants[place] = warrant
 
 
-def questions_about(
+def draw_checks(
     warrants: Sequence[NewWarrant], relations: Mapping[TypeName, Sequence[RelationName]], count: int
-) -> list[Question]:
+) -> list[Check]:
     """Returns up to this many checks; duplicates are left out. They alternate between what a warrant says, another
     relation for the same two, and what one of them has on the object of another, which mostly is nothing. Policies get
     the values that they compare with."""
     drawn = random.Random(SEED)
     ids = _ids_by_type(warrants)
-    questions: dict[str, Question] = {}
+    checks: dict[str, Check] = {}
     for number in range(count if warrants else 0):
         one, other = warrants[number % len(warrants)], drawn.choice(warrants)
-        turn = (number + number // len(warrants)) % 3  # a different variant each time a warrant comes again
-        subject = other.subject if turn == 2 else one.subject
-        relation = one.relation if turn == 0 else drawn.choice(relations.get(one.object.type, [one.relation]))
+        acquire = (number + number // len(warrants)) % 3  # a different variant each time a warrant comes again
+        subject = other.subject if acquire == 2 else one.subject
+        relation = one.relation if acquire == 0 else drawn.choice(relations.get(one.object.type, [one.relation]))
         object_id = _concrete(one.object.id, ids.get(one.object.type), drawn)
         subject_id = _concrete(subject.id, ids.get(subject.type), drawn)
         context = {name: a or b for name, a, b in _EQUALS.findall(one.policy + " " + other.policy)}
-        asked = Subject(subject.type, subject_id, subject.relation)
-        question = Question(ObjectRef(one.object.type, object_id), relation, asked, context)
-        questions[repr(question)] = question
-    return [*questions.values()]
+        checked_subject = Subject(subject.type, subject_id, subject.relation)
+        check = Check(ObjectRef(one.object.type, object_id), relation, checked_subject, context)
+        checks[repr(check)] = check
+    return [*checks.values()]
 
 
 def _ids_by_type(warrants: Sequence[NewWarrant]) -> dict[TypeName, list[ObjectId]]:

@@ -32,7 +32,7 @@ LISTS: tuple[tuple[Kind, str, str], ...] = (
     ("warrant", "/v2/warrants", "createdAt"),
 )
 """Describes the lists: the kind of row, the path and the sort order."""
-_FORMS: Mapping[Kind, type[Line]] = {"object type": ObjectType, "object": NewObject, "warrant": NewWarrant}
+_CLASSES: Mapping[Kind, type[Line]] = {"object type": ObjectType, "object": NewObject, "warrant": NewWarrant}
 MAX_TRIES = 5
 """Limits how often a page of objects is read again because it changed in between."""
 MAX_EMPTY_PAGES = 100
@@ -50,7 +50,7 @@ class WarrantServer(Protocol):
         """Returns rows as JSON, at most `max_rows`, and the cursor of the next page."""
         ...
 
-    async def check(self, claim: Mapping[str, Any]) -> tuple[int, Any]:
+    async def check(self, check: Mapping[str, Any]) -> tuple[int, Any]:
         """Returns HTTP status and answer, with the path of the decision; the status is 500 or 504 if the check itself
         made it fail, 504 if there was no answer in time. A server that is busy or away refuses, or gives no answer."""
         ...
@@ -104,7 +104,7 @@ class SourceLists:
         self._server = server
         self._chunk_lines = chunk_lines
         self._place = _ListPosition()
-        self._may_be_forgotten = False
+        self._may_have_expired = False
         self._trail = _Trail()
         self.kind: Kind = "object type"
         self.name: str | None = server.url
@@ -117,7 +117,7 @@ class SourceLists:
         except msgspec.MsgspecError:
             return
         self._place = place if place.is_usable else _ListPosition(place.list)
-        self._may_be_forgotten = True
+        self._may_have_expired = True
         self.lines, self.size_bytes = progress.lines, progress.size_bytes
 
     def reader(self, read_line: ReadLine) -> ReadLine:
@@ -125,7 +125,7 @@ class SourceLists:
 
         def read(text: bytes) -> Line:
             line = read_line(text)
-            if not isinstance(line, _FORMS[self.kind]):
+            if not isinstance(line, _CLASSES[self.kind]):
                 raise InvalidRequest(f"is no {self.kind}, but listed among them")
             return line
 
@@ -190,11 +190,11 @@ class SourceLists:
         try:
             page = await self._server.page(path, {**parameters, "nextCursor": self._place.cursor}, max_rows)
         except RequestRefused as error:
-            if not self._may_be_forgotten or error.parameter != "nextCursor":
+            if not self._may_have_expired or error.parameter != "nextCursor":
                 raise
             self._place = _ListPosition(self._place.list)  # reading the list from its start is harmless
             page = await self._server.page(path, parameters, max_rows)
-        self._may_be_forgotten = False
+        self._may_have_expired = False
         return page
 
 

@@ -113,13 +113,13 @@ class HttpWarrantServer:
             raise self._stranger(answer) from error
         return [bytes(row) for row in page.results or ()], page.next_cursor
 
-    async def check(self, claim: Mapping[str, Any]) -> tuple[int, Any]:
+    async def check(self, check: Mapping[str, Any]) -> tuple[int, Any]:
         """Returns the status and body of a check, with the warrants that the decision rests on.
 
         A check on which the server fails (500, or NO_ANSWER, also if it takes too long) is not retried, because it
         would fail again if the server went in circles. If the server is busy or away (429, 502, 503), the check is
         retried; raises if that does not help."""
-        content = msgspec.json.encode({"warrants": [claim], "debug": True})
+        content = msgspec.json.encode({"warrants": [check], "debug": True})
         try:
             answer = await self._send("POST", "/v2/check", content=content)
         except AnswerTooSlow:
@@ -140,7 +140,7 @@ class HttpWarrantServer:
         while True:
             pause = next(breaks, None)
             try:
-                answer = await self._ask(method, path, parameters, content)
+                answer = await self._send_once(method, path, parameters, content)
             except httpx.RequestError as error:
                 failure = self._failure(method, error)
                 # If a server never answered, the URL is probably wrong; one that was too slow would be so again.
@@ -153,14 +153,14 @@ class HttpWarrantServer:
                 pause = max(pause, read_retry_delay(answer.headers))
             await asyncio.sleep(pause)
 
-    async def _ask(
+    async def _send_once(
         self, method: str, path: str, parameters: Mapping[str, str] | None, content: bytes | None
     ) -> _HttpAnswer:
         """Sends a request once. Raises httpx.RequestError if another try may succeed."""
         most_ms = MOST_WAITS * self._timeout_ms
-        asked = self._http.stream(method, self.url + path, params=parameters, content=content)
+        request = self._http.stream(method, self.url + path, params=parameters, content=content)
         try:
-            async with asyncio.timeout(most_ms / 1_000), asked as response:
+            async with asyncio.timeout(most_ms / 1_000), request as response:
                 return _HttpAnswer(response.status_code, response.headers, await self._body(response))
         except TimeoutError as error:
             raise ServiceUnreachable(self.url, f"{path} was not answered completely within {most_ms} ms") from error
@@ -214,6 +214,6 @@ def _smaller(page_size: int, error: RequestRefused | AnswerTooLarge) -> int | No
     """Returns the next smaller page size to request, or None if the error is not about the size or there is none."""
     if isinstance(error, RequestRefused) and error.parameter != "limit":
         return None
-    told = _MOST.search(error.message)
-    sizes = (int(told[1]), *PAGE_SIZES) if told else PAGE_SIZES
+    limit = _MOST.search(error.message)
+    sizes = (int(limit[1]), *PAGE_SIZES) if limit else PAGE_SIZES
     return next((size for size in sizes if 0 < size < page_size), None)

@@ -18,14 +18,14 @@ MAX_TOKEN_LENGTH = 16_384
 """Limits a token in characters. Ours have 7,000 at most; those of providers that list groups have more."""
 
 
-class TokenHead(msgspec.Struct, frozen=True):
+class TokenHeader(msgspec.Struct, frozen=True):
     """Holds the header of a token, which is not verified."""
 
     algorithm: str = msgspec.field(name="alg")
     key_id: str | None = msgspec.field(name="kid", default=None)
 
 
-_HEAD = msgspec.json.Decoder(TokenHead)
+_HEADER = msgspec.json.Decoder(TokenHeader)
 
 
 class Expected(NamedTuple):
@@ -52,13 +52,13 @@ _OPTIONS: Options = {
 }
 
 
-def read_head(token: str) -> TokenHead:
+def read_header(token: str) -> TokenHeader:
     """Reads only the header, so that refusing an unsigned token costs next to nothing. Raises InvalidToken."""
     if len(token) > MAX_TOKEN_LENGTH:
         raise InvalidToken
-    head = token.partition(".")[0]
+    header = token.partition(".")[0]
     try:
-        return _HEAD.decode(urlsafe_b64decode(head + "=" * (-len(head) % 4)))
+        return _HEADER.decode(urlsafe_b64decode(header + "=" * (-len(header) % 4)))
     except (ValueError, msgspec.MsgspecError, RecursionError):
         raise InvalidToken from None
 

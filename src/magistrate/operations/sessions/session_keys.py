@@ -11,7 +11,7 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 
-from magistrate.operations.turns import Turns
+from magistrate.operations.scheduling import SharedLock
 from magistrate.store.contract import Snapshot
 from magistrate.store.session_keys import SessionKey, SessionKeyStore
 
@@ -41,7 +41,7 @@ class SessionKeys:
         self._monotonic = monotonic
         self._known: Mapping[str, SessionKey] = {}
         self._read_at = -math.inf
-        self._reading = Turns()
+        self._read_lock = SharedLock()
 
     async def signing(self) -> Snapshot[SessionKey]:
         """Returns the key that signs now, created if there is none. It is read from the store, so it has not been
@@ -61,10 +61,10 @@ class SessionKeys:
         """Returns the key with this id, if tokens that it signed may still be valid. Raises StoreUnavailable."""
         if not _KEY_ID.fullmatch(id):
             return None
-        asked_at = self._monotonic()
-        await self._read_since(asked_at - REVOKED_WITHIN_SECONDS)
+        requested_at = self._monotonic()
+        await self._read_since(requested_at - REVOKED_WITHIN_SECONDS)
         if id not in self._known:
-            await self._read_since(asked_at)
+            await self._read_since(requested_at)
         key = self._known.get(id)
         is_over = key is not None and key.created_at + KNOWN_DAYS * MICROSECONDS_PER_DAY <= self._now()
         return None if is_over else key
@@ -77,7 +77,7 @@ class SessionKeys:
         """
         if self._read_at >= since:
             return
-        async with self._reading.turn():
+        async with self._read_lock.acquire():
             if self._read_at >= since:
                 return
             await asyncio.sleep(max(0.0, self._read_at + READ_EVERY_SECONDS - self._monotonic()))

@@ -47,7 +47,7 @@ _ANY_GROUP = "w.subject_relation > ''"
 
 
 @dataclass(frozen=True, slots=True)
-class Joining:
+class JoinTemplates:
     """Holds the pieces of SQL with which a database joins tables and reads JSON.
 
     They say how the database reads `warrant w` by an index, how it joins `warrant w` or `object o` to a JSON array of
@@ -69,37 +69,37 @@ _Arm = tuple[int, int | None, str, str, _Ids]
 (None for many), the column of the ids, the condition on subjects, and how many ids there are."""
 
 
-def portions(reads: Sequence[AnyRead]) -> Iterator[Sequence[AnyRead]]:
+def split_reads(reads: Sequence[AnyRead]) -> Iterator[Sequence[AnyRead]]:
     """Yields the read requests in groups, each with as many as one statement accepts."""
-    portion: list[AnyRead] = []
+    batch: list[AnyRead] = []
     arms = 0
     for read in reads:
         needed = sum(1 for _ in _ranges(read))
         if arms + needed > MOST_ARMS:
-            yield portion
-            portion, arms = [], 0
-        portion.append(read)
+            yield batch
+            batch, arms = [], 0
+        batch.append(read)
         arms += needed
-    yield portion
+    yield batch
 
 
-def read_statement(reads: Sequence[AnyRead], at: Revision | None, most: int, joining: Joining) -> Clause:
+def read_statement(reads: Sequence[AnyRead], at: Revision | None, most: int, templates: JoinTemplates) -> Clause:
     """Returns a statement that selects (revision, horizon, model_revision, number of the read request, *columns of
     Warrant) for up to `most` rows, or one row whose columns are NULL if there is none."""
     arms: list[_Arm] = []
     values: list[Parameter] = []
     revisions = () if at is None else (at, at)
     for number, read in enumerate(reads):
-        relations = read.shape.relations
+        relations = read.request.relations
         places = len(relations) if len(relations) <= FEW_RELATIONS else None
         for column, subjects, kind, range_values in _ranges(read):
             arms.append((number, places, column, subjects, kind))
             values += (*range_values, *revisions)
     values += (most, most)
-    return Clause(_text(tuple(arms), at is None, joining), tuple(values))
+    return Clause(_text(tuple(arms), at is None, templates), tuple(values))
 
 
-def objects_statement(refs: Iterable[ObjectRef], at: Revision, joining: Joining) -> Clause:
+def objects_statement(refs: Iterable[ObjectRef], at: Revision, templates: JoinTemplates) -> Clause:
     """Returns a statement that selects (revision, horizon, *columns of StoredObject) for those of the objects that
     exist, or one row whose columns are NULL if none does."""
     ids: dict[str, list[str]] = defaultdict(list)
@@ -107,7 +107,7 @@ def objects_statement(refs: Iterable[ObjectRef], at: Revision, joining: Joining)
         ids[ref.type].append(ref.id)
     alive = "o.object_type = ? AND o.created_revision <= ? AND o.deleted_revision > ?"
     columns = "o.object_type, o.object_id, o.meta, o.created_at"
-    arm = f"SELECT {columns} FROM {joining.many_objects.format(holds=alive)}"
+    arm = f"SELECT {columns} FROM {templates.many_objects.format(holds=alive)}"
     found = " UNION ALL ".join([arm] * len(ids))
     values = [(msgspec.json.encode(of_type).decode(), name, at, at) for name, of_type in ids.items()]
     statement = f"SELECT h.revision, h.horizon, found.* FROM head h LEFT JOIN ({found}) found ON true"
@@ -117,25 +117,25 @@ def objects_statement(refs: Iterable[ObjectRef], at: Revision, joining: Joining)
 def _ranges(read: AnyRead) -> Iterator[tuple[str, str, _Ids, tuple[Parameter, ...]]]:
     """Yields the index ranges that answer a read request: the column of its ids, the condition on subjects, how many
     ids, and the values of all these."""
-    shape, ids = read
-    if isinstance(shape, WarrantsBySubject):
-        kind_of_subject = (shape.subject_relation, shape.subject_type)
-        for kind, values in _split_lookups(shape, ids, by_type=True):
+    request, ids = read
+    if isinstance(request, WarrantsBySubject):
+        kind_of_subject = (request.subject_relation, request.subject_type)
+        for kind, values in _split_lookups(request, ids, by_type=True):
             yield "subject_id", _OF_KIND, kind, (*values, *kind_of_subject)
         return
-    for subjects, subject_values in _subjects(shape):
-        for kind, values in _split_lookups(shape, ids, by_type=subjects != _EXACTLY):
+    for subjects, subject_values in _subjects(request):
+        for kind, values in _split_lookups(request, ids, by_type=subjects != _EXACTLY):
             yield "object_id", subjects, kind, (*values, *subject_values)
 
 
 def _split_lookups(
-    shape: WarrantsByObject | WarrantsBySubject, ids: Sequence[str] | None, by_type: bool
+    request: WarrantsByObject | WarrantsBySubject, ids: Sequence[str] | None, by_type: bool
 ) -> Iterator[tuple[_Ids, tuple[Parameter, ...]]]:
     """Yields how many ids are looked up together, with the values of these ids, of the type and of the relations."""
     if ids is None and by_type:
-        yield "every", tuple(_texts([f"{shape.type}#{relation}" for relation in shape.relations]))
+        yield "every", tuple(_texts([f"{request.type}#{relation}" for relation in request.relations]))
         return
-    relations = (shape.type, *_texts(shape.relations))
+    relations = (request.type, *_texts(request.relations))
     if ids is None:
         yield "every", relations
     elif len(ids) > FEW_IDS:
@@ -149,24 +149,24 @@ def _texts(relations: Sequence[str]) -> Sequence[Parameter]:
     return relations if len(relations) <= FEW_RELATIONS else [msgspec.json.encode(relations).decode()]
 
 
-def _subjects(shape: WarrantsByObject) -> Sequence[tuple[str, tuple[Parameter, ...]]]:
+def _subjects(request: WarrantsByObject) -> Sequence[tuple[str, tuple[Parameter, ...]]]:
     """Returns conditions on subjects, each of which is one range of the index, and their values."""
-    wanted = shape.subjects
+    wanted = request.subjects
     if isinstance(wanted, Subject):
         group = wanted.relation or ""
-        itself, everyone = (group, wanted.type, wanted.id), (group, wanted.type, WILDCARD)
-        if wanted.id == WILDCARD or not shape.to_all:
+        itself, wildcard = (group, wanted.type, wanted.id), (group, wanted.type, WILDCARD)
+        if wanted.id == WILDCARD or not request.has_subject_wildcard:
             return [(_EXACTLY, itself)]
         # Two conditions, because with IN, SQLite would rebuild the list for each relation, three times as slow.
-        return [(_EXACTLY, itself), (_EXACTLY, everyone)]
+        return [(_EXACTLY, itself), (_EXACTLY, wildcard)]
     if wanted is not None:
         return [(_OF_TYPE, (wanted,))]
     return [(_ANY_GROUP, ())]
 
 
 @lru_cache(maxsize=1_024)
-def _text(arms: tuple[_Arm, ...], newest: bool, joining: Joining) -> str:
-    found = " UNION ALL ".join(_arm_text(arm, newest, joining) for arm in arms) or _NO_ROW
+def _text(arms: tuple[_Arm, ...], newest: bool, templates: JoinTemplates) -> str:
+    found = " UNION ALL ".join(_arm_text(arm, newest, templates) for arm in arms) or _NO_ROW
     # Limited twice: SQLite may materialize the inner rows, all of them, before it reads the outer limit.
     return (
         f"SELECT h.revision, h.horizon, h.model_revision, {_ANSWERED} "
@@ -175,19 +175,19 @@ def _text(arms: tuple[_Arm, ...], newest: bool, joining: Joining) -> str:
     )
 
 
-def _arm_text(arm: _Arm, newest: bool, joining: Joining) -> str:
+def _arm_text(arm: _Arm, newest: bool, templates: JoinTemplates) -> str:
     read, places, column, subjects, ids = arm
     index = "warrant_by_object" if column == "object_id" else "warrant_by_subject"
-    relations = "= ?" if places == 1 else f"IN ({', '.join('?' * places) if places else joining.texts})"
+    relations = "= ?" if places == 1 else f"IN ({', '.join('?' * places) if places else templates.texts})"
     alive = f"w.deleted_revision = {ALIVE}" if newest else "w.created_revision <= ? AND w.deleted_revision > ?"
     of_object = f"w.object_type = ? AND w.relation {relations} AND {subjects} AND {alive}"
     if ids == "one":
-        warrants = joining.indexed.format(index=index, holds=f"w.{column} = ? AND {of_object}")
+        warrants = templates.indexed.format(index=index, holds=f"w.{column} = ? AND {of_object}")
     elif ids == "many":
-        warrants = joining.many_ids.format(index=index, column=column, holds=of_object)
+        warrants = templates.many_ids.format(index=index, column=column, holds=of_object)
     elif subjects == _EXACTLY:
-        warrants = joining.indexed.format(index="warrant_by_subject", holds=of_object)
+        warrants = templates.indexed.format(index="warrant_by_subject", holds=of_object)
     else:
         of_type = f"w.object_type || '#' || w.relation {relations} AND {subjects} AND {alive}"
-        warrants = joining.indexed.format(index="warrant_by_type", holds=of_type)
+        warrants = templates.indexed.format(index="warrant_by_type", holds=of_type)
     return f"SELECT {read} AS read_number, {_COLUMNS} FROM {warrants}"

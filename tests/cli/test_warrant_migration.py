@@ -75,7 +75,7 @@ def test_everything_of_a_running_service_arrives_and_is_verified(old_service: st
 def test_a_long_move_says_now_and_then_how_far_it_is(
     old_service: str, sqlite_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("magistrate.cli.output.TELL_EVERY_SECONDS", 0.0)
+    monkeypatch.setattr("magistrate.cli.output.PROGRESS_EVERY_SECONDS", 0.0)
 
     ran = moved(old_service, sqlite_url, "--chunk", "30")
 

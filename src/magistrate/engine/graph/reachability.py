@@ -12,7 +12,11 @@ from magistrate.engine.work import Work
 
 def group_names(model: Model) -> Iterable[PlanNames]:
     """Returns the names of the plans that `find_closed_plans` examines."""
-    return {(form.subject_type, RelationName(form.subject_relation)) for form in model.forms if form.subject_relation}
+    return {
+        (pattern.subject_type, RelationName(pattern.subject_relation))
+        for pattern in model.patterns
+        if pattern.subject_relation
+    }
 
 
 def find_closed_plans(model: Model) -> frozenset[Plan]:
@@ -22,8 +26,12 @@ def find_closed_plans(model: Model) -> frozenset[Plan]:
     The membership in such a group can be determined from the subject's side.
     """
     plans = {model.plan(*names) for names in group_names(model)}
-    closed = {plan for plan in plans if plan.is_defined and not plan.links and not plan.parts}
-    closed = {plan for plan in closed if not any(form.object_id for form in model.forms_on(plan.type, plan.relations))}
+    closed = {plan for plan in plans if plan.is_defined and not plan.links and not plan.branches}
+    closed = {
+        plan
+        for plan in closed
+        if not any(pattern.object_id for pattern in model.patterns_on(plan.type, plan.relations))
+    }
     while others := {plan for plan in closed if not closed.issuperset(_inner(model, plan))}:
         closed -= others
     return frozenset(closed)
@@ -31,15 +39,15 @@ def find_closed_plans(model: Model) -> frozenset[Plan]:
 
 def _inner(model: Model, plan: Plan) -> Iterator[Plan | None]:
     """Yields the groups that a group has as members; None stands for every group of a type."""
-    for form, branch in model.expand_patterns(plan):
-        yield None if form.subject_id == WILDCARD else model.plan(*branch.target(form))
+    for pattern, branch in model.expand_patterns(plan):
+        yield None if pattern.subject_id == WILDCARD else model.plan(*branch.target(pattern))
 
 
 PlanKey = PlanNames | Plan
 """Identifies a plan by its names, or by itself when it has none of its own."""
 
 
-class LeadingSearch:
+class ReachabilitySearch:
     """Determines whether a plan, and each that it leads to, may grant something to a subject of a type.
 
     A plan that leaves this open counts as one that does. Plans are compiled as they are reached. The result is added to
@@ -56,7 +64,7 @@ class LeadingSearch:
         self._reverse: dict[PlanKey, list[PlanKey]] = defaultdict(list)
 
     def go_on(self, work: Work) -> bool:
-        """Continues the search and returns whether it is complete; if not, the turn is over. Raises BudgetSpent."""
+        """Continues the search and returns whether it is complete; if not, the turn is over. Raises BudgetExceeded."""
         while self._waiting:
             key = self._waiting[-1]
             if not isinstance(key, Plan) and not self._model.prepare(*key, work):
@@ -65,7 +73,7 @@ class LeadingSearch:
             if key not in self._seen and key not in self._known:
                 self._look_at(key)
             work.spend(1)
-            if work.turn_is_over:
+            if work.needs_checkpoint:
                 return False
         self._conclude()
         return True
@@ -78,30 +86,30 @@ class LeadingSearch:
             self._waiting.append(target)
 
     def _conclude(self) -> None:
-        leading = [key for key, gives in self._seen.items() if gives]
-        leading += [origin for key, origins in self._reverse.items() if self._known.get(key) for origin in origins]
+        targets = [key for key, gives in self._seen.items() if gives]
+        targets += [origin for key, origins in self._reverse.items() if self._known.get(key) for origin in origins]
         self._known.update(dict.fromkeys(self._seen, False))
-        while leading:
-            key = leading.pop()
+        while targets:
+            key = targets.pop()
             if not self._known[key]:
                 self._known[key] = True
-                leading += self._reverse[key]
+                targets += self._reverse[key]
 
 
 def _gives(model: Model, plan: Plan, subject_type: TypeName) -> bool:
     """Returns whether a plan may grant something by itself. A combination may, because it may hold when its part
     does not."""
-    has_gate = any(isinstance(part, Operation) for part in plan.parts)
-    return has_gate or not plan.is_defined or model.shape(plan.type, plan.relations, subject_type) is not None
+    has_operation = any(isinstance(branch, Operation) for branch in plan.branches)
+    return has_operation or not plan.is_defined or model.request(plan.type, plan.relations, subject_type) is not None
 
 
 def _targets(model: Model, plan: Plan) -> Iterator[PlanKey]:
     """Yields what a plan leads to: plans without a name of their own, and the names of others."""
-    yield from {branch.target(form): None for form, branch in model.expand_patterns(plan)}
-    waiting = [*plan.parts]
+    yield from {branch.target(pattern): None for pattern, branch in model.expand_patterns(plan)}
+    waiting = [*plan.branches]
     while waiting:
-        part = waiting.pop()
-        if isinstance(part, Operation):
-            waiting += part.parts
+        branch = waiting.pop()
+        if isinstance(branch, Operation):
+            waiting += branch.branches
         else:
-            yield part if isinstance(part, Plan) else (plan.type, part)
+            yield branch if isinstance(branch, Plan) else (plan.type, branch)

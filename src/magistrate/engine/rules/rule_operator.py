@@ -9,12 +9,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from magistrate.engine.rules.rule import Alternatives, Bounds, Rule, RuleForm
+from magistrate.engine.rules.rule import Bounds, BranchCollector, Rule, RuleDefinition
 from magistrate.engine.truth import TRUE, Truth
 
 
 @dataclass(frozen=True, slots=True)
-class Combination:
+class RuleOperator:
     """Holds one rule or more in `rules`, in written order; an empty list is refused when the model is read."""
 
     keyword: ClassVar[str]
@@ -42,16 +42,16 @@ class Combination:
             one, another = waiting.pop()
             if one is another:
                 continue
-            if not isinstance(one, Combination):
+            if not isinstance(one, RuleOperator):
                 if one != another:
                     return False
-            elif isinstance(another, Combination) and one._likens(another):
+            elif isinstance(another, RuleOperator) and one._likens(another):
                 waiting += zip(one.rules, another.rules, strict=True)
             else:
                 return False
         return True
 
-    def _likens(self, other: "Combination") -> bool:
+    def _likens(self, other: "RuleOperator") -> bool:
         mine = (self.keyword, self._hash, len(self.rules))
         return mine == (other.keyword, other._hash, len(other.rules))
 
@@ -78,11 +78,11 @@ class Combination:
         """
         return [place for place, value in enumerate(values) if value is TRUE]
 
-    def form(self, rules: Sequence[RuleForm]) -> RuleForm:
-        return RuleForm(inherit_if=self.keyword, rules=[*rules])
+    def render(self, rules: Sequence[RuleDefinition]) -> RuleDefinition:
+        return RuleDefinition(inherit_if=self.keyword, rules=[*rules])
 
     def dependency(self) -> None:
         return None
 
-    def join(self, alternatives: Alternatives) -> None:
-        alternatives.add_combination(self)
+    def join(self, branches: BranchCollector) -> None:
+        branches.add_operation(self)

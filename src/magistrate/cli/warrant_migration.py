@@ -17,7 +17,7 @@ from magistrate.config import Settings, read_warrant_api_key
 from magistrate.errors import InvalidRequest, RequestRefused, ServiceUnreachable
 
 if TYPE_CHECKING:
-    from magistrate.moving import Comparison, Kind, Origin, Reached, Refused
+    from magistrate.warrant_migration import Comparison, Kind, Origin, Reached, Refused
 
 SHOWN_ROW_BYTES = 500
 """Limits the bytes shown of a refused row."""
@@ -43,14 +43,14 @@ class Move:
 
 def move(wanted: Move) -> None:
     """Copies all rows and verifies them. Raises CommandFailed unless everything was copied and all checks agree."""
-    from magistrate import moving  # importing the server takes a moment, which `--help` need not wait for
+    from magistrate import warrant_migration  # importing the server takes a moment, which `--help` need not wait for
 
-    origin = moving.Origin(wanted.url, read_warrant_api_key(wanted.key, os.environ))
-    with _failures_told(origin):
+    origin = warrant_migration.Origin(wanted.url, read_warrant_api_key(wanted.key, os.environ))
+    with _report_failures(origin):
         if not wanted.only_verifies:
             _import(wanted, origin)
-        comparison = moving.compare_with_server(
-            wanted.settings, origin, wanted.sample_size, wanted.max_named, _teller("read", origin)
+        comparison = warrant_migration.compare_with_server(
+            wanted.settings, origin, wanted.sample_size, wanted.max_named, _report_rows("read", origin)
         )
     if wanted.as_json:
         print_json(_build_json(comparison, origin))
@@ -61,7 +61,7 @@ def move(wanted: Move) -> None:
 
 
 @contextmanager
-def _failures_told(origin: "Origin") -> Iterator[None]:
+def _report_failures(origin: "Origin") -> Iterator[None]:
     try:
         yield
     except ServiceUnreachable as error:
@@ -84,19 +84,19 @@ def _describe_refusal(error: RequestRefused, origin: "Origin") -> str:
 
 
 def _import(wanted: Move, origin: "Origin") -> None:
-    from magistrate import moving
+    from magistrate import warrant_migration
 
     refusals = _Refusals(origin)
     started = time.monotonic()
-    tell = _teller("stored", origin)
+    report_rows = _report_rows("stored", origin)
 
     def print_progress(reached: "Reached") -> None:
         if reached.lines != reached.first - 1:
-            tell(reached.lines)
+            report_rows(reached.lines)
         elif reached.lines:
             click.echo(f"Resuming behind {reached.lines:,} rows, which are stored", err=True)
 
-    reached = moving.import_server(
+    reached = warrant_migration.import_server(
         wanted.settings, origin, wanted.chunk_lines, print_progress, refusals.report, wanted.skips_refused
     )
     click.echo(_summary(reached, time.monotonic() - started))
@@ -117,12 +117,12 @@ class _Refusals:
 
     def report(self, kind: "Kind", refused: "Refused") -> None:
         row = self.origin.without_key(refused.text.decode(errors="backslashreplace"))
-        told = self.origin.without_key(refused.reason)
+        reason_text = self.origin.without_key(refused.reason)
         shown = row if len(row) <= SHOWN_ROW_BYTES else row[:SHOWN_ROW_BYTES] + "..."
         verb = "refused" if refused.can_be_fixed else "left out"
-        click.echo(f"{verb} {kind}  {printable(told)}  {printable(shown)}", err=True)
+        click.echo(f"{verb} {kind}  {printable(reason_text)}  {printable(shown)}", err=True)
         # Messages about a policy quote it, so that no two are alike.
-        reason = "policy: is not understood" if told.startswith("policy: ") else told
+        reason = "policy: is not understood" if reason_text.startswith("policy: ") else reason_text
         self.counted[kind, reason] += 1
 
     def print_summary(self) -> None:
@@ -131,15 +131,15 @@ class _Refusals:
             print_table([["REFUSED", "KIND", "REASON"], *rows])
 
 
-def _teller(done: str, origin: "Origin") -> Callable[[int], None]:
+def _report_rows(done: str, origin: "Origin") -> Callable[[int], None]:
     """Returns a callback that reports periodically how many rows were processed."""
     now_and_then = NowAndThen()
 
-    def tell(rows: int) -> None:
+    def report_rows(rows: int) -> None:
         if now_and_then.is_due():
             click.echo(f"{rows:,} rows of {origin.url} are {done}", err=True)
 
-    return tell
+    return report_rows
 
 
 def _summary(reached: "Reached", seconds: float) -> str:
@@ -154,7 +154,7 @@ def _print_comparison(comparison: "Comparison", origin: "Origin") -> None:
     rows = [
         [
             f"{counts.kind}s",
-            *(f"{number:,}" for number in (counts.theirs, counts.refused, counts.ours)),
+            *(f"{number:,}" for number in (counts.source, counts.refused, counts.store)),
             "" if counts.agree else "DIFFERS",
         ]
         for counts in comparison.counts
@@ -167,14 +167,14 @@ def _print_comparison(comparison: "Comparison", origin: "Origin") -> None:
     click.echo(_describe_checks(comparison))
     if comparison.differences:
         shown = (
-            [*map(origin.without_key, (each.claim, each.theirs)), each.ours, each.reason or "UNEXPLAINED"]
+            [*map(origin.without_key, (each.check, each.source)), each.store, each.reason or "UNEXPLAINED"]
             for each in comparison.differences
         )
         print_table([["CHECK", "THERE", "HERE", "WHY"], *shown])
 
 
 def _print_differing_rows(comparison: "Comparison", origin: "Origin") -> None:
-    from magistrate.moving import describe_category
+    from magistrate.warrant_migration import describe_category
 
     differing = [(counts.kind, rows) for counts in comparison.counts for rows in counts.differing]
     if not differing:
@@ -194,7 +194,7 @@ def _build_json(comparison: "Comparison", origin: "Origin") -> dict[str, object]
     return {
         "agree": comparison.agree,
         "counts": [
-            {"kind": counts.kind, "source": counts.theirs, "refused": counts.refused, "here": counts.ours}
+            {"kind": counts.kind, "source": counts.source, "refused": counts.refused, "here": counts.store}
             for counts in comparison.counts
         ],
         "objectTypes": [
@@ -212,13 +212,13 @@ def _build_json(comparison: "Comparison", origin: "Origin") -> dict[str, object]
             for rows in counts.differing
         ],
         "checks": {
-            "compared": comparison.asked,
+            "compared": comparison.checks,
             "answered": comparison.answered,
             "differences": [
                 {
-                    "check": origin.without_key(each.claim),
-                    "source": origin.without_key(each.theirs),
-                    "here": each.ours,
+                    "check": origin.without_key(each.check),
+                    "source": origin.without_key(each.source),
+                    "here": each.store,
                     "reason": each.reason,
                 }
                 for each in comparison.differences
@@ -228,21 +228,21 @@ def _build_json(comparison: "Comparison", origin: "Origin") -> dict[str, object]
 
 
 def _describe_checks(comparison: "Comparison") -> str:
-    if not comparison.asked:
+    if not comparison.checks:
         return "no check was asked"
-    asked = f"{comparison.asked:,} checks asked of both"
+    text = f"{comparison.checks:,} checks asked of both"
     if not comparison.answered:
-        return f"{asked}, none of them answered there"
-    if comparison.answered < comparison.asked:
-        asked += f", {comparison.answered:,} of them answered there"
+        return f"{text}, none of them answered there"
+    if comparison.answered < comparison.checks:
+        text += f", {comparison.answered:,} of them answered there"
     differing = len(comparison.differences)
     if not differing:
-        return f"{asked}: all agree"
-    return f"{asked}: {differing:,} differ, {differing - comparison.unknown_differences:,} for a known reason"
+        return f"{text}: all agree"
+    return f"{text}: {differing:,} differ, {differing - comparison.unknown_differences:,} for a known reason"
 
 
 def _describe_disagreement(comparison: "Comparison", origin: "Origin") -> str:
     if comparison.may_agree:
-        missing = f"{comparison.unknown_differences:,} of {comparison.asked:,} checks"
+        missing = f"{comparison.unknown_differences:,} of {comparison.checks:,} checks"
         return f"{origin.url} did not answer {missing} for no known reason, so that these are not verified; see above"
     return f"what is here is not what {origin.url} has; see above"

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from magistrate.engine.terms import ObjectRef, RelationName, TypeName
-from magistrate.operations.importing.sampled_checks import NOBODY, Sample, questions_about
+from magistrate.operations.importing.sampled_checks import NOBODY, Sample, draw_checks
 from magistrate.store.contract import NewWarrant
 from tests.scenario_files import claim, stored_warrant
 
@@ -41,7 +41,7 @@ def test_fewer_warrants_than_wanted_are_all_in_the_sample() -> None:
 def test_what_warrants_say_other_relations_and_strangers_are_asked() -> None:
     given = warrants(*(f"document:{number}#viewer@user:u{number}" for number in range(9)))
 
-    asked = questions_about(given, RELATIONS, 60)
+    asked = draw_checks(given, RELATIONS, 60)
 
     said = {(question.object.id, question.relation, question.subject.id) for question in asked}
     same = {id for id, relation, subject in said if subject == f"u{id}" and relation == "viewer"}
@@ -52,13 +52,13 @@ def test_what_warrants_say_other_relations_and_strangers_are_asked() -> None:
 
 
 def test_nothing_is_asked_about_nothing() -> None:
-    assert questions_about([], RELATIONS, 10) == []
+    assert draw_checks([], RELATIONS, 10) == []
 
 
 def test_wildcards_stand_for_somebody_and_policies_get_what_they_compare_with() -> None:
     given = warrants("document:*#viewer@user:*[day == \"monday\" && place=='home' && risk < 5]")
 
-    [asked, *_] = questions_about(given, RELATIONS, 1)
+    [asked, *_] = draw_checks(given, RELATIONS, 1)
 
     assert (asked.object.id, asked.subject.id) == (NOBODY, NOBODY)
     assert asked.context == {"day": "monday", "place": "home"}

@@ -14,7 +14,7 @@ SMALL_BYTES = 16_384
 """Limits the bytes of definitions that are read in the event loop (16 KiB); they take one or two milliseconds."""
 
 
-class Turns:
+class SharedLock:
     """Lets one task at a time do work that serves all. If it fails because the store is unavailable, all tasks that
     wait by then get that error: each would wait just as long, and the last for the sum of it."""
 
@@ -24,7 +24,7 @@ class Turns:
         self._last_failure = ""
 
     @asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
+    async def acquire(self) -> AsyncIterator[None]:
         """Waits for the lock. Raises StoreUnavailable."""
         failures = self._failures
         async with self._lock:

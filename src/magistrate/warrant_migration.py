@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 HIDDEN_KEY = "(the API key)"
 
-RefusedTold = Callable[[Kind, Refused], None]
+RefusalCallback = Callable[[Kind, Refused], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,8 @@ def import_server(
     settings: Settings,
     origin: Origin,
     chunk_lines: int,
-    told: Callable[[Reached], None],
-    refused: RefusedTold,
+    report_progress: Callable[[Reached], None],
+    refused: RefusalCallback,
     skips_refused: bool,
 ) -> Reached:
     """Imports everything that the server lists into the store, which is created and brought up to date first.
@@ -61,19 +61,19 @@ def import_server(
         lists = SourceLists(server, chunk_lines)
         leave_out = LeaveOut(lambda line: refused(lists.kind, line), skips_refused)
         read_row = lists.reader(_line_reader(context, settings))
-        return await import_lines(context, lists, read_row, told, leave_out)
+        return await import_lines(context, lists, read_row, report_progress, leave_out)
 
     return asyncio.run(_run(settings, origin, work))
 
 
 def compare_with_server(
-    settings: Settings, origin: Origin, sample_size: int, max_named: int, told: Callable[[int], None]
+    settings: Settings, origin: Origin, sample_size: int, max_named: int, report_progress: Callable[[int], None]
 ) -> Comparison:
     """Compares the store with the server, as operations/importing/comparing.py describes. Raises like `import_server`,
     and writes nothing."""
 
     async def work(context: Context, server: HttpWarrantServer) -> Comparison:
-        return await compare(context, server, _line_reader(context, settings), sample_size, told, max_named)
+        return await compare(context, server, _line_reader(context, settings), sample_size, report_progress, max_named)
 
     reach_store(settings)
     return asyncio.run(_run(settings, origin, work))

@@ -13,7 +13,7 @@ STEPS_FOR_A_NODE = 10
 """Converts steps to the warrant of a row into nodes: this many steps take as long as one node."""
 
 
-class Row(NamedTuple):
+class QueryRow(NamedTuple):
     """Represents a row: ('document', 'plan', 'viewer', <the warrant it is reported for>, True). The first three are
     unique in a listing. The warrant is None where the row rests on other relations not holding."""
 
@@ -34,57 +34,58 @@ class Reports(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
-    """Holds the rows of one type and one relation; with None, those of any type that has no Listed of its own.
-    `is_for_everyone`: a wildcard warrant gives the relation to all subjects of the type, which is a row too."""
+class RelationResult:
+    """Holds the rows of one type and one relation; with None, those of any type that has no RelationResult of its own.
+    `has_wildcard`: a wildcard warrant gives the relation to all subjects of the type, which is a row too."""
 
     type: TypeName | None
     relation: RelationName
-    spread: ResultSet
+    result_set: ResultSet
     reports: Reports
-    is_for_everyone: bool = False
+    has_wildcard: bool = False
 
     @property
     def entries(self) -> int:
         """Returns how many values and warrants are held in memory."""
-        return len(self.spread.named) + self.reports.entries
+        return len(self.result_set.exceptions) + self.reports.entries
 
     @property
     def needs_existing(self) -> bool:
         """Returns whether all existing objects of the type may be rows; otherwise all rows are named."""
-        return self.spread.rest >= TRUE
+        return self.result_set.default >= TRUE
 
     def ids(self, existing: Iterable[ObjectId]) -> list[ObjectId]:
         """Returns one id for each row. `existing` has the ids of all objects of the type, if they are needed."""
-        ids = [id for id, value in self.spread.named.items() if value >= TRUE]
+        ids = [id for id, value in self.result_set.exceptions.items() if value >= TRUE]
         if self.needs_existing:
-            ids += [id for id in existing if id not in self.spread.named]
-        return [*ids, WILDCARD] if self.is_for_everyone else ids
+            ids += [id for id in existing if id not in self.result_set.exceptions]
+        return [*ids, WILDCARD] if self.has_wildcard else ids
 
-    def row(self, of_type: TypeName, id: ObjectId) -> Row:
-        return Row(of_type, id, self.relation, self.reports.find(id), self.spread.value(id) < EXPLICIT)
+    def row(self, of_type: TypeName, id: ObjectId) -> QueryRow:
+        return QueryRow(of_type, id, self.relation, self.reports.find(id), self.result_set.value(id) < EXPLICIT)
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """Holds the rows of a query. `listed` is None if the result sets cannot be computed as a whole, because groups
-    connect a relation to its own negation: then every candidate has to be checked by itself. `read_clock`: at another
-    time the rows may differ."""
+    """Holds the rows of a query. `relation_results` is None if the result sets cannot be computed as a whole, because
+    groups connect a relation to its own negation: then every candidate has to be checked by itself. `read_clock`: at
+    another time the rows may differ."""
 
-    listed: Sequence[Listed] | None
+    relation_results: Sequence[RelationResult] | None
     read_clock: bool = False
 
     @property
     def types_to_read(self) -> set[TypeName | None]:
         """Returns the types whose existing objects must be known; None, which is then the only one, stands for all
         types there are."""
-        needed = {one.type for one in self.listed or () if one.needs_existing}
+        needed = {one.type for one in self.relation_results or () if one.needs_existing}
         return {None} if None in needed else needed
 
-    def by_name(self, existing: Iterable[TypeName]) -> dict[tuple[TypeName, RelationName], Listed]:
-        """Returns every Listed by its type and relation, given that objects of these types, among others, exist."""
-        named = {(one.type, one.relation): one for one in self.listed or () if one.type is not None}
-        for other in [one for one in self.listed or () if one.type is None and one.needs_existing]:
+    def by_name(self, existing: Iterable[TypeName]) -> dict[tuple[TypeName, RelationName], RelationResult]:
+        """Returns every RelationResult by its type and relation, given that objects of these types, among others,
+        exist."""
+        exceptions = {(one.type, one.relation): one for one in self.relation_results or () if one.type is not None}
+        for other in [one for one in self.relation_results or () if one.type is None and one.needs_existing]:
             for of_type in existing:
-                named.setdefault((of_type, other.relation), other)
-        return named
+                exceptions.setdefault((of_type, other.relation), other)
+        return exceptions
