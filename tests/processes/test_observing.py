@@ -35,7 +35,7 @@ def test_the_graph_is_on_the_metrics(tmp_path: Path) -> None:
         assert reading(client, "graph_hits_total") == 4
         assert reading(client, "graph_fetches_total") == 2
         assert reading(client, "graph_given_up_total") == 0
-        assert reading(client, "graph_touches_total") == 1
+        assert reading(client, "graph_changes_total") == 1
         assert reading(client, "graph_warrants") >= 2
         assert reading(client, "graph_lag_seconds") == 0
         assert token_revision == 4  # the predefined types, the type, two warrants

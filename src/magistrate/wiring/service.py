@@ -87,7 +87,7 @@ def _readings(context: Context) -> Readings:
         "graph_misses": graph.counts.misses,
         "graph_given_up": graph.counts.given_up,
         "graph_fetches": graph.counts.fetches,
-        "graph_touches": graph.counts.changes,
+        "graph_changes": graph.counts.changes,
         "graph_warrants": graph.warrants,
         "graph_revision": graph.revision,
         "graph_lag_seconds": graph.lag_microseconds() / 1_000_000,

@@ -29,7 +29,7 @@ COUNTERS = {
     "graph_misses": "Check requests decided in memory after warrants were read for it.",
     "graph_given_up": "Check requests without debug that had to be decided without the graph.",
     "graph_fetches": "Batches of reads that filled the graph.",
-    "graph_touches": "Changes of warrants that the graph followed.",
+    "graph_changes": "Changes of warrants applied to the graph cache.",
     "decisions_dropped": "Decisions that were not logged because too many were waiting for it.",
 }
 GAUGES = {
