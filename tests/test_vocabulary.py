@@ -78,8 +78,8 @@ IDEAS = (
     Idea("checkpoint", "turn turns give_way polite"),
     Idea("progress", "tell tells telling teller told hear hears heard"),
     Idea("snapshot listing", "found listed", locals_too=False),
-    Idea("legacy", "older first_client first_clients"),
-    Idea("legacy", "old", outside=("engine/graph/segments.py",)),  # a generation of the graph cache
+    Idea("legacy cursor", "older first_client first_clients"),
+    Idea("legacy cursor", "old", outside=("engine/graph/segments.py",)),  # a generation of the graph cache
     Idea("source server", "old_server theirs"),
     Idea("target", "owed"),
 )
@@ -146,6 +146,12 @@ def test_names_use_the_words_of_the_glossary() -> None:
 
     assert modules
     assert [use for path, text in modules.items() for use in find_synonyms(path, text)] == []
+
+
+def test_the_glossary_defines_every_word() -> None:
+    headings = re.findall(r"(?m)^### (.*)$", (SRC.parents[1] / "docs" / "concepts.md").read_text())
+
+    assert {idea.word for idea in IDEAS} <= {heading.lower() for heading in headings}
 
 
 def test_exceptions_are_few_and_needed() -> None:
