@@ -185,7 +185,7 @@ class Client:
         except httpx.TimeoutException as error:
             raise ServiceUnreachable(self.url, f"no answer within {self._timeout_ms} ms") from error
         except httpx.InvalidURL as error:
-            raise InvalidRequest("what is asked is too long to be sent: it has to fit into a URL") from error
+            raise InvalidRequest("the query is too long to be sent: it has to fit into a URL") from error
         except httpx.RequestError as error:
             raise ServiceUnreachable(self.url, str(error) or type(error).__name__) from error
 

@@ -89,7 +89,7 @@ def test_nobody_else_may_be_named(served: Served, asked: str) -> None:
     assert refused.status_code == 403
     assert refused.json() == {
         "code": "forbidden",
-        "message": "a bearer token can only be used to ask about its own user",
+        "message": "a bearer token can only check its own user",
     }
 
 

@@ -156,8 +156,8 @@ def test_json_is_what_the_service_answers(asked: Magistrate, shared_client: Clie
 @pytest.mark.parametrize(
     ("arguments", "fault"),
     [
-        ([], "Missing argument 'CLAIM...'"),
-        ([ANN, KIM], "several claims need one of --any, --all and --batch"),
+        ([], "Missing argument 'CHECK...'"),
+        ([ANN, KIM], "several checks need one of --any, --all and --batch"),
         ([ANN, KIM, "--any", "--all"], "only one of --any, --all and --batch can be given"),
         ([ANN, "--any", "--batch"], "only one of --any, --all and --batch can be given"),
         ([ANN, "--context", "x:=NaN"], "--context x:=NaN is no JSON: NaN is no number of JSON"),

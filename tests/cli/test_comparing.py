@@ -25,7 +25,7 @@ def test_a_server_without_anything_is_moved_and_verified(database_url: str) -> N
             "object types 0 0 0",
             "objects 0 0 0",
             "warrants 0 0 0",
-            "no check was asked",
+            "no check was made",
         ]
 
 
@@ -152,7 +152,7 @@ def test_object_types_that_differ_are_told_by_name_though_all_counts_are_equal(s
         "card is defined otherwise here",
         "folder is here, but missing or refused there",
         "report is there, but not here",
-        "no check was asked",
+        "no check was made",
     ]
 
 
@@ -229,7 +229,7 @@ def test_checks_that_loop_and_fail_on_the_source_server_are_counted_and_no_failu
 
     lines = [line for line in checks_in_the_last_table(ran.stdout) if "#parent@" not in line]
     [(asked, answered, differing)] = re.findall(
-        r"^(\d+) checks asked of both, (\d+) of them answered there: (\d+) differ", ran.stdout, re.MULTILINE
+        r"^(\d+) checks made on both sides, (\d+) of them answered there: (\d+) differ", ran.stdout, re.MULTILINE
     )
     assert 5 < len(lines) < 50
     for line in lines:
@@ -298,7 +298,9 @@ def test_an_old_server_that_fails_at_all_checks_from_one_on_is_not_taken_for_one
     told = checks_in_the_last_table(ran.stdout)
     asked = len(checks) - 1  # the last one finds out whether the server still answers
     assert ran.exit_code == 2
-    assert f"{asked} checks asked of both, 8 of them answered there: {asked - 8} differ, 0 for a known" in ran.stdout
+    assert (
+        f"{asked} checks made on both sides, 8 of them answered there: {asked - 8} differ, 0 for a known" in ran.stdout
+    )
     assert len([line for line in told if line.endswith("authorized UNEXPLAINED")]) == asked - 8
     assert ran.stderr == (
         f"Error: {server.url} did not answer {asked - 8} of {asked} checks for no known reason, so that these are not "
@@ -313,7 +315,7 @@ def test_an_old_server_that_fails_at_every_check_verifies_nothing(reference: Ref
         ran = moved(server.url, sqlite_url, "--sample", "20", key=OLD_KEY)
         unasked = moved(server.url, sqlite_url, "--sample", "0", key=OLD_KEY)
 
-    [asked] = re.findall(r"^(\d+) checks asked of both, none of them answered there$", ran.stdout, re.MULTILINE)
+    [asked] = re.findall(r"^(\d+) checks made on both sides, none of them answered there$", ran.stdout, re.MULTILINE)
     told = checks_in_the_last_table(ran.stdout)
     assert ran.exit_code == 2
     assert "known reason" not in ran.stdout
@@ -322,7 +324,7 @@ def test_an_old_server_that_fails_at_every_check_verifies_nothing(reference: Ref
         f"Error: {server.url} did not answer {asked} of {asked} checks for no known reason, so that these are not "
         "verified; see above\n"
     )
-    assert (unasked.exit_code, unasked.stdout.splitlines()[-1]) == (0, "no check was asked")
+    assert (unasked.exit_code, unasked.stdout.splitlines()[-1]) == (0, "no check was made")
 
 
 def test_counts_that_differ_are_told_though_no_check_is_answered(reference: Reference, sqlite_url: str) -> None:

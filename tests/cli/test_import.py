@@ -95,8 +95,8 @@ def test_a_wrong_line_is_told_with_what_to_do_and_the_next_import_goes_on(databa
 
     assert (ran.exit_code, ran.stdout) == (2, "")
     assert ran.stderr == (
-        f"Error: {path}, line 5: objectId: Missing required parameter objectId; mend it, "
-        "the same command goes on with its chunk\n"
+        f"Error: {path}, line 5: objectId: Missing required parameter objectId; fix the line; "
+        "run the same command again to resume at its chunk\n"
     )
     path.write_bytes(written(DOCUMENT, *warrants(4)))
     ran = magistrate(str(path), "--database-url", database_url)

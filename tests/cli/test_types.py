@@ -173,7 +173,7 @@ def test_a_type_is_shown_in_words(clean: Magistrate) -> None:
     applied(clean, {"folder": {**FOLDER, "owner": {}}})
 
     assert clean.done("types", "show", "folder").splitlines() == [
-        "RELATION  WHOEVER HAS A WARRANT, OR IS",
+        "RELATION  GRANTED BY WARRANT, OR TO",
         "parent",
         "viewer    viewer of any folder that is its parent",
         "owner",

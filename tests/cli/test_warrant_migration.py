@@ -62,7 +62,7 @@ def test_everything_of_a_running_service_arrives_and_is_verified(old_service: st
     ]
     asked, _, told = lines[-1].partition(" ")
     assert 100 < int(asked) <= 300
-    assert told == "checks asked of both: all agree"
+    assert told == "checks made on both sides: all agree"
     assert dump(database_url)["import"] == []
     with running_service(settings_for(database_url)) as new, Client(new) as ours, Client(old_service) as theirs:
         assert written_warrants(ours) == written_warrants(theirs)  # in their order, as old as they were
@@ -245,7 +245,7 @@ def test_an_import_that_the_old_server_ended_goes_on_behind_what_is_stored(
         resumed = moved(server.url, database_url, "--sample", "0", key=OLD_KEY)
 
         assert (ended.exit_code, ended.stdout) == (2, "")
-        assert ended.stderr == f"Error: {server.url} answered 400: gone; the same command goes on\n"
+        assert ended.stderr == f"Error: {server.url} answered 400: gone; run the same command again to resume\n"
         assert resumed.exit_code == 0, resumed.output
         assert resumed.stderr == "Resuming behind 31 rows, which are stored\n"
         assert "/v2/warrants" in server.sent[asked].path

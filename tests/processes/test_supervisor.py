@@ -137,7 +137,7 @@ def test_a_worker_that_is_told_to_stop_is_replaced_and_loses_no_connection(tmp_p
 
     assert load.faults == []
     [entry] = [entry for entry in lines if entry["event"] == "worker is replaced"]
-    assert (entry["pid"], entry["reason"]) == (stopped, "it was told to stop")
+    assert (entry["pid"], entry["reason"]) == (stopped, "it received a signal to stop")
 
 
 @pytest.mark.parametrize(("steady_seconds", "ends"), [(600, True), (0, False)])

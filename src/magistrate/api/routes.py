@@ -142,7 +142,7 @@ V2_ROUTES: tuple[Route, ...] = (
         answer=ListAnswer[QueryRowAnswer], not_found=True, parameters=_QUERY_LIST,
     ),
     Route(
-        "POST", "/v2/sessions", sessions.create, "Make a token that lets a user ask for itself",
+        "POST", "/v2/sessions", sessions.create, "Create a token with which a user checks their own access",
         answer=SessionAnswer, body=SessionBody,
     ),
     Route(

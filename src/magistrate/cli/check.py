@@ -17,7 +17,7 @@ DENIED = 1
 
 
 @click.command(short_help="Check whether subjects have relations on objects.")
-@click.argument("checks", metavar="CLAIM...", nargs=-1, required=True, shell_complete=complete_objects)
+@click.argument("checks", metavar="CHECK...", nargs=-1, required=True, shell_complete=complete_objects)
 @click.option("--any", "any_of", is_flag=True, help="succeed if at least one of several checks is allowed")
 @click.option("--all", "all_of", is_flag=True, help="succeed if all of several checks are allowed")
 @click.option("--batch", is_flag=True, help="print a result for each check; exit code 0 if all are allowed")
@@ -64,7 +64,7 @@ def _operator(checks: int, given: "dict[Operator, bool]") -> "Operator | None":
     if len(chosen) > 1:
         raise click.UsageError("only one of --any, --all and --batch can be given", click.get_current_context())
     if checks > 1 and not chosen:
-        raise click.UsageError("several claims need one of --any, --all and --batch", click.get_current_context())
+        raise click.UsageError("several checks need one of --any, --all and --batch", click.get_current_context())
     return chosen[0] if chosen else None
 
 

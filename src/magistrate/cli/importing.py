@@ -168,8 +168,10 @@ def _report_resumption(reached: "Reached") -> None:
 
 def _describe_line(error: InvalidRequest, path: str, source: str | None) -> str:
     name = "standard input" if path == "-" else path
-    how = "the same command goes on with its chunk" if source is not None else "what came before its chunk is stored"
-    return f"{name}, {error.message.removesuffix('.')}; mend it, {how}"
+    how = (
+        "run the same command again to resume at its chunk" if source is not None else "the chunks before it are stored"
+    )
+    return f"{name}, {error.message.removesuffix('.')}; fix the line; {how}"
 
 
 def _summary(reached: "Reached", seconds: float) -> str:

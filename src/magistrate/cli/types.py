@@ -81,7 +81,7 @@ def show(client: "Client", as_json: bool, name: str) -> None:
     if as_json:
         print_json(found)
     else:
-        print_table([["RELATION", "WHOEVER HAS A WARRANT, OR IS"], *describe_relations(found["relations"])])
+        print_table([["RELATION", "GRANTED BY WARRANT, OR TO"], *describe_relations(found["relations"])])
 
 
 @types.command(short_help="Delete an object type.")

@@ -66,12 +66,12 @@ def _report_failures(origin: "Origin") -> Iterator[None]:
         yield
     except ServiceUnreachable as error:
         message = origin.without_key(error.message.removesuffix("."))
-        raise CommandFailed(f"{error.url}: {printable(message)}; the same command goes on") from error
+        raise CommandFailed(f"{error.url}: {printable(message)}; run the same command again to resume") from error
     except RequestRefused as error:
         raise CommandFailed(_describe_refusal(error, origin)) from error
     except InvalidRequest as error:
         message = origin.without_key(error.message.removesuffix("."))
-        raise CommandFailed(f"{printable(message)}; the same command goes on with its chunk") from error
+        raise CommandFailed(f"{printable(message)}; run the same command again to resume at its chunk") from error
 
 
 def _describe_refusal(error: RequestRefused, origin: "Origin") -> str:
@@ -80,7 +80,7 @@ def _describe_refusal(error: RequestRefused, origin: "Origin") -> str:
         return f"{origin.url} {fault}; give one that it knows with --warrant-api-key KEY or MAGISTRATE_WARRANT_API_KEY"
     parameter = f"{error.parameter}: " if error.parameter else ""
     message = printable(origin.without_key(parameter + error.message.removesuffix(".")))
-    return f"{origin.url} answered {error.status}: {message}; the same command goes on"
+    return f"{origin.url} answered {error.status}: {message}; run the same command again to resume"
 
 
 def _import(wanted: Move, origin: "Origin") -> None:
@@ -103,8 +103,8 @@ def _import(wanted: Move, origin: "Origin") -> None:
     refusals.print_summary()
     if reached.refused and not wanted.skips_refused:
         raise CommandFailed(
-            f"{reached.refused:,} rows are refused, and nothing is stored from the chunk of the first of them on; mend "
-            "them there, or leave them out with --skip-refused; the same command goes on"
+            f"{reached.refused:,} rows are refused, and nothing is stored from the chunk of the first of them on; fix "
+            "them there, or leave them out with --skip-refused, and run the same command again"
         )
 
 
@@ -229,8 +229,8 @@ def _build_json(comparison: "Comparison", origin: "Origin") -> dict[str, object]
 
 def _describe_checks(comparison: "Comparison") -> str:
     if not comparison.checks:
-        return "no check was asked"
-    text = f"{comparison.checks:,} checks asked of both"
+        return "no check was made"
+    text = f"{comparison.checks:,} checks made on both sides"
     if not comparison.answered:
         return f"{text}, none of them answered there"
     if comparison.answered < comparison.checks:

@@ -38,4 +38,4 @@ async def attempt_work(work: Coroutine[None, None, None], name: str) -> None:
 
 def _log_fault(task: asyncio.Task[None]) -> None:
     if not task.cancelled() and (fault := task.exception()) is not None:
-        log.error("a work in the background has ended", exc_info=fault)
+        log.error("a background task failed", exc_info=fault)

@@ -64,7 +64,7 @@ async def _delete_periodically(context: Context, settings: Settings) -> None:
     while True:
         # The pause is random, because every worker does this on the same store.
         await asyncio.sleep(random.uniform(0.5, 1.5) * DELETE_EVERY_SECONDS)
-        await attempt_work(_forget(context, settings), "what is over could not be forgotten")
+        await attempt_work(_forget(context, settings), "expired data could not be deleted")
 
 
 async def _forget(context: Context, settings: Settings) -> None:

@@ -218,7 +218,7 @@ COMBINED = "'where' and 'for' clauses cannot be combined ({place})"
 FOR_OBJECTS = "a 'for' clause cannot be used when selecting objects ({place})"
 WHERE_SUBJECTS = "a 'where' clause cannot be used when selecting subjects ({place})"
 NO_RELATIONS = "must select one or more relations for subjects to match on the object ({place})"
-ONE_OBJECT = "a query asks about one object, type:id ({place})"
+ONE_OBJECT = "a query is about one object, type:id ({place})"
 
 
 @pytest.mark.parametrize(
@@ -295,8 +295,8 @@ ONE_OBJECT = "a query asks about one object, type:id ({place})"
         ("select a of type b for document", 24, PARSING + 'token "document" (expected type:id)'),
         ("select a of type b for document:plan is c", 38, PARSING + 'token "is" (expected the end)'),
         # references
-        ("select a where user:* is b", 21, "'*' is no id here; " + ONE_OBJECT),
-        ("select a of type b for user:*", 29, "'*' is no id here; " + ONE_OBJECT),
+        ("select a where user:* is b", 21, "'*' cannot be used here; " + ONE_OBJECT),
+        ("select a of type b for user:*", 29, "'*' cannot be used here; " + ONE_OBJECT),
         ("select a where group:eng#member is b", 25, '"group:eng#member" is a group; ' + ONE_OBJECT),
         ("select a of type b for group:eng#", 33, '"group:eng#" is a group; ' + ONE_OBJECT),
         ("select a where role:*#member is b", 22, '"role:*#member" is a group; ' + ONE_OBJECT),

@@ -150,7 +150,7 @@ def _build_check(check_body: SingleCheckBody, contexts: Iterator[Mapping[str, An
     names = read_check(check_body.object_type, check_body.object_id, check_body.relation, subject)
     check = Check(*names, next(contexts))
     if holder is not None and check.subject != holder.subject:
-        raise Forbidden("a bearer token can only be used to ask about its own user")
+        raise Forbidden("a bearer token can only check its own user")
     return check
 
 

@@ -23,19 +23,19 @@ SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1
 """Lists the upper bounds of the latency buckets."""
 
 COUNTERS = {
-    "unknown_tokens": "Consistency tokens ignored because they are none of ours.",
+    "unknown_tokens": "Consistency tokens ignored because they are from elsewhere.",
     "statements": "Statements that read, or that were part of a write.",
-    "graph_hits": "Check requests decided in memory alone.",
-    "graph_misses": "Check requests decided in memory after warrants were read for it.",
-    "graph_given_up": "Check requests without debug that had to be decided without the graph.",
-    "graph_fetches": "Batches of reads that filled the graph.",
+    "graph_hits": "Check requests answered from the graph cache alone.",
+    "graph_misses": "Check requests answered from the graph cache after it read warrants.",
+    "graph_given_up": "Check requests without debug that the graph cache could not answer.",
+    "graph_fetches": "Batches of reads that filled the graph cache.",
     "graph_changes": "Changes of warrants applied to the graph cache.",
-    "decisions_dropped": "Decisions that were not logged because too many were waiting for it.",
+    "decisions_dropped": "Decisions not logged because too many were waiting.",
 }
 GAUGES = {
-    "graph_warrants": "Warrants kept in memory; what says that there is none counts as one.",
-    "graph_revision": "The revision that the graph is of.",
-    "graph_lag_seconds": "How long ago the graph is known to have been of the newest revision; 0 if it is.",
+    "graph_warrants": "Warrants in the graph cache; an entry without any counts as one.",
+    "graph_revision": "Revision of the graph cache.",
+    "graph_lag_seconds": "Seconds since the graph cache was last at the newest revision; 0 if it is now.",
 }
 Readings = Mapping[str, float]
 """Maps names of COUNTERS and GAUGES to values."""
@@ -165,7 +165,7 @@ def _request_metrics(counts: Iterable[Iterable[tuple[Key, Timings]]]) -> Iterato
         requests.add_metric([method, route, str(status)], sum(counted.counts))
         by_route.setdefault((method, route), Timings()).add(counted)
     seconds = HistogramMetricFamily(
-        "magistrate_request_seconds", "How long requests took to be answered.", labels=["method", "route"]
+        "magistrate_request_seconds", "Time taken to answer requests.", labels=["method", "route"]
     )
     for (method, route), counted in by_route.items():
         bounds = [*map(str, SECONDS), "+Inf"]

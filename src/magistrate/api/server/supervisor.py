@@ -127,7 +127,7 @@ class Supervisor:
         if not worker.read_report():
             self._loop.remove_reader(worker.channel.fileno())
         elif worker.is_retired and not was_retired:
-            log.warning("worker is replaced", pid=worker.pid, reason="it was told to stop")
+            log.warning("worker is replaced", pid=worker.pid, reason="it received a signal to stop")
             self._retire(worker)
             self._fill_up()
         self._accept_if_possible()
@@ -173,7 +173,7 @@ class Supervisor:
             if worker.was_killed_for is not None:
                 log.error("worker was killed", pid=pid, reason=reason)
         elif worker is self._incoming:
-            log.error("reload is given up, the workers before go on", pid=pid, reason=reason)
+            log.error("reload failed, the previous workers keep running", pid=pid, reason=reason)
         else:
             if worker.ticks_ready >= self._bounds.steady:
                 self._failures = 0

@@ -99,7 +99,7 @@ def _resource_routes(resource: Resource) -> Iterator[Route]:
         yield Route("DELETE", path, view.delete_batch, summary, body=list[refs], writes=True, not_found=True)
     yield Route("GET", item, view.get, f"Get a {one}", view.answer, not_found=True)
     for method in ("PUT", "POST"):
-        summary = f"Replace what is said of a {one}"
+        summary = f"Replace the members of a {one}"
         yield Route(method, item, view.update, summary, view.answer, view.members_body, writes=True, not_found=True)
     yield Route(
         "DELETE", item, view.delete, f"Delete a {one}", writes=True, not_found=True, is_typed=resource.is_numerous

@@ -131,10 +131,10 @@ def _read_reference(word: Token) -> ObjectRef:
     id_start = start + len(of_type + colon)
     if "#" in word:
         raise _QuerySyntaxError(
-            f"{_quote_word(word)} is a group; a query asks about one object, type:id", start + word.index("#")
+            f"{_quote_word(word)} is a group; a query is about one object, type:id", start + word.index("#")
         )
     if id == WILDCARD:
-        raise _QuerySyntaxError("'*' is no id here; a query asks about one object, type:id", id_start)
+        raise _QuerySyntaxError("'*' cannot be used here; a query is about one object, type:id", id_start)
     return ObjectRef(_read(of_type, type_name, "a type", start), _read(id, object_id, "an id", id_start))
 
 
