@@ -126,7 +126,7 @@ def test_an_uneven_share_of_the_work_is_named() -> None:
     assert row.endswith("it would be 2.00 times |")
 
 
-def test_memory_is_told_by_the_warrant_where_their_number_is_known() -> None:
+def test_memory_is_reported_by_the_warrant_where_their_number_is_known() -> None:
     results = Results(memory={"known": Memory(40_000_000, 100_000), "unknown": Memory(5_000_000, None)})
 
     assert target_rows(results) == [

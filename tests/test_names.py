@@ -77,7 +77,7 @@ def begins_with_participle(name: str) -> bool:
     return word in IRREGULAR or (word.endswith("ed") and word not in VERBS_IN_ED)
 
 
-def test_participles_are_told_from_verbs() -> None:
+def test_participles_are_distinguished_from_verbs() -> None:
     assert all(map(begins_with_participle, ("decided", "_followed", "told_rule", "written", "laid_over")))
     assert not any(map(begins_with_participle, ("decide", "seed", "need_key", "is_decided", "read", "data_received")))
 

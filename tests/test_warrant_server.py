@@ -154,7 +154,7 @@ DEEP = b"[" * 100_000
 @pytest.mark.parametrize(
     "body", [b"<html>", b'{"results":' + DEEP, b"[]", b"{}", b'{"results":5}', b'{"results":[{]}', b"\xff"]
 )
-async def test_what_is_no_warrant_server_is_told(body: bytes) -> None:
+async def test_what_is_no_warrant_server_is_reported(body: bytes) -> None:
     async with asked(lambda sent: body) as (server, _):
         with pytest.raises(ServiceUnreachable, match="with status 200, is no Warrant server"):
             await server.page("/v2/objects", {})

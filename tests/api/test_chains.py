@@ -98,7 +98,7 @@ def test_rules_in_each_other_as_deep_as_a_body_may_nest_are_like_any_other(keywo
     assert (deeper.status_code, deeper.json()["code"]) == (400, "invalid_request")
 
 
-def test_a_chain_is_told_applied_and_imported_by_commands(length: int, served: Client, tmp_path: Path) -> None:
+def test_a_chain_is_reported_applied_and_imported_by_commands(length: int, served: Client, tmp_path: Path) -> None:
     relations = CHAINS["mixed"].relations(length)
     magistrate = Magistrate(str(served.base_url))
     file = tmp_path / "types.json"

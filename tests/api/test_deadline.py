@@ -95,7 +95,7 @@ def test_requests_end_at_their_deadline_while_the_database_is_frozen(postgres: P
         assert in_time(client, "GET", "/v2/objects/d/new").status_code == 404
 
 
-def test_a_writer_that_waits_for_the_lock_is_told_at_its_deadline(tmp_path: Path) -> None:
+def test_a_writer_that_waits_for_the_lock_is_refused_at_its_deadline(tmp_path: Path) -> None:
     with serving(f"sqlite:///{tmp_path}/m.db") as client:
         define(client)
         with closing(apsw.Connection(f"{tmp_path}/m.db")) as holder:

@@ -77,7 +77,7 @@ def microseconds(row: Event) -> int:
     )
 
 
-def test_the_life_of_an_object_is_told_the_newest_first(logging_client: Client) -> None:
+def test_the_life_of_an_object_is_reported_the_newest_first(logging_client: Client) -> None:
     path = "/v2/objects/document/life"
     body = {"objectType": "document", "objectId": "life", "meta": {"title": "Plän", "n": 1}}
     logging_client.post("/v2/objects", json=body).raise_for_status()
@@ -97,7 +97,7 @@ def test_the_life_of_an_object_is_told_the_newest_first(logging_client: Client) 
     ]
 
 
-def test_what_is_deleted_is_told_with_what_it_had(logging_client: Client) -> None:
+def test_what_is_deleted_is_reported_with_what_it_had(logging_client: Client) -> None:
     logging_client.post("/v2/objects", json={"objectType": "document", "objectId": "had", "meta": {"n": 1}})
     logging_client.delete("/v2/objects/document/had").raise_for_status()
 
@@ -124,7 +124,7 @@ def test_object_types_are_resources_of_their_own_type(logging_client: Client) ->
     ]
 
 
-def test_objects_that_a_warrant_creates_are_told(logging_client: Client) -> None:
+def test_objects_that_a_warrant_creates_are_reported(logging_client: Client) -> None:
     logging_client.grant("document:implicit#viewer@user:implied")
 
     rows = bare([row for id in ("implicit", "implied") for row in listed(logging_client, LISTS[0], resourceId=id)])
@@ -132,7 +132,7 @@ def test_objects_that_a_warrant_creates_are_told(logging_client: Client) -> None
     assert [(row["type"], row["resourceType"]) for row in rows] == [("created", "document"), ("created", "user")]
 
 
-def test_warrants_are_told_as_access_that_is_granted_and_revoked(logging_client: Client) -> None:
+def test_warrants_are_reported_as_access_that_is_granted_and_revoked(logging_client: Client) -> None:
     warrant = {"objectType": "document", "objectId": "shared", "relation": "viewer"}
     group = {"objectType": "team", "objectId": "eng", "relation": "member"}
     with_policy = warrant | {"subject": {"objectType": "user", "objectId": "ann"}, "policy": 'x == "é"'}
@@ -151,7 +151,7 @@ def test_warrants_are_told_as_access_that_is_granted_and_revoked(logging_client:
     ]
 
 
-def test_of_a_deletion_that_takes_warrants_along_only_the_object_is_told(logging_client: Client) -> None:
+def test_of_a_deletion_that_takes_warrants_along_only_the_object_is_reported(logging_client: Client) -> None:
     logging_client.grant("document:gone#viewer@user:left", "document:other#viewer@document:gone#editor")
     logging_client.delete("/v2/objects/document/gone").raise_for_status()
 
@@ -163,7 +163,7 @@ def test_of_a_deletion_that_takes_warrants_along_only_the_object_is_told(logging
     assert [row["type"] for row in [*granted, *to_group]] == ["access_granted", "access_granted"]
 
 
-def test_each_question_of_a_check_that_was_decided_is_told(logging_client: Client) -> None:
+def test_each_question_of_a_check_that_was_decided_is_reported(logging_client: Client) -> None:
     logging_client.grant("document:asked#viewer@user:yes")
     yes, no = (
         {
@@ -195,7 +195,7 @@ def test_each_question_of_a_check_that_was_decided_is_told(logging_client: Clien
     assert all("meta" not in row and "subjectRelation" not in row for row in rows)
 
 
-def test_a_query_decides_nothing_that_is_told(logging_client: Client) -> None:
+def test_a_query_decides_nothing_that_is_reported(logging_client: Client) -> None:
     logging_client.grant("document:queried#viewer@user:ann")
     named = {"select": "warrants", "for": "object=document:queried,subject=user:ann"}
 
@@ -392,7 +392,7 @@ def test_a_last_id_that_is_no_id_of_an_event_is_refused(logging_client: Client, 
     assert logging_client.get(path, params={"lastId": forged(logging_client, 1, 1, 1)}).json() == {"events": []}
 
 
-def test_checks_are_not_told_unless_it_is_wanted(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checks_are_not_reported_unless_it_is_wanted(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decision_log, "WRITE_EVERY_SECONDS", 0.01)
     client.define({"document": {"viewer": {}}})
     client.grant("document:a#viewer@user:ann")

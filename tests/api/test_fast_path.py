@@ -168,7 +168,7 @@ def test_a_check_with_a_token_is_answered_alike(services: Services) -> None:
     assert b'"Authorized"' in found[0][0]
 
 
-def test_a_check_that_was_asked_before_takes_the_shortcut(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_that_was_asked_before_takes_the_fast_path(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[bool] = []
     answer = FastPath.answer
 
@@ -233,7 +233,7 @@ def counted(client: Client) -> float:
     return float(found[1]) if found else 0.0
 
 
-def test_the_shortcut_is_taken_unless_it_is_switched_off() -> None:
+def test_the_fast_path_is_taken_unless_it_is_switched_off() -> None:
     assert read_settings({}, {}).fast_path
 
 

@@ -246,7 +246,7 @@ def test_a_trailer_or_chunk_extension_without_end_is_cut_off(limited: Client) ->
 
 
 @pytest.mark.parametrize("beginning", [b"", b"GET /v2/obj", b"GET /v2/objects HTTP/1.1\r\nHost: x\r\n"])
-def test_a_client_that_does_not_finish_its_head_is_told_and_left(limited: Client, beginning: bytes) -> None:
+def test_a_client_that_does_not_finish_its_head_is_answered_and_left(limited: Client, beginning: bytes) -> None:
     with connect(limited) as connection:
         connection.sendall(beginning)
 
@@ -254,7 +254,7 @@ def test_a_client_that_does_not_finish_its_head_is_told_and_left(limited: Client
         assert is_hung_up(connection)
 
 
-def test_a_client_that_does_not_finish_its_body_is_told_and_left(limited: Client) -> None:
+def test_a_client_that_does_not_finish_its_body_is_answered_and_left(limited: Client) -> None:
     with connect(limited) as connection:
         connection.sendall(head(limited, "POST", "/v2/objects", "Content-Length: 100") + b'{"objectType":"d",')
 

@@ -92,7 +92,7 @@ def test_its_tenant_is_read_by_policies(served: Served) -> None:
         assert served.ask(without, "report:b#viewer", context={"tenant": "acme"}).json() == DENIED
 
 
-def test_a_token_whose_time_is_over_is_told_so(served: Served) -> None:
+def test_a_token_whose_time_is_over_is_refused_as_such(served: Served) -> None:
     assert refused(served, good(exp=seconds_from_now(-15))) == (401, EXPIRED)
     assert refused(served, token(OTHER_RSA, "rsa", exp=seconds_from_now(-15))) == (401, INVALID)
 

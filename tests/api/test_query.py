@@ -145,7 +145,7 @@ def test_what_nobody_has_is_an_empty_list(filled: Client, q: str) -> None:
     assert query(filled, q) == {"results": []}
 
 
-def test_faults_are_told_in_the_order_of_the_parameters(filled: Client) -> None:
+def test_faults_are_reported_in_the_order_of_the_parameters(filled: Client) -> None:
     wrong = {"q": "select", "limit": "0", "sortBy": "name", "nextCursor": "x", "context": "["}
     told = []
     while wrong:

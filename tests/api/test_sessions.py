@@ -254,7 +254,7 @@ def test_a_token_expires(served: Served) -> None:
     assert (expired.status_code, expired.json()) == (401, EXPIRED)
 
 
-def test_a_token_that_is_over_is_told_so_only_if_it_was_ours(served: Served) -> None:
+def test_a_token_that_is_over_is_refused_as_such_only_if_it_was_ours(served: Served) -> None:
     ours = served.ask(served.forged(exp=seconds_from_now(-1)), "report:a#viewer")
     not_ours = served.ask(served.forged(secret="x" * 64, exp=seconds_from_now(-1)), "report:a#viewer")
 

@@ -169,7 +169,7 @@ def test_json_is_what_the_service_answers(asked: Magistrate, shared_client: Clie
         (["pge:home#reader@user:eve"], "ObjectType pge not found; `magistrate types list` shows"),
     ],
 )
-def test_what_is_no_question_is_told_and_is_no_denial(asked: Magistrate, arguments: list[str], fault: str) -> None:
+def test_what_is_no_question_is_reported_and_is_no_denial(asked: Magistrate, arguments: list[str], fault: str) -> None:
     assert fault in asked.failed("check", *arguments)
 
 

@@ -48,7 +48,7 @@ def test_what_is_asked_of_both_is_what_warrants_say_and_what_they_do_not(referen
 REFUSED_REASON = "objectType: can only contain lower-case alphanumeric characters and/or '-' and '_'"
 
 
-def test_differences_that_are_known_are_told_with_their_reason(reference: Reference, sqlite_url: str) -> None:
+def test_differences_that_are_known_are_reported_with_their_reason(reference: Reference, sqlite_url: str) -> None:
     reference.grant('document:a#viewer@user:tim[expiresIn("876000h")]')
     reference.grant(*(f"folder:{id}#viewer@team:eng#viewer" for id in "abcd"), "folder:d#member@team:eng")
 
@@ -132,7 +132,7 @@ def test_grants_on_a_type_that_is_missing_here_are_not_taken_for_refused(referen
     assert "report:q1#viewer@user:ann authorized unknown object type UNEXPLAINED" in shown
 
 
-def test_object_types_that_differ_are_told_by_name_though_all_counts_are_equal(sqlite_url: str) -> None:
+def test_object_types_that_differ_are_reported_by_name_though_all_counts_are_equal(sqlite_url: str) -> None:
     reference = Reference()
     for name in ("card", "document", "folder"):
         reference.define(name, "viewer")
@@ -166,7 +166,7 @@ def test_the_order_in_which_relations_are_listed_is_no_difference(reference: Ref
     assert ran.exit_code == 0, ran.output
 
 
-def test_a_missing_type_is_told_alike_and_one_that_is_told_by_the_old_server_alone_has_its_reason(
+def test_a_missing_type_is_reported_alike_and_one_that_is_reported_by_the_source_server_alone_has_its_reason(
     reference: Reference, sqlite_url: str
 ) -> None:
     moved_from(reference, sqlite_url, "--sample", "0")
@@ -221,7 +221,7 @@ LOOPING = ("crew", "pair", "tree")
 
 
 @pytest.mark.parametrize("status", [500, 504])
-def test_checks_that_loop_and_fail_on_the_source_server_are_counted_and_no_failure(
+def test_checks_that_the_source_server_fails_over_are_counted_reported_and_no_failure(
     status: int, reference: Reference, sqlite_url: str
 ) -> None:
     with_loops(reference).fails = failing_at(status, *LOOPING)
@@ -282,7 +282,7 @@ def test_checks_that_are_refused_have_no_known_reason(status: int, reference: Re
 
 
 @pytest.mark.parametrize("status", [500, 504])
-def test_an_old_server_that_fails_at_all_checks_from_one_on_is_not_taken_for_one_that_goes_in_circles(
+def test_a_source_server_that_fails_at_all_checks_from_one_on_is_not_taken_for_one_that_goes_in_circles(
     status: int, reference: Reference, sqlite_url: str
 ) -> None:
     checks: list[Sent] = []
@@ -308,7 +308,7 @@ def test_an_old_server_that_fails_at_all_checks_from_one_on_is_not_taken_for_one
     )
 
 
-def test_an_old_server_that_fails_at_every_check_verifies_nothing(reference: Reference, sqlite_url: str) -> None:
+def test_a_source_server_that_fails_at_every_check_verifies_nothing(reference: Reference, sqlite_url: str) -> None:
     reference.fails = broken_checks
 
     with reference_server(reference) as server:
@@ -327,7 +327,7 @@ def test_an_old_server_that_fails_at_every_check_verifies_nothing(reference: Ref
     assert (unasked.exit_code, unasked.stdout.splitlines()[-1]) == (0, "no check was made")
 
 
-def test_counts_that_differ_are_told_though_no_check_is_answered(reference: Reference, sqlite_url: str) -> None:
+def test_counts_that_differ_are_reported_though_no_check_is_answered(reference: Reference, sqlite_url: str) -> None:
     with reference_server(reference) as server:
         moved(server.url, sqlite_url, "--sample", "0", key=OLD_KEY)
         reference.grant("document:new#viewer@user:ann")
@@ -356,7 +356,7 @@ def test_a_path_of_another_form_is_no_warrant(path: object, told: str, reference
     assert f"authorized not authorized {told}" in " ".join(lines_of(ran.stdout)), ran.output
 
 
-def test_a_database_that_is_not_there_is_told_and_not_made(database_url: str, tmp_path: Path) -> None:
+def test_a_database_that_is_not_there_is_reported_and_not_made(database_url: str, tmp_path: Path) -> None:
     missing = re.sub(r"(?<=/)(magistrate.db|test_\d+)", "missing", database_url)
 
     ran = moved_from(Reference(), missing, "--verify-only")

@@ -64,14 +64,14 @@ def commands(group: click.Group, *before: str) -> Iterator[tuple[str, click.Comm
 
 
 @pytest.mark.parametrize(("name", "command"), [pytest.param(*pair, id=pair[0]) for pair in commands(main)])
-def test_every_command_and_its_own_options_are_told(name: str, command: click.Command) -> None:
+def test_every_command_and_its_own_options_are_reported(name: str, command: click.Command) -> None:
     assert name in DOCUMENT
     for option in command.params:
         if isinstance(option, click.Option) and name != "serve":
             assert any(flag in DOCUMENT for flag in option.opts), option.opts
 
 
-def test_settings_exit_codes_and_examples_are_told() -> None:
+def test_settings_exit_codes_and_examples_are_reported() -> None:
     for setting in CLIENT_SETTINGS:
         default = f"`{setting.default}`" if setting.default else ""
         assert f"| `{setting.variable}` | `… {setting.flag}` | {default} | {setting.meaning} |" in DOCUMENT

@@ -87,7 +87,9 @@ def test_standard_input_is_imported(database_url: str) -> None:
     assert dump(database_url)["import"] == []
 
 
-def test_a_wrong_line_is_told_with_what_to_do_and_the_next_import_goes_on(database_url: str, tmp_path: Path) -> None:
+def test_a_wrong_line_is_reported_with_what_to_do_and_the_next_import_goes_on(
+    database_url: str, tmp_path: Path
+) -> None:
     path = tmp_path / "all.jsonl"
     path.write_bytes(written(DOCUMENT, *warrants(3), {"objectType": "document"}))
 
@@ -113,7 +115,7 @@ def test_a_wrong_line_is_told_with_what_to_do_and_the_next_import_goes_on(databa
         (["-", "--chunk", "100001"], "--chunk"),
     ],
 )
-def test_what_cannot_be_done_is_told_and_ends_with_2(arguments: list[str], told: str) -> None:
+def test_what_cannot_be_done_is_reported_and_ends_with_2(arguments: list[str], told: str) -> None:
     ran = magistrate(*arguments, typed=b"")
 
     assert ran.exit_code == 2

@@ -71,5 +71,5 @@ def test_several_are_deleted_all_or_none_with_their_warrants(magistrate: Magistr
         (["update", "car:vw"], "Missing option '--meta'"),
     ],
 )
-def test_what_cannot_be_is_told(magistrate: Magistrate, arguments: list[str], fault: str) -> None:
+def test_what_cannot_be_is_reported(magistrate: Magistrate, arguments: list[str], fault: str) -> None:
     assert fault in magistrate.failed("objects", *arguments)

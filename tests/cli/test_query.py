@@ -206,7 +206,7 @@ def test_what_cannot_be_read_is_shown_with_the_place(magistrate: Magistrate, opt
         ([PLAYED, "--server", "http://127.0.0.1:1"], "no service at http://127.0.0.1:1: "),
     ],
 )
-def test_what_cannot_be_answered_is_told(asked: Magistrate, arguments: list[str], fault: str) -> None:
+def test_what_cannot_be_answered_is_reported(asked: Magistrate, arguments: list[str], fault: str) -> None:
     assert fault in asked.failed("query", *arguments)
 
 
@@ -270,7 +270,7 @@ def test_on_a_terminal_all_pages_tell_how_far_they_are_and_are_wiped(asked: Magi
     assert stderr == f"\rrows so far: 1\rrows so far: 2{wiped}"
 
 
-def test_nothing_is_told_of_a_single_page_or_where_nobody_looks(asked: Magistrate) -> None:
+def test_nothing_is_reported_of_a_single_page_or_where_nobody_looks(asked: Magistrate) -> None:
     table = asked.done("query", PLAYED)
 
     assert on_terminal(asked, "stderr", PLAYED, "--all") == (table, "")
@@ -278,7 +278,7 @@ def test_nothing_is_told_of_a_single_page_or_where_nobody_looks(asked: Magistrat
     assert asked.done("query", PLAYED, "--all", "--limit", "1") == table
 
 
-def test_what_is_told_on_the_way_is_wiped_before_a_fault_is(
+def test_what_is_reported_on_the_way_is_wiped_before_a_fault_is(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def pages() -> Iterator[output.Answer]:

@@ -75,7 +75,9 @@ def test_options_win_over_the_environment(magistrate: Magistrate) -> None:
         ({"MAGISTRATE_SERVER": "localhost:8000"}, "'localhost:8000' is not the URL of a service"),
     ],
 )
-def test_settings_that_cannot_stand_are_told(magistrate: Magistrate, environment: dict[str, str], fault: str) -> None:
+def test_settings_that_cannot_stand_are_reported(
+    magistrate: Magistrate, environment: dict[str, str], fault: str
+) -> None:
     assert fault in magistrate.failed("types", "list", **environment)
 
 
@@ -83,7 +85,7 @@ def test_variables_of_the_service_do_not_disturb(magistrate: Magistrate) -> None
     assert magistrate("types", "list", MAGISTRATE_PORT="9", MAGISTRATE_DATABASE_URL="sqlite:///x.db").exit_code == 0
 
 
-def test_a_store_that_is_away_is_told_with_what_to_do(tmp_path: Path) -> None:
+def test_a_store_that_is_away_is_reported_with_what_to_do(tmp_path: Path) -> None:
     with running_service(settings_for(f"sqlite:///{tmp_path}/magistrate.db")) as url:
         (tmp_path / "magistrate.db").rename(tmp_path / "moved.db")
 
@@ -93,7 +95,7 @@ def test_a_store_that_is_away_is_told_with_what_to_do(tmp_path: Path) -> None:
     assert re.match(rf"{url} answered 503 to request [0-9a-f-]{{36}}: .*; try again in a moment$", told)
 
 
-def test_a_fault_of_the_service_is_told_with_where_to_look(
+def test_a_fault_of_the_service_is_reported_with_where_to_look(
     magistrate: Magistrate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refused(*_: object) -> None:

@@ -129,7 +129,7 @@ def test_what_was_done_before_a_fault_is_seen(clean: Magistrate) -> None:
         ('{"File": {}}', "type of File: can only contain lower-case"),
     ],
 )
-def test_a_file_that_cannot_be_is_told_and_changes_nothing(clean: Magistrate, typed: str, fault: str) -> None:
+def test_a_file_that_cannot_be_is_reported_and_changes_nothing(clean: Magistrate, typed: str, fault: str) -> None:
     assert fault in clean.failed("types", "apply", "-", typed=typed)
     assert clean.json("types", "list") == {"results": []}
 
@@ -145,7 +145,7 @@ def test_a_file_that_cannot_be_is_told_and_changes_nothing(clean: Magistrate, ty
         (["show", "\udcff"], "what was given is no UTF-8 text"),
     ],
 )
-def test_what_is_not_there_is_told(clean: Magistrate, arguments: list[str], fault: str) -> None:
+def test_what_is_not_there_is_reported(clean: Magistrate, arguments: list[str], fault: str) -> None:
     assert fault in clean.failed("types", *arguments)
 
 
@@ -211,7 +211,7 @@ def test_rules_in_words(rule: dict[str, Any], lines: list[str]) -> None:
     assert [line for _, line in describe_relations({"viewer": rule})] == lines
 
 
-def test_a_file_that_is_not_utf_8_is_told(clean: Magistrate, tmp_path: Path) -> None:
+def test_a_file_that_is_not_utf_8_is_reported(clean: Magistrate, tmp_path: Path) -> None:
     (tmp_path / "types.json").write_bytes(b'{"a": "\xff"}')
 
     assert "no UTF-8 text" in clean.failed("types", "apply", str(tmp_path / "types.json"))

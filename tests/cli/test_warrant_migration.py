@@ -109,7 +109,7 @@ def with_refused_rows(reference: Reference) -> Reference:
     return reference
 
 
-def test_rows_that_are_refused_are_all_told_and_nothing_is_stored_from_there_on(
+def test_rows_that_are_refused_are_all_reported_and_nothing_is_stored_from_there_on(
     reference: Reference, sqlite_url: str
 ) -> None:
     ran = moved_from(with_refused_rows(reference), sqlite_url, "--chunk", "2")
@@ -212,7 +212,7 @@ def test_a_second_import_brings_what_is_new_and_tells_that_rows_were_deleted(
     assert "warrants 12 0 14 DIFFERS" in lines_of(shrunk.stdout)
 
 
-def test_a_warrant_that_was_deleted_and_written_again_gets_its_new_age(reference: Reference, database_url: str) -> None:
+def test_an_import_that_the_source_server_ended_goes_on_behind_what_is_stored(reference: Reference, database_url: str) -> None:
     with reference_server(reference) as server:
         moved(server.url, database_url, "--sample", "0", key=OLD_KEY)
         again = reference.warrants.pop(2)
@@ -252,7 +252,7 @@ def test_an_import_that_the_old_server_ended_goes_on_behind_what_is_stored(
         assert dump(database_url)["import"] == []
 
 
-def test_a_cursor_that_was_forgotten_begins_its_list_again(reference: Reference, sqlite_url: str) -> None:
+def test_a_cursor_that_was_deleted_begins_its_list_again(reference: Reference, sqlite_url: str) -> None:
     with reference_server(reference) as server:
         reference.fails = lambda sent, number: fault(418, "x", "gone") if number > 14 else None
         ended = moved(server.url, sqlite_url, "--chunk", "3", key=OLD_KEY)
@@ -267,7 +267,7 @@ def test_a_cursor_that_was_forgotten_begins_its_list_again(reference: Reference,
     assert lines_of(resumed.stdout)[2:5] == ["object types 4 0 4", "objects 27 0 27", "warrants 13 0 13"]
 
 
-def test_a_wrong_key_is_told_and_never_shown(reference: Reference, sqlite_url: str) -> None:
+def test_a_wrong_key_is_reported_and_never_shown(reference: Reference, sqlite_url: str) -> None:
     with reference_server(reference) as server:
         wrong, none = moved(server.url, sqlite_url, key="no-secret"), moved(server.url, sqlite_url, key=None)
         given = moved(server.url, sqlite_url, "--warrant-api-key", OLD_KEY, key=None)
@@ -316,7 +316,7 @@ def test_a_server_that_repeats_the_key_does_not_make_us_show_it(reference: Refer
         (["--from-warrant", "http://127.0.0.1:9", "--sample", "100001"], "--sample"),
     ],
 )
-def test_what_cannot_be_done_is_told_and_ends_with_2(
+def test_what_cannot_be_done_is_reported_and_ends_with_2(
     arguments: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -123,7 +123,7 @@ def test_several_are_created_and_deleted_all_or_none(noted: Magistrate) -> None:
         (["list", "--limit", "many"], "'many' is not a valid integer"),
     ],
 )
-def test_what_cannot_be_is_told(noted: Magistrate, arguments: list[str], fault: str) -> None:
+def test_what_cannot_be_is_reported(noted: Magistrate, arguments: list[str], fault: str) -> None:
     assert fault in noted.failed("warrants", *arguments)
 
 

@@ -113,7 +113,7 @@ def test_the_first_of_a_chain_is_decided_and_found_by_the_last(name: str) -> Non
 
 
 @pytest.mark.parametrize("name", CHAINS)
-def test_no_turn_in_a_chain_is_long(name: str) -> None:
+def test_no_step_in_a_chain_is_long(name: str) -> None:
     chain, warrants, turns = CHAINS[name], warrants_of(1_000), CallsInTurns()
 
     decided(model_with(chain, 1_000), question("r0", "ann"), warrants, turns)

@@ -133,7 +133,7 @@ def rows(warrants: Sequence[Warrant], reads: Sequence[AnyRead]) -> list[list[War
         (query_turns("select viewer of type user for document:plan"), to_many_subjects),
     ],
 )
-def test_others_get_a_turn_between_policies(turns_of: Turns, warrants: Callable[[int], list[Warrant]]) -> None:
+def test_other_requests_run_between_policies(turns_of: Turns, warrants: Callable[[int], list[Warrant]]) -> None:
     """Cold, each of them ends a turn or nearly so; warm, about twenty fit into one."""
     given = warrants(300)
     cold, warm = Work(PLENTY), Work(PLENTY)

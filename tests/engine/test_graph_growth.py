@@ -161,7 +161,7 @@ def test_a_closure_looks_once_at_each_warrant_of_groups_that_are_all_in_each_oth
     assert Case(clique, 80).grow_closure() < 5 * Case(clique, 40).grow_closure()
 
 
-def test_a_closure_stops_when_the_turn_is_over() -> None:
+def test_a_closure_stops_when_the_step_is_over() -> None:
     """The second subject has 3,600 warrants to look through that are in memory already."""
     case = Case(clique, 60)
     case.grow_closure()

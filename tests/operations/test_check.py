@@ -232,7 +232,7 @@ async def test_the_rows_of_a_level_are_read_whole(counted: tuple[Context, Counti
     assert await allowed(ctx, "folder:0#viewer@user:ann", "folder:0#viewer@user:bob") == [True, False]
 
 
-async def test_others_get_a_turn_while_policies_are_evaluated(counted: tuple[Context, CountingDatabase]) -> None:
+async def test_other_requests_run_while_policies_are_evaluated(counted: tuple[Context, CountingDatabase]) -> None:
     ctx, _ = counted
     await define(ctx, DRIVE)
     await grant(ctx, *[f"folder:0#viewer@team:eng#member[none(list, {{# == {place}.5}})]" for place in range(40)])
@@ -264,7 +264,7 @@ async def test_policies_count_as_work(counted: tuple[Context, CountingDatabase],
         await check_all(frugal, [asked], NO_DEMAND)
 
 
-async def test_a_spent_budget_is_no_answer(counted: tuple[Context, CountingDatabase], database_url: str) -> None:
+async def test_an_exceeded_budget_is_no_answer(counted: tuple[Context, CountingDatabase], database_url: str) -> None:
     ctx, _ = counted
     frugal = wiring.context_of(ctx.store, settings_for(database_url, max_check_work=1_000, graph_warrants=0))
     await define(frugal, DRIVE)

@@ -148,7 +148,7 @@ async def test_more_changes_than_are_applied_one_by_one_begin_it_anew(nodes: tup
     assert await reader.allowed("folder:0#viewer@user:bob", LATEST)
 
 
-async def test_what_there_is_no_room_for_is_decided_without_the_graph(node: Node) -> None:
+async def test_what_there_is_no_capacity_for_is_decided_without_the_graph(node: Node) -> None:
     await node.grant(*CHAIN, *[f"folder:{number}#viewer@team:{number}#member" for number in range(5)])
     await node.grant("folder:5#viewer@user:ann")
     cramped = replace(node.ctx, graph=LiveGraph(node.ctx.store, node.ctx.models, 6, node.ctx.now))
@@ -326,7 +326,7 @@ FAR_AHEAD = 10**17
 """Microseconds since 1970: everything was written before."""
 
 
-async def test_a_graph_that_slept_while_changes_were_forgotten_begins_anew(nodes: tuple[Node, Node]) -> None:
+async def test_a_graph_that_slept_while_changes_were_deleted_begins_anew(nodes: tuple[Node, Node]) -> None:
     await nodes[0].grant("folder:0#viewer@user:ann", "folder:1#viewer@user:ann")
     assert await nodes[0].allowed("folder:0#viewer@user:ann", LATEST)
     assert await nodes[0].allowed("folder:1#viewer@user:ann", LATEST)
@@ -342,7 +342,7 @@ async def test_a_graph_that_slept_while_changes_were_forgotten_begins_anew(nodes
     assert nodes[0].ctx.graph.counts.changes == changes + 1  # it follows change by change again
 
 
-async def test_no_write_is_missed_however_fast_changes_are_forgotten(nodes: tuple[Node, Node]) -> None:
+async def test_no_write_is_missed_however_fast_changes_are_deleted(nodes: tuple[Node, Node]) -> None:
     writing = True
     deleted = 0
 

@@ -85,7 +85,7 @@ async def test_a_warrant_that_goes_while_the_model_changes_is_gone_when_it_chang
     assert not await warm.allowed(CHECK)
 
 
-async def test_a_group_that_gains_a_rule_is_no_longer_told_by_memberships_alone(warm: Node) -> None:
+async def test_a_group_that_gains_a_rule_is_no_longer_decided_by_memberships_alone(warm: Node) -> None:
     """Members by warrants alone are found from the subject's side; with a rule they have to be asked of the group."""
     assert not await warm.allowed("folder:0#viewer@user:bob")
     await warm.define({"team": {"lead": {}, "member": {"inheritIf": "lead"}}})

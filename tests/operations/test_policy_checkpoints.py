@@ -74,19 +74,19 @@ async def refused(ctx: Context, bodies: list[WarrantBody]) -> None:
 WRONG = WarrantBody("document", "plan", "viewer", SubjectBody("user", "ann"), policy="a = 1")
 
 
-async def test_others_get_a_turn_between_two_policies_of_a_request(context: Context) -> None:
+async def test_other_requests_run_between_two_policies_of_a_request(context: Context) -> None:
     bodies = [body(policy=f"a != {next(FRESH)}{LONG}") for _ in range(99)]
 
     assert await turns_during(refused(context, [*bodies, WRONG])) >= 99
 
 
-async def test_others_get_a_turn_between_two_contexts_of_a_request(context: Context) -> None:
+async def test_other_requests_run_between_two_contexts_of_a_request(context: Context) -> None:
     bodies = [body(context={"a": f"{next(FRESH)}" + "x" * 3_000}) for _ in range(99)]
 
     assert await turns_during(refused(context, [*bodies, WRONG])) >= 99
 
 
-async def test_the_first_policy_that_is_wrong_is_told_of(context: Context) -> None:
+async def test_the_first_policy_that_is_wrong_is_reported(context: Context) -> None:
     bodies = [body(policy=f"a != {next(FRESH)}{LONG}" + " +" * (number >= 50)) for number in range(100)]
 
     with pytest.raises(InvalidParameter, match="unexpected token EOF") as caught:
@@ -95,7 +95,7 @@ async def test_the_first_policy_that_is_wrong_is_told_of(context: Context) -> No
     assert caught.value.parameter == "[50].policy"
 
 
-async def test_others_get_a_turn_between_the_policies_of_an_import(context: Context) -> None:
+async def test_other_requests_run_between_the_policies_of_an_import(context: Context) -> None:
     subject = {"objectType": "user", "objectId": "ann"}
     line = {"objectType": "document", "objectId": "plan", "relation": "viewer", "subject": subject}
     texts = [json.dumps(line | {"policy": f"a == {next(FRESH)}{LONG}"}).encode() for _ in range(100)]

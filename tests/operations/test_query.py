@@ -250,7 +250,7 @@ async def test_a_token_from_the_future_is_refused_and_later_pages_are_of_their_l
         await list_page(ctx, asked, Wanted(Slice("id", 2)), Freshness("Warrant-Token", Revision(after + 1)))
 
 
-async def test_others_have_their_turn_while_a_large_listing_is_worked_out(ctx: Context) -> None:
+async def test_other_requests_run_while_a_large_listing_is_worked_out(ctx: Context) -> None:
     for start in range(0, 20_000, 1_000):
         await grant(ctx, *[f"document:d{number}#parent@folder:f" for number in range(start, start + 1_000)])
     await grant(ctx, "folder:f#viewer@user:ann")
@@ -301,7 +301,7 @@ def kept(listings: Listings, revisions: Sequence[int]) -> list[int]:
     return [revision for revision in revisions if listings.find(key(revision)) is not None]
 
 
-def test_the_listings_asked_for_lately_are_kept_as_far_as_there_is_room() -> None:
+def test_the_listings_requested_recently_are_kept_as_far_as_there_is_capacity() -> None:
     listings = Listings(100)
     for revision in (1, 2, 3):
         listings.keep(key(revision), listing(30))

@@ -52,7 +52,7 @@ async def test_events_are_kept_for_the_longer_of_the_two_retentions(
     assert await event_times(ctx.store) == [hours_ago(4.9), hours_ago(0.5)]
 
 
-async def test_rows_end_at_their_retention_when_events_have_been_forgotten(ctx: Context) -> None:
+async def test_rows_end_at_their_retention_when_events_have_been_deleted(ctx: Context) -> None:
     await write(ctx.store, hours_ago(9), hours_ago(7), hours_ago(6), hours_ago(4), hours_ago(2))
 
     await delete_events(ctx, 5, 3)
@@ -88,7 +88,7 @@ async def test_a_write_whose_clock_is_behind_goes_with_those_around_it(ctx: Cont
     assert (await ctx.store.get_object(object_ref("document", "a"), Revision(3))).value is not None
 
 
-async def test_behind_a_write_whose_clock_is_ahead_nothing_is_forgotten_until_its_time_has_come(ctx: Context) -> None:
+async def test_behind_a_write_whose_clock_is_ahead_nothing_is_deleted_until_its_time_has_come(ctx: Context) -> None:
     await write(ctx.store, hours_ago(9), hours_ago(8), hours_ago(-100), hours_ago(8), hours_ago(7))
     later = replace(ctx, now=lambda: hours_ago(-106))
 
@@ -106,8 +106,8 @@ async def test_behind_a_write_whose_clock_is_ahead_nothing_is_forgotten_until_it
         await ctx.store.get_object(object_ref("document", "a"), Revision(4))
 
 
-async def test_the_service_forgets_by_itself(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wiring.service, "FORGET_EVERY_SECONDS", 0.05)
+async def test_the_service_deletes_expired_data_by_itself(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wiring.service, "DELETE_EVERY_SECONDS", 0.05)
     settings = settings_for(database_url, retention_hours=1, event_retention_hours=2)
     wiring.migrate_store(settings)
     now = wiring.microseconds_now()

@@ -75,7 +75,7 @@ async def test_a_key_signs_for_thirty_days(keys: SessionKeys, clock: Clock) -> N
     assert second.secret != first.secret
 
 
-async def test_a_key_is_known_until_its_last_token_has_expired_and_then_forgotten(
+async def test_a_key_is_known_until_its_last_token_has_expired_and_then_deleted(
     keys: SessionKeys, clock: Clock, store: Store
 ) -> None:
     first = (await keys.signing()).value

@@ -154,7 +154,7 @@ def test_a_file_that_was_moved_away_is_noticed_and_no_write_is_lost_in_it(tmp_pa
     assert (write.status_code, ready.status_code, again.status_code) == (503, 503, 200)
 
 
-def test_a_request_that_does_not_finish_is_told_that_the_service_stops(tmp_path: Path) -> None:
+def test_a_request_that_does_not_finish_learns_that_the_service_stops(tmp_path: Path) -> None:
     with ServiceProcess(tmp_path, api_key=KEY, stop_timeout_ms="1000") as service, service.client() as client:
         connection = connect(client)
         connection.sendall(head(client, "POST", "/v2/objects", "Content-Length: 100", "Expect: 100-continue"))

@@ -75,7 +75,7 @@ def by_the_book(drawn: Types, all_ever: Sequence[Warrant], stored: Sequence[Warr
     st.lists(st.tuples(st.integers(0, 13), question(), question()), min_size=1, max_size=6),
     st.sampled_from((1, 2, 500)),
 )
-def test_a_graph_that_is_told_of_every_change_answers_like_an_evaluation(
+def test_a_graph_that_follows_every_change_answers_like_an_evaluation(
     drawn: Types, all_ever: list[Warrant], steps: list[tuple[int, Check, Check]], most_each: int
 ) -> None:
     """In each step one warrant comes or goes, and questions are asked before and after."""

@@ -96,7 +96,7 @@ async def test_events_are_what_was_written_and_decided_the_newest_first(store: S
     assert found.revision == 7
 
 
-async def test_warrants_that_end_with_their_object_are_not_told(store: Store) -> None:
+async def test_warrants_that_end_with_their_object_are_not_reported(store: Store) -> None:
     group = Subject(TypeName("document"), ObjectId("a"), RelationName("viewer"))
     await store.put_warrants([viewer("a"), viewer("b", subject=group), viewer("c")], anything_goes, stamp(NOW))
 
@@ -237,7 +237,7 @@ async def test_of_all_decisions_the_last_stay(store: Store) -> None:
     assert await told(store) == ["allowed decision document d29", "allowed decision document d28"]
 
 
-async def test_of_far_too_many_decisions_some_are_forgotten_with_each_call(store: Store) -> None:
+async def test_of_far_too_many_decisions_some_are_deleted_with_each_call(store: Store) -> None:
     await store.keep_decisions([decided(NOW + number) for number in range(2 * DELETED_AT_ONCE)], 1_000_000)
 
     await store.keep_decisions([decided(NOW)], 10)
@@ -266,7 +266,7 @@ async def forget(store: Store, before: int, most: int) -> list[int]:
 
 
 @pytest.mark.parametrize("most", [1, 2, 3, 1_000])
-async def test_what_is_older_is_forgotten_in_portions_and_the_rest_stays(
+async def test_what_is_older_is_deleted_in_batches_and_the_rest_stays(
     store: Store, database_url: str, most: int
 ) -> None:
     await write_each_hour(store, 4)
@@ -283,7 +283,7 @@ async def test_what_is_older_is_forgotten_in_portions_and_the_rest_stays(
     assert await store.delete_events(second_hour, most) == 0
 
 
-async def test_what_is_left_of_a_revision_is_not_told(store: Store) -> None:
+async def test_what_is_left_of_a_revision_is_not_reported(store: Store) -> None:
     await store.put_objects([new("a"), new("b"), new("c")], stamp(NOW))
     await store.put_objects([new("d")], stamp(NOW + 1))
 
@@ -303,7 +303,7 @@ async def test_readable_revisions_stay_readable(store: Store) -> None:
     assert await store.collect(NOW + 3_600_000_000 * 20, 10) == 2
 
 
-async def test_touches_behind_forgotten_changes_cannot_be_told(store: Store) -> None:
+async def test_changes_behind_deleted_changes_cannot_be_listed(store: Store) -> None:
     await write_each_hour(store, 3)
 
     await forget(store, NOW + 3_600_000_000, 1_000)
@@ -314,7 +314,7 @@ async def test_touches_behind_forgotten_changes_cannot_be_told(store: Store) -> 
     assert [change.revision for change in await list_changes(store, 4)] == [5, 6]
 
 
-async def test_with_nothing_to_forget_everything_can_be_told(store: Store) -> None:
+async def test_with_nothing_to_delete_everything_can_be_listed(store: Store) -> None:
     await write_each_hour(store, 1)
 
     assert await store.delete_events(NOW - 1, 1_000) == 0

@@ -92,7 +92,7 @@ async def test_a_store_of_the_first_version_is_brought_up_to_date_with_what_it_h
     assert list(model.value.definitions) == ["document"]
 
 
-async def test_the_forms_of_the_warrants_of_the_second_version_are_found(database_url: str) -> None:
+async def test_the_patterns_of_the_warrants_of_the_second_version_are_found(database_url: str) -> None:
     database = read_database_url(database_url)
     earlier = migrate.migrations("sqlite" if isinstance(database, SqliteUrl) else "postgres")[:2]
     for statement in (

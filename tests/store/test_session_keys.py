@@ -43,7 +43,7 @@ async def test_no_key_is_kept_if_there_is_one_that_is_new_enough(store: Store) -
     assert await store.keep_session_key(key(6), unless_after=5, delete_by=0) == kept(key(6), key(5))
 
 
-async def test_old_keys_are_forgotten_when_a_new_one_is_kept(store: Store) -> None:
+async def test_old_keys_are_deleted_when_a_new_one_is_kept(store: Store) -> None:
     for number in (1, 2, 3):
         await store.keep_session_key(key(number), unless_after=number - 1, delete_by=0)
 
@@ -63,7 +63,7 @@ async def test_of_several_processes_at_a_time_one_has_its_key_kept(store: Store,
     assert len(answers[0].keys) == 1
 
 
-async def test_all_keys_are_forgotten_at_once(store: Store) -> None:
+async def test_all_keys_are_deleted_at_once(store: Store) -> None:
     for number in (5, 7):
         await store.keep_session_key(key(number), unless_after=number - 1, delete_by=0)
 

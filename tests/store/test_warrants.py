@@ -367,7 +367,7 @@ async def test_reads_that_find_nothing_answer_nothing(store: Store) -> None:
     assert (reading.revision, reading.warrants) == (0, [[]] * len(READS))
 
 
-async def test_without_a_read_the_revisions_are_told(store: Store) -> None:
+async def test_without_a_read_the_revisions_are_reported(store: Store) -> None:
     await put(store, "document:a#viewer@user:ann")
     await put(store, "document:b#viewer@user:ann")
 
@@ -397,7 +397,7 @@ async def test_objects_are_found_as_they_were(store: Store) -> None:
         await store.find_objects(refs, Revision(5))
 
 
-async def test_the_names_of_objects_are_listed_in_portions_as_they_were(store: Store) -> None:
+async def test_the_names_of_objects_are_listed_in_batches_as_they_were(store: Store) -> None:
     await put(store, *[f"document:{id}#viewer@user:ann" for id in "bCaD"])
     await store.delete_objects([object_ref("document", "a")], stamp())
 
@@ -462,7 +462,7 @@ async def test_the_model_is_all_definitions_and_the_revision_that_last_wrote_one
     assert list((await store.read_model(Revision(4))).value.definitions) == ["document", "team"]
 
 
-async def test_the_model_tells_which_forms_warrants_ever_had(store: Store) -> None:
+async def test_the_model_tells_which_patterns_warrants_ever_had(store: Store) -> None:
     await put(store, "document:a#viewer@user:ann")
     await put(store, "document:*#viewer@user:ann", "document:b#viewer@user:bob", "folder:*#owner@team:*#member")
     first = (await store.read_model()).value
@@ -501,7 +501,7 @@ async def test_ended_warrants_are_collected_and_living_ones_kept(store: Store) -
         await relation_results(store, at=1)
 
 
-async def test_touches_are_the_warrants_that_came_or_went(store: Store) -> None:
+async def test_changes_are_the_warrants_that_came_or_went(store: Store) -> None:
     await put(store, "document:plan#viewer@user:ann[a == 1]", "team:eng#member@team:ops#member")
     await store.put_objects([NewObject(TypeName("document"), ObjectId("plan"), '{"x":1}')], stamp())
     await delete(store, "document:plan#viewer@user:ann[a == 1]")
@@ -518,7 +518,7 @@ async def test_touches_are_the_warrants_that_came_or_went(store: Store) -> None:
     assert everything.model_revision == (await store.read_model()).value.written_at
 
 
-async def test_more_touches_than_were_asked_for_are_not_told(store: Store) -> None:
+async def test_more_changes_than_were_asked_for_are_not_reported(store: Store) -> None:
     await put(store, *[f"document:{number}#viewer@user:ann" for number in range(3)])
 
     assert len((await store.list_warrant_changes(Revision(0), 3)).changes or ()) == 3

@@ -149,7 +149,7 @@ def test_a_bad_body_is_refused_and_nothing_written(shared_client: Client, path: 
     assert listed(shared_client, path, limit=1000) == before
 
 
-def test_names_the_old_service_took_are_taken(shared_client: Client) -> None:
+def test_names_the_source_server_took_are_taken(shared_client: Client) -> None:
     assert shared_client.post("/v1/users", json={"userId": "test_-.|@User123"}).status_code == 200
     assert shared_client.get("/v1/users/test_-.|@User123").json()["userId"] == "test_-.|@User123"
     assert shared_client.post("/v1/users", json={"userId": "u", "email": "no address"}).json()["email"] == "no address"
@@ -234,11 +234,11 @@ def test_lists_are_sorted_by_what_can_be_sorted_by(named: Client) -> None:
         ({"sortBy": "name", "afterId": "f4", "afterValue": "b", "page": "3"}, []),
     ],
 )
-def test_older_cursors_go_on_from_a_row(named: Client, parameters: dict[str, Any], found: list[str]) -> None:
+def test_legacy_cursors_go_on_from_a_row(named: Client, parameters: dict[str, Any], found: list[str]) -> None:
     assert listed(named, "features", **parameters) == found
 
 
-def test_older_cursors_go_on_by_the_time_of_creation(named: Client) -> None:
+def test_legacy_cursors_go_on_by_the_time_of_creation(named: Client) -> None:
     times = {row["featureId"]: row["createdAt"] for row in named.get("/v1/features").json()}
 
     def by_creation(**parameters: str) -> list[str]:
@@ -283,7 +283,7 @@ TIME_MESSAGE = "must be a valid time in the format 2006-01-02T15:04:05Z07:00"
         ({"limit": "0", "afterValue": "a"}, "invalid_parameter", "limit", "must be an integer greater than 0"),
     ],
 )  # fmt: skip
-def test_older_cursors_that_make_no_sense_are_refused(
+def test_legacy_cursors_that_make_no_sense_are_refused(
     named: Client, parameters: dict[str, str], code: str, parameter: str | None, message: str
 ) -> None:
     answer = refused(named, "/v1/features", **parameters)
@@ -303,7 +303,7 @@ def test_a_value_to_go_on_from_must_be_an_address_where_users_are_sorted_by_it(s
     assert "u9" not in listed(shared_client, "users", **by_email, afterValue="u9@example.net")
 
 
-def test_pages_by_older_cursors_are_the_whole_list(named: Client) -> None:
+def test_pages_by_legacy_cursors_are_the_whole_list(named: Client) -> None:
     for limit in (1, 2, 3):
         found: list[str] = []
         last: dict[str, str] = {}

@@ -64,10 +64,10 @@ async def _delete_periodically(context: Context, settings: Settings) -> None:
     while True:
         # The pause is random, because every worker does this on the same store.
         await asyncio.sleep(random.uniform(0.5, 1.5) * DELETE_EVERY_SECONDS)
-        await attempt_work(_forget(context, settings), "expired data could not be deleted")
+        await attempt_work(_delete_ended(context, settings), "expired data could not be deleted")
 
 
-async def _forget(context: Context, settings: Settings) -> None:
+async def _delete_ended(context: Context, settings: Settings) -> None:
     await delete_ended(context, settings.retention_hours)
     await delete_events(context, settings.event_retention_hours, settings.retention_hours)
 

@@ -19,12 +19,12 @@ def compiled_in_circles(kept: int, used: int, rounds: int) -> int:
     return compiled
 
 
-def test_what_there_is_room_for_is_compiled_once() -> None:
+def test_what_there_is_capacity_for_is_compiled_once() -> None:
     assert compiled_in_circles(kept=100, used=100, rounds=5) == 100
 
 
 @pytest.mark.parametrize(("used", "most"), [(110, 0.25), (125, 0.5), (200, 0.85)])
-def test_more_than_there_is_room_for_is_not_compiled_each_time(used: int, most: float) -> None:
+def test_more_than_there_is_capacity_for_is_not_compiled_each_time(used: int, most: float) -> None:
     first, rounds = used, 20
 
     again = compiled_in_circles(kept=100, used=used, rounds=rounds) - first

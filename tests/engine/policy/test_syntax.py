@@ -59,7 +59,7 @@ def test_it_can_be_written_so(text: str) -> None:
     assert answer(text) is True
 
 
-def test_a_single_equals_sign_is_told_word_for_word() -> None:
+def test_a_single_equals_sign_is_reported_word_for_word() -> None:
     with pytest.raises(InvalidParameter) as caught:
         read_policy('element = "115"')
 

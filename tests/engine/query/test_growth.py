@@ -85,7 +85,7 @@ def test_rules_may_rest_on_each_other_as_deep_as_a_definition_has_room() -> None
 
 
 @pytest.mark.parametrize(("case", "size"), [(many_parents, 3_000), (wide_gate, 250), (wide_gate_backwards, 250)])
-def test_no_turn_is_long(case: Callable[[int], Case], size: int) -> None:
+def test_no_step_is_long(case: Callable[[int], Case], size: int) -> None:
     calls = calls_a_turn(case(size))
 
     assert max(calls) < 300_000
