@@ -16,7 +16,7 @@ import msgspec
 
 from magistrate.engine.query import ObjectsQuery, Query, SubjectsQuery
 from magistrate.engine.rules import render_rule
-from magistrate.engine.rules.reading import read_rule
+from magistrate.engine.rules.parsing import read_rule
 from magistrate.engine.rules.rule import RuleDefinition
 from magistrate.engine.terms import WILDCARD, ObjectRef, Subject, TypeName
 from magistrate.engine.warrants import Warrant

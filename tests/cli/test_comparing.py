@@ -400,7 +400,7 @@ def test_a_grant_that_was_revoked_there_and_stands_here_is_named_though_all_coun
         "KIND ROW DIFFERENCE",
         "warrant document:d0#viewer@user:u1 is there, but not here",
         "warrant document:d0#viewer@user:u0 is here, but missing or refused there",
-        "no check was asked",
+        "no check was made",
     ]
 
 
@@ -420,7 +420,7 @@ def test_objects_with_other_meta_and_warrants_of_another_age_are_named(reference
         "KIND ROW DIFFERENCE",
         "object folder:b has other meta here",
         'warrant folder:b#viewer@user:bob[day == "monday"] has another createdAt here',
-        "no check was asked",
+        "no check was made",
     ]
 
 

@@ -212,7 +212,9 @@ def test_a_second_import_brings_what_is_new_and_tells_that_rows_were_deleted(
     assert "warrants 12 0 14 DIFFERS" in lines_of(shrunk.stdout)
 
 
-def test_an_import_that_the_source_server_ended_goes_on_behind_what_is_stored(reference: Reference, database_url: str) -> None:
+def test_an_import_that_the_source_server_ended_goes_on_behind_what_is_stored(
+    reference: Reference, database_url: str
+) -> None:
     with reference_server(reference) as server:
         moved(server.url, database_url, "--sample", "0", key=OLD_KEY)
         again = reference.warrants.pop(2)

@@ -8,7 +8,7 @@ from itertools import pairwise
 from magistrate.engine.dismantling import ITEMS_AT_ONCE, Container, Linked, dismantle
 from magistrate.engine.query.finding import find
 from magistrate.engine.query.language import read_query
-from magistrate.engine.sorting import sort_in_parts
+from magistrate.engine.sorting import sort_in_steps
 from magistrate.engine.work import Work
 from tests.engine.test_graph_growth import TYPES
 from tests.memory_source import PLENTY, model_of, rows_of
@@ -51,7 +51,7 @@ def test_a_step_frees_a_bounded_number_of_items() -> None:
 
 def test_sorting_pauses_at_least_once_for_every_few_thousand_items() -> None:
     items = [(number * 7_919) % 30_011 for number in range(30_011)]
-    pauses, steps = [], sort_in_parts([*items], lambda item: item)
+    pauses, steps = [], sort_in_steps([*items], lambda item: item)
 
     while True:
         try:

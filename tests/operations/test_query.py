@@ -26,7 +26,7 @@ from magistrate.operations.listings import LEAST_ENTRIES, ListingKey, Listings, 
 from magistrate.operations.object_types import create_object_types
 from magistrate.operations.objects import delete_objects
 from magistrate.operations.paging import Page, Wanted, read_wanted
-from magistrate.operations.query import QUERY_LIST, ROWS_IN_A_TURN, QueryRequest, StoredRow, list_page
+from magistrate.operations.query import QUERY_LIST, ROWS_BETWEEN_CHECKPOINTS, QueryRequest, StoredRow, list_page
 from magistrate.operations.warrants import create_warrants, delete_warrants
 from magistrate.store.contract import Slice, Snapshot
 from tests.memory_source import model_of
@@ -320,7 +320,7 @@ async def test_the_warrants_of_few_rows_are_looked_up_between_two_yields(
     counted: tuple[Context, CountingDatabase], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ctx, _ = counted
-    number = 3 * ROWS_IN_A_TURN
+    number = 3 * ROWS_BETWEEN_CHECKPOINTS
     for start in range(0, number, 1_000):
         batch = [new(f"folder:f{one}#viewer@user:ann") for one in range(start, start + 1_000)]
         await create_warrants(ctx, batch, ctx.stamp("ann"), str)
@@ -338,4 +338,4 @@ async def test_the_warrants_of_few_rows_are_looked_up_between_two_yields(
     await page_of(ctx, "select folder where user:ann is viewer", sortBy="createdAt", limit="1000")
 
     assert sum(turns) >= number
-    assert max(turns) <= ROWS_IN_A_TURN + 1
+    assert max(turns) <= ROWS_BETWEEN_CHECKPOINTS + 1

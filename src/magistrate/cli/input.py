@@ -23,7 +23,7 @@ def read_check(text: str) -> "CheckJson":
     written = read_written(text)
     if written.policy:
         raise InvalidRequest(f"{text!r} has a policy; a check asks without, and gives what policies read by --context")
-    return _claim(written)
+    return _render_names(written)
 
 
 def read_warrant(text: str, policy: str | None) -> "WarrantJson":
@@ -31,10 +31,10 @@ def read_warrant(text: str, policy: str | None) -> "WarrantJson":
     written = read_written(text)
     if written.policy and policy is not None:
         raise InvalidRequest(f"{text!r} has a policy already; leave out --policy, or the brackets")
-    return {**_claim(written), "policy": written.policy or policy or ""}
+    return {**_render_names(written), "policy": written.policy or policy or ""}
 
 
-def _claim(written: Written) -> "CheckJson":
+def _render_names(written: Written) -> "CheckJson":
     names = written.names
     subject: SubjectJson = {
         "objectType": names.subject_type,

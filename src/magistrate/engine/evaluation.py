@@ -258,7 +258,7 @@ class _Walk:
                 yield WARRANTS_BETWEEN_CHECKPOINTS // WARRANTS_FOR_A_NODE
 
     def _follow(self, node: CheckNode, plan: Plan, warrants: Sequence[Sequence[Warrant]]) -> Iterator[int]:
-        for number, (warrant, expansion) in enumerate(plan.expand_rows(warrants), 1):
+        for number, (warrant, expansion) in enumerate(plan.expand_warrants(warrants), 1):
             self._expand_warrant(node, warrant, expansion)
             if not number % EDGES_FOR_A_NODE:
                 yield 1

@@ -1,9 +1,9 @@
 """Defines plans, and what each consists of: direct warrants, expansions and parts.
 
-This is the one place that knows it. Checks, both lists and the graph cache go through a plan alike: they read the
-warrants of its `relations` and `requests`, go on from each warrant by the branches that `expand` or `expand_rows` gives
-for it, and to its `branches` on the same object. With a pattern in place of a warrant this tells where a plan can lead
-at all.
+This is the one place that knows it. Checks, both lists and the graph cache expand a plan alike: they read the warrants
+of its `relations` and `requests`, expand each warrant by the branches that `expand` or `expand_warrants` returns for it,
+and continue with its `branches` on the same object. With a pattern in place of a warrant, this tells what a plan can
+reach at all.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ class UsersetBranch:
     `requests` request such warrants; there are none when no warrant can be one.
     """
 
-    is_grant: ClassVar[bool] = True
+    is_explicit: ClassVar[bool] = True
     """Tells whether the warrant itself grants the relation, instead of linking to an object where it is granted."""
 
     relations: frozenset[RelationName]
@@ -66,7 +66,7 @@ class ArrowBranch:
     `requests` request such warrants. The methods are those of UsersetBranch.
     """
 
-    is_grant: ClassVar[bool] = False
+    is_explicit: ClassVar[bool] = False
 
     with_relation: RelationName
     of_type: TypeName
@@ -142,7 +142,7 @@ class Plan:
         links = self._links.get((warrant.relation, warrant.subject_type), ())
         return (self.usersets, *links) if self.usersets.follows(warrant) else links
 
-    def expand_rows(self, warrants: Sequence[Sequence[Warrant]]) -> Iterator[tuple[Warrant, Expansion]]:
+    def expand_warrants(self, warrants: Sequence[Sequence[Warrant]]) -> Iterator[tuple[Warrant, Expansion]]:
         """Yields each warrant with each branch that follows it, branch by branch. `warrants` has those of each of
         `requests` on one object."""
         for branch, places in self._reads:

@@ -3,7 +3,7 @@
 from collections.abc import Generator, Sequence
 
 from magistrate.engine.dismantling import Container
-from magistrate.engine.sorting import sort_in_parts
+from magistrate.engine.sorting import sort_in_steps
 from magistrate.engine.terms import WILDCARD, ObjectId
 from magistrate.engine.warrant_reader import WarrantRead, WarrantsByObject
 from magistrate.engine.warrants import Warrant, creation_order
@@ -93,7 +93,7 @@ class Facts:
         """
         for read, found in zip(reads, warrants, strict=True):
             if read.ids is None:
-                self._everywhere[read.request] = yield from sort_in_parts(list(found), creation_order)
+                self._everywhere[read.request] = yield from sort_in_steps(list(found), creation_order)
                 continue
             known = self._warrants.setdefault(read.request, {})
             for id in read.ids:
@@ -104,4 +104,4 @@ class Facts:
                     yield WARRANTS_BETWEEN_CHECKPOINTS
             for id in read.ids:
                 if len(known[id]) > 1:
-                    known[id] = yield from sort_in_parts(known[id], creation_order)
+                    known[id] = yield from sort_in_steps(known[id], creation_order)

@@ -11,7 +11,7 @@ import msgspec
 
 from magistrate.engine.rules import render_rule
 from magistrate.engine.rules.direct import Direct
-from magistrate.engine.rules.reading import read_rule
+from magistrate.engine.rules.parsing import read_rule
 from magistrate.engine.rules.rule import Rule, RuleDefinition
 from magistrate.engine.terms import RelationName, TypeName, relation_name, type_name
 from magistrate.errors import InvalidParameter, MissingParameter

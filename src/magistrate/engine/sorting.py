@@ -14,7 +14,7 @@ MERGING = 2
 """Counts the items that are processed otherwise in the time in which one is merged."""
 
 
-def sort_in_parts(items: list[T], key: Callable[[T], Any]) -> Generator[int, None, list[T]]:
+def sort_in_steps(items: list[T], key: Callable[[T], Any]) -> Generator[int, None, list[T]]:
     """Returns the items in order; equal ones keep theirs.
 
     Yields how many items it has processed since it yielded last; merged ones count MERGING times.

@@ -27,7 +27,7 @@ from magistrate.operations.scheduling import checkpoint
 from magistrate.store.contract import ObjectName, PageSlice, Slice, Snapshot, StoredObject
 
 NAMES_AT_ONCE = 10_000
-ROWS_IN_A_TURN = 1_000
+ROWS_BETWEEN_CHECKPOINTS = 1_000
 """Limits the rows whose warrants are looked up before a yield, if that takes one step for each; some milliseconds."""
 KEYS_BETWEEN_CHECKPOINTS = 3_000
 """Limits the objects that are read, or rows that are sorted, before a yield."""
@@ -136,7 +136,7 @@ async def _keys(
     weight = 1 if sort == "id" else 1 + results_by_name.reports.steps // STEPS_FOR_A_NODE
     work.spend(len(ids) * weight)
     keys: list[SortKey] = []
-    at_once = NAMES_AT_ONCE if sort == "id" else 1 + ROWS_IN_A_TURN // weight
+    at_once = NAMES_AT_ONCE if sort == "id" else 1 + ROWS_BETWEEN_CHECKPOINTS // weight
     for start in range(0, len(ids), at_once):
         some = ids[start : start + at_once]
         if sort == "id":

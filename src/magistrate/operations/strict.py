@@ -33,8 +33,8 @@ async def require_defined_names(ctx: Context, names: Iterable[UsedName], at: Rev
     known = await ctx.models.get_known()
     if find_undefined_name(known.types, used) is None:
         return
-    head = await ctx.store.read_warrants((), at, 1)
-    model = await ctx.models.at(head.revision, head.model_revision)
+    state = await ctx.store.read_warrants((), at, 1)
+    model = await ctx.models.at(state.revision, state.model_revision)
     fault = find_undefined_name(model.types, used)
     if fault is not None:
         raise fault

@@ -42,7 +42,7 @@ async def prepare_store(settings: Settings, example: Example | None = None) -> s
 
 
 def import_file(
-    settings: Settings, file: BufferedReader, source: str | None, chunk_lines: int, told: Callable[[Reached], None]
+    settings: Settings, file: BufferedReader, source: str | None, chunk_lines: int, report: Callable[[Reached], None]
 ) -> Reached:
     """Imports a file into the store, which is created and brought up to date first, as operations/importing/importer.py
     describes.
@@ -56,7 +56,7 @@ def import_file(
     async def run_import() -> Reached:
         async with open_import_context(settings) as context:
             await seed_object_types(context)
-            return await import_lines(context, given, partial(read_line, context, settings.max_json_depth), told)
+            return await import_lines(context, given, partial(read_line, context, settings.max_json_depth), report)
 
     return asyncio.run(run_import())
 

@@ -37,8 +37,8 @@ ListValue = Truth | Explicit
 def limit_of(plan: Plan, branch: Expansion | None, warrant: Warrant | WarrantPattern) -> ListValue:
     """Returns the greatest value that a warrant can give by a branch of the plan; None stands for the warrant to the
     subject itself."""
-    is_grant = branch is None or branch.is_grant
-    return EXPLICIT if is_grant and warrant.relation == plan.relation else TRUE
+    is_explicit = branch is None or branch.is_explicit
+    return EXPLICIT if is_explicit and warrant.relation == plan.relation else TRUE
 
 
 def truth_of(value: ListValue) -> Truth:

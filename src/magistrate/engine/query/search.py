@@ -41,7 +41,7 @@ def prepare_plans(model: Model, names: Iterable[tuple[TypeName, RelationName]], 
             yield None
 
 
-def take_turns(processing: Generator[int, None, T], work: Work) -> Checkpoints[T]:
+def take_steps(processing: Generator[int, None, T], work: Work) -> Checkpoints[T]:
     """Returns what a generator returns that yields how many rows it has processed since it yielded last."""
     while True:
         try:

@@ -25,8 +25,8 @@ from magistrate.engine.query.result_set import (
     restrict_each,
 )
 from magistrate.engine.query.rows import Findings, RelationResult, Reports
-from magistrate.engine.query.search import Checkpoints, Steps, fetch_warrants, gather_items, prepare_plans, take_turns
-from magistrate.engine.sorting import sort_in_parts
+from magistrate.engine.query.search import Checkpoints, Steps, fetch_warrants, gather_items, prepare_plans, take_steps
+from magistrate.engine.sorting import sort_in_steps
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, TypeName
 from magistrate.engine.truth import MISSING, TRUE
 from magistrate.engine.warrant_reader import WarrantsByObject
@@ -155,7 +155,7 @@ class SubjectSearch:
                 reads = self._facts.missing()
                 warrants = yield from fetch_warrants(reads)
                 self._work.spend(sum(map(len, warrants)))
-                yield from take_turns(self._facts.take(reads, warrants), self._work)
+                yield from take_steps(self._facts.take(reads, warrants), self._work)
                 self._fresh, waiting = [*self._fresh, *waiting], []
 
     def _expand(self, place: _PlanOnObject) -> Checkpoints[bool]:
@@ -173,7 +173,7 @@ class SubjectSearch:
         yield from self._model.prepare_expansion(plan, warrants, self._work)
         place.given = {of_type: warrants for of_type, warrants in given if warrants}
         place.targets = [self._to_branch(branch, place, plan.places[branch]) for branch in plan.branches]
-        for warrant, branch in plan.expand_rows(warrants):
+        for warrant, branch in plan.expand_warrants(warrants):
             place.targets.append(self._to_expanded(plan, branch, warrant))
             if self._work.needs_checkpoint:
                 yield None
@@ -188,7 +188,7 @@ class SubjectSearch:
         target = self._place(self._model.plan(*branch.target(warrant)), warrant.subject_id)
         limit = min(limit_of(plan, branch, warrant), self._policy_value(warrant))
         order = (branch.place(plan, warrant), creation_order(warrant))
-        return _PlaceEdge(order, target, limit, warrant if branch.is_grant else None)
+        return _PlaceEdge(order, target, limit, warrant if branch.is_explicit else None)
 
     def _policy_value(self, warrant: Warrant) -> ListValue:
         value = self._conditions.value(warrant)
@@ -278,7 +278,7 @@ class SubjectSearch:
         def order(entry: Warrant | _PlaceEdge) -> _Order:
             return entry.order if isinstance(entry, _PlaceEdge) else _order(plan, entry)
 
-        entries = yield from take_turns(sort_in_parts(entries, order), self._work)
+        entries = yield from take_steps(sort_in_steps(entries, order), self._work)
         shares: list[Share] = []
         exceptions: ResultSet | None = None
         for number, entry in enumerate(entries):

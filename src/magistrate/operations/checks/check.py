@@ -25,7 +25,7 @@ WORK_FOR_A_CHECK = 10
 The amount equals what an Evaluation of as many checks takes, so the graph costs at most about as much as it could save.
 What was read and decided until then stays cached, and the next such check gets further."""
 
-FEW_QUESTIONS = 20
+FEW_CHECKS = 20
 """Limits the checks of a request that begins without waiting for others that work long."""
 
 
@@ -90,7 +90,7 @@ class PendingChecks:
 
     async def decide(self) -> Decisions:
         """Returns the decisions, and reads what they need. Raises like `check`."""
-        if len(self._batch.checks) > FEW_QUESTIONS:
+        if len(self._batch.checks) > FEW_CHECKS:
             await checkpoint()  # several such requests, if they come at once, begin in different iterations
         decided = None
         if self._ctx.graph.is_enabled and not self._batch.with_path:
@@ -137,14 +137,14 @@ class PendingChecks:
             while (reads := run.advance()) is None:
                 await checkpoint()
             # One row above the budget is enough to detect that a read exceeds it.
-            reading = await ctx.store.read_warrants(reads, None, run.work.left + 1)
-            self._freshness.demand(reading.newest)
-            model = await ctx.models.at(reading.revision, reading.model_revision)
+            result = await ctx.store.read_warrants(reads, None, run.work.left + 1)
+            self._freshness.demand(result.newest)
+            model = await ctx.models.at(result.revision, result.model_revision)
             if model is run.model:
-                run.take(reading.warrants)
+                run.take(result.warrants)
             else:
                 run = CheckRun(model, self._batch)
-            return Snapshot(reading.revision, await drive_run(ctx, run, reading.revision))
+            return Snapshot(result.revision, await drive_run(ctx, run, result.revision))
         finally:
             release_run(run)
 

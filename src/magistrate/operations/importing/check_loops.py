@@ -32,7 +32,7 @@ class LoopSearch:
         self._definitions = definitions
         self._warrants_left = 0
 
-    async def leads_into_loop(self, object_type: str, object_id: str, relation: str) -> bool:
+    async def reaches_loop(self, object_type: str, object_id: str, relation: str) -> bool:
         """Returns whether the relation of the object depends on a relation of an object that depends on itself; False
         also if that would take more than MAX_WARRANTS or MAX_NODES."""
         self._warrants_left = MAX_WARRANTS
@@ -71,24 +71,24 @@ class LoopSearch:
         only = WarrantFilter({"object_type": node.type}, {"object_id": (node.id, WILDCARD)})
         wanted, warrants = Slice("createdAt", PAGE_ROWS), list[Warrant]()
         while self._warrants_left >= 0:
-            portion = (await self._store.list_warrants(wanted, only)).value
-            warrants += portion.rows
-            self._warrants_left -= len(portion.rows)
-            if not portion.follows:
+            page = (await self._store.list_warrants(wanted, only)).value
+            warrants += page.rows
+            self._warrants_left -= len(page.rows)
+            if not page.follows:
                 break
-            wanted = Slice("createdAt", PAGE_ROWS, boundary=(portion.rows[-1].created_at, portion.rows[-1].number))
+            wanted = Slice("createdAt", PAGE_ROWS, boundary=(page.rows[-1].created_at, page.rows[-1].number))
         return warrants
 
 
 def _list_inherited(node: _Node, rule: RuleDefinition, warrants: Sequence[Warrant]) -> Iterator[_Node]:
     waiting = [rule]
     while waiting:
-        form = waiting.pop()
-        if form.rules:
-            waiting += filter(None, form.rules)
-        elif form.inherit_if and form.of_type:
+        one = waiting.pop()
+        if one.rules:
+            waiting += filter(None, one.rules)
+        elif one.inherit_if and one.of_type:
             for each in warrants:
-                if each.relation == form.with_relation and each.subject_type == form.of_type:
-                    yield _Node(each.subject_type, each.subject_id, form.inherit_if)
-        elif form.inherit_if:
-            yield _Node(node.type, node.id, form.inherit_if)
+                if each.relation == one.with_relation and each.subject_type == one.of_type:
+                    yield _Node(each.subject_type, each.subject_id, one.inherit_if)
+        elif one.inherit_if:
+            yield _Node(node.type, node.id, one.inherit_if)

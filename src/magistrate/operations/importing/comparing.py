@@ -343,7 +343,7 @@ class _CheckComparison:
     async def _reason(self, sampled: Check, source: _CheckAnswer, store: _CheckAnswer, is_up: bool) -> str | None:
         if source.said.startswith("no answer"):
             of_object = sampled.object
-            in_loop = is_up and await self._loops.leads_into_loop(of_object.type, of_object.id, sampled.relation)
+            in_loop = is_up and await self._loops.reaches_loop(of_object.type, of_object.id, sampled.relation)
             return UNANSWERED if in_loop else None
         if source.said == AUTHORIZED and source.path:
             if _names_group(source.path[0], sampled):
