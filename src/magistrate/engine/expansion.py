@@ -1,7 +1,7 @@
 """Defines plans, and what each consists of: direct warrants, expansions and parts.
 
-This is the one place that knows it. Checks, both lists and the graph cache expand a plan alike: they read the warrants
-of its `relations` and `requests`, expand each warrant by the branches that `expand` or `expand_warrants` returns for it,
+This is the one place that knows it. Checks, both lists and the graph cache expand a plan alike: they read the
+warrants of its `relations` and `requests`, expand each by the branches that `expand` or `expand_warrants` returns,
 and continue with its `branches` on the same object. With a pattern in place of a warrant, this tells what a plan can
 reach at all.
 """
