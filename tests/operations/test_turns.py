@@ -9,7 +9,7 @@ import pytest
 from magistrate import wiring
 from magistrate.engine.decision import Decision
 from magistrate.engine.terms import Revision
-from magistrate.operations.checks.check import FEW_QUESTIONS, check_all
+from magistrate.operations.checks.check import FEW_CHECKS, check_all
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.scheduling import checkpoint
 from magistrate.store.contract import Snapshot
@@ -83,7 +83,7 @@ async def test_batches_that_come_at_once_begin_in_different_iterations(
     wiring.migrate_store(settings)
     store = await wiring.open_store(settings)
     ctx = wiring.context_of(store, settings)
-    asked = [question(f"document:{number}#viewer@user:ann") for number in range(FEW_QUESTIONS + 1)]
+    asked = [question(f"document:{number}#viewer@user:ann") for number in range(FEW_CHECKS + 1)]
     iterations, begun = Iterations(), []
 
     async def decide_checks(*_: object) -> Snapshot[list[Decision]]:
