@@ -175,7 +175,12 @@ def flags_of_benchmarks() -> set[str]:
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_flags_that_documents_name_exist(document: Path) -> None:
     flags = {setting.flag for setting in SETTINGS} | {"--help", "--only", "--seconds", "--version"}
-    flags |= {flag for command in commands_of(main) for option in command.params for flag in option.opts}
+    flags |= {
+        flag
+        for command in commands_of(main)
+        for option in command.params
+        for flag in (*option.opts, *option.secondary_opts)
+    }
     flags |= flags_of_benchmarks()
 
     for flag in re.findall(r"`(--[a-z-]+)", document.read_text()):

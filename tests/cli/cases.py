@@ -32,9 +32,11 @@ class Magistrate:
         return json.loads(self.done(*arguments, "--json"))
 
     def failed(self, *arguments: str, typed: str | None = None, **environment: str | None) -> str:
-        """What a command that must fail says after `Error: `, on stderr only."""
+        """What a command that must fail says on stderr: the text after `Error: `, or JSON with --json."""
         result = self(*arguments, typed=typed, **environment)
         assert (result.exit_code, result.stdout) == (2, ""), result.output
+        if "--json" in arguments and result.stderr.startswith("{"):
+            return result.stderr.removesuffix("\n")
         before, _, told = result.stderr.partition("Error: ")
         assert not before or before.startswith("Usage: "), result.stderr
         return told.removesuffix("\n")

@@ -180,9 +180,16 @@ def test_nothing_found_is_an_answer(asked: Magistrate) -> None:
     assert asked.json("query", "select explicit pitch where user:bob is owner", "--all") == {"results": []}
 
 
+def read_message(printed: str) -> str:
+    """Returns the message of an error, which is JSON with --json."""
+    message: str = json.loads(printed)["message"] if printed.startswith("{") else printed
+    return message
+
+
 @pytest.mark.parametrize("options", [[], ["--json"], ["--all"]])
 def test_what_cannot_be_read_is_shown_with_the_place(magistrate: Magistrate, options: list[str]) -> None:
-    assert magistrate.failed("query", "select pitch\nwhere user is player", *options).splitlines() == [
+    fault = read_message(magistrate.failed("query", "select pitch\nwhere user is player", *options))
+    assert fault.splitlines() == [
         'q: error parsing query: 2:7: unexpected token "user" (expected type:id)',
         " | where user is player",
         " | ......^",
@@ -201,7 +208,7 @@ def test_what_cannot_be_read_is_shown_with_the_place(magistrate: Magistrate, opt
         ([PLAYED, "--sort-by", "meta"], "'meta' is not one of 'id', 'createdAt'"),
         ([PLAYED, "--order", "up"], "'up' is not one of"),
         ([PLAYED, "--context", "weather"], "neither key=text, key:=JSON nor a JSON object"),
-        ([PLAYED, "--context", "weather=" + "x" * 70_000], "what is asked is too long to be sent: it has to fit into"),
+        ([PLAYED, "--context", "weather=" + "x" * 70_000], "the query is too long to be sent: it has to fit into"),
         ([PLAYED, "--api-key", "wrong"], "does not know this API key; give one that it knows"),
         ([PLAYED, "--server", "http://127.0.0.1:1"], "no service at http://127.0.0.1:1: "),
     ],
@@ -223,7 +230,7 @@ def test_a_fault_in_the_middle_leaves_no_half_an_answer(
 
     monkeypatch.setattr(ServiceClient, "query", query)
 
-    told = asked.failed("query", PLAYED, "--all", "--limit", "1", *options)
+    told = read_message(asked.failed("query", PLAYED, "--all", "--limit", "1", *options))
 
     assert told.startswith("no service at http://127.0.0.1:1: ")
     assert told.count("\n") == 0
@@ -239,7 +246,8 @@ def test_an_interrupted_query_says_so(
 
     monkeypatch.setattr(ServiceClient, "query", interrupted)
 
-    assert magistrate.failed("query", PLAYED, "--all", *options) == "interrupted before all rows were shown"
+    fault = read_message(magistrate.failed("query", PLAYED, "--all", *options))
+    assert fault == "interrupted before all rows were shown"
 
 
 def on_terminal(magistrate: Magistrate, terminal: str, *arguments: str) -> tuple[str, str]:

@@ -9,7 +9,7 @@ import pytest
 from magistrate import wiring
 from magistrate.engine.decision import Decision
 from magistrate.engine.terms import Revision
-from magistrate.operations.checks.check import FEW_CHECKS, check_all
+from magistrate.operations.checks.check import FEW_CHECKS, PendingChecks, check_all
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.scheduling import checkpoint
 from magistrate.store.contract import Snapshot
@@ -86,12 +86,12 @@ async def test_batches_that_come_at_once_begin_in_different_iterations(
     asked = [question(f"document:{number}#viewer@user:ann") for number in range(FEW_CHECKS + 1)]
     iterations, begun = Iterations(), []
 
-    async def decide_checks(*_: object) -> Snapshot[list[Decision]]:
+    async def decide_from_graph(*_: object) -> Snapshot[list[Decision]]:
         begun.append(iterations.count)
         return Snapshot(Revision(1), [])
 
     ctx = replace(ctx, decisions=None)
-    monkeypatch.setattr(ctx.graph, "decide_checks", decide_checks)
+    monkeypatch.setattr(PendingChecks, "_decide_from_graph", decide_from_graph)
     await asyncio.gather(*(check_all(ctx, asked, NO_DEMAND) for _ in range(TASKS)))
     iterations.stop()
 

@@ -2,28 +2,27 @@
 
 Without it, a misspelled relation is answered like one that nobody has: denied, or an empty list."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from magistrate.engine.model import ObjectType
+from magistrate.engine.plans import Model
 from magistrate.engine.suggestions import suggest_name
 from magistrate.engine.terms import Revision, TypeName
 from magistrate.errors import InvalidParameter
 from magistrate.operations.context import Context
 
-Types = Mapping[TypeName, ObjectType]
-
 
 class UsedName(NamedTuple):
     """Represents a type, and perhaps a relation, that a read names. Without a type, one of the types in `among` must
-    define the relation, or any type if it is empty. `type_parameter` and `relation_parameter` name the parameters in
-    errors."""
+    define the relation, or any type if it is empty. The type of a subject need not be defined if a warrant names such
+    subjects. `type_parameter` and `relation_parameter` name the parameters in errors."""
 
     type: str | None
     relation: str | None = None
     type_parameter: str = "objectType"
     relation_parameter: str = "relation"
     among: tuple[str, ...] = ()
+    is_subject: bool = False
 
 
 async def require_defined_names(ctx: Context, names: Iterable[UsedName], at: Revision) -> None:
@@ -31,33 +30,40 @@ async def require_defined_names(ctx: Context, names: Iterable[UsedName], at: Rev
     define. The newest model is not read again unless a name is missing from it as far as this process knows it."""
     used = list(names)
     known = await ctx.models.get_known()
-    if find_undefined_name(known.types, used) is None:
+    if find_undefined_name(known, used) is None:
         return
     state = await ctx.store.read_warrants((), at, 1)
     model = await ctx.models.at(state.revision, state.model_revision)
-    fault = find_undefined_name(model.types, used)
+    fault = find_undefined_name(model, used)
     if fault is not None:
         raise fault
 
 
-def find_undefined_name(types: Types, names: Iterable[UsedName]) -> InvalidParameter | None:
+def find_undefined_name(model: Model, names: Iterable[UsedName]) -> InvalidParameter | None:
     """Returns the error for the first undefined name, or None."""
-    faults = (_type_fault(types, name) or _relation_fault(types, name) for name in names)
+    faults = (_type_fault(model, name) or _relation_fault(model, name) for name in names)
     return next((fault for fault in faults if fault is not None), None)
 
 
-def _type_fault(types: Types, name: UsedName) -> InvalidParameter | None:
-    if name.type is None or name.type in types:
+def _type_fault(model: Model, name: UsedName) -> InvalidParameter | None:
+    if name.type is None or name.type in model.types:
         return None
-    message = f"object type {name.type} is not defined{suggest_name(name.type, types)}"
+    if name.is_subject and any(pattern.subject_type == name.type for pattern in model.patterns):
+        return None
+    message = f"object type {name.type} is not defined{suggest_name(name.type, model.types)}"
     return InvalidParameter(name.type_parameter, message)
 
 
-def _relation_fault(types: Types, name: UsedName) -> InvalidParameter | None:
+def _relation_fault(model: Model, name: UsedName) -> InvalidParameter | None:
     if name.relation is None:
         return None
-    names = [name.type] if name.type is not None else list(name.among or types)
-    candidates = [types[TypeName(one)] for one in names if one in types]
+    userset = (name.type, name.relation)
+    if name.is_subject and any(
+        (pattern.subject_type, pattern.subject_relation) == userset for pattern in model.patterns
+    ):
+        return None
+    names = [name.type] if name.type is not None else list(name.among or model.types)
+    candidates = [model.types[TypeName(one)] for one in names if one in model.types]
     if any(name.relation in one.relations for one in candidates):
         return None
     where = f"on {' or '.join(names)}" if name.type is not None or name.among else "on any object type"

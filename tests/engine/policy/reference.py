@@ -32,7 +32,7 @@ class Compiler(Transformer[LarkToken, Any]):
         condition, sign, then, otherwise = parts
         return logic.conditional(condition, then, otherwise, _plain(sign).offset)
 
-    def short_choice(self, parts: list[Any]) -> PolicyNode:
+    def short_conditional(self, parts: list[Any]) -> PolicyNode:
         condition, sign, otherwise = parts
         return logic.conditional(condition, literal_node(True, sign.start_pos), otherwise, sign.start_pos)
 

@@ -112,7 +112,7 @@ async def _answer_later(
 
 def _collect_names(check: Check) -> Iterator[UsedName]:
     yield UsedName(check.object.type, check.relation)
-    yield UsedName(check.subject.type, check.subject.relation)
+    yield UsedName(check.subject.type, check.subject.relation, is_subject=True)
 
 
 def _build_answer(

@@ -92,7 +92,7 @@ async def list_page(call: Call[None]) -> Answer:
     only = ObjectFilter(_read_type_filter(call.parameters.get("objectType")), text)
     is_strict = call.is_strict
     found = await objects.list_objects(call.context, wanted, only, call.freshness)
-    if is_strict and (of_type := call.parameters.get("objectType")):
+    if is_strict and not found.value.rows and (of_type := call.parameters.get("objectType")):
         await require_defined_names(call.context, [UsedName(of_type)], found.revision)
     return Answer(list_answer(found.value, _render_object), found.revision)
 

@@ -46,7 +46,7 @@ async def list_page(call: Call[None]) -> Answer:
     context = read_context(call.parameters.get("context"), call.context.max_context_bytes)
     is_strict = call.is_strict
     found = await query.list_page(call.context, QueryRequest(parsed, context), wanted, call.freshness)
-    if is_strict:
+    if is_strict and not found.value.rows:
         await require_defined_names(call.context, _collect_names(parsed), found.revision)
     return Answer(list_answer(found.value, _render_row), found.revision)
 
@@ -58,7 +58,7 @@ def _collect_names(parsed: Query) -> Iterator[UsedName]:
         for relation in parsed.relations or ():
             yield UsedName(parsed.object.type, relation, "q", "q")
     else:
-        yield UsedName(parsed.subject.type, None, "q")
+        yield UsedName(parsed.subject.type, None, "q", is_subject=True)
         for relation in parsed.relations or ():
             yield UsedName(None, relation, "q", "q", parsed.types or ())
 

@@ -103,7 +103,7 @@ async def list_page(call: Call[None]) -> Answer:
     wanted = read_wanted(WARRANT_LIST, call.parameters, call.context.store.identity)
     is_strict = call.is_strict
     found = await warrants.list_warrants(call.context, wanted, read_filter(call.parameters), call.freshness)
-    if is_strict:
+    if is_strict and not found.value.rows:
         await require_defined_names(call.context, _collect_names(call.parameters), found.revision)
     return Answer(list_answer(found.value, render_warrant), found.revision)
 
@@ -111,7 +111,7 @@ async def list_page(call: Call[None]) -> Answer:
 def _collect_names(parameters: Mapping[str, str]) -> Iterator[UsedName]:
     yield UsedName(parameters.get("objectType") or None, parameters.get("relation") or None)
     subject_type, group = parameters.get("subjectType") or None, parameters.get("subjectRelation") or None
-    yield UsedName(subject_type, group, "subjectType", "subjectRelation")
+    yield UsedName(subject_type, group, "subjectType", "subjectRelation", is_subject=True)
 
 
 def read_check(

@@ -1,9 +1,10 @@
 """Counts requests and events of the service for Prometheus.
 
 Counting a request costs one dict lookup and three additions. The multiprocess counters of prometheus-client take ten
-times as long (decision 39), a twentieth of a whole check, so that library only renders the text here. Every worker can
-report for all, because each one writes its counts to a file, periodically and before it reports. Counts of other
-workers are at most a second old, and no counter ever decreases."""
+times as long, a twentieth of a whole check, so that library only renders the text here
+(docs/decisions/0042-requests-are-counted-without-prometheus-client.md). Every worker can report for all, because each
+one writes its counts to a file, periodically and before it reports. Counts of other workers are at most a second old,
+and no counter ever decreases."""
 
 import os
 from bisect import bisect_left
