@@ -92,8 +92,8 @@ def test_context_is_what_policies_read(asked: Magistrate, given: list[str], code
         ("site", "neither key=text, key:=JSON nor a JSON object"),
         ("=rome", "neither key=text"),
         (":=1", "neither key=text"),
-        ("amount:=ten", "--context amount:=ten is no JSON"),
-        ("{site}", "--context is no JSON"),
+        ("amount:=ten", "--context amount:=ten is not valid JSON"),
+        ("{site}", "--context is not valid JSON"),
         ('{"a": 1, "a": 2}', "a member is given twice"),
     ],
 )
@@ -118,13 +118,13 @@ def test_explained_with_the_policy_that_was_satisfied(asked: Magistrate) -> None
         0,
         "allowed\n"
         "  user:eve  is reader of  page:home  if site == 'rome' && amount < 10\n"
-        "  explicit: a warrant says it itself; took N ms\n",
+        "  explicit: a warrant grants it directly; took N ms\n",
     )
 
 
 def test_explained_where_no_warrant_is_needed_or_none_helps(asked: Magistrate) -> None:
-    by_absence = "allowed\n  implicit: a rule holds for whoever no warrant excludes; took N ms\n"
-    denied = "denied\n  no warrants lead to it, or a rule or a policy forbids it; took N ms\n"
+    by_absence = "allowed\n  implicit: a rule grants it because no warrant excludes the subject; took N ms\n"
+    denied = "denied\n  no warrants grant it, or a rule or policy does not hold; took N ms\n"
 
     assert answered(asked, "page:home#open@user:bob", "--explain") == (0, by_absence)
     assert answered(asked, KIM, "--explain") == (1, denied)
@@ -160,11 +160,14 @@ def test_json_is_what_the_service_answers(asked: Magistrate, shared_client: Clie
         ([ANN, KIM], "several checks need one of --any, --all and --batch"),
         ([ANN, KIM, "--any", "--all"], "only one of --any, --all and --batch can be given"),
         ([ANN, "--any", "--batch"], "only one of --any, --all and --batch can be given"),
-        ([ANN, "--context", "x:=NaN"], "--context x:=NaN is no JSON: NaN is no number of JSON"),
-        ([ANN, "--context", "x:=1e999"], "--context x:=1e999 is no JSON: 1e999 is no number of JSON"),
+        ([ANN, "--context", "x:=NaN"], "--context x:=NaN is not valid JSON: NaN is not a JSON number"),
+        ([ANN, "--context", "x:=1e999"], "--context x:=1e999 is not valid JSON: 1e999 is not a JSON number"),
         ([ANN, "--some"], "--some"),
         (["page:home"], "'page:home' does not read as type:id#relation@type:id"),
-        (["page:home#reader@user:eve[a]"], "a check asks without, and gives what policies read by --context"),
+        (
+            ["page:home#reader@user:eve[a]"],
+            "write a check without one",
+        ),
         (["Page:home#reader@user:eve"], "objectType: can only contain lower-case"),
         (["pge:home#reader@user:eve"], "ObjectType pge not found; `magistrate types list` shows"),
     ],

@@ -59,15 +59,15 @@ def test_several_are_deleted_all_or_none_with_their_warrants(magistrate: Magistr
 @pytest.mark.parametrize(
     ("arguments", "fault"),
     [
-        (["get", "car"], "'car' is no object; write it as in document:plan"),
+        (["get", "car"], "'car' is not an object; write it like document:plan"),
         (["get", ":vw"], "':vw' is no object"),
         (["delete", "car:*"], "objectId of car:*: can only contain"),
         (["create", "Car:vw"], "objectType of Car:vw: can only contain lower-case"),
         (["create", "car:vw", "--meta", "[1]"], "--meta must be a JSON object"),
-        (["create", "car:vw", "--meta", "{"], "--meta is no JSON: "),
-        (["create", "car:vw", "--meta", ""], "--meta is no JSON: "),
-        (["create", "car:vw", "--meta", '{"a": ' + "[" * 10_000], "--meta is no JSON: "),
-        (["create", "car:vw", "--meta", '{"a": NaN}'], "NaN is no number of JSON"),
+        (["create", "car:vw", "--meta", "{"], "--meta is not valid JSON: "),
+        (["create", "car:vw", "--meta", ""], "--meta is not valid JSON: "),
+        (["create", "car:vw", "--meta", '{"a": ' + "[" * 10_000], "--meta is not valid JSON: "),
+        (["create", "car:vw", "--meta", '{"a": NaN}'], "NaN is not a JSON number"),
         (["update", "car:vw"], "Missing option '--meta'"),
     ],
 )

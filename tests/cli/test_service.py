@@ -43,7 +43,7 @@ def test_without_a_good_key_every_command_says_so_and_what_to_do(magistrate: Mag
     missing = magistrate.failed(*command, typed="{}", MAGISTRATE_API_KEY=None)
     wrong = magistrate.failed(*command, "--api-key", "wrong", typed="{}")
 
-    assert "wants an API key; give one that it knows with --api-key KEY or MAGISTRATE_API_KEY" in missing
+    assert "requires an API key; give one that it knows with --api-key KEY or MAGISTRATE_API_KEY" in missing
     assert "does not know this API key; give one" in wrong
     assert "Traceback" not in missing + wrong
 

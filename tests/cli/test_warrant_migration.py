@@ -279,7 +279,7 @@ def test_a_wrong_key_is_reported_and_never_shown(reference: Reference, sqlite_ur
         f"Error: {server.url} does not know this API key; give one that it knows with --warrant-api-key KEY or "
         "MAGISTRATE_WARRANT_API_KEY\n"
     )
-    assert none.stderr.startswith(f"Error: {server.url} wants an API key; ")
+    assert none.stderr.startswith(f"Error: {server.url} requires an API key; ")
     assert "no-secret" not in wrong.output
 
 

@@ -94,9 +94,9 @@ def _step(warrant: dict[str, Any]) -> list[str]:
 
 def _reason(answer: dict[str, Any]) -> str:
     if not _is_allowed(answer):
-        return "no warrants lead to it, or a rule or a policy forbids it"
+        return "no warrants grant it, or a rule or policy does not hold"
     if not answer["isImplicit"]:
-        return "explicit: a warrant says it itself"
+        return "explicit: a warrant grants it directly"
     if "decisionPath" not in answer:
-        return "implicit: a rule holds for whoever no warrant excludes"
+        return "implicit: a rule grants it because no warrant excludes the subject"
     return "implicit: it follows from these warrants, by groups or rules"

@@ -20,7 +20,7 @@ def complete_types(ctx: click.Context, parameter: click.Parameter, begun: str) -
 
 
 def complete_objects(ctx: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
-    """Returns the type prefixes of an object or a claim, such as `document:`."""
+    """Returns the type prefixes of an object, a check or a warrant, such as `document:`."""
     before: Any = ctx.params.get(parameter.name or "")
     if before and before[-1].endswith(":"):
         return []  # bash treats the colon as a word of its own: an id follows it

@@ -31,7 +31,7 @@ def read_definitions(text: str) -> list[Definition]:
         value = [{"type": name, "relations": relations} for name, relations in value.items()]
     definitions = [value] if isinstance(value, dict) else value
     if not isinstance(definitions, list):
-        raise InvalidRequest(f"the file holds no object types; {HOW}")
+        raise InvalidRequest(f"the file contains no object types; {HOW}")
     names: set[str] = set()
     for definition in definitions:
         _check(definition)
@@ -47,7 +47,7 @@ def _check(definition: Any) -> None:
         and isinstance(definition.get("type"), str)
         and isinstance(definition.get("relations"), dict)
     ):
-        raise InvalidRequest(f"the file holds something else than object types; {HOW}")
+        raise InvalidRequest(f"the file does not contain object types; {HOW}")
     for relation, rule in definition["relations"].items():
         _check_rule(rule, f"{definition['type']}#{relation}")
 
@@ -67,7 +67,7 @@ def _check_parts(rule: Any, place: str) -> Sequence[Any]:
         raise InvalidRequest(f"{place}: a rule is a JSON object")
     if unknown := rule.keys() - RULE_MEMBERS:
         members = ", ".join(sorted(RULE_MEMBERS))
-        raise InvalidRequest(f"{place}: {min(unknown)!r} is no part of a rule; there are {members}")
+        raise InvalidRequest(f"{place}: {min(unknown)!r} is not a member of rules; the members are {members}")
     parts = rule.get("rules")
     if parts is not None and not isinstance(parts, list):
         raise InvalidRequest(f"{place}: the rules in a rule are a JSON array")

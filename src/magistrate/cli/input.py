@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 
 
 def read_check(text: str) -> "CheckJson":
-    """Reads a claim to check, such as `document:plan#viewer@user:ann`."""
+    """Reads a check, such as `document:plan#viewer@user:ann`."""
     written = read_written(text)
     if written.policy:
-        raise InvalidRequest(f"{text!r} has a policy; a check asks without, and gives what policies read by --context")
+        raise InvalidRequest(
+            f"{text!r} has a policy; write a check without one, and pass the variables of policies with --context"
+        )
     return _render_names(written)
 
 
@@ -60,7 +62,7 @@ def read_ref(text: str) -> "RefJson":
     """Reads an object, such as `document:plan`."""
     of_type, _, id = text.partition(":")
     if not of_type or not id:
-        raise InvalidRequest(f"{text!r} is no object; write it as in document:plan")
+        raise InvalidRequest(f"{text!r} is not an object; write it like document:plan")
     return {"objectType": of_type, "objectId": unquote_id(id)}
 
 
@@ -122,7 +124,7 @@ def read_json(text: str, origin: str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_members, parse_constant=_refuse_constant, parse_float=_finite)
     except (ValueError, RecursionError) as error:
-        raise InvalidRequest(f"{origin} is no JSON: {error}") from error
+        raise InvalidRequest(f"{origin} is not valid JSON: {error}") from error
 
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -134,7 +136,7 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse_constant(constant: str) -> Any:
     """Refuses NaN and Infinity, which Python would read and write."""
-    raise ValueError(f"{constant} is no number of JSON")
+    raise ValueError(f"{constant} is not a JSON number")
 
 
 def _finite(text: str) -> float:

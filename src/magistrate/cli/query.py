@@ -58,8 +58,8 @@ def query(
 
     magistrate query 'select document where user:ann is viewer'
 
-    A row is there if a check of it is allowed, and shows a warrant that it rests on. It is implicit if it takes rules,
-    explicit if warrants say it themselves. What can be asked:
+    A row is returned if a check of it is allowed, and shows a warrant that it rests on. It is explicit if warrants of
+    the relation itself grant it, and implicit if rules are needed. There are two forms:
 
     \b
     select [explicit] TYPES where TYPE:ID is RELATIONS

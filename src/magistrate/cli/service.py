@@ -193,7 +193,7 @@ def report_failures() -> Iterator[None]:
     except MagistrateError as error:
         raise CommandFailed(error.message) from error
     except UnicodeError as error:
-        raise CommandFailed("what was given is no UTF-8 text; write it in UTF-8") from error
+        raise CommandFailed("the input is not valid UTF-8") from error
     except OSError as error:
         if error.filename is not None:
             raise CommandFailed(f"{error.filename}: {error.strerror}") from error
@@ -223,7 +223,7 @@ def _describe_unreachable(error: ServiceUnreachable) -> str:
 
 def _describe_refusal(error: RequestRefused, settings: ClientSettings) -> str:
     if error.status == 401:
-        fault = "does not know this API key" if settings.api_key else "wants an API key"
+        fault = "does not know this API key" if settings.api_key else "requires an API key"
         return f"{settings.server} {fault}; give one that it knows with --api-key KEY or MAGISTRATE_API_KEY"
     message = f"{error.parameter}: {error.message}" if error.parameter else error.message
     if error.status >= 500:

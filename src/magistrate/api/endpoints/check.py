@@ -142,8 +142,8 @@ def _read(body: CheckBody, max_context_bytes: int, holder: Holder | None) -> tup
 
 
 def _build_check(check_body: SingleCheckBody, contexts: Iterator[Mapping[str, Any]], holder: Holder | None) -> Check:
-    """Returns the check that a claim describes, with the next context. Raises Forbidden if its subject is not the
-    holder."""
+    """Returns the check that one warrant of the body describes, with the next context. Raises Forbidden if its subject
+    is not the holder."""
     subject = check_body.subject
     if holder is not None and subject is None:
         subject = SubjectBody(holder.subject.type, holder.user)

@@ -1,12 +1,12 @@
 """Decides checks from cached warrants: the graph cache.
 
-`graph.py` holds the cache: it belongs to one model and one revision at a time, and evicts exactly what a change
+`graph.py` holds the cache: it belongs to one model and one revision at a time, and invalidates exactly what a change
 affects. `views.py` defines what is cached per plan and subject type, and `entries.py` what is cached of one object.
 `kinds.py` knows which groups the members of one kind are in directly, `closures.py` computes the membership closure of
-one subject in steps, and `memberships.py` keeps the closures and drops those that a change concerns. `segments.py`
-bounds memory, `reachability.py` finds which plans can lead to a subject type. `walk.py` decides a check, or reports
-what is missing; `fetching.py` names the reads for that and caches their rows. What a walk cannot decide, an Evaluation
-does.
+one subject in steps, and `memberships.py` keeps the closures and recomputes those that a change concerns when they are
+next used. `segments.py` bounds memory, `reachability.py` finds which plans can lead to a subject type. `walk.py`
+decides a check, or reports what is missing; `fetching.py` names the reads for that and caches their rows. What a walk
+cannot decide, an Evaluation does.
 """
 
 from magistrate.engine.graph.checkpoint import CheckpointNeeded

@@ -10,7 +10,7 @@ from magistrate.engine.terms import WILDCARD, ObjectId, TypeName
 from magistrate.engine.warrants import Warrant
 
 State = tuple[int, ObjectId]
-"""Identifies a state by the number of a view and the id of an object."""
+"""Represents a node of the graph cache: the number of a view, and the id of the object that it is read on."""
 
 
 class Conditioned(NamedTuple):

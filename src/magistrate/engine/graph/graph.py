@@ -1,9 +1,9 @@
 """Caches the warrants that checks have read: who has what on an object, and what it leads to.
 
-A graph belongs to one model, and to one revision at a time. When changes are applied it evicts exactly the entries that
-they affect, and from then on is as of the later revision. When the model changes it keeps the entries of every view
-that means the same in both models. Nothing is evicted because of its age, and nothing that depends on the context of a
-request is cached.
+A graph belongs to one model, and to one revision at a time. When changes are applied it invalidates exactly the entries
+that they affect, and from then on is as of the later revision. When the model changes it keeps the entries of every
+view that means the same in both models. Nothing is removed because of its age, and nothing that depends on the context
+of a request is cached.
 """
 
 import sys
@@ -73,7 +73,7 @@ class Graph:
         self.revision = revision
 
     def invalidate(self, changes: Iterable[WarrantNames]) -> None:
-        """Evicts the entries that contain these warrants."""
+        """Invalidates the entries that contain these warrants."""
         for change in changes:
             for view in self._views_by_relation.get((change.object_type, change.relation), ()):
                 view.invalidate(change)

@@ -1,4 +1,4 @@
-"""Determines which plans can lead to subjects of a type, and which consist of groups alone, from the warrant
+"""Determines which plans can lead to subjects of a type, and which are given by warrants alone, from the warrant
 patterns."""
 
 from collections import defaultdict

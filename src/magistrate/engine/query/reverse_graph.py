@@ -1,4 +1,4 @@
-"""Builds the stages of a reverse expansion from one subject, and the roads between them."""
+"""Builds the nodes of a reverse expansion from one subject, and the edges between them."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -71,7 +71,7 @@ class ReverseIndex:
 
 
 class ReverseNode:
-    """Holds the result set of a plan or a gate; with neither, of the subject itself.
+    """Holds the result set of a plan or an operation; with neither, of the subject itself.
 
     All objects have `had_by_all`, the named ones too. `gained` has the ids that have not been propagated yet.
     `is_exact`: the stage is below one that waits, where values short of TRUE matter. `is_needed_anywhere`: a warrant to
@@ -262,8 +262,8 @@ def _count_steps(ordered: Sequence[Sequence[ReverseNode]], most: int, work: Work
 
 
 def _by_depth(ordered: Sequence[Sequence[ReverseNode]], work: Work) -> Checkpoints[list[list[ReverseNode]] | None]:
-    """Returns the stages that wait by depth (see Stages.negations). `ordered` has the components, each after those that
-    it rests on."""
+    """Returns the stages that wait by depth (see ReverseGraph.negations). `ordered` has the components, each after
+    those that it rests on."""
     depths: dict[ReverseNode, int] = {}
     negations: list[list[ReverseNode]] = []
     for component in ordered:

@@ -1,7 +1,8 @@
 """Defines the rule operators, one file each.
 
-A new operator is one file beside these and one row in COMBINATIONS (or a branch in reading.py if it is not a keyword).
-Whatever depends on the operator is asked of it (rule.py, combination.py); all other code treats operators alike.
+A new operator is one file beside these and one row in RULE_OPERATORS (or a branch in parsing.py if it is not a
+keyword). Whatever depends on the operator is asked of it (rule.py, rule_operator.py); all other code treats operators
+alike.
 """
 
 from collections.abc import Iterator

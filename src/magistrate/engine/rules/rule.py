@@ -38,7 +38,7 @@ Bounds = tuple[Truth, Truth]
 
 
 class Combined(Protocol):
-    """Represents a rule over rules that is decided from their values (see combination.py)."""
+    """Represents a rule over rules that is decided from their values (see rule_operator.py)."""
 
     @property
     def rules(self) -> "tuple[Rule, ...]": ...
