@@ -46,6 +46,7 @@ def test_what_a_policy_runs_through_is_charged(policy: str) -> None:
     work = Work(PLENTY)
     [warrant] = [conditioned("document:plan#viewer@user:ann", policy, 1)]
     compiled = read_policy(policy)
+    compiled.outcome({"a": True}, warrant, 0)  # compiles it for this type
     steps = compiled.outcome({"a": True}, warrant, 0).steps
 
     PolicyEvaluator({"a": True}, 0, work).value(warrant)
@@ -69,7 +70,7 @@ def test_reading_a_policy_is_charged_by_its_length_and_ends_the_turn_if_it_is_lo
 
     PolicyEvaluator({}, 0, work).value(conditioned("document:plan#viewer@user:ann", text, 1))
 
-    assert 1_000 < work.cost < 1_100
+    assert 2_000 < work.cost < 2_200  # read as it was written, and then for the types of the context
     assert work.needs_checkpoint
 
 

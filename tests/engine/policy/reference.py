@@ -2,14 +2,17 @@
 accept, in which order it puts parts together, and which of several mistakes is the first.
 """
 
+import copy
 from pathlib import Path
 from typing import Any
 
 from lark import Lark, Transformer, UnexpectedCharacters, UnexpectedToken
 from lark import Token as LarkToken
+from msgspec import structs
 
 from magistrate.engine.policy import access, compiler, logic
 from magistrate.engine.policy.compiler import Closure
+from magistrate.engine.policy.environment import Environment
 from magistrate.engine.policy.literals import read_string, render_string
 from magistrate.engine.policy.node import PolicyNode, Refusal, literal_node
 from magistrate.engine.policy.operations import Sign, chain, compile_sign
@@ -26,7 +29,60 @@ def _plain(part: Any) -> Any:
 
 
 class Compiler(Transformer[LarkToken, Any]):
-    """One method a rule, or alias, of the grammar."""
+    """One method a rule, or alias, of the grammar. `environment` is that of the text which is read; `bare` are the
+    operations on which no brackets were closed since."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begin(Environment())
+
+    def begin(self, environment: Environment) -> None:
+        self.environment = environment
+        self.bare: list[PolicyNode] = []
+
+    def _bare(self, node: PolicyNode) -> PolicyNode:
+        self.bare.append(node)
+        return node
+
+    def group(self, parts: list[PolicyNode]) -> PolicyNode:
+        return copy.copy(parts[0])
+
+    def declared(self, parts: list[Any]) -> tuple[Token, PolicyNode, int]:
+        name, value = _plain(parts[1]), parts[2]
+        return name, value, compiler.declare(name, value, self.environment)
+
+    def declaration(self, parts: list[Any]) -> PolicyNode:
+        (name, value, place), body = parts
+        self.environment.end_declaration()
+        return compiler.declaration(name, value, place, body)
+
+    def piped_call(self, parts: list[Any]) -> PolicyNode:
+        source, name, *arguments = parts
+        return compiler.call(_plain(name), [source, *_without_commas(arguments)], self.environment)
+
+    def source(self, parts: list[Any]) -> tuple[Token, PolicyNode]:
+        name, source, _ = parts
+        compiler.begin_closure(_plain(name), source, self.environment)
+        return _plain(name), source
+
+    def piped_source(self, parts: list[Any]) -> tuple[Token, PolicyNode]:
+        source, name = parts
+        compiler.begin_closure(_plain(name), source, self.environment)
+        return _plain(name), source
+
+    def function(self, parts: list[Any]) -> PolicyNode:
+        (name, source), body = parts
+        self.environment.end_closure()
+        return compiler.call_with_closure(name, [source, body])
+
+    def reduced(self, parts: list[Any]) -> tuple[Token, list[Any]]:
+        (name, source), body, _ = parts
+        self.environment.end_closure()
+        return name, [source, body]
+
+    def reduction(self, parts: list[Any]) -> PolicyNode:
+        (name, arguments), initial = parts
+        return compiler.call_with_closure(name, [*arguments, initial])
 
     def conditional(self, parts: list[Any]) -> PolicyNode:
         condition, sign, then, otherwise = parts
@@ -43,28 +99,32 @@ class Compiler(Transformer[LarkToken, Any]):
         return logic.compile_logic(parts[::2], False, f'"{parts[1].value}"', parts[1].start_pos)
 
     def comparison(self, parts: list[Any]) -> PolicyNode:
-        return chain(parts[::2], parts[1::2])
+        signs = []
+        for place, sign in enumerate(parts[1::2]):
+            is_bare = place > 0 or any(parts[0] is node for node in self.bare)
+            signs.append(structs.replace(sign, is_lost=sign.is_negated and is_bare))
+        return chain(parts[::2], signs)
 
     def relation(self, parts: list[LarkToken]) -> Sign:
         return Sign(parts[-1].value, parts[0].start_pos or 0, is_negated=len(parts) == 2)
 
     def interval(self, parts: list[Any]) -> PolicyNode:
-        return chain(parts[::2], [Sign(token.value, token.start_pos) for token in parts[1::2]])
+        return self._bare(chain(parts[::2], [Sign(token.value, token.start_pos) for token in parts[1::2]]))
 
     sum = product = power = interval
 
     def negated(self, parts: list[Any]) -> PolicyNode:
-        return logic.compile_negation(parts[1], f'"{parts[0].value}"', parts[0].start_pos)
+        return self._bare(logic.compile_negation(parts[1], f'"{parts[0].value}"', parts[0].start_pos))
 
     def signed(self, parts: list[Any]) -> PolicyNode:
-        return compile_sign(parts[0].value, parts[1], parts[0].start_pos)
+        return self._bare(compile_sign(parts[0].value, parts[1], parts[0].start_pos))
 
     def coalesced(self, parts: list[PolicyNode]) -> PolicyNode:
-        return logic.first_present(parts)
+        return self._bare(logic.first_present(parts))
 
     def accessed(self, parts: list[Any]) -> PolicyNode:
         base, *steps = parts
-        return access.compile_access(base, steps)
+        return compiler.compile_steps(base, steps, self.environment)
 
     def member(self, parts: list[LarkToken]) -> access.Step:
         return compiler.member(_plain(parts[0]))
@@ -74,7 +134,11 @@ class Compiler(Transformer[LarkToken, Any]):
 
     def method(self, parts: list[Any]) -> access.Step:
         _, name, *arguments = parts
-        return compiler.method(_plain(name), arguments)
+        return compiler.method(_plain(name), _without_commas(arguments))
+
+    def optional_method(self, parts: list[Any]) -> access.Step:
+        _, name, *arguments = parts
+        return compiler.optional_method(_plain(name), _without_commas(arguments))
 
     def element(self, parts: list[Any]) -> access.Step:
         return compiler.element(_plain(parts[0]), parts[1])
@@ -83,7 +147,7 @@ class Compiler(Transformer[LarkToken, Any]):
         return compiler.section(_plain(parts[0]), parts[1], parts[2])
 
     def variable(self, parts: list[LarkToken]) -> PolicyNode:
-        return compiler.variable(_plain(parts[0]))
+        return compiler.variable(_plain(parts[0]), self.environment)
 
     def constant(self, parts: list[LarkToken]) -> PolicyNode:
         return compiler.constant(_plain(parts[0]))
@@ -92,23 +156,30 @@ class Compiler(Transformer[LarkToken, Any]):
         return compiler.literal(_plain(parts[0]))
 
     def item(self, parts: list[LarkToken]) -> PolicyNode:
-        return compiler.item(_plain(parts[0]))
+        return compiler.item(_plain(parts[0]), self.environment)
+
+    def item_pointer(self, parts: list[LarkToken]) -> PolicyNode:
+        return compiler.item_pointer(_plain(parts[0]), _plain(parts[1]), self.environment)
 
     def item_member(self, parts: list[LarkToken]) -> PolicyNode:
-        return compiler.item_member(_plain(parts[0]), _plain(parts[1]))
+        return compiler.item_member(self.environment, _plain(parts[0]), _plain(parts[1]))
+
+    def item_method(self, parts: list[Any]) -> PolicyNode:
+        dot, name, *arguments = parts
+        return compiler.item_method(_plain(dot), _plain(name), _without_commas(arguments), self.environment)
 
     def call(self, parts: list[Any]) -> PolicyNode:
         name, *arguments = parts
-        return compiler.call(_plain(name), arguments)
+        return compiler.call(_plain(name), _without_commas(arguments), self.environment)
 
     def closure(self, parts: list[PolicyNode]) -> Closure:
         return Closure(parts[0])
 
     def list_literal(self, parts: list[Any]) -> PolicyNode:
-        return compiler.list_literal(_plain(parts[0]), parts[1:])
+        return compiler.list_literal(_plain(parts[0]), _without_commas(parts[1:]))
 
     def map_literal(self, parts: list[Any]) -> PolicyNode:
-        return compiler.map_literal(_plain(parts[0]), parts[1:])
+        return compiler.map_literal(_plain(parts[0]), _without_commas(parts[1:]))
 
     def entry(self, parts: Any) -> tuple[PolicyNode, PolicyNode]:
         key, value = parts
@@ -118,11 +189,17 @@ class Compiler(Transformer[LarkToken, Any]):
         return compiler.key(_plain(parts[0]))
 
 
-_LARK = Lark(GRAMMAR.read_text(encoding="utf-8"), parser="lalr", lexer="basic", transformer=Compiler())
+def _without_commas(parts: list[Any]) -> list[Any]:
+    return [part for part in parts if not isinstance(part, LarkToken)]
 
 
-def parse_with_grammar(text: str) -> PolicyNode:
+_COMPILER = Compiler()
+_LARK = Lark(GRAMMAR.read_text(encoding="utf-8"), parser="lalr", lexer="basic", transformer=_COMPILER)
+
+
+def parse_with_grammar(text: str, environment: Environment) -> PolicyNode:
     """Returns the root of a policy. Raises Refusal for the first thing that is wrong with it."""
+    _COMPILER.begin(environment)
     try:
         root: Any = _LARK.parse(text)  # Lark says it gives a tree; with a transformer it does not
     except UnexpectedToken as error:
@@ -148,12 +225,12 @@ def _go_kind(token: LarkToken) -> str:
         return "String"
     if token.value in "()[]{}":
         return "Bracket"
-    is_word = token.type == "NAME" or token.value in ("true", "false", "nil")
+    is_word = token.type in ("NAME", "PREDICATE", "REDUCE") or token.value in ("true", "false", "nil")
     return "Identifier" if is_word else "Operator"
 
 
 def _unreadable(character: str, offset: int) -> Refusal:
-    if character in "=&|;":
+    if character == "&":
         return Refusal(f'unexpected token Operator("{character}")', offset)
     if character in "'\"":
         return Refusal("the string is not terminated", offset)

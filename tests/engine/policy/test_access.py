@@ -24,9 +24,8 @@ TRUE = [
     "{a: 1, a: 2}.a == 2",
     "ids[0] == 1",
     "ids[-1] == 3",
-    "ids[1.0] == 2",
-    "name[0] == 'A'",
-    "name[-1] == 'a'",
+    "order.buyer.name[0] == 65",
+    "order.buyer.name[-1] == 97",
     "(1..9)[3] == 4",
     "[[1], [2]][1][0] == 2",
     "items[0].tags[0] == 'a'",
@@ -37,20 +36,20 @@ TRUE = [
     "order?.buyer?.name == 'Ada'",
     "(missing?.a ?? 1) == 1",
     # slices
-    "ids[0:2] == [1, 2]",
-    "ids[1:] == [2, 3]",
-    "ids[:1] == [1]",
+    "ids[0:2] == [1.0, 2.0]",
+    "ids[1:] == [2.0, 3.0]",
+    "ids[:1] == [1.0]",
     "ids[:] == ids",
-    "ids[-2:] == [2, 3]",
-    "ids[:-1] == [1, 2]",
+    "ids[-2:] == [2.0, 3.0]",
+    "ids[:-1] == [1.0, 2.0]",
     "ids[2:1] == []",
-    "ids[1:99] == [2, 3]",
-    "ids[-99:1] == [1]",
+    "ids[1:99] == [2.0, 3.0]",
+    "ids[-99:1] == [1.0]",
     "name[0:2] == 'Ad'",
     "name[1:] == 'da'",
-    "(1..9)[2:4] == [3, 4]",
-    "len((1..9000000000000)[1:]) == 8999999999999",
-    "ids[yes ? 0 : 1:2] == [1, 2]",
+    "(1..9)[2:4] == 3..4",
+    "len((1..900000)[1:]) == 899999",
+    "ids[yes ? 0 : 1:2] == [1.0, 2.0]",
     # closures
     "all(items, {.price > 1})",
     "all(items, .price > 1)",
@@ -63,8 +62,8 @@ TRUE = [
     "none(ids, # > 3)",
     "one(ids, # == 2)",
     "not one(ids, # > 1)",
-    "filter(ids, # > 1) == [2, 3]",
-    "map(ids, # * 2) == [2, 4, 6]",
+    "filter(ids, # > 1) == [2.0, 3.0]",
+    "map(ids, # * 2) == [2.0, 4.0, 6.0]",
     "map(items, .tags) == [['a'], []]",
     "map(ids, {{a: #}})[0].a == 1",
     "count(items, .price < 10) == 1",
@@ -72,9 +71,30 @@ TRUE = [
     "find(ids, # > 9) == nil",
     "findIndex(ids, # > 1) == 1",
     "findIndex(ids, # > 9) == nil",
+    "findLast(ids, # < 3) == 2",
+    "findLast(ids, # > 9) == nil",
+    "findLastIndex(ids, # < 3) == 1",
+    "groupBy(items, .price > 10)[true][0].price == 20",
+    "groupBy(items, .price)[1] == nil",
+    "reduce(ids, #acc + #) == 6",
+    "reduce(ids, #acc + # * #index, 10) == 18",
+    "map(names, #index) == [0, 1]",
+    "ids | filter(# > 1) | map(# * 2) | len() == 2",
+    "yes | string() == 'true'",
+    # variables of let
+    "let one_id = ids[0]; let other = ids[1]; one_id + other == 3",
+    "(let n = len(ids); n * n) == 9",
+    "let n = len(ids); -n == -3",
+    "all(ids, {let part = # / 2; part < 2})",
+    "yes ? let a = 1; a == 1 : false",
+    # all variables
+    "$env['ten'] == 10 and $env.ten == ten and $env.gone == nil",
+    "get($env, 'name') == 'Ada'",
+    # the sides of a negation
+    "a not == 1",
     "any(items, any(.tags, # == 'a'))",
     "all(items, {all(.tags, {# == 'a'})})",
-    "map(ids, len(filter(ids, # > 1)) + #) == [3, 4, 5]",
+    "map(ids, len(filter(ids, # > 1)) + #) == [3.0, 4.0, 5.0]",
     "all(filter(items, .price > 10), .price == 20)",
     "any(ids, # in ids and # == ten / 5)",
     "any(ids, {# == 2 ? true : false})",
@@ -83,6 +103,17 @@ TRUE = [
 ]
 
 UNKNOWN = [
+    "ids[1.0] == 2",
+    "name[0] == 65",
+    "a?.b[0] == nil",
+    "1 + ten not in [11]",
+    "-ten not in [10]",
+    "2 == findLast(ids, # < 3)",
+    "findIndex(ids, # > 9) == 0",
+    "warrant.subject != warrant.createdAt",
+    "let ten = 1; ten == 1",
+    "reduce(missing, #acc) == nil",
+    "reduce([], #acc) == nil",
     "missing.a == nil",
     "missing['a'] == nil",
     "missing[0] == nil",
@@ -135,10 +166,13 @@ def test_what_is_decided_early_looks_no_further() -> None:
         'warrant.objectType == "document"',
         'warrant.objectId == "plan"',
         'warrant.relation == "viewer"',
-        'warrant.subject == {objectType: "team", objectId: "eng", relation: "member"}',
+        'warrant.subject.objectType + warrant.subject.objectId + warrant.subject.relation == "teamengmember"',
         'warrant.createdAt == date("2025-11-21")',
         'now() - warrant.createdAt < duration("11h")',
-        'len(warrant) == 5 and "policy" not in warrant',
+        '"objectId" in warrant and "policy" not in warrant',
+        'warrant.ObjectType + warrant.ObjectId + warrant.Relation == "documentplanviewer"',
+        'warrant.Subject.ObjectType + warrant.Subject.ObjectId + warrant.Subject.Relation == "teamengmember"',
+        "warrant.CreatedAt.Year() == 2025",
     ],
 )
 def test_the_warrant_is_a_variable(text: str) -> None:
@@ -148,17 +182,24 @@ def test_the_warrant_is_a_variable(text: str) -> None:
 def test_the_subject_of_a_warrant_has_a_relation_only_if_it_is_a_group() -> None:
     direct = structs.replace(WARRANT, subject_relation="")
 
-    assert answer('"relation" in warrant.subject') is True
-    assert answer('"relation" in warrant.subject', warrant=direct) is False
+    assert answer("warrant.subject.relation != nil") is True
+    assert answer("warrant.subject.relation == nil", warrant=direct) is True
+    assert answer('warrant.Subject.Relation == ""', warrant=direct) is True
+
+
+def test_a_member_that_the_warrant_does_not_have_is_unknown() -> None:
+    assert answer("warrant.owner == nil") is None
+    assert answer('true or warrant["owner"] == nil') is None
 
 
 @pytest.mark.parametrize(
     ("text", "context", "expected"),
     [
-        ('warrant == "mine"', {"warrant": "mine"}, False),
+        ('warrant == "mine"', {"warrant": "mine"}, None),
         ("now == 5", {"now": 5}, True),
         ("now == nil", {"now": None}, True),
-        ("now() == 5", {"now": 5}, False),
+        ("'a' in $env and 'gone' not in $env and 'warrant' in $env and len($env) == 2", {"a": 1}, True),
+        ("a == 1", {"a": 1, "$env": 2}, None),
         ("len == 5 and len('ab') == 2", {"len": 5}, True),
         ("count > 1", {"count": 2}, True),
         ("all == any", {"all": 1, "any": 1}, True),
@@ -166,7 +207,7 @@ def test_the_subject_of_a_warrant_has_a_relation_only_if_it_is_a_group() -> None
         ("_a1 == 1", {"_a1": 1}, True),
     ],
 )
-def test_which_variable_a_name_means(text: str, context: dict[str, Any], expected: bool) -> None:
+def test_which_variable_a_name_means(text: str, context: dict[str, Any], expected: bool | None) -> None:
     assert answer(text, context, now=NOW) is expected
 
 

@@ -2,19 +2,19 @@
 
 import pytest
 
-from magistrate.engine.policy.cache import PolicyCache
-from magistrate.engine.policy.policy import compile_policy
+from magistrate.engine.policy.cache import TextCache
+from magistrate.engine.policy.policy import Policy, compile_policy
 
 
 def compiled_in_circles(kept: int, used: int, rounds: int) -> int:
     """How many policies are compiled when so many are used, one after the other, again and again."""
-    cache = PolicyCache(kept * 10)
+    cache: TextCache[str, Policy] = TextCache(kept * 10)
     compiled = 0
     for number in [*range(used)] * rounds:
         text = f"a == {number:5d}"
         if cache.find(text) is None:
             compiled += 1
-            cache.keep(compile_policy(text))
+            cache.keep(text, compile_policy(text), len(text))
         assert cache.characters <= kept * 10
     return compiled
 

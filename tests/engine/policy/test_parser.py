@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from magistrate.engine.policy import MAX_POLICY_LENGTH
+from magistrate.engine.policy.environment import Environment
 from magistrate.engine.policy.node import NOT_LITERAL, PolicyNode, Refusal
 from magistrate.engine.policy.parser import parse
 from magistrate.engine.policy.policy import compile_text
@@ -26,9 +27,63 @@ INFIX = [
     *("||", "or", "&&", "and", "==", "!=", "<", "in", "not in", "contains", "matches", "..", "+", "-", "*", "/"),
     *("%", "**", "^", "??", "?", ":", "?:"),
 ]
+Read = Callable[[str, Environment], PolicyNode]
 PREFIXES = ["", "-", "!", "not ", "+"]
 
 MISTAKES = [
+    "let a = 1; a == 1",
+    "let a = 1; -a < 0",
+    "let a = 1; not (a == 2)",
+    "any(a, not #) and .b",
+    "any(a, -# < 0) and #",
+    "let a = 1; let b = a; b == 1",
+    "let a = 'x' + 1; b",
+    "let a = 1",
+    "let a = 1;",
+    "let a 1; b",
+    "a ? let b = 1; b : c == b",
+    "[let a = 1; a, let a = 2; a] == b",
+    "1 + let a = 1; a",
+    "any(a, {let b = #; b == 1})",
+    "let len = 1; a",
+    "let a = 1; let a = 2; a",
+    "a | len() == 1",
+    "a == b | string() == 'true' or c",
+    "a | filter(# > 1) | map({# * 2}) | sum() + 1 == 2",
+    "a | reduce(#acc + #index, 0) == 1",
+    "a | b",
+    "a | b.c()",
+    "a | len",
+    "a | filter()",
+    "a + | b()",
+    "a | | b()",
+    "a ? b | len() : c | len() == 1",
+    "-a | abs() == 1",
+    "reduce(a, # + #acc) == 1",
+    "reduce(a, {# + #acc}, 1) == 1",
+    "reduce(a, {# + #acc}, # + 1) == 1",
+    "filter(a, #, 1) == a",
+    "filter(a, {#}, 1) == a",
+    "filter(a) == a",
+    "filter() == a",
+    "filter(1, #) == a",
+    "filter(map(1..2, 'x'), # > 1) == a",
+    "any(a, #index > 1)",
+    "any(a, # index)",
+    "map(a, #index)[0] == 1",
+    "1 + a not in b",
+    "(1 + a) not in b",
+    "-a not in b",
+    "a == b not in c",
+    "a not == b",
+    "a not + b",
+    "$env.a == $env['a'] and get($env, 'a') == 1",
+    "a?.b() == 1",
+    "any(a, .b())",
+    "all = 1",
+    "m.all(1) == 2",
+    "0b12",
+    "0o8",
     "",
     "1 + 'a' )",  # both are wrong: the sum first, since a bracket may follow a sum
     "1 + 'a' b",
@@ -132,20 +187,20 @@ MISTAKES = [
 ]
 
 
-def describe(read: Callable[[str], PolicyNode], text: str) -> Any:
+def describe(read: Read, text: str) -> Any:
     """What is refused and where; or all that is known of the root before it is evaluated."""
     try:
-        node = read(text)
+        node = read(text, Environment())
     except Refusal as refusal:
         return refusal.reason, refusal.offset
     literal = "" if node.literal is NOT_LITERAL else repr(node.literal)
-    return node.kinds, node.offset, node.weight, node.depth, node.free_item, node.patterns, literal
+    return node.type.name, node.offset, node.weight, node.depth, node.patterns, literal
 
 
-def evaluate(read: Callable[[str], PolicyNode], text: str, context: dict[str, Any]) -> Any:
+def evaluate(read: Read, text: str, context: dict[str, Any]) -> Any:
     """The value and the steps it took; nothing for what is refused or needs an element."""
     try:
-        node = read(text)
+        node = read(text, Environment())
     except Refusal:
         return None
     run = PolicyRun(context, WARRANT, NOW)
@@ -228,7 +283,7 @@ def test_reading_a_policy_takes_work_in_proportion_to_its_length(text: str) -> N
 
 @pytest.mark.parametrize("text", READABLE.values(), ids=[*READABLE])
 def test_evaluating_the_longest_policies_takes_work_in_proportion_to_their_length(text: str) -> None:
-    node = compile_text(text)
+    node = compile_text(text, Environment())
     run = PolicyRun({**CONTEXT, "a": []}, WARRANT, NOW)
 
     def evaluate_it() -> Any:
@@ -245,7 +300,7 @@ def test_evaluating_the_longest_policies_takes_work_in_proportion_to_their_lengt
 @pytest.mark.parametrize("text", REFUSED.values(), ids=[*REFUSED])
 def test_what_is_made_to_be_slow_and_wrong_is_refused(text: str) -> None:
     with pytest.raises(Refusal):
-        compile_text(text)
+        compile_text(text, Environment())
 
 
 def count_calls(work: Callable[[], Any]) -> tuple[Any, int]:

@@ -1,11 +1,12 @@
 """Reads, compiles and evaluates policies, the conditions that warrants carry (see docs/policies.md).
 
-`tokenizer.py` and `parser.py` read the text, `compiler.py` and the operator modules turn it into functions with static
-types, `run.py` spends the budget of an evaluation, and `cache.py` keeps compiled policies. A new operator is a row in
-`operators.py`, one in `tokenizer.py` and one in `parser.py`; a new function is a row in `functions.py`.
+`tokenizer.py` and `parser.py` read the text; `compiler.py` and the operator modules check the types and turn it into
+functions. A policy is compiled when it is written, with variables of any type, and then once for each combination of
+types that its variables have in a context. `run.py` spends the budget of an evaluation. A new operator is a row in
+`operators.py`, one in `checking.py`, one in `tokenizer.py` and one in `parser.py`; a new function is a row in
+`functions.py`.
 """
 
-from magistrate.engine.policy.cache import is_kept, read_policy
-from magistrate.engine.policy.policy import MAX_POLICY_LENGTH, Policy, policy_of_context
+from magistrate.engine.policy.policy import MAX_POLICY_LENGTH, Policy, is_kept, policy_of_context, read_policy
 
 __all__ = ["MAX_POLICY_LENGTH", "Policy", "is_kept", "policy_of_context", "read_policy"]

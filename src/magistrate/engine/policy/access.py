@@ -1,6 +1,7 @@
-"""Compiles access to parts of values: members, elements, slices, and the methods of times.
+"""Compiles access to parts of values: members, elements, slices, and calls of methods.
 
-`a.b[0].c` is a base and steps from it, taken in a loop. `a?.b` is nil if a is, and then so is all that follows.
+`a.b[0].c` is a base and steps from it, taken in a loop. `a?.b` is nil if a is, and then so are the members and methods
+that follow, up to the next bracket.
 """
 
 from __future__ import annotations  # evaluated annotations are kept with every function: see Evaluate
@@ -11,51 +12,62 @@ from typing import Any
 
 import msgspec
 
-from magistrate.engine.policy.kinds import (
-    ANY,
-    DURATION,
-    FLOAT,
-    INT,
-    LIST,
-    MAP,
-    NIL,
-    NOTHING,
-    NUMBER,
-    STRING,
-    TIME,
-    Kinds,
-)
-from magistrate.engine.policy.node import Evaluate, PolicyNode, Refusal, compose_node, require
+from magistrate.engine.policy.equality import hashable
+from magistrate.engine.policy.node import Evaluate, PolicyNode, Refusal, compose_node
 from magistrate.engine.policy.run import Fault, PolicyRun
-from magistrate.engine.policy.values import Duration, as_whole, calendar
+from magistrate.engine.policy.structs import (
+    FIELDS,
+    KINDS_WITH_METHODS,
+    METHODS,
+    VIEW_TYPES,
+    call_method,
+)
+from magistrate.engine.policy.types import (
+    ANY,
+    FUNCTION,
+    NIL,
+    NOT_BOOL,
+    StaticType,
+    is_any,
+    is_assignable,
+    is_integer,
+    is_map,
+    is_slice,
+    is_string,
+)
+from magistrate.engine.policy.values import LISTS, Byte, GroupMap, MadeMap, json_value, to_integer
 
-_CALENDAR_STEPS = 8
+_NAMED = frozenset[type]((dict, MadeMap))
+"""Lists the kinds of maps whose keys are strings."""
 
 Take = Callable[[PolicyRun, Any], Any]
+Resolve = Callable[[StaticType], StaticType | None]
+"""Returns the type of a part of a value, for the type of the value; None if there is no such part."""
 
 
 class Step(msgspec.Struct, frozen=True):
-    """Represents the step from a value of the kinds it `accepts` to another. `children` are expressions within it, such
-    as an index."""
+    """Represents the step from a value to a part of it. `children` are expressions within it, such as an index. `key`
+    is the name of a member that is known. A step in brackets `ends_chain`: see `a?.b`."""
 
     name: str
     take: Take
-    accepts: Kinds
-    result: Kinds
+    resolve: Resolve
     offset: int
     is_optional: bool = False
     children: tuple[PolicyNode, ...] = ()
+    key: str | None = None
+    ends_chain: bool = False
 
 
 def compile_access(base: PolicyNode, steps: list[Step]) -> PolicyNode:
-    kinds, can_end = base.kinds, False
+    static = base.type
     for step in steps:
-        can_end = can_end or step.is_optional
-        require(kinds, step.accepts | NIL if step.is_optional else step.accepts, step.name, step.offset)
-        kinds = step.result
-    evaluate = _walk(base.evaluate, steps)
+        result = step.resolve(static)
+        if result is None:
+            raise Refusal(f"{step.name} does not take {static.name}", step.offset)
+        static = result
     children = [child for step in steps for child in step.children]
-    node = compose_node(evaluate, kinds | NIL if can_end else kinds, steps[0].offset, base, *children)
+    node = compose_node(_walk(base.evaluate, steps), static, steps[0].offset, base, *children)
     node.weight += len(steps) - 1  # a step counts as a part, too
     return node
 
@@ -69,22 +81,22 @@ def _walk(start: Evaluate, steps: list[Step]) -> Evaluate:
             return take(run, start(run))
 
         return evaluate_one
-    takes = [(step.is_optional, step.take) for step in steps]
+    takes = [(step.take, step.is_optional, step.ends_chain) for step in steps]
 
-    def evaluate(run: PolicyRun, start: Evaluate = start, takes: list[tuple[bool, Take]] = takes) -> Any:
-        value = start(run)
-        for is_optional, take in takes:
-            if is_optional and value is None:
-                return None
-            value = take(run, value)
+    def evaluate(run: PolicyRun, start: Evaluate = start, takes: list[tuple[Take, bool, bool]] = takes) -> Any:
+        value, is_skipping = start(run), False
+        for take, is_optional, ends_chain in takes:
+            is_skipping = (is_skipping and not ends_chain) or (is_optional and value is None)
+            if not is_skipping:
+                value = take(run, value)
         return value
 
     return evaluate
 
 
 def member(name: str, offset: int, is_optional: bool = False) -> Step:
-    """Returns the step of `.name`; a missing member is nil."""
-    return Step(f'".{name}"', _take_member(name), MAP, ANY, offset, is_optional)
+    """Returns the step of `.name`; a missing member of a map is nil."""
+    return Step(f'".{name}"', _take_member(name), _resolve_member(name), offset, is_optional, key=name)
 
 
 @lru_cache(maxsize=1_024)
@@ -92,104 +104,154 @@ def _take_member(name: str) -> Take:
     """Returns a cached function: policies have few names, and each of them often."""
 
     def take(run: PolicyRun, value: Any, name: str = name) -> Any:
-        if type(value) is not dict:
-            raise Fault("only a map has members")
-        return value.get(name)
+        if type(value) is dict:
+            found = value.get(name)
+            return float(found) if type(found) is int else found
+        return element_of(run, value, name)
 
     return take
 
 
+@lru_cache(maxsize=1_024)
+def _resolve_member(name: str) -> Resolve:
+    def resolve(static: StaticType, name: str = name) -> StaticType | None:
+        if is_any(static):
+            return ANY
+        if is_map(static):
+            return static.element
+        if static in VIEW_TYPES and name in FIELDS[VIEW_TYPES[static]]:
+            return FIELDS[VIEW_TYPES[static]][name].type
+        kind = KINDS_WITH_METHODS.get(static)
+        return FUNCTION if kind is not None and name in METHODS[kind] else None
+
+    return resolve
+
+
 def element(index: PolicyNode, offset: int) -> Step:
-    """Returns the step of `[index]`: an element, counted from 0, or from -1 at the end; a character; a member."""
-    accepts = NOTHING
-    if index.kinds & NUMBER:
-        accepts |= LIST | STRING
-    if index.kinds & STRING:
-        accepts |= MAP
-    if not accepts:
-        require(index.kinds, NUMBER | STRING, '"[]"', offset)
-    at = index.evaluate
+    """Returns the step of `[index]`: an element, counted from 0, or from -1 at the end; a member."""
+    if type(index.literal) is str:
+        return msgspec.structs.replace(member(index.literal, offset), name='"[]"', children=(index,), ends_chain=True)
+    at, static = index.evaluate, index.type
 
     def take(run: PolicyRun, value: Any, at: Evaluate = at) -> Any:
         return element_of(run, value, at(run))
 
-    return Step('"[]"', take, accepts, ANY, offset, children=(index,))
+    return Step('"[]"', take, lambda base: resolve_element(base, static), offset, children=(index,), ends_chain=True)
+
+
+def resolve_element(base: StaticType, index: StaticType) -> StaticType | None:
+    """Returns the type of `base[index]`; None if it cannot work."""
+    if is_any(base):
+        return ANY
+    if is_map(base):
+        assert base.key is not None
+        return base.element if index is NIL or is_any(index) or is_assignable(index, base.key) else None
+    return base.element if is_slice(base) and (is_integer(index) or is_any(index)) else None
 
 
 def element_of(run: PolicyRun, value: Any, index: Any) -> Any:
     """Returns the element at the index. Raises Fault if the list or text is too short; a missing member is nil."""
-    if type(value) is dict and type(index) is str:
-        run.charge_text(len(index))
-        return value.get(index)
-    if (type(value) in LIST or type(value) is str) and type(index) in NUMBER:
-        at = as_whole(index)
-        if -len(value) <= at < len(value):
-            return value[at]
-        raise Fault("the index is out of range")
+    kind = type(value)
+    if kind in _NAMED and (type(index) is str or index is None):
+        run.charge_text(len(index or ""))
+        found = value.get(index or "")
+        return json_value(found) if kind is dict else found
+    if isinstance(value, GroupMap):
+        return value.get((type(index), hashable(index)))
+    if kind in FIELDS and type(index) is str and index in FIELDS[kind]:
+        return FIELDS[kind][index].take(value.warrant)
+    if kind in LISTS:
+        found = _at(value, to_integer(index))
+        return json_value(found) if kind is list else found
+    if kind is str:
+        run.charge_text(len(value))
+        return Byte(_at(value.encode(errors="surrogatepass"), to_integer(index)))
     raise Fault("[] needs a list and a number, or a map and a string")
+
+
+def _at(elements: Any, at: int) -> Any:
+    if -len(elements) <= at < len(elements):
+        return elements[at]
+    raise Fault("the index is out of range")
 
 
 def section(start: PolicyNode | None, end: PolicyNode | None, offset: int) -> Step:
     """Returns the step of `[start:end]` on a list or text, end excluded; bounds outside are clipped."""
     bounds = tuple(bound for bound in (start, end) if bound is not None)
-    for bound in bounds:
-        require(bound.kinds, NUMBER, '"[:]"', offset)
+
+    def resolve(static: StaticType) -> StaticType | None:
+        for bound in bounds:
+            if not is_integer(bound.type) and not is_any(bound.type):
+                raise Refusal(f'"[:]" does not take {bound.type.name}', offset)
+        if is_any(static):
+            return NOT_BOOL
+        return static if is_slice(static) or is_string(static) else None
 
     def take(run: PolicyRun, value: Any) -> Any:
-        if type(value) not in LIST and type(value) is not str:
+        if type(value) not in LISTS and type(value) is not str:
             raise Fault("only lists and strings have slices")
-        taken = slice(_evaluate_bound(run, start), _evaluate_bound(run, end))
-        if type(value) is not range:
-            run.charge(len(range(*taken.indices(len(value)))) // 8)
-        return value[taken]
+        taken = _evaluate_bounds(run, start, end)
+        return _slice_text(run, value, taken) if type(value) is str else _slice_list(run, value, taken)
 
-    return Step('"[:]"', take, LIST | STRING, LIST | STRING, offset, children=bounds)
+    return Step('"[:]"', take, resolve, offset, children=bounds, ends_chain=True)
 
 
-def _evaluate_bound(run: PolicyRun, bound: PolicyNode | None) -> int | None:
-    if bound is None:
-        return None
-    value = bound.evaluate(run)
-    if type(value) not in NUMBER:
-        raise Fault("a slice needs numbers")
-    return as_whole(value)
+def _slice_list(run: PolicyRun, elements: Any, taken: slice) -> Any:
+    if type(elements) is range:
+        return elements[taken]
+    run.charge(len(range(*taken.indices(len(elements)))) // 8)
+    return type(elements)(elements[taken])
 
 
-METHODS: dict[str, tuple[Kinds, Kinds, Callable[[Any], Any]]] = {
-    "Year": (TIME, INT, lambda time: calendar(time).year),
-    "Month": (TIME, INT, lambda time: calendar(time).month),
-    "Day": (TIME, INT, lambda time: calendar(time).day),
-    "Hour": (TIME, INT, lambda time: calendar(time).hour),
-    "Minute": (TIME, INT, lambda time: calendar(time).minute),
-    "Second": (TIME, INT, lambda time: calendar(time).second),
-    "Weekday": (TIME, INT, lambda time: calendar(time).isoweekday() % 7),
-    "YearDay": (TIME, INT, lambda time: calendar(time).timetuple().tm_yday),
-    "Unix": (TIME, INT, lambda time: time.nanoseconds // 1_000_000_000),
-    "Hours": (DURATION, FLOAT, lambda duration: _in_units(duration, 3_600_000_000_000)),
-    "Minutes": (DURATION, FLOAT, lambda duration: _in_units(duration, 60_000_000_000)),
-    "Seconds": (DURATION, FLOAT, lambda duration: _in_units(duration, 1_000_000_000)),
-    "Milliseconds": (DURATION, INT, lambda duration: int(duration.nanoseconds / 1_000_000)),
-}
-"""Maps each method to the kind it applies to, the kind of its result, and its implementation. Times are in UTC; Sunday
-is weekday 0."""
+def _slice_text(run: PolicyRun, text: str, taken: slice) -> str:
+    """Returns the part of a text between two bytes. Raises Fault if it does not begin and end with a character."""
+    run.charge_text(len(text))
+    if text.isascii():
+        return text[taken]
+    try:
+        return text.encode(errors="surrogatepass")[taken].decode(errors="surrogatepass")
+    except UnicodeDecodeError as error:
+        raise Fault("the slice cuts a character") from error
 
 
-def _in_units(duration: Duration, unit: int) -> float:
-    return duration.nanoseconds / unit
+def _evaluate_bounds(run: PolicyRun, start: PolicyNode | None, end: PolicyNode | None) -> slice:
+    last = None if end is None else to_integer(end.evaluate(run))
+    return slice(None if start is None else to_integer(start.evaluate(run)), last)
 
 
-def method(name: str, offset: int, arguments: int) -> Step:
-    """Returns the step of a method such as `.Hour()`. No method takes arguments."""
-    if name not in METHODS:
-        raise Refusal(f"unknown method {name}", offset)
-    if arguments:
-        raise Refusal(f"{name} takes no arguments, got {arguments}", offset)
-    accepts, result, apply = METHODS[name]
+def method(name: str, offset: int, arguments: list[PolicyNode], is_optional: bool = False) -> Step:
+    """Returns the step of a method such as `.Hour()`. A method of a value of any type is looked up when it is called:
+    if there is none, the call is an error."""
+    evaluates = [argument.evaluate for argument in arguments]
+
+    def resolve(static: StaticType) -> StaticType | None:
+        return _resolve_method(static, name, offset, arguments)
 
     def take(run: PolicyRun, value: Any) -> Any:
-        if type(value) not in accepts:
-            raise Fault(f"{name} is a method of times")
-        run.charge(_CALENDAR_STEPS)
-        return apply(value)
+        return call_method(run, name, value, [argument(run) for argument in evaluates])
 
-    return Step(f'"{name}"', take, accepts, result, offset)
+    return Step(f'"{name}"', take, resolve, offset, is_optional, children=tuple(arguments))
+
+
+def _resolve_method(static: StaticType, name: str, offset: int, arguments: list[PolicyNode]) -> StaticType | None:
+    if is_any(static) or is_map(static):
+        return ANY
+    kind = KINDS_WITH_METHODS.get(static)
+    found = None if kind is None else METHODS[kind].get(name)
+    if found is None:
+        return None
+    if len(arguments) != len(found.parameters):
+        raise Refusal(f"{name} takes {len(found.parameters)} arguments, got {len(arguments)}", offset)
+    for argument, parameter in zip(arguments, found.parameters, strict=True):
+        require_parameter(argument, parameter, name)
+    return found.result
+
+
+def require_parameter(argument: PolicyNode, parameter: StaticType, name: str) -> None:
+    """Raises Refusal if the argument can never be of the type. Nil passes here, and is an error when it is used."""
+    static = argument.type
+    if static is NIL or is_any(static) or is_assignable(static, parameter):
+        return
+    if is_integer(static) and is_integer(parameter) and static.kind != parameter.kind:
+        return
+    raise Refusal(f"{name} does not take {static.name}", argument.offset)

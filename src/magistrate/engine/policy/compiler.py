@@ -12,23 +12,25 @@ from typing import Any, NamedTuple
 
 from magistrate.engine.policy import access
 from magistrate.engine.policy.access import Step
-from magistrate.engine.policy.functions import compile_call
-from magistrate.engine.policy.kinds import ANY, ARRAY, MAP, STRING
+from magistrate.engine.policy.environment import Environment
+from magistrate.engine.policy.functions import FUNCTIONS, compile_call, failing_node
 from magistrate.engine.policy.literals import read_decimal, read_integer, read_string
 from magistrate.engine.policy.node import (
     NOT_LITERAL,
+    Constant,
     Evaluate,
     PolicyNode,
     Refusal,
     compose_node,
+    compose_of_all,
     literal_node,
-    require,
 )
-from magistrate.engine.policy.predicates import TAKE_CLOSURES, over_elements
+from magistrate.engine.policy.predicates import POINTERS, TAKE_CLOSURES, over_elements
 from magistrate.engine.policy.run import Fault, PolicyRun
+from magistrate.engine.policy.structs import WarrantView
 from magistrate.engine.policy.tokenizer import Token
-from magistrate.engine.policy.values import time_at
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.policy.types import ANY, ARRAY, FLOAT, MAP, NIL, TIME, StaticType, is_any
+from magistrate.engine.policy.values import MadeList, MadeMap, json_value, time_at, values_in
 
 _CONSTANTS = {"true": True, "false": False, "nil": None}
 _READERS: Mapping[str, Callable[[str, int], Any]] = {
@@ -39,6 +41,9 @@ _READERS: Mapping[str, Callable[[str, int], Any]] = {
 }
 """Maps the kind of a literal token to the function that reads its value."""
 
+_POINTED: Mapping[str, Evaluate] = {"index": lambda run: run.iteration[0], "acc": lambda run: run.iteration[1]}
+ENVIRONMENT = "$env"
+
 
 class Closure(NamedTuple):
     """Represents an argument in braces."""
@@ -46,33 +51,58 @@ class Closure(NamedTuple):
     body: PolicyNode
 
 
-def variable(name: Token) -> PolicyNode:
+def variable(name: Token, environment: Environment) -> PolicyNode:
     """Compiles a variable. A missing one is nil. `warrant` hides a context variable of that name; a context variable
     hides `now`."""
     text, offset = name.text, name.offset
-    if text == "warrant":
-        return PolicyNode(lambda run: _members(run.warrant), MAP, offset, weight=4)  # the map is created anew each time
-    if text == "now":
-        return PolicyNode(_now, ANY, offset)
-    return PolicyNode(_find(text), ANY, offset)
+    declared = environment.find_declared(text)
+    if declared is not None:
+        return _read_declared(declared.value, declared.place, offset)
+    if text == ENVIRONMENT:
+        return PolicyNode(_load_all, MAP, offset, is_environment=True)
+    environment.names[text] = None
+    return member_of_context(text, offset, environment)
+
+
+def member_of_context(name: str, offset: int, environment: Environment) -> PolicyNode:
+    static = environment.type_of(name)
+    if name == "warrant":
+        return PolicyNode(_view_warrant, static, offset, weight=4)  # the view is created anew each time
+    if name == "now" and not environment.has_member(name):
+        return PolicyNode(_now, ANY if environment.types is None else TIME, offset)
+    known = name if environment.has_member(name) else None
+    return PolicyNode(_find(name, static, environment.types is None), static, offset, variable=known)
 
 
 def constant(token: Token) -> PolicyNode:
-    return literal_node(_CONSTANTS[token.text], token.offset)
+    return literal_node(_CONSTANTS[token.text], token.offset, is_written=True)
 
 
 def literal(token: Token) -> PolicyNode:
-    return literal_node(_READERS[token.kind](token.text, token.offset), token.offset)
+    return literal_node(_READERS[token.kind](token.text, token.offset), token.offset, is_written=True)
 
 
-def item(sign: Token) -> PolicyNode:
+def item(sign: Token, environment: Environment) -> PolicyNode:
     """Compiles `#`, the current element of a closure."""
-    return PolicyNode(_item, ANY, sign.offset, free_item=sign.offset)
+    return PolicyNode(_item, environment.innermost_closure(sign.offset).item, sign.offset)
 
 
-def item_member(dot: Token, name: Token) -> PolicyNode:
+def item_pointer(sign: Token, name: Token, environment: Environment) -> PolicyNode:
+    """Compiles `#index` and `#acc`, which only some closures have."""
+    pointers = environment.innermost_closure(sign.offset).pointers
+    if name.text not in pointers:
+        raise Refusal(f"unknown pointer #{name.text}", sign.offset)
+    return PolicyNode(_POINTED[name.text], pointers[name.text], sign.offset)
+
+
+def item_member(environment: Environment, dot: Token, name: Token) -> PolicyNode:
     """Compiles `.name`, a member of that element."""
-    return access.compile_access(item(dot), [member(name)])
+    return access.compile_access(item(dot, environment), [member(name)])
+
+
+def item_method(dot: Token, name: Token, arguments: list[PolicyNode], environment: Environment) -> PolicyNode:
+    """Compiles `.Name()`, a method of that element."""
+    return access.compile_access(item(dot, environment), [method(name, arguments)])
 
 
 def member(name: Token) -> Step:
@@ -83,8 +113,12 @@ def optional_member(name: Token) -> Step:
     return access.member(name.text, name.offset, is_optional=True)
 
 
-def method(name: Token, arguments: list[PolicyNode | Closure]) -> Step:
-    return access.method(name.text, name.offset, len(arguments))
+def method(name: Token, arguments: list[PolicyNode]) -> Step:
+    return access.method(name.text, name.offset, arguments)
+
+
+def optional_method(name: Token, arguments: list[PolicyNode]) -> Step:
+    return access.method(name.text, name.offset, arguments, is_optional=True)
 
 
 def element(bracket: Token, index: PolicyNode) -> Step:
@@ -95,39 +129,120 @@ def section(bracket: Token, start: PolicyNode | None, end: PolicyNode | None) ->
     return access.section(start, end, bracket.offset)
 
 
-def call(name: Token, arguments: list[PolicyNode | Closure]) -> PolicyNode:
-    if name.text in TAKE_CLOSURES:
-        return _over_elements(name.text, arguments, name.offset)
-    nodes: list[PolicyNode] = []
-    for argument in arguments:
-        if isinstance(argument, Closure):
-            raise Refusal(f"{name.text} does not take a closure", argument.body.offset)
-        nodes.append(argument)
-    return compile_call(name.text, nodes, name.offset)
+def compile_steps(base: PolicyNode, steps: list[Step], environment: Environment) -> PolicyNode:
+    """Compiles an operand of a base and steps from it. `$env.name` is the variable of that name."""
+    name = steps[0].key
+    if not base.is_environment or name is None:
+        return access.compile_access(base, steps)
+    environment.names[name] = None
+    found = member_of_context(name, steps[0].offset, environment)
+    return access.compile_access(found, steps[1:]) if len(steps) > 1 else found
+
+
+def call(name: Token, arguments: list[PolicyNode], environment: Environment) -> PolicyNode:
+    """Compiles the call of a function. One that does not exist is an error when it is called, as in Go."""
+    if name.text == "get" and len(arguments) == 2:
+        return _get(arguments, name.offset, environment)
+    if name.text in FUNCTIONS:
+        return compile_call(name.text, arguments, name.offset)
+    environment.names[name.text] = None
+    declared = environment.find_declared(name.text)
+    static = declared.value.type if declared else environment.type_of(name.text)
+    if not is_any(static):
+        raise Refusal(f"{static.name} is not callable", name.offset)
+    return failing_node(f"unknown function {name.text}", ANY, name.offset, *arguments)
+
+
+def _get(arguments: list[PolicyNode], offset: int, environment: Environment) -> PolicyNode:
+    source, index = arguments
+    if source.is_environment and type(index.literal) is str:
+        environment.names[index.literal] = None
+        found = member_of_context(index.literal, offset, environment)
+        if not environment.has_member(index.literal):
+            found.type = NIL
+        return found
+    if source.is_environment:
+        return failing_node("get needs the name of a variable", ANY, offset, *arguments)
+    static = None if index.type is NIL and not is_any(source.type) else access.resolve_element(source.type, index.type)
+    if static is None:
+        raise Refusal(f"get does not take {source.type.name} and {index.type.name}", offset)
+    node = compile_call("get", arguments, offset)
+    node.type = static
+    return node
+
+
+def begin_closure(name: Token, source: PolicyNode, environment: Environment) -> None:
+    environment.begin_closure(name.text, source, POINTERS.get(name.text, {}))
+
+
+def call_with_closure(name: Token, arguments: list[PolicyNode | Closure]) -> PolicyNode:
+    """Compiles `all(list, {…})`, and `reduce(list, {…}, initial)`."""
+    source, body, *rest = (child.body if isinstance(child, Closure) else child for child in arguments)
+    return over_elements(name.text, source, body, rest[0] if rest else None)
+
+
+def takes_closure(name: Token) -> bool:
+    return name.text in TAKE_CLOSURES
+
+
+def declare(name: Token, value: PolicyNode, environment: Environment) -> int:
+    """Begins the scope of `let name = value;`. Raises Refusal if there is a variable or function of that name."""
+    text = name.text
+    environment.names[text] = None
+    is_known = text in FUNCTIONS or text in TAKE_CLOSURES or environment.find_declared(text) is not None
+    if is_known or environment.has_member(text):
+        raise Refusal(f"cannot redeclare {text}", name.offset)
+    return environment.declare(text, value).place
+
+
+def declaration(name: Token, value: PolicyNode, place: int, body: PolicyNode) -> PolicyNode:
+    """Compiles `let name = value; body`."""
+    make_value, evaluate_body = value.evaluate, body.evaluate
+
+    def evaluate(run: PolicyRun) -> Any:
+        made = make_value(run)
+        if run.declared is None:
+            run.declared = {}
+        run.declared[place] = made
+        return evaluate_body(run)
+
+    return compose_node(evaluate, body.type, name.offset, value, body)
 
 
 def list_literal(bracket: Token, elements: list[PolicyNode]) -> PolicyNode:
     literals = [element.literal for element in elements]
+    types = [element.type for element in elements]
+    alike = len({static.kind for static in types}) == 1 and NIL not in types
+    members = literals if elements and all(element.is_written for element in elements) else None
     if NOT_LITERAL not in literals:
-        return literal_node(literals, bracket.offset)
-    makers = [element.evaluate for element in elements]
-    return _container(compose_node(lambda run: [make(run) for make in makers], ARRAY, bracket.offset, *elements))
+        made = MadeList(literals)
+        node = PolicyNode(Constant(made), ARRAY, bracket.offset, made)
+    else:
+        makers = [element.evaluate for element in elements]
+        node = _container(
+            compose_of_all(lambda run: MadeList([make(run) for make in makers]), ARRAY, bracket.offset, *elements)
+        )
+    node.element, node.members = types[-1] if alike else None, members
+    return node
+
+
+def _make_list(makers: list[Evaluate]) -> Evaluate:
+    return lambda run: MadeList([make(run) for make in makers])
 
 
 def map_literal(brace: Token, entries: list[tuple[PolicyNode, PolicyNode]]) -> PolicyNode:
     makers = [(key.evaluate, value.evaluate) for key, value in entries]
 
-    def evaluate(run: PolicyRun) -> dict[str, Any]:
-        return {_key(make_key(run)): make_value(run) for make_key, make_value in makers}
+    def evaluate(run: PolicyRun) -> MadeMap:
+        return MadeMap({_key(make_key(run)): make_value(run) for make_key, make_value in makers})
 
     children = [child for entry in entries for child in entry]
-    return _container(compose_node(evaluate, MAP, brace.offset, *children))
+    return _container(compose_of_all(evaluate, MAP, brace.offset, *children))
 
 
 def key(key: Token | PolicyNode) -> PolicyNode:
     """Compiles the key of a map. A name or number is the text it is written as; an expression has to be a string."""
     if isinstance(key, PolicyNode):
-        require(key.kinds, STRING, "the key of a map", key.offset)
         return key
     return literal_node(read_string(key.text, key.offset) if key.kind == "string" else key.text, key.offset)
 
@@ -143,42 +258,39 @@ def _key(value: Any) -> str:
     return value
 
 
-def _over_elements(name: str, arguments: list[Any], offset: int) -> PolicyNode:
-    if len(arguments) != 2:
-        raise Refusal(f"wrong number of arguments for {name}: expected 2, got {len(arguments)}", offset)
-    source, body = arguments
-    if isinstance(source, Closure):
-        raise Refusal(f"{name} needs a list before its closure", source.body.offset)
-    return over_elements(name, source, body.body if isinstance(body, Closure) else body, offset)
-
-
 def _item(run: PolicyRun) -> Any:
     return run.item
 
 
-@lru_cache(maxsize=1_024)
-def _find(name: str) -> Evaluate:
-    """Returns a cached function: policies have few names, and each of them often."""
+def _read_declared(value: PolicyNode, place: int, offset: int) -> PolicyNode:
+    def evaluate(run: PolicyRun) -> Any:
+        return (run.declared or {})[place]
 
-    def evaluate(run: PolicyRun, name: str = name) -> Any:
-        return run.context.get(name)
+    return PolicyNode(evaluate, value.type, offset, element=value.element)
 
-    return evaluate
+
+@lru_cache(maxsize=2_048)
+def _find(name: str, static: StaticType, is_unknown: bool) -> Evaluate:
+    """Returns a cached function: policies have few names, and each of them often. When the types of the context are
+    known, there is nothing left to look at."""
+    if is_unknown:
+        return lambda run: json_value(run.context.get(name))
+    if static is ANY:
+        return Constant(None)
+    if static is FLOAT:
+        return lambda run: float(run.context[name])
+    return lambda run: run.context[name]
+
+
+def _load_all(run: PolicyRun) -> MadeMap:
+    """Returns all variables as a map."""
+    run.charge(len(run.context))
+    return MadeMap(zip(run.context, values_in(run.context), strict=True), warrant=WarrantView(run.warrant))
 
 
 def _now(run: PolicyRun) -> Any:
     return run.context["now"] if "now" in run.context else time_at(run.now * 1_000)
 
 
-def _members(warrant: Warrant) -> dict[str, Any]:
-    """Returns the warrant as a map for policies, spelled as in JSON."""
-    subject = {"objectType": warrant.subject_type, "objectId": warrant.subject_id}
-    if warrant.subject_relation:
-        subject["relation"] = warrant.subject_relation
-    return {
-        "objectType": warrant.object_type,
-        "objectId": warrant.object_id,
-        "relation": warrant.relation,
-        "subject": subject,
-        "createdAt": time_at(warrant.created_at * 1_000),
-    }
+def _view_warrant(run: PolicyRun) -> WarrantView:
+    return WarrantView(run.warrant)

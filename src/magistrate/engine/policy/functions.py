@@ -5,42 +5,55 @@ from __future__ import annotations  # evaluated annotations are kept with every 
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import NoneType
-from typing import Any
+from typing import Any, NamedTuple
 
-from magistrate.engine.policy import texts
-from magistrate.engine.policy.access import element_of
-from magistrate.engine.policy.kinds import (
+from magistrate.engine.policy import aggregates, texts
+from magistrate.engine.policy.layouts import read_date
+from magistrate.engine.policy.node import Evaluate, PolicyNode, Refusal, compose_node, compose_of_all
+from magistrate.engine.policy.rendering import read_json, render_json, render_value
+from magistrate.engine.policy.run import Fault, PolicyRun
+from magistrate.engine.policy.structs import SubjectView, WarrantView
+from magistrate.engine.policy.types import (
     ANY,
+    ANY_MAP,
     ARRAY,
     BOOL,
     DURATION,
     FLOAT,
     INT,
-    LIST,
-    MAP,
-    NUMBER,
+    MONTH,
+    NIL,
     STRING,
+    STRINGS,
     TIME,
-    Kinds,
+    WEEKDAY,
+    StaticType,
+    TypeRule,
+    is_any,
+    is_integer,
+    is_map,
+    is_number,
+    is_slice,
+    is_string,
 )
-from magistrate.engine.policy.node import (
-    NOT_LITERAL,
-    Evaluate,
-    PolicyNode,
-    Refusal,
-    compose_node,
-    literal_node,
-    require,
-)
-from magistrate.engine.policy.run import Fault, PolicyRun
 from magistrate.engine.policy.values import (
+    LISTS,
+    MAPS,
+    NUMBERS,
+    AnyMap,
+    Byte,
     Duration,
+    GroupMap,
+    Int64,
+    MadeList,
+    MadeMap,
+    Month,
+    Pairs,
+    Strings,
     Time,
-    as_whole,
+    Weekday,
     finite,
-    read_date,
     read_duration,
     time_at,
     whole,
@@ -53,41 +66,67 @@ _LONGEST_NUMBER = 100
 _TYPES: dict[type, str] = {
     NoneType: "nil",
     bool: "bool",
-    int: "int",
+    **dict.fromkeys((int, Int64), "int"),
+    Byte: "uint",
     float: "float",
     str: "string",
-    list: "array",
-    range: "array",
-    dict: "map",
+    **dict.fromkeys((list, MadeList, range, Strings, Pairs), "array"),
+    **dict.fromkeys((dict, MadeMap, GroupMap, AnyMap), "map"),
     Time: "time.Time",
     Duration: "time.Duration",
+    Month: "time.Month",
+    Weekday: "time.Weekday",
+    **dict.fromkeys((WarrantView, SubjectView), "warrant"),
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
+class FunctionParameter(NamedTuple):
+    """Describes a parameter of a function: the types it takes before evaluation, and the kinds during it; None for
+    any."""
+
+    type_rules: tuple[TypeRule, ...] | None
+    kinds: frozenset[type] | None
+
+
+def _is_count(static: StaticType) -> bool:
+    return is_integer(static) and static not in (MONTH, WEEKDAY)
+
+
+def _is_joinable(static: StaticType) -> bool:
+    return static in (ARRAY, STRINGS)
+
+
+_TEXT = FunctionParameter((is_string,), frozenset({str}))
+_NUMBER = FunctionParameter((is_number,), NUMBERS)
+_COUNT = FunctionParameter((_is_count,), NUMBERS)
+_LIST = FunctionParameter((is_slice,), LISTS)
+_MAP = FunctionParameter((is_map,), MAPS)
+_VALUE = FunctionParameter(None, None)
+_ELEMENTS = FunctionParameter((is_slice,), None)
+
+Result = StaticType | Callable[[list[StaticType]], StaticType]
+
+
+class Function(NamedTuple):
     """Describes a built-in function. `apply` takes the run and the values of the arguments, whose kinds have been
     checked; it may raise Fault.
 
     The last `optional` parameters can be left out. If it `repeats`, the last parameter takes one argument or more. If
-    it `reads` its only argument, a text, `apply` gets the parsed value; a literal is parsed when the policy is
-    compiled."""
+    it `takes_nil`, a written nil is an error only when the function is called. If it `reads` its arguments, which are
+    texts, `apply` gets the parsed value; literals are parsed when the policy is compiled."""
 
-    parameters: tuple[Kinds, ...]
-    result: Kinds
+    parameters: tuple[FunctionParameter, ...]
+    result: Result
     apply: Callable[..., Any]
     optional: int = 0
     repeats: bool = False
-    reads: Callable[[str], Any] | None = None
+    takes_nil: bool = False
+    reads: Callable[..., Any] | None = None
 
 
 def expires_in(run: PolicyRun, duration: Duration) -> bool:
     """Returns whether now is before the creation of the warrant plus the duration."""
     return run.now * 1_000 < run.warrant.created_at * 1_000 + duration.nanoseconds
-
-
-def _length(run: PolicyRun, value: Any) -> int:
-    return len(value)
 
 
 def _to_int(run: PolicyRun, value: Any) -> int:
@@ -107,112 +146,109 @@ def _to_float(run: PolicyRun, value: Any) -> float:
     return finite(float(value))
 
 
-def _to_string(run: PolicyRun, value: Any) -> str:
-    """Returns the value as a string. Whole numbers are written without a point, whether they are integers or not."""
-    if type(value) is bool:
-        return "true" if value else "false"
-    run.charge(0 if type(value) is str else 6)
-    if type(value) is float and not (value.is_integer() and abs(value) < 1e15):
-        return repr(finite(value))
-    return value if type(value) is str else str(whole(int(value)))
-
-
 def _round(run: PolicyRun, value: float) -> float:
     """Rounds half away from zero."""
     towards_zero = float(math.trunc(finite(value)))
     return towards_zero + math.copysign(1, value) if abs(value - towards_zero) >= 0.5 else towards_zero
 
 
-def _numbers_in(run: PolicyRun, elements: Any) -> Any:
-    run.charge(len(elements))
-    for element in elements:
-        if type(element) not in NUMBER:
-            raise Fault("the list must have numbers only")
-    return elements
+def _element_type(arguments: list[StaticType]) -> StaticType:
+    return arguments[0].element or ANY
 
 
-def _expand(run: PolicyRun, values: tuple[Any, ...]) -> list[Any]:
-    """Returns numbers and lists of numbers as one list, with at least one number."""
-    numbers: list[Any] = []
-    for value in values:
-        numbers.extend(_numbers_in(run, value if type(value) in LIST else [value]))
-    if not numbers:
-        raise Fault("an empty list has no least or greatest number")
-    return numbers
+def _type_of_first(arguments: list[StaticType]) -> StaticType:
+    return arguments[0]
 
 
-def _sum(run: PolicyRun, elements: Any) -> Any:
-    total = sum(_numbers_in(run, elements))
-    return whole(total) if type(total) is int else finite(total)
+def _extreme_type(arguments: list[StaticType]) -> StaticType:
+    return ANY if any(map(is_any, arguments)) else arguments[0]
 
 
-def _mean(run: PolicyRun, elements: Any) -> float:
-    """Returns the mean; that of an empty list is 0."""
-    return finite(sum(_numbers_in(run, elements)) / (len(elements) or 1))
-
-
-def _get(run: PolicyRun, value: Any, index: Any) -> Any:
-    """Returns what [] would give, but nil beyond the end of a list."""
-    if type(value) in LIST and type(index) in NUMBER and not -len(value) <= as_whole(index) < len(value):
-        return None
-    return element_of(run, value, index)
-
-
-def _as_list(run: PolicyRun, members: Any) -> list[Any]:
-    run.charge(len(members))
-    return list(members)
+def _on_texts(result: StaticType, apply: Callable[..., Any], count: int = 1, optional: int = 0) -> Function:
+    return Function((_TEXT,) * count, result, apply, optional, takes_nil=True)
 
 
 FUNCTIONS: dict[str, Function] = {
-    "len": Function((STRING | LIST | MAP,), INT, _length),
-    "type": Function((ANY,), STRING, lambda run, value: _TYPES[type(value)]),
-    "int": Function((NUMBER | STRING,), INT, _to_int),
-    "float": Function((NUMBER | STRING,), FLOAT, _to_float),
-    "string": Function((BOOL | NUMBER | STRING,), STRING, _to_string),
-    "abs": Function((NUMBER,), NUMBER, lambda run, value: whole(abs(value)) if type(value) is int else abs(value)),
-    "ceil": Function((NUMBER,), FLOAT, lambda run, value: float(math.ceil(finite(value)))),
-    "floor": Function((NUMBER,), FLOAT, lambda run, value: float(math.floor(finite(value)))),
-    "round": Function((NUMBER,), FLOAT, _round),
-    "min": Function((NUMBER | LIST,), NUMBER, lambda run, *values: min(_expand(run, values)), repeats=True),
-    "max": Function((NUMBER | LIST,), NUMBER, lambda run, *values: max(_expand(run, values)), repeats=True),
-    "sum": Function((LIST,), NUMBER, _sum),
-    "mean": Function((LIST,), FLOAT, _mean),
-    "lower": Function((STRING,), STRING, texts.lower),
-    "upper": Function((STRING,), STRING, texts.upper),
-    "trim": Function((STRING, STRING), STRING, texts.trim, optional=1),
-    "trimPrefix": Function((STRING, STRING), STRING, texts.trim_prefix),
-    "trimSuffix": Function((STRING, STRING), STRING, texts.trim_suffix),
-    "hasPrefix": Function((STRING, STRING), BOOL, texts.has_prefix),
-    "hasSuffix": Function((STRING, STRING), BOOL, texts.has_suffix),
-    "indexOf": Function((STRING, STRING), INT, texts.index_of),
-    "split": Function((STRING, STRING, NUMBER), ARRAY, texts.split, optional=1),
-    "replace": Function((STRING, STRING, STRING, NUMBER), STRING, texts.replace, optional=1),
-    "join": Function((LIST, STRING), STRING, texts.join, optional=1),
-    "first": Function((LIST,), ANY, lambda run, elements: elements[0] if elements else None),
-    "last": Function((LIST,), ANY, lambda run, elements: elements[-1] if elements else None),
-    "get": Function((LIST | MAP, NUMBER | STRING), ANY, _get),
-    "keys": Function((MAP,), ARRAY, lambda run, members: _as_list(run, members.keys())),
-    "values": Function((MAP,), ARRAY, lambda run, members: _as_list(run, members.values())),
+    "len": Function((FunctionParameter((is_string, is_slice, is_map), LISTS | MAPS | {str}),), INT, aggregates.length),
+    "type": Function((_VALUE,), STRING, lambda run, value: _TYPES[type(value)], takes_nil=True),
+    "int": Function((FunctionParameter((is_number, is_string), NUMBERS | {str}),), INT, _to_int),
+    "float": Function((FunctionParameter((is_number, is_string), NUMBERS | {str}),), FLOAT, _to_float),
+    "string": Function((_VALUE,), STRING, render_value, takes_nil=True),
+    "abs": Function((_NUMBER,), _type_of_first, aggregates.absolute),
+    "ceil": Function((_NUMBER,), FLOAT, lambda run, value: float(math.ceil(finite(value)))),
+    "floor": Function((_NUMBER,), FLOAT, lambda run, value: float(math.floor(finite(value)))),
+    "round": Function((_NUMBER,), FLOAT, _round),
+    "min": Function((FunctionParameter((is_number,), None),), _extreme_type, aggregates.least, repeats=True),
+    "max": Function((FunctionParameter((is_number,), None),), _extreme_type, aggregates.greatest, repeats=True),
+    "sum": Function((_LIST,), ANY, aggregates.total),
+    "mean": Function((_LIST,), FLOAT, aggregates.mean),
+    "median": Function((_LIST,), FLOAT, aggregates.median),
+    "lower": _on_texts(STRING, texts.lower),
+    "upper": _on_texts(STRING, texts.upper),
+    "trim": _on_texts(STRING, texts.trim, 2, 1),
+    "trimPrefix": _on_texts(STRING, texts.trim_prefix, 2, 1),
+    "trimSuffix": _on_texts(STRING, texts.trim_suffix, 2, 1),
+    "hasPrefix": _on_texts(BOOL, texts.has_prefix, 2),
+    "hasSuffix": _on_texts(BOOL, texts.has_suffix, 2),
+    "indexOf": _on_texts(INT, texts.index_of, 2),
+    "lastIndexOf": _on_texts(INT, texts.last_index_of, 2),
+    "split": Function((_TEXT, _TEXT, _COUNT), STRINGS, texts.split, 1, takes_nil=True),
+    "splitAfter": Function((_TEXT, _TEXT, _COUNT), STRINGS, texts.split_after, 1, takes_nil=True),
+    "replace": Function((_TEXT, _TEXT, _TEXT, _COUNT), STRING, texts.replace, 1, takes_nil=True),
+    "repeat": Function((_TEXT, _COUNT), STRING, texts.repeat, takes_nil=True),
+    "join": Function(
+        (FunctionParameter((_is_joinable,), frozenset({list, MadeList, Strings})), _TEXT),
+        STRING,
+        texts.join,
+        1,
+        takes_nil=True,
+    ),
+    "first": Function((_ELEMENTS,), _element_type, lambda run, elements: aggregates.find_element(run, elements, 0)),
+    "last": Function((_ELEMENTS,), _element_type, lambda run, elements: aggregates.find_element(run, elements, -1)),
+    "get": Function((_VALUE, _VALUE), ANY, aggregates.find_element),
+    "take": Function((_LIST, FunctionParameter((is_integer,), None)), _type_of_first, aggregates.take),
+    "keys": Function((_MAP,), ARRAY, aggregates.keys),
+    "values": Function((_MAP,), ARRAY, aggregates.values),
+    "toPairs": Function((_MAP,), ARRAY, aggregates.to_pairs),
+    "fromPairs": Function((_LIST,), ANY_MAP, aggregates.from_pairs),
+    "sort": Function((_LIST, _TEXT), ARRAY, aggregates.sort, 1),
+    "sortBy": Function((_LIST, _TEXT, _TEXT), ARRAY, aggregates.sort_by, 1),
+    "toJSON": Function((_VALUE,), STRING, render_json, takes_nil=True),
+    "fromJSON": _on_texts(ANY, read_json),
+    "toBase64": _on_texts(STRING, texts.to_base64),
+    "fromBase64": _on_texts(STRING, texts.from_base64),
     "now": Function((), TIME, lambda run: time_at(run.now * 1_000)),
-    "date": Function((STRING,), TIME, lambda run, time: time, reads=read_date),
-    "duration": Function((STRING,), DURATION, lambda run, duration: duration, reads=read_duration),
-    "expiresIn": Function((STRING,), BOOL, expires_in, reads=read_duration),
+    "date": Function((_TEXT, _TEXT, _TEXT), TIME, lambda run, time: time, 2, takes_nil=True, reads=read_date),
+    "duration": Function((_TEXT,), DURATION, lambda run, duration: duration, takes_nil=True, reads=read_duration),
+    "expiresIn": Function((_TEXT,), BOOL, expires_in, takes_nil=True, reads=read_duration),
 }
 
 
 def compile_call(name: str, arguments: list[PolicyNode], offset: int) -> PolicyNode:
-    """Compiles a call. Raises Refusal for an unknown function, a wrong number of arguments, or one that cannot work."""
-    function = FUNCTIONS.get(name)
-    if function is None:
-        raise Refusal(f"unknown function {name}", offset)
+    """Compiles a call. Raises Refusal for a wrong number of arguments, or one that cannot work."""
+    function = FUNCTIONS[name]
     _check_number(name, function, len(arguments), offset)
-    parameters = _parameters_for(function, len(arguments))
+    parameters = function.parameters * len(arguments) if function.repeats else function.parameters[: len(arguments)]
     for parameter, argument in zip(parameters, arguments, strict=True):
-        require(argument.kinds, parameter, name, argument.offset)
+        _check_argument(name, function, parameter, argument)
+        if function.repeats and is_any(argument.type):
+            break  # Go looks no further, and neither may a refusal
+    static = function.result
+    if not isinstance(static, StaticType):
+        static = static([argument.type for argument in arguments])
     if function.reads:
-        return _compile_reader(function, function.reads, arguments[0], offset)
+        return _compile_reader(function, function.reads, arguments, static, offset)
     evaluates = [argument.evaluate for argument in arguments]
-    return compose_node(_call(name, function, parameters, evaluates), function.result, offset, *arguments)
+    kinds = [parameter.kinds for parameter in parameters]
+    return compose_of_all(_call(name, function, kinds, evaluates), static, offset, *arguments)
+
+
+def _check_argument(name: str, function: Function, parameter: FunctionParameter, argument: PolicyNode) -> None:
+    static = argument.type
+    if parameter.type_rules is None or is_any(static) or (static is NIL and function.takes_nil):
+        return
+    if not any(type_rule(static) for type_rule in parameter.type_rules):
+        raise Refusal(f"{name} does not take {static.name}", argument.offset)
 
 
 def _check_number(name: str, function: Function, given: int, offset: int) -> None:
@@ -223,38 +259,45 @@ def _check_number(name: str, function: Function, given: int, offset: int) -> Non
         raise Refusal(f"wrong number of arguments for {name}: expected {wanted}, got {given}", offset)
 
 
-def _parameters_for(function: Function, given: int) -> tuple[Kinds, ...]:
-    return function.parameters * given if function.repeats else function.parameters[:given]
-
-
-def _call(name: str, function: Function, parameters: tuple[Kinds, ...], evaluates: list[Evaluate]) -> Evaluate:
+def _call(name: str, function: Function, kinds: list[frozenset[type] | None], evaluates: list[Evaluate]) -> Evaluate:
     apply = function.apply
 
     def evaluate(run: PolicyRun) -> Any:
         values = [argument(run) for argument in evaluates]
-        for value, parameter in zip(values, parameters, strict=True):
-            if type(value) not in parameter:
+        for value, accepted in zip(values, kinds, strict=True):
+            if accepted is not None and type(value) not in accepted:
                 raise Fault(f"{name} does not take this kind")
         return apply(run, *values)
 
     return evaluate
 
 
-def _compile_reader(function: Function, reads: Callable[[str], Any], argument: PolicyNode, offset: int) -> PolicyNode:
-    if argument.literal is not NOT_LITERAL:
+def _compile_reader(
+    function: Function, reads: Callable[..., Any], arguments: list[PolicyNode], static: StaticType, offset: int
+) -> PolicyNode:
+    apply = function.apply
+    if all(type(argument.literal) is str for argument in arguments):
         try:
-            argument = literal_node(reads(argument.literal), argument.offset)
+            read = reads(*(argument.literal for argument in arguments))
         except Fault as fault:
-            raise Refusal(str(fault), argument.offset) from fault
-        apply, read = function.apply, argument.literal
-        return compose_node(lambda run: apply(run, read), function.result, offset, argument)
-    text = argument.evaluate
+            return failing_node(str(fault), static, offset, *arguments)
+        return compose_node(lambda run: apply(run, read), static, offset, *arguments)
+    evaluates = [argument.evaluate for argument in arguments]
 
     def evaluate(run: PolicyRun) -> Any:
-        written = text(run)
-        if type(written) is not str:
+        written = [text(run) for text in evaluates]
+        if any(type(text) is not str for text in written):
             raise Fault("only a string can be read")
-        run.charge(3 * len(written))
-        return function.apply(run, reads(written))
+        run.charge(20 + 3 * sum(map(len, written)))
+        return apply(run, reads(*written))
 
-    return compose_node(evaluate, function.result, offset, argument)
+    return compose_of_all(evaluate, static, offset, *arguments)
+
+
+def failing_node(reason: str, static: StaticType, offset: int, *members: PolicyNode) -> PolicyNode:
+    """Returns the node of what is accepted when it is written, and an error whenever it is evaluated."""
+
+    def evaluate(run: PolicyRun) -> Any:
+        raise Fault(reason)
+
+    return compose_node(evaluate, static, offset, *members)

@@ -6,14 +6,15 @@ from magistrate.engine.policy.node import Refusal
 from magistrate.engine.policy.values import MAX_WHOLE
 
 RESERVED = frozenset(
-    {"true", "false", "nil", "and", "or", "not", "in", "contains", "startsWith", "endsWith", "matches"}
+    {"true", "false", "nil", "and", "or", "not", "in", "contains", "startsWith", "endsWith", "matches", "let"}
 )
 """Lists the words that cannot be variables."""
 
 _SAFE_DIGITS = 19
 """Limits the digits of decimals that fit in 64 bits without a check: those with fewer digits do."""
 
-_NAME = re.compile(r"[^\W\d]\w*")
+_BASES = {"0x": 16, "0o": 8, "0b": 2}
+_NAME = re.compile(r"[^\W\d]\w*")  # the language also has `$` in names; contexts that are policies never had
 
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-7]{3}|.)", re.DOTALL)
 _ESCAPED = {
@@ -36,11 +37,12 @@ def is_variable(text: str) -> bool:
 
 
 def read_integer(text: str, offset: int) -> int:
-    """Returns the value of an integer: decimal, or hexadecimal after `0x`; `_` may stand between digits."""
+    """Returns the value of an integer: decimal, hexadecimal after `0x`, octal after `0o` or binary after `0b`; `_` may
+    stand between digits."""
     if len(text) < _SAFE_DIGITS and text.isdecimal():
         return int(text)
     digits = text.replace("_", "").lower()
-    value = int(digits, 16 if digits.startswith("0x") else 10)
+    value = int(digits, _BASES.get(digits[:2], 10))
     if value > MAX_WHOLE:
         raise Refusal(f"the number {text[:40]} is out of range", offset)
     return value

@@ -6,16 +6,23 @@ false.
 
 from __future__ import annotations  # evaluated annotations are kept with every function: see Evaluate
 
-from magistrate.engine.policy.kinds import BOOL, NIL
-from magistrate.engine.policy.node import PolicyNode, compose_node, require
+from magistrate.engine.policy.node import PolicyNode, compose_node, literal_node, require
 from magistrate.engine.policy.run import Fault, PolicyRun
+from magistrate.engine.policy.types import ANY, BOOL, NIL, is_assignable, is_bool, join_types, may_be_bool
 
 
 def compile_logic(children: list[PolicyNode], stops_at: bool, sign: str, offset: int) -> PolicyNode:
-    """Compiles `a && b && …`, which stops at the first false, or `a || b || …`, which stops at the first true."""
+    """Compiles `a && b && …`, which stops at the first false, or `a || b || …`, which stops at the first true.
+
+    A literal decides before anything is evaluated: `a && false` is false whatever `a` is."""
     for child in children:
         _require_bool(child, sign, offset)
-    operands = [child.evaluate for child in children]
+    if any(child.literal is stops_at for child in children):
+        return literal_node(stops_at, offset)
+    others = [child for child in children if child.literal is not (not stops_at)]
+    if not others:
+        return literal_node(not stops_at, offset)
+    operands = [child.evaluate for child in others]
 
     def evaluate(run: PolicyRun) -> object:
         value = None
@@ -27,11 +34,13 @@ def compile_logic(children: list[PolicyNode], stops_at: bool, sign: str, offset:
                 break
         return value
 
-    return compose_node(evaluate, BOOL, offset, *children)
+    return compose_node(evaluate, BOOL, offset, *others)
 
 
 def compile_negation(child: PolicyNode, sign: str, offset: int) -> PolicyNode:
     _require_bool(child, sign, offset)
+    if type(child.literal) is bool:
+        return literal_node(not child.literal, offset)
     operand = child.evaluate
 
     def evaluate(run: PolicyRun) -> bool:
@@ -53,7 +62,7 @@ def conditional(condition: PolicyNode, then: PolicyNode, otherwise: PolicyNode, 
             raise Fault("? needs a bool")
         return on_true(run) if value else on_false(run)
 
-    return compose_node(evaluate, then.kinds | otherwise.kinds, offset, condition, then, otherwise)
+    return compose_node(evaluate, join_types(then.type, otherwise.type), offset, condition, then, otherwise)
 
 
 def first_present(children: list[PolicyNode]) -> PolicyNode:
@@ -67,9 +76,14 @@ def first_present(children: list[PolicyNode]) -> PolicyNode:
                 return value
         return last(run)
 
-    kinds = frozenset[type]().union(*(child.kinds for child in children)) - NIL | children[-1].kinds
-    return compose_node(evaluate, kinds, children[0].offset, *children)
+    static = children[0].type
+    for child in children[1:]:
+        if static is NIL or child.type is NIL:
+            static = child.type if static is NIL else static
+        elif not is_assignable(child.type, static):
+            static = ANY if may_be_bool(static) or may_be_bool(child.type) else join_types(static, child.type)
+    return compose_node(evaluate, static, children[0].offset, *children)
 
 
 def _require_bool(child: PolicyNode, sign: str, offset: int) -> None:
-    require(child.kinds, BOOL, sign, offset)
+    require(child, (is_bool,), sign, offset)

@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from magistrate.engine.policy.kinds import ANY, Kinds, render_kinds
-from magistrate.engine.policy.run import PolicyRun
+from magistrate.engine.policy.run import Fault, PolicyRun
+from magistrate.engine.policy.types import StaticType, TypeRule, is_any, type_of_value
 
 Evaluate = Callable[[PolicyRun], Any]
 """Evaluates a part. Such a function gets what it needs as defaults of its parameters rather than as enclosed variables:
@@ -37,20 +37,27 @@ class PolicyNode(msgspec.Struct):
     """Represents a part of a policy. `weight` counts the parts that one evaluation runs through, loops once; `depth`
     the levels of nesting.
 
-    `free_item` is the position of a `#` or `.field` that no closure encloses yet. `literal` is the value if it is a
-    literal. `patterns` counts the literal regular expressions."""
+    `literal` is the value if it is known: that of a literal, or of operators on literals. `is_written` says that it is
+    a literal itself. `element` is the type that all elements of a written list have, `members` those elements if they
+    are literals themselves; `bounds` are those of a range between literals. `is_environment` says that it is all
+    variables at once, `is_backwards` that it has `findLast` or `findLastIndex` in it. `variable` is
+    the name if it is a variable whose type in the context is known. `patterns` counts the literal
+    regular expressions."""
 
     evaluate: Evaluate
-    kinds: Kinds
+    type: StaticType
     offset: int
     literal: Any = NOT_LITERAL
     weight: int = 1
     depth: int = 1
-    free_item: int | None = None
     patterns: int = 0
-
-
-_KINDS_OF_ONE: dict[type, Kinds] = {kind: frozenset({kind}) for kind in ANY}
+    is_written: bool = False
+    element: StaticType | None = None
+    members: list[Any] | None = None
+    bounds: tuple[int, int] | None = None
+    is_environment: bool = False
+    is_backwards: bool = False
+    variable: str | None = None
 
 
 class Constant(msgspec.Struct, frozen=True, gc=False):
@@ -62,26 +69,39 @@ class Constant(msgspec.Struct, frozen=True, gc=False):
         return self.value
 
 
-def literal_node(value: Any, offset: int) -> PolicyNode:
-    return PolicyNode(Constant(value), _KINDS_OF_ONE[type(value)], offset, value)
+def literal_node(value: Any, offset: int, is_written: bool = False) -> PolicyNode:
+    return PolicyNode(Constant(value), type_of_value(value), offset, value, is_written=is_written)
 
 
-def compose_node(evaluate: Evaluate, kinds: Kinds, offset: int, *children: PolicyNode) -> PolicyNode:
+def compose_node(evaluate: Evaluate, static: StaticType, offset: int, *children: PolicyNode) -> PolicyNode:
     """Returns the node of these parts. Raises Refusal if the parts are nested too deep."""
-    weight, depth, patterns, free_item = 1, 0, 0, None
+    weight, depth, patterns, is_backwards = 1, 0, 0, False
     for child in children:
         weight += child.weight
         patterns += child.patterns
+        is_backwards = is_backwards or child.is_backwards
         if child.depth > depth:
             depth = child.depth
-        if free_item is None:
-            free_item = child.free_item
     if depth >= MAX_DEPTH:
         raise Refusal(f"nested more than {MAX_DEPTH} deep", offset)
-    return PolicyNode(evaluate, kinds, offset, NOT_LITERAL, weight, depth + 1, free_item, patterns)
+    return PolicyNode(evaluate, static, offset, NOT_LITERAL, weight, depth + 1, patterns, is_backwards=is_backwards)
 
 
-def require(kinds: Kinds, accepted: Kinds, name: str, offset: int) -> None:
-    """Raises Refusal if an operand or argument can be of none of the accepted kinds."""
-    if not kinds & accepted:
-        raise Refusal(f"{name} does not take {render_kinds(kinds)}", offset)
+def require(child: PolicyNode, type_rules: tuple[TypeRule, ...], name: str, offset: int) -> None:
+    """Raises Refusal if no type_rule is met by the type of an operand or argument, unless it may have any type."""
+    if not is_any(child.type) and not any(type_rule(child.type) for type_rule in type_rules):
+        raise Refusal(f"{name} does not take {child.type.name}", offset)
+
+
+def compose_of_all(evaluate: Evaluate, static: StaticType, offset: int, *children: PolicyNode) -> PolicyNode:
+    """Returns the node of parts whose values are all needed at once, as those of an operator or a list are.
+
+    `findLast` works only in the first of them: Go `expr` 1.15 loses the values before it. It is an error in the others,
+    which is what Go `expr` makes of it or less."""
+    if any(child.is_backwards for child in children[1:]):
+        return compose_node(_refuse_backwards, static, offset, *children)
+    return compose_node(evaluate, static, offset, *children)
+
+
+def _refuse_backwards(run: PolicyRun) -> Any:
+    raise Fault("findLast and findLastIndex must come first")

@@ -10,29 +10,44 @@ from typing import Any
 
 import msgspec
 
-from magistrate.engine.policy.kinds import DURATION, NUMBER, STRING, render_kinds
+from magistrate.engine.policy.checking import result_type
+from magistrate.engine.policy.comparing import compare_variable
+from magistrate.engine.policy.equality import equal, plain_number
 from magistrate.engine.policy.node import (
     NOT_LITERAL,
     Apply,
+    Constant,
     Evaluate,
     PolicyNode,
     Refusal,
     compose_node,
+    compose_of_all,
     literal_node,
     require,
 )
-from magistrate.engine.policy.operators import OPERATORS, opposite, result_kinds
+from magistrate.engine.policy.operators import OPERATORS, opposite
 from magistrate.engine.policy.patterns import literal_pattern, matches_literal
-from magistrate.engine.policy.run import Fault, PolicyRun
-from magistrate.engine.policy.values import Duration, finite, whole
+from magistrate.engine.policy.run import MAX_STEPS, Fault, PolicyRun
+from magistrate.engine.policy.types import INT, NOT_BOOL, STRING, StaticType, is_any, is_comparable, is_number
+from magistrate.engine.policy.values import Byte, finite, whole
+from magistrate.engine.terms import ObjectId, RelationName, TypeName
+from magistrate.engine.warrants import Warrant
+
+_NO_WARRANT = Warrant(TypeName(""), ObjectId(""), RelationName(""), TypeName(""), ObjectId(""), "", "", 0, 0)
+_FOLDED = frozenset({"+", "-", "*", "/", "%", "**", "^", "=="})
+"""Lists the operators whose result is known before evaluation if both operands are literals."""
 
 
 class Sign(msgspec.Struct, frozen=True, gc=False):
-    """Represents an operator as written in a policy: `not in` is `in`, negated."""
+    """Represents an operator as written in a policy: `not in` is `in`, negated.
+
+    `is_lost` says that Go `expr` 1.15 loses the negation, because an operator before it binds as tightly or tighter: it
+    reads `1 + a not in b` as `1 + a in b`. Such an operation is an error here, so that neither reading grants."""
 
     name: str
     offset: int
     is_negated: bool = False
+    is_lost: bool = False
 
     def __str__(self) -> str:
         return f'"not {self.name}"' if self.is_negated else f'"{self.name}"'
@@ -40,64 +55,185 @@ class Sign(msgspec.Struct, frozen=True, gc=False):
 
 def chain(children: list[PolicyNode], signs: list[Sign]) -> PolicyNode:
     """Compiles `a + b - c`, with one sign fewer than parts. Raises Refusal at the first that cannot work."""
-    first, *others = children
+    first, others = children[0], children[1:]
     pairs = list(zip(signs, others, strict=True))
-    kinds = first.kinds
+    first, folded = _fold_first(first, pairs)
+    pairs = pairs[folded:]
+    if not pairs:
+        return first
+    static, left = first.type, first
+    applies: list[Apply] = []
     for sign, child in pairs:
-        taken, kinds = kinds, result_kinds(sign.name, kinds, child.kinds)
-        if not kinds:
-            raise Refusal(f"{sign} does not take {render_kinds(taken)} and {render_kinds(child.kinds)}", sign.offset)
-    applies = [_apply(sign, child) for sign, child in pairs]
-    evaluate = _pair(first, signs[0], applies[0], others[0]) if len(pairs) == 1 else _loop(first, applies, others)
-    node = compose_node(evaluate, kinds, signs[-1].offset, *children)
-    for sign, child in pairs:
-        if sign.name == "matches":
-            node.patterns += _is_pattern(sign, child)
+        static = _check(static, sign, child)
+        applies.append(_apply(sign, left, child))
+        left = _STEP
+    evaluate = _loop(first, applies, pairs) if len(pairs) > 1 else _pair(first, pairs[0][0], applies[0], pairs[0][1])
+    node = compose_of_all(evaluate, static, signs[-1].offset, first, *(child for _, child in pairs))
+    if len(pairs) == 1 and signs[-1].name == "..":
+        node.bounds = _bounds(first, pairs[0][1])
+    node.patterns += sum(_is_pattern(sign, child) for sign, child in pairs)
     return node
 
 
+_STEP = PolicyNode(Constant(None), NOT_BOOL, 0)
+"""Stands for the result of the operators before."""
+
+
+def _bounds(first: PolicyNode, last: PolicyNode) -> tuple[int, int] | None:
+    is_literal = type(first.literal) is int and type(last.literal) is int
+    return (first.literal, last.literal) if is_literal else None
+
+
+def _check(left: StaticType, sign: Sign, child: PolicyNode) -> StaticType:
+    static = result_type(sign.name, left, child.type)
+    if static is None or (sign.name == "in" and not is_comparable(left, child.element)):
+        raise Refusal(f"{sign} does not take {left.name} and {child.type.name}", sign.offset)
+    return static
+
+
+def _fold_first(first: PolicyNode, pairs: list[tuple[Sign, PolicyNode]]) -> tuple[PolicyNode, int]:
+    """Returns the literal that the first operations are, as far as they are operations on literals, and how many."""
+    value, weight, count = first.literal, first.weight, 0
+    for sign, child in pairs:
+        folded = _fold(value, sign, child.literal)
+        if folded is NOT_LITERAL:
+            break
+        value, weight, count = folded, weight + child.weight, count + 1
+    if not count:
+        return first, 0
+    node = literal_node(value, first.offset)
+    node.weight = weight
+    return node, count
+
+
+def _fold(left: Any, sign: Sign, right: Any) -> Any:
+    """Returns the value of an operation on two literals, NOT_LITERAL if it is known only during evaluation."""
+    kinds = (type(left), type(right))
+    if kinds not in _FOLDED_KINDS or sign.name not in _FOLDED or sign.is_negated:
+        return NOT_LITERAL
+    if sign.name == "==":
+        return left == right if kinds[0] is kinds[1] and kinds[0] is not float else NOT_LITERAL
+    if kinds[0] is bool or (kinds[0] is str and sign.name != "+"):
+        return NOT_LITERAL
+    try:
+        return OPERATORS[sign.name](_FOLDING, left, right)
+    except (Fault, ArithmeticError):
+        return NOT_LITERAL
+    finally:
+        _FOLDING.steps = MAX_STEPS
+
+
+_FOLDED_KINDS = frozenset({(int, int), (int, float), (float, int), (float, float), (str, str), (bool, bool)})
+_FOLDING = PolicyRun({}, _NO_WARRANT, 0)
+
+
 def compile_sign(sign: str, child: PolicyNode, offset: int) -> PolicyNode:
-    """Compiles `-a` and `+a`, for numbers; a duration can be negated."""
-    accepted = NUMBER | DURATION if sign == "-" else NUMBER
-    require(child.kinds, accepted, f'"{sign}"', offset)
-    if type(child.literal) in NUMBER:
+    """Compiles `-a` and `+a`, for numbers."""
+    require(child, (is_number,), f'"{sign}"', offset)
+    if type(child.literal) in (int, float):
         return literal_node(-child.literal if sign == "-" else child.literal, offset)
+    static = NOT_BOOL if is_any(child.type) else child.type
     operand = child.evaluate
+    if sign == "+":
+        return compose_node(operand, static, offset, child)
 
     def evaluate(run: PolicyRun) -> Any:
         value = operand(run)
-        if type(value) not in accepted:
-            raise Fault(f'"{sign}" needs a number')
-        return _negative(value) if sign == "-" else value
+        if type(value) is Byte or type(plain := plain_number(value)) not in (int, float):
+            raise Fault('"-" needs a number')
+        return whole(-plain) if type(plain) is int else finite(-plain)
 
-    return compose_node(evaluate, child.kinds & accepted, offset, child)
-
-
-def _negative(value: Any) -> Any:
-    if type(value) is Duration:
-        return Duration(whole(-value.nanoseconds))
-    return whole(-value) if type(value) is int else finite(-value)
+    return compose_node(evaluate, static, offset, child)
 
 
-def _apply(sign: Sign, right: PolicyNode) -> Apply:
-    apply = OPERATORS[sign.name].apply
+def _apply(sign: Sign, left: PolicyNode, right: PolicyNode) -> Apply:
+    if sign.is_lost:
+        return _refuse_lost
+    apply = OPERATORS[sign.name]
     if _is_pattern(sign, right):
         try:
             literal_pattern(right.literal)
         except Fault as fault:
             raise Refusal(str(fault), right.offset) from fault
         apply = matches_literal
+    elif sign.name == "==" and left.type is right.type and left.type in _EQUAL_OF_KIND:
+        apply = _EQUAL_OF_KIND[left.type]
+    elif sign.name == "in" and right.members is not None:
+        apply = _among_literals(left, right.members) or apply
+    elif sign.name == "in" and right.bounds is not None and left.type.kind == "int":
+        apply = _between(*right.bounds) if left.type is INT else _refuse_kind
     return opposite(apply) if sign.is_negated else apply
+
+
+def _equal_of_kind(kind: type) -> Apply:
+    """Returns the equality of two operands that are known to be of one kind. Another is an error, as in Go `expr`: the
+    nil of `findIndex`, for one."""
+
+    def apply(run: PolicyRun, left: Any, right: Any) -> bool:
+        for operand in (left, right):
+            if type(operand) is not kind:
+                raise Fault("the operand is not of the kind that it should be")
+        return equal(run, left, right)
+
+    return apply
+
+
+_EQUAL_OF_KIND: dict[StaticType, Apply] = {INT: _equal_of_kind(int), STRING: _equal_of_kind(str)}
+
+
+def _refuse_lost(run: PolicyRun, left: Any, right: Any) -> Any:
+    raise Fault("the negation needs parentheses")
+
+
+def _among_literals(left: PolicyNode, members: list[Any]) -> Apply | None:
+    """Returns how to search a list of which all elements are literals of one kind; None for the usual way.
+
+    Go `expr` makes such a list a set of texts or of integers. In a set of texts, a missing variable counts as the empty
+    text there; here it is an error."""
+    if all(type(member) is str for member in members):
+        return _among_texts(frozenset(members))
+    if left.type.kind == "int" and all(type(member) is int for member in members):
+        return None if left.type is INT else _refuse_kind
+    return None
+
+
+def _among_texts(members: frozenset[str]) -> Apply:
+    has_empty = "" in members
+
+    def apply(run: PolicyRun, sought: Any, among: Any) -> bool:
+        if type(sought) is str:
+            run.charge_text(len(sought))
+            return sought in members
+        if sought is None and not has_empty:
+            return False
+        raise Fault("only a string can be in a list of strings")
+
+    return apply
+
+
+def _refuse_kind(run: PolicyRun, left: Any, right: Any) -> Any:
+    raise Fault("the operator does not take these kinds")
+
+
+def _between(first: int, last: int) -> Apply:
+    """Returns how to search a range between two literals: it takes no memory, however long the range is."""
+
+    def apply(run: PolicyRun, sought: Any, among: Any) -> bool:
+        if type(sought) is not int:
+            raise Fault("only an integer can be in a range of integers")
+        return first <= sought <= last
+
+    return apply
 
 
 def _is_pattern(sign: Sign, right: PolicyNode) -> bool:
     return sign.name == "matches" and type(right.literal) is str
 
 
-def _loop(first: PolicyNode, applies: list[Apply], others: list[PolicyNode]) -> Evaluate:
+def _loop(first: PolicyNode, applies: list[Apply], pairs: list[tuple[Sign, PolicyNode]]) -> Evaluate:
     start = first.evaluate
     operands = [
-        child.evaluate for child in others
+        child.evaluate for _, child in pairs
     ]  # kept apart from `apply` rather than in pairs, to spare the garbage collector
 
     def evaluate(run: PolicyRun) -> Any:
@@ -113,11 +249,17 @@ def _pair(left: PolicyNode, sign: Sign, apply: Apply, right: PolicyNode) -> Eval
     """Compiles one operation, with fast paths for literals: most operations of policies compare something with a
     literal."""
     literal = right.literal
+    if left.variable is not None and not sign.is_negated and (direct := compare_variable(left, sign.name, right)):
+        return direct
+    if sign.name == "in" and (right.members is not None or (right.bounds is not None and left.type is INT)):
+        return _of_literal(apply, left.evaluate, None if right.members is None else right.literal)
     if literal is NOT_LITERAL:
         return _of_two(apply, left.evaluate, right.evaluate)
-    if sign.name == "==" and (literal is None or type(literal) is bool):
+    if sign.is_lost:
+        return _of_literal(apply, left.evaluate, literal)
+    if sign.name == "==" and not sign.is_negated and (literal is None or type(literal) is bool):
         return _is_same(left.evaluate, literal)
-    if sign.name == "==" and type(literal) in STRING:
+    if sign.name == "==" and not sign.is_negated and type(literal) is str and left.type is not STRING:
         return _is_text(left.evaluate, literal)
     return _of_literal(apply, left.evaluate, literal)
 

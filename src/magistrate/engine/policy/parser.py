@@ -11,50 +11,48 @@ The tables at the end say which tokens may stand where. A new operator is a row 
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from magistrate.engine.policy import compiler
-from magistrate.engine.policy.compiler import Closure
-from magistrate.engine.policy.node import PolicyNode, literal_node
+from magistrate.engine.policy.brackets import KEYS, Brackets
+from magistrate.engine.policy.environment import Environment
+from magistrate.engine.policy.node import PolicyNode
 from magistrate.engine.policy.operations import Sign
 from magistrate.engine.policy.stack import (
+    COMPARISON,
     LEVELS,
     NEGATION,
     OPEN,
     POWER,
     PRODUCT,
     SIGNED,
-    Bracket,
     Conditional,
+    Declaration,
     Make,
+    NextToken,
     Operators,
     Prefix,
-    Stack,
 )
 from magistrate.engine.policy.tokenizer import END, WORDS, Token, read_tokens, refuse_token
 
 Handler = Callable[["_Parser", Token], None]
 
 
-def parse(text: str) -> PolicyNode:
+def parse(text: str, environment: Environment) -> PolicyNode:
     """Returns the root of a policy. Raises Refusal for the first thing that is wrong with it."""
-    return _Parser().parse(text)
+    return _Parser(environment).parse(text)
 
 
-class _Parser(Stack):
-    """Parses one policy. `_expected` is the table of the tokens that may come next."""
+class _Parser(Brackets):
+    """Parses one policy."""
 
-    __slots__ = ("_expected", "_root")
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._expected: Mapping[str, Handler] = _OPERAND
-        self._root: PolicyNode | None = None
+    __slots__ = ()
 
     def parse(self, text: str) -> PolicyNode:
         self._push("whole", Token("whole", "", 0))
         for token in read_tokens(text):
-            handle = self._expected.get(token.kind)
+            handle = _TABLES[self._expected].get(token.kind)
             if handle is None:
                 raise refuse_token(token)
             handle(self, token)
@@ -65,21 +63,32 @@ class _Parser(Stack):
 
     def begin(self, token: Token) -> None:
         self._make, self._children = _PRIMARY[token.kind], (token,)
-        self._expected = _BEHIND_OPERAND
-        top = self._stack[-1]
-        if top.kind == "closure" and token.kind in _KEYS:
-            top.key = token  # type: ignore[union-attr]  # only brackets are of this kind
+        self._expected = NextToken.BEHIND_OPERAND
+        self._may_become_key(token)
+
+    def begin_variable(self, token: Token) -> None:
+        self._make, self._children = compiler.variable, (token, self._environment)
+        self._expected = NextToken.BEHIND_OPERAND
+        self._may_become_key(token)
+
+    def begin_item(self, token: Token) -> None:
+        self._make, self._children = compiler.item, (token, self._environment)
+        self._expected = NextToken.BEHIND_ITEM
+
+    def point(self, token: Token) -> None:
+        """Handles `#index`."""
+        self._stand_for(compiler.item_pointer, self._children[0], token, self._environment)
 
     def begin_bracket(self, token: Token) -> None:
         kind = _BRACKETS[token.kind]
-        if kind == "map" and self._stack[-1].kind in ("call", "method"):
+        if kind == "map" and self._stack[-1].kind in ("body", "fold"):
             kind = "closure"  # or a map: the next token decides
         self._push(kind, token)
-        self._expected = _KEY if kind == "map" else _OPERAND
+        self._expected = NextToken.KEY if kind == "map" else NextToken.OPERAND
 
     def begin_item_member(self, token: Token) -> None:
-        self._make, self._children = compiler.item_member, (token,)
-        self._expected = _MEMBER
+        self._make, self._children = compiler.item_member, (self._environment, token)
+        self._expected = NextToken.MEMBER
 
     def sign(self, token: Token) -> None:
         self._stack.append(Prefix(SIGNED, token))
@@ -103,7 +112,7 @@ class _Parser(Stack):
         if top.kind != "closure" or not token.is_word:
             raise refuse_token(token)
         self._reread_as_map(token)
-        self._expected = _COLON
+        self._expected = NextToken.COLON
 
     def take_operand_as_key(self, token: Token) -> None:
         """Handles `{a: 1}`, which seemed to be a closure."""
@@ -112,24 +121,52 @@ class _Parser(Stack):
         self._reread_as_map(self._children[0])
         self.begin_value(token)
 
+    def begin_scope(self, token: Token) -> None:
+        """Handles the first token of the scope of a closure or of `let`."""
+        assert self._pending is not None
+        self._pending()
+        self._expected = NextToken.OPERAND  # a sign does not change it
+        _OPERAND[token.kind](self, token)
+
     # After a part of an operand
 
     def access(self, token: Token) -> None:
         self._join_child()
         self._make, self._children = compiler.member if token.kind == "." else compiler.optional_member, ()
-        self._expected = _MEMBER
+        self._expected = NextToken.MEMBER
 
     def index(self, token: Token) -> None:
         self._join_child()
         self._push("index", token)
-        self._expected = _OPERAND
+        self._expected = NextToken.OPERAND
 
     def call(self, token: Token) -> None:
         kind = _CALLS.get(self._make)
         if kind is None:
             raise refuse_token(token)
-        self._push(kind, self._children[0])
-        self._expected = _OPERAND
+        _, dot, name = self._children if kind == "item method" else (None, None, self._children[0])
+        self._push("function" if kind == "call" and compiler.takes_closure(name) else kind, name)
+        self._top_bracket().key = dot
+        self._expected = NextToken.OPERAND
+
+    def pipe(self, token: Token) -> None:
+        """Handles `a | f()`, which is `f(a)`."""
+        self._children = (self._complete(self._take_operand(), OPEN),)
+        self._expected = NextToken.PIPED
+
+    def name_pipe(self, token: Token) -> None:
+        self._children = (*self._children, token)
+        self._expected = NextToken.PIPED_CALL
+
+    def begin_piped(self, token: Token) -> None:
+        operand, name = self._children
+        takes_closure = compiler.takes_closure(name)
+        self._push("function" if takes_closure else "call", name)
+        if takes_closure:
+            self.begin_body(self._top_bracket(), operand)
+        else:
+            self._top_bracket().children.append(operand)
+            self._expected = NextToken.FIRST_PIPED
 
     def operate(self, token: Token) -> None:
         level = LEVELS[token.kind]
@@ -142,21 +179,26 @@ class _Parser(Stack):
             top.signs.append(sign)
         else:
             self._stack.append(Operators(level, operand, sign))
-        self._expected = _OPERAND
+        self._expected = NextToken.OPERAND
 
     def negate_relation(self, token: Token) -> None:
+        is_lost = self._stack[-1].level >= COMPARISON
         self.operate(Token("relation", token.text, token.offset))
-        self._expected = _RELATION
+        top = self._stack[-1]
+        assert isinstance(top, Operators)
+        top.signs[-1] = Sign("", token.offset, is_negated=True, is_lost=is_lost)
+        self._expected = NextToken.RELATION
 
     def name_relation(self, token: Token) -> None:
         top = self._stack[-1]
         assert isinstance(top, Operators)
-        top.signs[-1] = Sign(token.text, top.signs[-1].offset, is_negated=True)
-        self._expected = _OPERAND
+        sign = top.signs[-1]
+        top.signs[-1] = Sign(token.text, sign.offset, is_negated=True, is_lost=sign.is_lost)
+        self._expected = NextToken.OPERAND
 
     def choose(self, token: Token) -> None:
         self._stack.append(Conditional(self._complete(self._take_operand(), OPEN), token.offset))
-        self._expected = _OPERAND
+        self._expected = NextToken.OPERAND
 
     def end(self, token: Token) -> None:
         """Handles a closing bracket, a comma, a colon or the end."""
@@ -165,7 +207,7 @@ class _Parser(Stack):
             self.take_operand_as_key(token)
             return
         operand = self._complete(self._take_operand(), OPEN)
-        while (top := self._stack[-1]).kind == "otherwise":
+        while (top := self._stack[-1]).kind in ("otherwise", "scope"):
             self._stack.pop()
             operand = self._complete(top.complete(operand), OPEN)
         end = _ENDS.get((top.kind, token.kind))
@@ -173,170 +215,57 @@ class _Parser(Stack):
             raise refuse_token(token)
         end(self, top, operand)
 
-    # Members, keys and arguments
+    # Declarations
 
-    def take_member(self, token: Token) -> None:
-        if not token.is_word:
+    def begin_declaration(self, token: Token) -> None:
+        if self._stack[-1].level != OPEN:
             raise refuse_token(token)
-        self._stand_for(self._make, *self._children, token)
+        self._expected = NextToken.DECLARED
 
-    def take_key(self, token: Token) -> None:
-        if token.kind in ("or", "and") and not token.is_word:
-            raise refuse_token(token)
-        self._top_bracket().key = token
-        self._expected = _COLON
+    def name_declaration(self, token: Token) -> None:
+        self._stack.append(Declaration(token, self._environment))
+        self._expected = NextToken.ASSIGNED
 
-    def begin_key(self, token: Token) -> None:
-        self._push("key", token)
-        self._expected = _OPERAND
+    def assign(self, token: Token) -> None:
+        self._expected = NextToken.OPERAND
 
-    def begin_value(self, token: Token) -> None:
-        top = self._top_bracket()
-        top.key = compiler.key(top.key)
-        self._expected = _OPERAND
-
-    def end_map(self, token: Token) -> None:
-        bracket = self._pop()
-        self._stand_for(compiler.map_literal, bracket.token, bracket.children)
-
-    def next_argument(self, token: Token) -> None:
-        self._expected = _OPERAND
-
-    def end_arguments(self, token: Token) -> None:
-        bracket = self._pop()
-        make = compiler.call if bracket.kind == "call" else compiler.method
-        self._stand_for(make, bracket.token, bracket.children)
-
-    # Operands that end in brackets
-
-    def end_whole(self, top: Bracket, operand: PolicyNode) -> None:
-        self._root = operand
-
-    def end_group(self, top: Bracket, operand: PolicyNode) -> None:
-        self._pop()
-        self._stand_for(_itself, operand)
-        outer = self._stack[-1]
-        if outer.kind == "closure":
-            outer.key = operand  # type: ignore[union-attr]  # only brackets are of this kind
-
-    def end_key(self, top: Bracket, operand: PolicyNode) -> None:
-        self._pop()
-        self._top_bracket().key = operand
-        self._expected = _COLON
-
-    def next_element(self, top: Bracket, operand: PolicyNode) -> None:
-        top.children.append(operand)
-        self._expected = _OPERAND
-
-    def end_elements(self, top: Bracket, operand: PolicyNode) -> None:
-        top.children.append(operand)
-        self.end_list(top, top.token)
-
-    def end_list(self, top: Bracket, token: Token) -> None:
-        self._pop()
-        self._stand_for(compiler.list_literal, top.token, top.children)
-
-    def next_entry(self, top: Bracket, operand: PolicyNode) -> None:
-        top.children.append((top.key, operand))
-        self._expected = _KEY
-
-    def end_entries(self, top: Bracket, operand: PolicyNode) -> None:
-        top.children.append((top.key, operand))
-        self.end_map(top.token)
-
-    def end_last_argument(self, top: Bracket, operand: PolicyNode) -> None:
-        top.children.append(operand)
-        self.end_arguments(top.token)
-
-    def end_closure(self, top: Bracket, operand: PolicyNode) -> None:
-        self._pop()
-        self._top_bracket().children.append(Closure(operand))
-        self._expected = _BEHIND_CLOSURE
-
-    def end_index(self, top: Bracket, operand: PolicyNode) -> None:
-        self._pop()
-        self._stand_for(compiler.element, top.token, operand)
-
-    def take_start(self, top: Bracket, operand: PolicyNode) -> None:
-        top.kind = "section"
-        top.children.append(operand)
-        self._expected = _OPERAND
-
-    def leave_start_out(self, top: Bracket, token: Token) -> None:
-        top.kind = "section"
-        top.children.append(None)
-
-    def end_section(self, top: Bracket, operand: PolicyNode) -> None:
-        self._pop()
-        self._stand_for(compiler.section, top.token, *top.children, operand)
-
-    def leave_end_out(self, top: Bracket, token: Token) -> None:
-        self._pop()
-        self._stand_for(compiler.section, top.token, *top.children, None)
-
-    def take_then(self, top: Conditional, operand: PolicyNode) -> None:
-        top.take_then(operand)
-        self._expected = _OPERAND
-
-    def leave_then_out(self, top: Conditional, token: Token) -> None:
-        """Handles `a ?: b`, which is `a ? a : b`; a can only be true there."""
-        top.take_then(literal_node(True, top.offset))
-
-    def leave_arguments_out(self, top: Bracket, token: Token) -> None:
-        if top.children:  # after a comma
-            raise refuse_token(token)
-        self.end_arguments(token)
-
-    def end_empty_closure(self, top: Bracket, token: Token) -> None:
-        self._reread_as_map(None)
-        self.end_map(token)
-
-    def take_not_as_key(self, top: Prefix, token: Token) -> None:
-        """Handles `{not: 1}` where a closure could stand."""
-        below = self._stack[-2]
-        if below.kind != "closure" or top.sign.text != "not":
-            raise refuse_token(token)
-        self._stack.pop()
-        self._reread_as_map(top.sign)
-        self.begin_value(token)
-
-    def _stand_for(self, make: Make, *children: Any) -> None:
-        self._make, self._children = make, children
-        self._expected = _BEHIND_OPERAND
-
-    def _may_be_key(self, closure: Any) -> bool:
-        """Returns whether nothing but a possible key has been read since the closure began."""
-        return len(self._children) == 1 and self._children[0] is closure.key
-
-
-def _itself(operand: PolicyNode) -> PolicyNode:
-    return operand
+    def end_declaration(self, top: Declaration, operand: PolicyNode) -> None:
+        self._pending = partial(top.take_value, operand)
+        self._expected = NextToken.SCOPED_OPERAND
 
 
 _PRIMARY: Mapping[str, Make] = {
-    "name": compiler.variable,
     "constant": compiler.constant,
     "integer": compiler.literal,
     "hexadecimal": compiler.literal,
     "decimal": compiler.literal,
     "string": compiler.literal,
-    "#": compiler.item,
 }
-_KEYS = frozenset({"name", "constant", "string", "integer", "decimal"})
-"""Lists the kinds that can be keys and can begin an expression, too."""
 
 _BRACKETS = {"(": "group", "[": "list", "{": "map"}
-_CALLS: Mapping[Make, str] = {compiler.variable: "call", compiler.member: "method"}
+_CALLS: Mapping[Make, str] = {
+    compiler.variable: "call",
+    compiler.member: "method",
+    compiler.optional_member: "optional method",
+    compiler.item_member: "item method",
+}
 """Maps what precedes an opening bracket to the kind of part that the bracket begins."""
 
 _OPERAND: Mapping[str, Handler] = {
     **dict.fromkeys(_PRIMARY, _Parser.begin),
+    "name": _Parser.begin_variable,
+    "#": _Parser.begin_item,
+    "let": _Parser.begin_declaration,
     **dict.fromkeys(_BRACKETS, _Parser.begin_bracket),
     ".": _Parser.begin_item_member,
     "sign": _Parser.sign,
     **dict.fromkeys(("not", "!"), _Parser.negate),
     **dict.fromkeys(("or", "and", "relation"), _Parser.take_word_as_key),
     **dict.fromkeys((")", "]", "}", ":"), _Parser.end_early),
+}
+_SCOPED_OPERAND: Mapping[str, Handler] = {
+    **_OPERAND,
+    **dict.fromkeys((*_PRIMARY, *_BRACKETS, "name", "#", "let", ".", "sign", "not", "!"), _Parser.begin_scope),
 }
 _BEHIND_OPERAND: Mapping[str, Handler] = {
     **dict.fromkeys((".", "?."), _Parser.access),
@@ -345,17 +274,44 @@ _BEHIND_OPERAND: Mapping[str, Handler] = {
     **dict.fromkeys(LEVELS, _Parser.operate),
     "not": _Parser.negate_relation,
     "?": _Parser.choose,
-    **dict.fromkeys((")", "]", "}", ",", ":", END), _Parser.end),
+    "|": _Parser.pipe,
+    **dict.fromkeys((")", "]", "}", ",", ":", ";", END), _Parser.end),
 }
-_RELATION: Mapping[str, Handler] = {"relation": _Parser.name_relation}
+_BEHIND_ITEM: Mapping[str, Handler] = {**_BEHIND_OPERAND, "name": _Parser.point}
+_RELATION: Mapping[str, Handler] = dict.fromkeys(("relation", "comparison"), _Parser.name_relation)
+_PIPED: Mapping[str, Handler] = {"name": _Parser.name_pipe}
+_PIPED_CALL: Mapping[str, Handler] = {"(": _Parser.begin_piped}
+_FIRST_PIPED: Mapping[str, Handler] = {**_OPERAND, ")": _Parser.end_arguments}
+_DECLARED: Mapping[str, Handler] = {"name": _Parser.name_declaration}
+_ASSIGNED: Mapping[str, Handler] = {"=": _Parser.assign}
 _MEMBER: Mapping[str, Handler] = dict.fromkeys(WORDS, _Parser.take_member)
 _KEY: Mapping[str, Handler] = {
-    **dict.fromkeys(WORDS | _KEYS, _Parser.take_key),
+    **dict.fromkeys(WORDS | KEYS, _Parser.take_key),
     "(": _Parser.begin_key,
     "}": _Parser.end_map,
 }
 _COLON: Mapping[str, Handler] = {":": _Parser.begin_value}
-_BEHIND_CLOSURE: Mapping[str, Handler] = {",": _Parser.next_argument, ")": _Parser.end_arguments}
+_BEHIND_CLOSURE: Mapping[str, Handler] = {
+    ",": _Parser.begin_initial_behind_closure,
+    ")": _Parser.end_function,
+}
+
+_TABLES: Mapping[NextToken, Mapping[str, Handler]] = {
+    NextToken.OPERAND: _OPERAND,
+    NextToken.SCOPED_OPERAND: _SCOPED_OPERAND,
+    NextToken.BEHIND_OPERAND: _BEHIND_OPERAND,
+    NextToken.BEHIND_ITEM: _BEHIND_ITEM,
+    NextToken.RELATION: _RELATION,
+    NextToken.PIPED: _PIPED,
+    NextToken.PIPED_CALL: _PIPED_CALL,
+    NextToken.FIRST_PIPED: _FIRST_PIPED,
+    NextToken.DECLARED: _DECLARED,
+    NextToken.ASSIGNED: _ASSIGNED,
+    NextToken.MEMBER: _MEMBER,
+    NextToken.KEY: _KEY,
+    NextToken.COLON: _COLON,
+    NextToken.BEHIND_CLOSURE: _BEHIND_CLOSURE,
+}
 
 _ENDS: Mapping[tuple[str, str], Callable[[_Parser, Any, PolicyNode], None]] = {
     ("whole", END): _Parser.end_whole,
@@ -367,8 +323,14 @@ _ENDS: Mapping[tuple[str, str], Callable[[_Parser, Any, PolicyNode], None]] = {
     ("map", "}"): _Parser.end_entries,
     ("call", ","): _Parser.next_element,
     ("call", ")"): _Parser.end_last_argument,
-    ("method", ","): _Parser.next_element,
-    ("method", ")"): _Parser.end_last_argument,
+    **dict.fromkeys((("method", ","), ("optional method", ","), ("item method", ",")), _Parser.next_element),
+    **dict.fromkeys((("method", ")"), ("optional method", ")"), ("item method", ")")), _Parser.end_last_argument),
+    ("function", ","): _Parser.begin_body,
+    ("body", ")"): _Parser.end_body,
+    ("fold", ","): _Parser.begin_initial,
+    ("fold", ")"): _Parser.end_body,
+    ("initial", ")"): _Parser.end_body,
+    ("let", ";"): _Parser.end_declaration,
     ("closure", "}"): _Parser.end_closure,
     ("index", ":"): _Parser.take_start,
     ("index", "]"): _Parser.end_index,
@@ -380,7 +342,7 @@ _ENDS: Mapping[tuple[str, str], Callable[[_Parser, Any, PolicyNode], None]] = {
 _EARLY_ENDS: Mapping[tuple[str, str], Callable[[_Parser, Any, Token], None]] = {
     ("list", "]"): _Parser.end_list,
     ("call", ")"): _Parser.leave_arguments_out,
-    ("method", ")"): _Parser.leave_arguments_out,
+    **dict.fromkeys((("method", ")"), ("optional method", ")"), ("item method", ")")), _Parser.leave_arguments_out),
     ("closure", "}"): _Parser.end_empty_closure,
     ("index", ":"): _Parser.leave_start_out,
     ("section", "]"): _Parser.leave_end_out,

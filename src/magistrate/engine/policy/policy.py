@@ -1,19 +1,22 @@
 """Implements policies: conditions in text form that a warrant may carry (docs/compatibility.md#policies).
 
-A policy is compiled once into functions that call each other, and evaluated as often as needed. See docs/policies.md
-for the language.
+A policy is compiled into functions that call each other, and evaluated as often as needed. As in Go `expr`, its types
+are checked against those of the context before it is evaluated. See docs/policies.md for the language.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from magistrate.engine.policy.kinds import BOOL, go_type
+import msgspec
+
+from magistrate.engine.policy.cache import MOST_CHARACTERS, TextCache
+from magistrate.engine.policy.environment import Environment
 from magistrate.engine.policy.literals import is_variable, render_string
 from magistrate.engine.policy.node import Evaluate, PolicyNode, Refusal
 from magistrate.engine.policy.parser import parse
 from magistrate.engine.policy.patterns import MAX_PATTERNS
 from magistrate.engine.policy.run import MAX_STEPS, Fault, PolicyRun
+from magistrate.engine.policy.types import BOOL, TYPES_OF_VALUES, may_be_bool
 from magistrate.engine.positions import position
 from magistrate.engine.warrants import Warrant
 from magistrate.errors import InvalidParameter
@@ -21,52 +24,121 @@ from magistrate.errors import InvalidParameter
 MAX_POLICY_LENGTH = 4_096
 """Limits a policy in bytes of UTF-8 (4 KiB)."""
 
+_STEPS_FOR_A_CHARACTER = 5
+_MISSING = object()
+_RESERVED_NAME = "$env"
 
-class PolicyOutcome(NamedTuple):
-    """Holds the result of `Policy.holds`, the steps that grew with the context, and whether the result may differ at
-    another time."""
+
+class PolicyOutcome(msgspec.Struct, frozen=True, gc=False):
+    """Holds the result of `Policy.holds`, the steps that grew with the context or were spent on compiling, and whether
+    the result may differ at another time."""
 
     value: bool | None
     steps: int
     read_clock: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Policy:
-    """Represents a compiled policy; only `read_policy` makes one. `weight`: how many parts one evaluation runs through
-    at most, loops once."""
+class PolicyProgram(NamedTuple):
+    """Holds a policy compiled for one combination of types: `kinds` are those of its variables. `evaluate` is None if
+    the policy does not take them; it is unknown then."""
 
-    text: str
-    evaluate: Evaluate
-    weight: int
+    kinds: tuple[tuple[str, type], ...]
+    evaluate: Evaluate | None
+
+
+class Policy:
+    """Represents a valid policy; only `read_policy` makes one. `names` are its variables. `weight`: how many parts one
+    evaluation runs through at most, loops once. `is_bool`: whether its type is bool whatever the variables are."""
+
+    __slots__ = ("_last", "is_bool", "names", "text", "weight")
+
+    def __init__(self, text: str, names: tuple[str, ...], weight: int, is_bool: bool) -> None:
+        self.text = text
+        self.names = names
+        self.weight = weight
+        self.is_bool = is_bool
+        self._last: PolicyProgram | None = None  # for the types of the context before: most contexts are alike
 
     def holds(self, context: Mapping[str, Any], warrant: Warrant, now: int) -> bool | None:
-        """Returns whether the condition is true of this context; None after a run-time error, when the result is
-        unknown.
+        """Returns whether the condition is true of this context; None after an error, when the result is unknown.
 
         Context values are what JSON can hold. `now` is in microseconds since 1970 UTC. Never raises; the work is
         bounded by MAX_STEPS whatever the policy and the context."""
         return self.outcome(context, warrant, now).value
 
     def outcome(self, context: Mapping[str, Any], warrant: Warrant, now: int) -> PolicyOutcome:
+        """Returns the result of `holds`, and what it took."""
+        program, compiling = self._last, 0
+        if program is not None:
+            for name, kind in program.kinds:
+                if type(context.get(name, _MISSING)) is not kind:
+                    program = None
+                    break
+        if program is None:
+            program, compiling = self._find_program(context)
+        if program.evaluate is None or _RESERVED_NAME in context:
+            return PolicyOutcome(None, compiling, False)
         run = PolicyRun(context, warrant, now)
         try:
-            value = self.evaluate(run)
+            value = program.evaluate(run)
         except (Fault, ArithmeticError):  # Python itself raises on division by zero and on float overflow
             value = None
-        return PolicyOutcome(value if type(value) is bool else None, MAX_STEPS - run.steps, run.read_clock)
+        return PolicyOutcome(value if type(value) is bool else None, MAX_STEPS - run.steps + compiling, run.read_clock)
+
+    def _find_program(self, context: Mapping[str, Any]) -> tuple[PolicyProgram, int]:
+        """Returns the program for the types of a context, and the steps that compiling it took."""
+        kinds = tuple((name, type(context.get(name, _MISSING))) for name in self.names)
+        key = (self.text, kinds)
+        program, steps = _PROGRAMS.find(key), 0
+        if program is None:
+            program = _compile_program(self, kinds)
+            _PROGRAMS.keep(key, program, len(self.text))
+            steps = len(self.text) * _STEPS_FOR_A_CHARACTER
+        self._last = program
+        return program, steps
+
+
+_POLICIES: TextCache[str, Policy] = TextCache(MOST_CHARACTERS)
+_PROGRAMS: TextCache[tuple[str, tuple[tuple[str, type], ...]], PolicyProgram] = TextCache(MOST_CHARACTERS)
+
+
+def read_policy(text: str) -> Policy:
+    """Returns the policy of a text, compiled now unless it is cached.
+
+    Raises InvalidParameter, parameter `policy`, if it is too long, is not in the language, or cannot be a bool. The
+    message names the line and the column, both from 1, and shows the line."""
+    policy = _POLICIES.find(text)
+    if policy is None:
+        policy = compile_policy(text)
+        _POLICIES.keep(text, policy, len(text))
+    return policy
+
+
+def is_kept(text: str) -> bool:
+    """Returns whether the policy is cached, so that `read_policy` takes no time."""
+    return _POLICIES.find(text) is not None
 
 
 def compile_policy(text: str) -> Policy:
-    """Returns the policy of a text. Raises InvalidParameter: see `read_policy` in cache.py."""
+    """Returns the policy of a text. Raises InvalidParameter: see `read_policy`."""
     if len(text.encode(errors="surrogatepass")) > MAX_POLICY_LENGTH:
         raise InvalidParameter("policy", f"must be at most {MAX_POLICY_LENGTH} bytes long")
+    environment = Environment()
     try:
-        root = compile_text(text)
-        return Policy(text, root.evaluate, root.weight)
+        root = compile_text(text, environment)
     except Refusal as refusal:
         fault = _describe_refusal(text, refusal)
         raise InvalidParameter("policy", f"error validating policy '{text}': {fault}") from refusal
+    return Policy(text, tuple(environment.names), root.weight, root.type is BOOL)
+
+
+def _compile_program(policy: Policy, kinds: tuple[tuple[str, type], ...]) -> PolicyProgram:
+    types = {name: TYPES_OF_VALUES[kind] for name, kind in kinds if kind in TYPES_OF_VALUES}
+    try:
+        root = compile_text(policy.text, Environment(types))
+    except Refusal:
+        return PolicyProgram(kinds, None)
+    return PolicyProgram(kinds, None if policy.is_bool and root.type is not BOOL else root.evaluate)
 
 
 def policy_of_context(context: Mapping[str, str]) -> str:
@@ -79,17 +151,15 @@ def policy_of_context(context: Mapping[str, str]) -> str:
     return " && ".join(f"{name} == {render_string(context[name])}" for name in sorted(context))
 
 
-def compile_text(text: str) -> PolicyNode:
-    """Returns the root node of a policy, for `read_policy`. Raises Refusal."""
-    root = parse(text)
+def compile_text(text: str, environment: Environment) -> PolicyNode:
+    """Returns the root node of a policy. Raises Refusal."""
+    root = parse(text, environment)
     if "\0" in text:  # it could be in a string or a comment; PostgreSQL could not store it
         raise Refusal("unrecognized character U+0000", text.index("\0"))
-    if root.free_item is not None:
-        raise Refusal("# and .field stand for an element and need a closure around them", root.free_item)
     if root.patterns > MAX_PATTERNS:
         raise Refusal(f"a policy can have at most {MAX_PATTERNS} regular expressions", None)
-    if not root.kinds & BOOL:
-        raise Refusal(f"expected bool, but got {go_type(root.kinds)}", None)
+    if not may_be_bool(root.type):
+        raise Refusal(f"expected bool, but got {root.type.name}", None)
     return root
 
 

@@ -8,6 +8,8 @@ its body, lists cost their length, texts a sixteenth of theirs.
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from magistrate.engine.warrants import Warrant
 
 MAX_STEPS = 200_000
@@ -26,24 +28,27 @@ class Fault(Exception):
     the policy is written."""
 
 
-class PolicyRun:
-    """Holds the state of one evaluation. `item` is the current element of the innermost closure."""
+class PolicyRun(msgspec.Struct):
+    """Holds the state of one evaluation, at the time `clock` in microseconds since 1970 UTC.
 
-    __slots__ = ("_now", "context", "item", "read_clock", "steps", "warrant")
+    `item` is the current element of the innermost closure, `iteration` its index and what the iterations before made of
+    the list. `declared` has the values of the variables of `let`. It is a Struct because one is made for every
+    evaluation."""
 
-    def __init__(self, context: Mapping[str, Any], warrant: Warrant, now: int) -> None:
-        self.context = context
-        self.warrant = warrant
-        self._now = now
-        self.read_clock = False
-        self.steps = MAX_STEPS
-        self.item: Any = None
+    context: Mapping[str, Any]
+    warrant: Warrant
+    clock: int
+    read_clock: bool = False
+    steps: int = MAX_STEPS
+    item: Any = None
+    iteration: tuple[int, Any] = (0, None)
+    declared: dict[int, Any] | None = None
 
     @property
     def now(self) -> int:
         """Returns the time in microseconds since 1970 UTC."""
         self.read_clock = True
-        return self._now
+        return self.clock
 
     def charge(self, steps: int) -> None:
         """Charges steps. Raises Fault when the steps are used up."""

@@ -4,9 +4,11 @@
 """
 
 from collections.abc import Callable
+from enum import IntEnum, auto
 from typing import Any
 
-from magistrate.engine.policy import access, logic
+from magistrate.engine.policy import access, compiler, logic
+from magistrate.engine.policy.environment import Environment
 from magistrate.engine.policy.node import PolicyNode
 from magistrate.engine.policy.operations import Sign, chain, compile_sign
 from magistrate.engine.policy.tokenizer import Token
@@ -25,6 +27,25 @@ LEVELS = {
     "??": COALESCING,
 }
 """Maps the kind of a token to the precedence of its binary operator."""
+
+
+class NextToken(IntEnum):
+    """Names what may come next. The parser has a table of tokens for each."""
+
+    OPERAND = auto()
+    SCOPED_OPERAND = auto()
+    BEHIND_OPERAND = auto()
+    BEHIND_ITEM = auto()
+    RELATION = auto()
+    PIPED = auto()
+    PIPED_CALL = auto()
+    FIRST_PIPED = auto()
+    DECLARED = auto()
+    ASSIGNED = auto()
+    MEMBER = auto()
+    KEY = auto()
+    COLON = auto()
+    BEHIND_CLOSURE = auto()
 
 
 class Operators:
@@ -84,6 +105,30 @@ class Conditional:
         return logic.conditional(self.condition, self.then, operand, self.offset)
 
 
+class Declaration:
+    """Represents `let name = value;`: first it waits for the value, then, with the kind `scope`, for the expression in
+    which the name stands for it."""
+
+    __slots__ = ("environment", "kind", "name", "place", "value")
+    level = OPEN
+
+    def __init__(self, name: Token, environment: Environment) -> None:
+        self.kind = "let"
+        self.name = name
+        self.environment = environment
+        self.value: PolicyNode | None = None
+        self.place = 0
+
+    def take_value(self, value: PolicyNode) -> None:
+        self.kind, self.value = "scope", value
+        self.place = compiler.declare(self.name, value, self.environment)
+
+    def complete(self, operand: PolicyNode) -> PolicyNode:
+        assert self.value is not None
+        self.environment.end_declaration()
+        return compiler.declaration(self.name, self.value, self.place, operand)
+
+
 class Bracket:
     """Represents an opened bracket, or the `whole` text. `children` are complete; `base` and `steps` are those of the
     operand that the bracket belongs to. `key`: in a map that of the value to come; in a closure the possible key, if a
@@ -104,7 +149,7 @@ class Bracket:
         raise AssertionError("brackets are complete when they are closed")
 
 
-Begun = Operators | Prefix | Conditional | Bracket
+Begun = Operators | Prefix | Conditional | Declaration | Bracket
 
 Make = Callable[..., Any]
 _NO_STEPS: list[access.Step] = []
@@ -112,11 +157,18 @@ _NO_STEPS: list[access.Step] = []
 
 class Stack:
     """Holds the incomplete parts. `_stack` has them, the innermost last. Of the current operand `_base` and `_steps`
-    are complete, and `_make` makes the next part of it from `_children`, once the token after that is known."""
+    are complete, and `_make` makes the next part of it from `_children`, once the token after that is known.
 
-    __slots__ = ("_base", "_children", "_make", "_stack", "_steps")
+    `_expected` says what may come next. `_pending` begins the scope of a closure or of `let`, once the token after that
+    is known, too. `_root` is the whole policy, when it is complete."""
 
-    def __init__(self) -> None:
+    __slots__ = ("_base", "_children", "_environment", "_expected", "_make", "_pending", "_root", "_stack", "_steps")
+
+    def __init__(self, environment: Environment) -> None:
+        self._environment = environment
+        self._expected = NextToken.OPERAND
+        self._pending: Callable[[], None] | None = None
+        self._root: PolicyNode | None = None
         self._stack: list[Begun] = []
         self._make: Make = PolicyNode
         self._children: tuple[Any, ...] = ()
@@ -157,7 +209,7 @@ class Stack:
             return operand
         steps = [*self._steps, made]
         self._base, self._steps = None, _NO_STEPS
-        return access.compile_access(base, steps)
+        return compiler.compile_steps(base, steps, self._environment)
 
     def _complete(self, operand: PolicyNode, level: int) -> PolicyNode:
         """Completes the parts that bind tighter than the level."""

@@ -1,19 +1,47 @@
-"""Implements operators and built-in functions on texts. Each charges for what it reads and for what it makes."""
+"""Implements operators and built-in functions on texts. Each charges for what it reads and for what it makes.
 
+Lengths and indexes count bytes of UTF-8, as in Go.
+"""
+
+import base64
+import binascii
 from typing import Any
 
 from magistrate.engine.policy.run import Fault, PolicyRun
-from magistrate.engine.policy.values import as_whole
+from magistrate.engine.policy.values import Strings, to_integer
+
+_BLANKS = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"  # noqa: E501
+_MOST_REPEATS = 1_000_000
+
+
+def length(run: PolicyRun, text: str) -> int:
+    """Returns the number of bytes."""
+    if text.isascii():
+        return len(text)
+    run.charge_text(4 * len(text))
+    return len(text.encode(errors="surrogatepass"))
 
 
 def lower(run: PolicyRun, text: str) -> str:
     _charge_case(run, text)
-    return text.lower()
+    return text.lower() if text.isascii() else "".join(map(_lower_one, text))
 
 
 def upper(run: PolicyRun, text: str) -> str:
     _charge_case(run, text)
-    return text.upper()
+    return text.upper() if text.isascii() else "".join(map(_upper_one, text))
+
+
+def _lower_one(character: str) -> str:
+    return character.lower()[0]  # only one character has a lower case of two, and Go takes the first
+
+
+def _upper_one(character: str) -> str:
+    """Returns the upper case if it is one character: Go changes characters one by one."""
+    for changed in (character.upper(), character.title()):
+        if len(changed) == 1:
+            return changed
+    return character
 
 
 def trim(run: PolicyRun, text: str, characters: str | None = None) -> str:
@@ -21,15 +49,15 @@ def trim(run: PolicyRun, text: str, characters: str | None = None) -> str:
     if characters is not None:
         run.charge(len(text) * len(characters) // 256)  # each removed character is looked up among all of them
     run.charge_text(len(text))
-    return text.strip(characters) if characters != "" else text
+    return text.strip(_BLANKS if characters is None else characters) if characters != "" else text
 
 
-def trim_prefix(run: PolicyRun, text: str, prefix: str) -> str:
+def trim_prefix(run: PolicyRun, text: str, prefix: str = " ") -> str:
     run.charge_text(len(text))
     return text.removeprefix(prefix)
 
 
-def trim_suffix(run: PolicyRun, text: str, suffix: str) -> str:
+def trim_suffix(run: PolicyRun, text: str, suffix: str = " ") -> str:
     run.charge_text(len(text))
     return text.removesuffix(suffix)
 
@@ -52,34 +80,64 @@ def has_suffix(run: PolicyRun, text: str, suffix: str) -> bool:
 def index_of(run: PolicyRun, text: str, child: str) -> int:
     """Returns the index of the part, -1 if it does not occur."""
     run.charge_search(len(text), len(child))
-    return text.find(child)
+    return _in_bytes(run, text, text.find(child))
 
 
-def split(run: PolicyRun, text: str, separator: str, pieces: float = -1) -> list[str]:
+def last_index_of(run: PolicyRun, text: str, child: str) -> int:
+    """Returns the index of the last occurrence of the part, -1 if it does not occur."""
+    run.charge_search(len(text), len(child))
+    return _in_bytes(run, text, text.rfind(child))
+
+
+def _in_bytes(run: PolicyRun, text: str, index: int) -> int:
+    return length(run, text[:index]) if index > 0 else index
+
+
+def split(run: PolicyRun, text: str, separator: str, pieces: Any = -1) -> Strings:
     """Splits the text into at most `pieces` pieces, the last with all the rest; a negative number sets no limit.
 
     The empty separator stands between any two characters."""
-    limit = as_whole(pieces)
+    limit = _limit_pieces(pieces)
     run.charge_search(len(text), len(separator))
-    if limit == 0:
-        return []
     if not separator:
         run.charge(len(text))
         single = len(text) if limit < 0 else min(limit - 1, len(text))
-        return list(text[:single]) + ([text[single:]] if single < len(text) else [])
+        return Strings([*text[:single], *([text[single:]] if single < len(text) else [])])
     run.charge(text.count(separator))
-    return text.split(separator, limit - 1 if limit > 0 else -1)
+    return Strings(text.split(separator, limit - 1 if limit > 0 else -1))
 
 
-def replace(run: PolicyRun, text: str, sought: str, new: str, times: float = -1) -> str:
+def split_after(run: PolicyRun, text: str, separator: str, pieces: Any = -1) -> Strings:
+    """Splits the text as `split` does, and leaves the separators at the ends of the pieces."""
+    found = split(run, text, separator, pieces)
+    run.charge_text(len(text))
+    return Strings([*(piece + separator for piece in found[:-1]), *found[-1:]])
+
+
+def _limit_pieces(pieces: Any) -> int:
+    limit = to_integer(pieces)
+    if limit == 0:
+        raise Fault("a text cannot be split into no pieces")
+    return limit
+
+
+def replace(run: PolicyRun, text: str, sought: str, new: str, times: Any = -1) -> str:
     """Replaces the first `times` occurrences; a negative number means all."""
-    limit = as_whole(times)
+    limit = to_integer(times)
     run.charge_search(len(text), len(sought))
     found = text.count(sought)
     replaced = found if limit < 0 else min(found, limit)
     run.charge(replaced)
     run.charge_text(len(text) + replaced * len(new))
     return text.replace(sought, new, replaced)
+
+
+def repeat(run: PolicyRun, text: str, times: Any) -> str:
+    count = to_integer(times)
+    if not 0 <= count < _MOST_REPEATS:
+        raise Fault("a text cannot be repeated so often")
+    run.charge_text(len(text) * count)
+    return text * count
 
 
 def join(run: PolicyRun, elements: Any, separator: str = "") -> str:
@@ -91,6 +149,20 @@ def join(run: PolicyRun, elements: Any, separator: str = "") -> str:
     return separator.join(elements)
 
 
+def to_base64(run: PolicyRun, text: str) -> str:
+    run.charge_text(4 * len(text))
+    return base64.b64encode(text.encode(errors="surrogatepass")).decode()
+
+
+def from_base64(run: PolicyRun, text: str) -> str:
+    """Returns the text that is encoded. Raises Fault if it is none."""
+    run.charge_text(4 * len(text))
+    try:
+        return base64.b64decode(text.replace("\n", "").replace("\r", ""), validate=True).decode()
+    except (binascii.Error, ValueError) as error:
+        raise Fault("the string is not encoded in base64") from error
+
+
 def _charge_case(run: PolicyRun, text: str) -> None:
-    # Non-ASCII letters are looked up one by one, and one may become three.
-    run.charge_text(len(text) if text.isascii() else 8 * len(text))
+    # Non-ASCII letters are looked up one by one.
+    run.charge_text(len(text) if text.isascii() else 40 * len(text))

@@ -15,12 +15,12 @@ END = "end"
 _TOKEN = re.compile(
     r"""
     ((?:\s++|//[^\n]*+|/\*[\s\S]*?\*/)*+)               # blanks and comments
-    (?:([^\W\d]\w*+                                     # a name
+    (?:((?:[^\W\d]|\$)[\w$]*+                             # a name
     |"(?:\\.|[^"\\\n])*+"|'(?:\\.|[^'\\\n])*+'           # a string
-    |0[xX][0-9a-fA-F][0-9a-fA-F_]*+                     # a number
+    |0[xX][0-9a-fA-F][0-9a-fA-F_]*+|0[oO][0-7][0-7_]*+|0[bB][01][01_]*+  # a number
     |(?:[0-9][0-9_]*+)?\.[0-9][0-9_]*+(?:[eE][+-]?[0-9]++)?
     |[0-9][0-9_]*+(?:[eE][+-]?[0-9]++)?
-    |==|!=|<=|>=|&&|\|\||\?\.(?![0-9])|\?\?|\.\.|\*\*|/(?!\*)|[()\[\]{},:\#<>?.!+\-*%^]
+    |==|!=|<=|>=|&&|\|\||\?\.(?![0-9])|\?\?|\.\.|\*\*|/(?!\*)|[()\[\]{},:;|=\#<>?.!+\-*%^]
     |\Z)
     |([\s\S]++))
     """,
@@ -37,11 +37,35 @@ _KINDS = {
     **dict.fromkeys("*/%", "product"),
     **dict.fromkeys(("**", "^"), "power"),
     "": END,
-    **{text: text for text in ("not", "!", "..", "??", "?", "?.", ".", "#", "(", ")", "[", "]", "{", "}", ",", ":")},
+    **{
+        text: text
+        for text in (
+            "not",
+            "!",
+            "let",
+            "|",
+            "=",
+            ";",
+            "..",
+            "??",
+            "?",
+            "?.",
+            ".",
+            "#",
+            "(",
+            ")",
+            "[",
+            "]",
+            "{",
+            "}",
+            ",",
+            ":",
+        )
+    },
 }
 """Maps the tokens that have a single spelling by their text."""
 
-WORDS = frozenset({"name", "constant", "relation", "not", "or", "and"})
+WORDS = frozenset({"name", "constant", "relation", "not", "let", "or", "and"})
 """Lists the kinds that can name a member. Of the last two only the words can: `is_word` distinguishes them."""
 
 
@@ -76,7 +100,7 @@ def _kind(word: str) -> str:
         return "string"
     if first not in ".0123456789":
         return "name"
-    if word[1:2] in ("x", "X"):
+    if word[1:2] in tuple("xXoObB"):
         return "hexadecimal"
     return "integer" if word.replace("_", "").isdecimal() else "decimal"
 
@@ -110,7 +134,7 @@ def _go_kind(token: Token) -> str:
 
 
 def _refuse_character(character: str, offset: int) -> Refusal:
-    if character in "=&|;":
+    if character == "&":
         return Refusal(f'unexpected token Operator("{character}")', offset)
     if character in "'\"":
         return Refusal("the string is not terminated", offset)

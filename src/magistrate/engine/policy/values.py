@@ -4,6 +4,7 @@ numbers."""
 import math
 import re
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import msgspec
 
@@ -12,14 +13,9 @@ from magistrate.engine.policy.run import Fault
 MIN_WHOLE, MAX_WHOLE = -(2**63), 2**63 - 1
 """Bounds integers to 64 bits, as in the languages that policies come from."""
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MIN_TIME = (datetime(1, 1, 1, tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1) * 1_000
-_MAX_TIME = (datetime(9999, 12, 31, tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1) * 1_000
-
-_DATE = re.compile(
-    r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)?)?",
-    re.ASCII,
-)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MIN_TIME = (datetime(1, 1, 1, tzinfo=UTC) - EPOCH) // timedelta(microseconds=1) * 1_000
+_MAX_TIME = (datetime(9999, 12, 31, tzinfo=UTC) - EPOCH) // timedelta(microseconds=1) * 1_000
 
 _UNITS = {
     "ns": 1,
@@ -34,17 +30,114 @@ _UNITS = {
 _PIECE = re.compile(r"(\d{1,19})?(?:\.(\d{0,18}))?(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
 _LONGEST_DURATION = 100
 
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 
-class Time(msgspec.Struct, frozen=True, order=True):
-    """Represents a point in time, in nanoseconds since 1970 UTC, of the years 1 to 9999."""
+
+class Time(msgspec.Struct, frozen=True, eq=False):
+    """Represents a point in time, in nanoseconds since 1970 UTC, of the years 1 to 9999. `offset` is that of its zone
+    from UTC in seconds, and does not count when times are compared."""
 
     nanoseconds: int
+    offset: int = 0
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Time) and self.nanoseconds == other.nanoseconds
+
+    def __lt__(self, other: "Time") -> bool:
+        return self.nanoseconds < other.nanoseconds
+
+    def __le__(self, other: "Time") -> bool:
+        return self.nanoseconds <= other.nanoseconds
+
+    def __gt__(self, other: "Time") -> bool:
+        return self.nanoseconds > other.nanoseconds
+
+    def __ge__(self, other: "Time") -> bool:
+        return self.nanoseconds >= other.nanoseconds
+
+    def __hash__(self) -> int:
+        return hash(self.nanoseconds)
 
 
 class Duration(msgspec.Struct, frozen=True, order=True):
     """Represents a duration in nanoseconds, of 64 bits: about 292 years each way."""
 
     nanoseconds: int
+
+
+class Int64(int):
+    """Represents an integer that Go keeps apart from `int` in lists and as a key: the result of `.Unix()`."""
+
+
+class Byte(int):
+    """Represents a byte of a string."""
+
+
+class Month(int):
+    """Represents a month, from 1. It is no number: it equals no integer."""
+
+
+class Weekday(int):
+    """Represents a day of the week, from Sunday, which is 0. It is no number: it equals no integer."""
+
+
+class MadeList(list[Any]):
+    """Represents a list that the policy made. Its integers are integers, while all numbers in lists of the context are
+    floats, whatever Python has there: see `json_value`."""
+
+
+class MadeMap(dict[str, Any]):
+    """Represents a map that the policy made. Its integers are integers."""
+
+
+class Strings(list[str]):
+    """Represents a list that can only hold strings; it is never equal to one that can hold anything."""
+
+
+class Pairs(list[MadeList]):
+    """Represents the members of a map as pairs of key and value."""
+
+
+class GroupMap(dict[tuple[type, Any], Any]):
+    """Represents a map whose keys may be of any kind. A key is kept with its Python type, since 1, 1.0 and true are
+    different keys."""
+
+
+class AnyMap(GroupMap):
+    """Represents a map that `fromPairs` made."""
+
+
+LISTS = frozenset({list, MadeList, range, Strings, Pairs})
+MAPS = frozenset({dict, MadeMap, GroupMap, AnyMap})
+NUMBERS = frozenset({int, float, Int64, Byte})
+NAMED_INTEGERS = frozenset({Int64, Byte})
+"""Lists the kinds of integers that work as numbers, besides int."""
+
+
+def json_value(value: Any) -> Any:
+    """Returns a value from a list or map of the context: all numbers of JSON are floats."""
+    return float(value) if type(value) is int else value
+
+
+def values_of(elements: Any) -> Any:
+    """Returns the elements of a list, with those of the context as `json_value` gives them."""
+    return map(json_value, elements) if type(elements) is list else elements
+
+
+def values_in(members: Any) -> Any:
+    """Returns the values of a map, as `values_of` those of a list."""
+    return map(json_value, members.values()) if type(members) is dict else members.values()
+
+
+def to_integer(value: Any) -> int:
+    """Returns a number as an integer, rounded towards zero."""
+    if type(value) not in NUMBERS:
+        raise Fault("a number is needed")
+    return whole(int(finite(value)))
 
 
 def whole(value: int) -> int:
@@ -60,19 +153,9 @@ def finite(value: float) -> float:
     raise Fault("the number is out of range")
 
 
-def as_whole(value: float) -> int:
-    """Returns a number as an integer. It may be written 3.0 but has to be whole: context values of some clients are all
-    floats."""
-    if type(value) is float:
-        if not value.is_integer():
-            raise Fault("the number is not whole")
-        value = int(value)
-    return whole(int(value))
-
-
-def time_at(nanoseconds: int) -> Time:
+def time_at(nanoseconds: int, offset: int = 0) -> Time:
     if _MIN_TIME <= nanoseconds <= _MAX_TIME:
-        return Time(nanoseconds)
+        return Time(nanoseconds, offset)
     raise Fault("the time is out of range")
 
 
@@ -81,24 +164,12 @@ def duration_of(nanoseconds: int) -> Duration:
 
 
 def calendar(time: Time) -> datetime:
-    """Returns the time to the microsecond, in UTC."""
-    return _EPOCH + timedelta(microseconds=time.nanoseconds // 1_000)
-
-
-def read_date(text: str) -> Time:
-    """Reads `2026-11-21`, `2026-11-21 08:30:00` or RFC 3339; UTC unless it says otherwise.
-
-    Raises Fault for anything else."""
-    match = _DATE.fullmatch(text)
-    if match is None:
-        raise Fault(f"cannot read {_shorten_text(text)} as a date")
-    date, clock, fraction, zone = match.groups()
+    """Returns the date and clock of the time in its zone, to the microsecond. Raises Fault outside the years 1 to
+    9999."""
     try:
-        read = datetime.fromisoformat(f"{date}T{clock or '00:00:00'}{zone or 'Z'}")
-    except ValueError as error:
-        raise Fault(f"cannot read {_shorten_text(text)} as a date") from error
-    seconds = (read - _EPOCH) // timedelta(seconds=1)
-    return time_at(seconds * 1_000_000_000 + int((fraction or "0").ljust(9, "0")))
+        return EPOCH + timedelta(microseconds=time.nanoseconds // 1_000, seconds=time.offset)
+    except OverflowError as error:
+        raise Fault("the time is out of range") from error
 
 
 def read_duration(text: str) -> Duration:
@@ -109,12 +180,12 @@ def read_duration(text: str) -> Duration:
     if unsigned == "0":
         return Duration(0)
     if not unsigned or len(unsigned) > _LONGEST_DURATION:
-        raise Fault(f"cannot read {_shorten_text(text)} as a duration")
+        raise Fault(f"cannot read {shorten_text(text)} as a duration")
     total = at = 0
     while at < len(unsigned):
         piece = _PIECE.match(unsigned, at)
         if piece is None or not (piece[1] or piece[2]):
-            raise Fault(f"cannot read {_shorten_text(text)} as a duration")
+            raise Fault(f"cannot read {shorten_text(text)} as a duration")
         fraction = piece[2] or ""
         unit = _UNITS[piece[3]]
         total += int(piece[1] or "0") * unit + int(fraction or "0") * unit // 10 ** len(fraction)
@@ -122,5 +193,5 @@ def read_duration(text: str) -> Duration:
     return duration_of(-total if text[0] == "-" else total)
 
 
-def _shorten_text(text: str) -> str:
+def shorten_text(text: str) -> str:
     return f'"{text}"' if len(text) <= 40 else f'"{text[:40]}"...'

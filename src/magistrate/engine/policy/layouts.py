@@ -1,0 +1,272 @@
+"""Parses and renders times with the layouts of Go: `2006-01-02 15:04:05`.
+
+A layout shows how the time 2006-01-02 15:04:05 UTC-7, a Monday, would be written.
+"""
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta, timezone
+from functools import lru_cache
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from magistrate.engine.policy.run import Fault
+from magistrate.engine.policy.values import EPOCH, MONTHS, WEEKDAYS, Time, calendar, shorten_text, time_at
+
+_LONGEST_LAYOUT = 200
+_LONGEST_ZONE = 64
+
+_TOKEN = re.compile(
+    r"January|Jan(?![a-z])|Monday|Mon(?![a-z])|MST|2006|-07:00:00|-070000|-07:00|-0700|-07|Z07:00|Z0700|Z07"
+    r"|[.,](?:0+|9+)(?![0-9])|002|__2|_2(?!006)|01|02|03|04|05|06|15|1|2|3|4|5|PM|pm"
+)
+_OFFSET = r"[+-]\d\d"
+_READ: dict[str, str] = {
+    "January": "|".join(MONTHS),
+    "Jan": "|".join(month[:3] for month in MONTHS),
+    "Monday": "|".join(WEEKDAYS),
+    "Mon": "|".join(day[:3] for day in WEEKDAYS),
+    "MST": r"UTC|GMT[+-]\d{1,2}|[A-Z]{3,4}T?|[+-]\d\d",
+    "2006": r"\d{4}",
+    "06": r"\d\d",
+    "01": r"\d\d",
+    "1": r"\d\d?",
+    "02": r"\d\d",
+    "2": r"\d\d?",
+    "_2": r" ?\d\d?",
+    "002": r"\d{3}",
+    "__2": r"[ \d]{2}\d",
+    "15": r"\d\d?",
+    "03": r"\d\d?",
+    "3": r"\d\d?",
+    "04": r"\d\d",
+    "4": r"\d\d?",
+    "05": r"\d\d",
+    "5": r"\d\d?",
+    "PM": "AM|PM",
+    "pm": "am|pm",
+    "-07:00:00": _OFFSET + r":\d\d:\d\d",
+    "-070000": _OFFSET + r"\d{4}",
+    "-07:00": _OFFSET + r":\d\d",
+    "-0700": _OFFSET + r"\d\d",
+    "-07": _OFFSET,
+    "Z07:00": "Z|" + _OFFSET + r":\d\d",
+    "Z0700": "Z|" + _OFFSET + r"\d\d",
+    "Z07": "Z|" + _OFFSET,
+}
+"""Maps each part of a layout to the regular expression of what it reads."""
+
+_NAMES: dict[str, str] = {
+    **dict.fromkeys(("January", "Jan", "01", "1"), "month"),
+    **dict.fromkeys(("02", "2", "_2"), "day"),
+    **dict.fromkeys(("002", "__2"), "yearday"),
+    **dict.fromkeys(("04", "4"), "minute"),
+    **dict.fromkeys(("05", "5"), "second"),
+    **dict.fromkeys(("PM", "pm"), "half"),
+    **dict.fromkeys(("03", "3"), "hour12"),
+    "2006": "year",
+    "06": "short",
+    "15": "hour",
+}
+
+DEFAULT_LAYOUTS = (
+    "2006-01-02",
+    "15:04:05",
+    "2006-01-02 15:04:05",
+    "2006-01-02T15:04:05Z07:00",
+    "02 Jan 06 15:04 MST",
+    "Monday, 02-Jan-06 15:04:05 MST",
+    "Mon, 02 Jan 2006 15:04:05 MST",
+)
+"""Lists the layouts that `date` tries when it is given none."""
+
+
+def read_date(text: str, layout: str | None = None, zone: str | None = None) -> Time:
+    """Returns the time that the text is in the layout, or in the first default layout that fits; UTC unless the text or
+    `zone` says otherwise. Raises Fault if none fits."""
+    if layout is not None:
+        return _read(text, layout, _find_zone(zone))
+    for candidate in DEFAULT_LAYOUTS:
+        try:
+            return _read(text, candidate, UTC)
+        except Fault:
+            continue
+    raise Fault(f"cannot read {shorten_text(text)} as a date")
+
+
+def render_time(time: Time, layout: str) -> str:
+    """Returns the time in the layout."""
+    moment = calendar(time)
+    pieces: list[str] = []
+    at = 0
+    for child in _TOKEN.finditer(_check_length(layout)):
+        pieces += (layout[at : child.start()], _render_token(child[0], moment, time))
+        at = child.end()
+    return "".join(pieces) + layout[at:]
+
+
+def _check_length(layout: str) -> str:
+    if len(layout) > _LONGEST_LAYOUT:
+        raise Fault("the layout is too long")
+    return layout
+
+
+@lru_cache(maxsize=64)
+def _compile_layout(layout: str) -> re.Pattern[str]:
+    """Returns the regular expression of a layout. Each part has a group; of parts that say the same, the last counts,
+    as in Go."""
+    pieces: list[str] = []
+    at, taken = 0, 0
+    for child in _TOKEN.finditer(layout):
+        pieces += (_literal(layout[at : child.start()]), f"(?P<g{taken}_{_group(child[0])}>{_expression(child[0])})")
+        follows = layout[child.end() : child.end() + 2]
+        if child[0] in ("05", "5") and not re.match(r"[.,][09]", follows):
+            pieces.append(rf"(?P<g{taken}f_fraction>[.,]\d+)?")
+        at, taken = child.end(), taken + 1
+    return re.compile("".join(pieces) + _literal(layout[at:]), re.ASCII)
+
+
+def _literal(text: str) -> str:
+    """Returns the expression of text between parts; a blank reads any number of blanks, as in Go."""
+    return "".join(" +" if run.isspace() else re.escape(run) for run in re.split(r"( +)", text) if run)
+
+
+def _group(child: str) -> str:
+    if child[0] in ".,":
+        return "fraction"
+    return _NAMES.get(child, "zone" if "07" in child else "name")
+
+
+def _expression(child: str) -> str:
+    if child[0] in ".,":
+        return rf"[.,]\d{{{len(child) - 1}}}" if child[1] == "0" else r"(?:[.,]\d+)?"
+    return _READ[child]
+
+
+def _read(text: str, layout: str, zone: Any) -> Time:
+    match = _compile_layout(_check_length(layout)).fullmatch(text) if len(text) <= _LONGEST_LAYOUT else None
+    if match is None:
+        raise Fault(f"cannot read {shorten_text(text)} as a date")
+    read = {name.split("_")[1]: value for name, value in match.groupdict().items() if value is not None}
+    try:
+        moment = _moment(read, zone)
+    except (ValueError, OverflowError) as error:
+        raise Fault(f"cannot read {shorten_text(text)} as a date") from error
+    offset = moment.utcoffset() or timedelta()
+    digits = read.get("fraction", ".")[1:10].ljust(9, "0")
+    return time_at((moment - EPOCH) // timedelta(seconds=1) * 1_000_000_000 + int(digits), int(offset.total_seconds()))
+
+
+def _moment(read: dict[str, str], zone: Any) -> datetime:
+    """Returns the date and clock that were read. Raises ValueError if there is no such time."""
+    year = _read_year(read)
+    hour = int(read.get("hour", "0"))
+    if "hour12" in read:
+        hour = int(read["hour12"])
+        if hour > 12:
+            raise ValueError("an hour with AM or PM")
+    if read.get("half", "").upper() == "PM" and hour < 12:
+        hour += 12
+    elif read.get("half", "").upper() == "AM" and hour == 12:
+        hour = 0
+    moment = datetime(
+        year,
+        _read_month(read.get("month", "1")),
+        int(read.get("day", "1")),
+        hour,
+        int(read.get("minute", "0")),
+        int(read.get("second", "0")),
+        tzinfo=_read_offset(read["zone"]) if "zone" in read else zone,
+    )
+    return _of_yearday(moment, int(read["yearday"])) if "yearday" in read else moment
+
+
+def _of_yearday(moment: datetime, day: int) -> datetime:
+    found = moment.replace(month=1, day=1) + timedelta(days=day - 1)
+    if day < 1 or found.year != moment.year:
+        raise ValueError("a day of the year")
+    return found
+
+
+def _read_year(read: dict[str, str]) -> int:
+    if "short" in read:
+        short = int(read["short"])
+        return short + (1900 if short >= 69 else 2000)
+    return int(read.get("year", "0"))
+
+
+def _read_month(text: str) -> int:
+    if text.isdecimal():
+        return int(text)
+    return next(number for number, name in enumerate(MONTHS, 1) if name.startswith(text[:3]))
+
+
+def _read_offset(text: str) -> timezone:
+    if text == "Z":
+        return UTC
+    digits = text[1:].replace(":", "").ljust(6, "0")
+    hours, minutes, seconds = int(digits[:2]), int(digits[2:4]), int(digits[4:])
+    if hours > 23 or minutes > 59 or seconds > 59:
+        raise ValueError("an offset from UTC")
+    offset = timedelta(hours=hours, minutes=minutes, seconds=seconds)
+    return timezone(-offset if text[0] == "-" else offset)
+
+
+def _find_zone(name: str | None) -> Any:
+    if name in (None, "", "UTC"):
+        return UTC
+    return _load_zone(name[:_LONGEST_ZONE] if name else "")
+
+
+@lru_cache(maxsize=64)
+def _load_zone(name: str) -> Any:
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError) as error:
+        raise Fault(f"unknown time zone {shorten_text(name)}") from error
+
+
+def _render_token(child: str, moment: datetime, time: Time) -> str:
+    if child[0] in ".,":
+        digits = f"{time.nanoseconds % 1_000_000_000:09d}"[: len(child) - 1]
+        digits = digits.rstrip("0") if child[1] == "9" else digits
+        return child[0] + digits if digits else ""
+    return _RENDER[child](moment) if child in _RENDER else _render_offset(child, time.offset)
+
+
+def _render_offset(child: str, offset: int) -> str:
+    if child == "MST" or (child[0] == "Z" and offset == 0):
+        return ("UTC" if offset == 0 else _render_offset("-0700", offset)) if child == "MST" else "Z"
+    pieces = [f"{abs(offset) // 3600:02d}", f"{abs(offset) // 60 % 60:02d}", f"{abs(offset) % 60:02d}"]
+    count = len(re.findall(r"\d\d", child))
+    return _sign(offset) + (":" if ":" in child else "").join(pieces[:count])
+
+
+def _sign(offset: int) -> str:
+    return "-" if offset < 0 else "+"
+
+
+_RENDER: dict[str, Callable[[datetime], str]] = {
+    "January": lambda moment: MONTHS[moment.month - 1],
+    "Jan": lambda moment: MONTHS[moment.month - 1][:3],
+    "Monday": lambda moment: WEEKDAYS[moment.isoweekday() % 7],
+    "Mon": lambda moment: WEEKDAYS[moment.isoweekday() % 7][:3],
+    "2006": lambda moment: f"{moment.year:04d}",
+    "06": lambda moment: f"{moment.year % 100:02d}",
+    "01": lambda moment: f"{moment.month:02d}",
+    "1": lambda moment: str(moment.month),
+    "02": lambda moment: f"{moment.day:02d}",
+    "2": lambda moment: str(moment.day),
+    "_2": lambda moment: f"{moment.day:2d}",
+    "002": lambda moment: f"{moment.timetuple().tm_yday:03d}",
+    "__2": lambda moment: f"{moment.timetuple().tm_yday:3d}",
+    "15": lambda moment: f"{moment.hour:02d}",
+    "03": lambda moment: f"{moment.hour % 12 or 12:02d}",
+    "3": lambda moment: str(moment.hour % 12 or 12),
+    "04": lambda moment: f"{moment.minute:02d}",
+    "4": lambda moment: str(moment.minute),
+    "05": lambda moment: f"{moment.second:02d}",
+    "5": lambda moment: str(moment.second),
+    "PM": lambda moment: "AM" if moment.hour < 12 else "PM",
+    "pm": lambda moment: "am" if moment.hour < 12 else "pm",
+}

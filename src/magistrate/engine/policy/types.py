@@ -1,0 +1,143 @@
+"""Defines the static types of policies: what is known of a value before the policy is evaluated.
+
+The rules are those of the checker of Go `expr` 1.15. A variable has the type of its value in the context at hand; one
+that the context lacks, an element of a list and a member of a map may have any type. An operand whose type cannot work
+refuses the whole policy, wherever in it the operand stands.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from types import NoneType
+from typing import Any
+
+import msgspec
+
+
+class StaticType(msgspec.Struct, frozen=True, eq=False):
+    """Represents a type by the name and the kind that it has in Go. `element` is that of the values of lists and
+    maps, `key` that of the keys of maps. Each type exists once."""
+
+    name: str
+    kind: str
+    element: "StaticType | None" = None
+    key: "StaticType | None" = None
+
+
+ANY = StaticType("interface {}", "interface")
+NOT_BOOL = StaticType("interface {}", "interface")
+"""Stands for ANY where the value cannot be a bool, such as a sum: alone it is no policy."""
+
+NIL = StaticType("<nil>", "nil")
+BOOL = StaticType("bool", "bool")
+INT = StaticType("int", "int")
+INT64 = StaticType("int64", "int64")
+FLOAT = StaticType("float64", "float64")
+STRING = StaticType("string", "string")
+MAP = StaticType("map[string]interface {}", "map", ANY, STRING)
+ANY_MAP = StaticType("map[interface {}]interface {}", "map", ANY, ANY)
+TIME = StaticType("time.Time", "struct")
+DURATION = StaticType("time.Duration", "int64")
+MONTH = StaticType("time.Month", "int")
+WEEKDAY = StaticType("time.Weekday", "int")
+WARRANT = StaticType("warrant", "struct")
+SUBJECT = StaticType("subject", "ptr")
+FUNCTION = StaticType("func", "func")
+
+_INTEGERS = frozenset({"int", "int64"})
+_NUMBERS = frozenset({"int", "int64", "float64"})
+
+
+@lru_cache(maxsize=4_096)
+def slice_of(element: StaticType) -> StaticType:
+    """Returns the type of lists of such elements."""
+    if element is NOT_BOOL:
+        return slice_of(ANY)
+    return StaticType(f"[]{element.name}", "slice", element)
+
+
+ARRAY = slice_of(ANY)
+STRINGS = slice_of(STRING)
+RANGE = slice_of(INT)
+GROUPS = StaticType("map[interface {}][]interface {}", "map", ARRAY, ANY)
+
+TYPES_OF_VALUES: dict[type, StaticType] = {
+    NoneType: NIL,
+    bool: BOOL,
+    int: FLOAT,
+    float: FLOAT,
+    str: STRING,
+    list: ARRAY,
+    dict: MAP,
+}
+"""Maps the Python types of context values to their static types. All numbers of JSON are floats."""
+
+TypeRule = Callable[[StaticType], bool]
+
+
+def is_any(static: StaticType) -> bool:
+    return static.kind == "interface"
+
+
+def is_bool(static: StaticType) -> bool:
+    return static.kind == "bool"
+
+
+def is_integer(static: StaticType) -> bool:
+    return static.kind in _INTEGERS
+
+
+def is_number(static: StaticType) -> bool:
+    return static.kind in _NUMBERS
+
+
+def is_string(static: StaticType) -> bool:
+    return static.kind == "string"
+
+
+def is_time(static: StaticType) -> bool:
+    return static is TIME
+
+
+def is_duration(static: StaticType) -> bool:
+    return static is DURATION
+
+
+def is_slice(static: StaticType) -> bool:
+    return static.kind == "slice"
+
+
+def is_map(static: StaticType) -> bool:
+    return static.kind == "map"
+
+
+def is_struct(static: StaticType) -> bool:
+    return static.kind in ("struct", "ptr")
+
+
+def is_assignable(given: StaticType, wanted: StaticType) -> bool:
+    return given is wanted or wanted.kind == "interface"
+
+
+def is_comparable(left: StaticType, right: StaticType | None) -> bool:
+    """Returns whether the two can be compared with `==`."""
+    if right is None or left is NIL or right is NIL or left.kind == right.kind:
+        return True
+    return (is_number(left) and is_number(right)) or is_any(left) or is_any(right)
+
+
+def join_types(then: StaticType, otherwise: StaticType) -> StaticType:
+    """Returns the type of a value that has one type or the other."""
+    if then is NIL or otherwise is NIL:
+        return otherwise if then is NIL else then
+    if is_assignable(then, otherwise):
+        return then
+    return ANY if may_be_bool(then) or may_be_bool(otherwise) else NOT_BOOL
+
+
+def may_be_bool(static: StaticType) -> bool:
+    return static is BOOL or static is ANY
+
+
+def type_of_value(value: Any) -> StaticType:
+    """Returns the type of a literal."""
+    return INT if type(value) is int else TYPES_OF_VALUES[type(value)]
