@@ -1,7 +1,8 @@
 """Client libraries that no registry offers, by the requests they send (docs/clients.md#other-libraries): warrant-node
-6, warrant-go 6 and warrant-js."""
+6, warrant-go 6 with the command line that is built on it, warrant-java 4 and warrant-js."""
 
 import json
+from base64 import urlsafe_b64decode as b64decode
 from typing import Any
 
 import httpx
@@ -177,3 +178,37 @@ def test_a_browser_checks_with_the_token_of_a_session(shared_client: Client) -> 
     assert refusal(shared_client.post("/v2/authorize", json=body, headers=damaged), 401) == ("unauthorized", None)
     elsewhere = shared_client.get("/v2/objects", headers={"Authorization": f"Bearer {token}"})
     assert refusal(elsewhere, 401) == ("unauthorized", None)
+
+
+@pytest.mark.parametrize("unset", ["", None])
+def test_a_session_is_created_as_the_go_client_does(shared_client: Client, unset: str | None) -> None:
+    """It sends every member, also those that are not set."""
+    session = {"type": "sess", "userId": "rs-go", "tenantId": unset, "ttl": 0, "context": None}
+
+    begun = shared_client.post("/v2/sessions", json=session)
+
+    assert begun.status_code == 200
+    claims = json.loads(b64decode(begun.json()["token"].split(".")[1] + "=="))
+    assert claims["exp"] - claims["iat"] in (86_400, 86_401)  # rounded up
+
+
+def test_object_types_are_applied_as_the_command_line_does(shared_client: Client) -> None:
+    types: list[dict[str, Any]] = [
+        {"type": f"rs-apply-{name}", "source": None, "relations": {"owner": {}}} for name in "ab"
+    ]
+
+    applied = shared_client.put("/v2/object-types", json=types)
+
+    assert [row["type"] for row in applied.json()] == ["rs-apply-a", "rs-apply-b"]
+    assert shared_client.put("/v2/object-types", json=types).json() == applied.json()
+
+
+def test_absent_members_are_null_as_the_java_client_sends_them(shared_client: Client) -> None:
+    created = shared_client.post("/v2/objects", json={"objectType": "role", "objectId": "rs-java", "meta": None})
+    warrant = member_of("rs-java", "rs-j") | {"policy": None, "context": None}
+    warrant["subject"] = {**warrant["subject"], "relation": None}
+    shared_client.post("/v2/warrants", json=warrant).raise_for_status()
+    check = {"op": None, "debug": None, "context": None, "consistentRead": None, "warrants": [warrant]}
+
+    assert created.json()["objectId"] == "rs-java"
+    assert shared_client.post("/v2/check", json=check).json()["code"] == 200
