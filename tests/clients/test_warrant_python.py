@@ -55,7 +55,7 @@ def test_what_cannot_be_stored_is_refused(service: Client) -> None:
     with refused(400, "missing_required_parameter", parameter="objectType"):
         Object.create("")
     with refused(400, "invalid_parameter", parameter="objectId"):
-        Object.create("user", "no/slash")
+        Object.create("user", "no\\backslash")
     with refused(400, "invalid_parameter", parameter="limit"):
         Object.list({"limit": 1001})
     with refused(400, "invalid_parameter", parameter="relation"):

@@ -51,7 +51,8 @@ class Call(msgspec.Struct, Generic[B], frozen=True):
     @property
     def is_strict(self) -> bool:
         """Returns whether names that the model does not define are errors. Raises InvalidParameter."""
-        return read_boolean(self.parameters, "strict", self.context.is_strict)
+        default = self.context.is_strict
+        return read_boolean(self.parameters, "strict", default) if self.parameters else default
 
     def stamp(self) -> Stamp:
         return self.context.stamp(self.actor, self.once)

@@ -84,9 +84,9 @@ def answer_check(call: Call[CheckBody]) -> Answer | Coroutine[Any, Any, Answer]:
     debug = bool(call.body.debug)
     started = call.context.now() if debug else 0
     op, checks = _read(call.body, call.context.max_context_bytes, call.holder)
-    is_strict = call.is_strict if call.body.strict is None else call.body.strict
     pending = PendingChecks(call.context, checks, STOP_AT[op], call.freshness, debug)
     decisions = pending.decide_at_once()
+    is_strict = call.is_strict if call.body.strict is None else call.body.strict
     if decisions is None or (is_strict and not all(one.is_authorized for one in decisions.value)):
         return _answer_later(op, checks, pending, decisions, is_strict, call, started)
     return _build_answer(op, checks, decisions, call, started)

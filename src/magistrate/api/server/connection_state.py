@@ -48,15 +48,25 @@ class LastAnswer:
 
 
 class RequestHead:
-    """Follows the head that is being received, over several segments, and the bytes that count towards its limit."""
+    """Holds what is known of the head that is being received, over several segments, and counts the bytes towards its
+    limit. The protocol updates it, in place of methods, because this is done for every request."""
 
-    __slots__ = ("_began_behind_request", "_is_behind_request", "_may_be_too_large", "_most_bytes", "coding", "earlier",
-                 "hosts", "idle_bytes")  # fmt: skip
+    __slots__ = (
+        "began_behind_request",
+        "coding",
+        "earlier",
+        "hosts",
+        "idle_bytes",
+        "is_behind_request",
+        "may_be_too_large",
+        "most_bytes",
+    )
 
     def __init__(self, most_bytes: int) -> None:
-        self._most_bytes = most_bytes
-        self._may_be_too_large = False
-        self._is_behind_request = self._began_behind_request = False
+        self.most_bytes = most_bytes
+        self.may_be_too_large = False
+        """Says whether a head that ends in the current segment can be too large."""
+        self.is_behind_request = self.began_behind_request = False
         """These say whether a request has ended in the current segment: by now, and when the head began."""
         self.earlier = b""
         """Holds the bytes of the head from earlier segments."""
@@ -66,35 +76,6 @@ class RequestHead:
         """Counts the Host headers."""
         self.coding = b""
         """Holds the transfer coding in lower case; several headers are joined by commas."""
-
-    def begin_segment(self, size: int) -> None:
-        self.idle_bytes += size
-        self._is_behind_request = False
-        self._may_be_too_large = self.idle_bytes > self._most_bytes
-
-    def begin_head(self) -> None:
-        self._began_behind_request = self._is_behind_request
-        self.hosts, self.coding = 0, b""
-
-    def complete_head(self) -> None:
-        self.earlier, self.idle_bytes = b"", 0
-
-    def complete_message(self) -> None:
-        self.earlier, self.idle_bytes = b"", 0
-        self._is_behind_request = True
-
-    @property
-    def began_behind_request(self) -> bool:
-        return self._began_behind_request
-
-    @property
-    def must_be_measured(self) -> bool:
-        """Returns whether a head that ends in the current segment can be too large."""
-        return self._may_be_too_large or self._began_behind_request
-
-    @property
-    def is_too_large(self) -> bool:
-        return self.idle_bytes > self._most_bytes
 
     def find_fault(self, version: str) -> tuple[HTTPStatus, str] | None:
         """Returns the status and message if the complete head is not valid HTTP or asks for something that is not

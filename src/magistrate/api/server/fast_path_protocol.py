@@ -1,5 +1,7 @@
 """Implements connections whose requests are answered before the web framework sees them, where possible."""
 
+from asyncio import BaseTransport
+
 from magistrate.api.server.connection_state import Phase
 from magistrate.api.server.fast_path import FastPath, PendingRequest
 from magistrate.api.server.protocol import BoundedProtocol
@@ -12,8 +14,13 @@ class FastPathProtocol(BoundedProtocol):
     """Answers requests by the application's fast path where possible. A request that qualifies is held until all of it
     has arrived, or for as long as its head may take."""
 
+    _fast_path: FastPath
     _pending: PendingRequest | None = None
     _pieces: tuple[bytes, ...] = ()
+
+    def connection_made(self, transport: BaseTransport) -> None:
+        self._fast_path = self.app.fast_path  # the application must be an Application
+        super().connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
@@ -45,11 +52,6 @@ class FastPathProtocol(BoundedProtocol):
     def shutdown(self) -> None:
         self._release()
         super().shutdown()
-
-    @property
-    def _fast_path(self) -> FastPath:
-        fast_path: FastPath = self.app.fast_path  # the application must be an Application
-        return fast_path
 
     def _start(self) -> None:
         is_plain = (

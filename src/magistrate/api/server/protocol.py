@@ -112,9 +112,12 @@ class BoundedProtocol(HttpToolsProtocol):
             self.transport.discard(data)
             return
         self._unset_keepalive_if_required()
-        self._stop_grace()
+        if self._grace is not None:
+            self._stop_grace()
         head = self._head
-        head.begin_segment(len(data))
+        head.idle_bytes += len(data)
+        head.is_behind_request = False
+        head.may_be_too_large = head.idle_bytes > head.most_bytes
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
@@ -130,13 +133,15 @@ class BoundedProtocol(HttpToolsProtocol):
         is_head_incomplete = self._position is StreamPosition.HEAD and head.idle_bytes > 0
         if is_head_incomplete:
             head.earlier += data
-        if head.is_too_large:
+        if head.idle_bytes > head.most_bytes:
             self._refuse(*self._head_too_large())
         elif is_head_incomplete and self._deadline is None:
             self._start_deadline()
 
     def on_message_begin(self) -> None:
-        self._head.begin_head()
+        head = self._head
+        head.began_behind_request = head.is_behind_request
+        head.hosts, head.coding = 0, b""
         super().on_message_begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -154,14 +159,19 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         if self.parser.should_upgrade():
             return  # data_received continues when the parser has stopped
-        if self._head.must_be_measured and self._head_bytes() > self.config.max_head_bytes:
+        head = self._head
+        may_be_too_large = head.may_be_too_large or head.began_behind_request
+        if may_be_too_large and self._head_bytes() > self.config.max_head_bytes:
             raise _RejectedRequest(*self._head_too_large())  # stops the parser, whatever follows
-        if (fault := self._head.find_fault(self.parser.get_http_version())) is not None:
+        version = self.parser.get_http_version()
+        is_unusual = head.hosts != 1 or head.coding or version != "1.1"
+        if is_unusual and (fault := head.find_fault(version)) is not None:
             raise _RejectedRequest(*fault)
         self._position = StreamPosition.BODY
-        self._head.complete_head()
+        head.earlier, head.idle_bytes = b"", 0
         self._stop_deadline()
-        self._take_back_last_answer()  # another request has come
+        if self._last_answer is not None:
+            self._take_back_last_answer()  # another request has come
         self._start()
 
     def on_body(self, body: bytes) -> None:
@@ -272,7 +282,9 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _expect_head(self) -> None:
         self._position = StreamPosition.HEAD
-        self._head.complete_message()
+        head = self._head
+        head.earlier, head.idle_bytes = b"", 0
+        head.is_behind_request = True
         self._stop_deadline()
 
     def _is_answering(self) -> bool:
@@ -287,7 +299,7 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._is_answering() or not is_whole or not _UPGRADE_HEADER.search(head):
             self.send_400_response("")
             return
-        self._head.complete_head()
+        self._head.earlier, self._head.idle_bytes = b"", 0
         self.parser = httptools.HttpRequestParser(self)
         self.data_received(_UPGRADE_HEADER.sub(b"", head) + received[head_end:])
 
