@@ -1,13 +1,14 @@
 """Warrants in a list, read by the book: the engine without a store. Counts its reads."""
 
-from collections.abc import Mapping, Sequence, Set
-from typing import Any, NamedTuple
+from collections.abc import Generator, Mapping, Sequence, Set
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from magistrate.engine.evaluation import Check, Evaluation
 from magistrate.engine.model import read_object_type
 from magistrate.engine.nodes import CheckNode
+from magistrate.engine.paths import PathSearch
 from magistrate.engine.plans import Model
 from magistrate.engine.query.finding import check_each, find, find_row_types
 from magistrate.engine.query.language import Query
@@ -15,12 +16,15 @@ from magistrate.engine.query.rows import Findings, QueryRow
 from magistrate.engine.query.search import Search
 from magistrate.engine.rules.rule import RuleDefinition
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, Revision, Subject, TypeName
+from magistrate.engine.truth import TRUE
 from magistrate.engine.warrant_reader import AnyRead, WarrantsByObject, WarrantsBySubject
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
 
 Relations = dict[str, dict[str, object]]
 """Rules as JSON, by relation."""
+
+T = TypeVar("T")
 
 PLENTY = 1_000_000
 """A budget that no test spends by accident."""
@@ -82,6 +86,37 @@ def evaluated(
             levels += 1
             evaluation.take([rows_of(warrants, read) for read in reads])
     return nodes, levels
+
+
+def found_paths(
+    model: Model, warrants: Sequence[Warrant], questions: Sequence[Check], now: int = 0
+) -> list[list[Warrant] | None]:
+    """The reported path of each question, None where it is not authorized."""
+    work = Work(PLENTY)
+    evaluation = Evaluation(model, now, work, with_paths=True)
+    nodes: list[CheckNode] = []
+    while len(nodes) < len(questions):
+        work.pass_checkpoint()
+        node = evaluation.add_check(questions[len(nodes)])
+        nodes += [node] if node is not None else []
+    while (reads := evaluation.advance()) != []:
+        work.pass_checkpoint()
+        if reads:
+            evaluation.take([rows_of(warrants, read) for read in reads])
+    holding = [node for node in nodes if node.value is TRUE]
+    search = PathSearch(evaluation.model, holding, work)
+    _completed(search.prepare(), work)
+    return [_completed(search.find(node), work) if node.value is TRUE else None for node in nodes]
+
+
+def _completed(steps: Generator[None, Any, T], work: Work) -> T:
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            returned: T = done.value
+            return returned
+        work.pass_checkpoint()
 
 
 class Found(NamedTuple):

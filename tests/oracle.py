@@ -262,6 +262,145 @@ def interval(expression: Expression, settled: Mapping[Node, Truth], unsettled: I
             return (min(negated), max(negated))
 
 
+class Step(NamedTuple):
+    """A warrant on the object of one node, and the node that it leads to."""
+
+    warrant: Warrant
+    target: Node
+
+
+class Steps(NamedTuple):
+    """What grants a node, in order: alternatives, each of one step or of all those of an arrow, then the warrant that
+    names the subject itself. What would come after that warrant is left out."""
+
+    alternatives: list[list[Step]]
+    grant: Warrant | None
+
+    def targets(self) -> set[Node]:
+        return {step.target for steps in self.alternatives for step in steps}
+
+
+def path(
+    model: Mapping[str, Mapping[str, Any]],
+    warrants: Sequence[Warrant],
+    asked: Node,
+    subject: Subject,
+    policy_holds: Callable[[Warrant], bool | None],
+) -> list[Warrant] | None:
+    """The reported path of a check, from the subject to the object; None if it is not authorized."""
+    rules = {name: {key: _read(rule) for key, rule in relations.items()} for name, relations in model.items()}
+    ground = Ground(rules, warrants, subject, policy_holds)
+    values = solution(ground.equations_from(asked))
+    return Paths(ground, values).path(asked) if values[asked] == Truth.TRUE else None
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """Paths by docs/compatibility.md#reported-warrants: every rule as it is written, none left out."""
+
+    ground: Ground
+    values: Mapping[Node, Truth]
+
+    def path(self, asked: Node) -> list[Warrant]:
+        steps = self.steps_from(asked)
+        lengths = self.lengths(steps)
+        found: list[Warrant] = []
+        node = asked
+        while True:
+            back = {one for one in steps[node].targets() if node in reachable(steps, one)}
+            counting = [
+                [one for one in alternative if one.target not in back or lengths[one.target] < lengths[node]]
+                for alternative in steps[node].alternatives
+            ]
+            first = next((alternative for alternative in counting if alternative), None)
+            if first is None:
+                grant = steps[node].grant
+                return ([grant] if grant else []) + found
+            nearest = min(first, key=lambda one: (lengths[one.target], one.warrant.created_at, one.warrant.number))
+            found = [nearest.warrant, *found]
+            node = nearest.target
+
+    def steps_from(self, asked: Node) -> Mapping[Node, Steps]:
+        steps: dict[Node, Steps] = {}
+        waiting = [asked]
+        while waiting:
+            node = waiting.pop()
+            if node not in steps:
+                steps[node] = self.steps(node)
+                waiting.extend(steps[node].targets())
+        return steps
+
+    def steps(self, node: Node) -> Steps:
+        alternatives: list[list[Step]] = []
+        for one in self.granting(node, set()):
+            if isinstance(one, Warrant):
+                return Steps(alternatives, one)
+            alternatives.append(one)
+        return Steps(alternatives, None)
+
+    def lengths(self, steps: Mapping[Node, Steps]) -> Mapping[Node, float]:
+        """How many warrants suffice; infinitely many where none are needed and some lead around in a circle."""
+        lengths = {node: 1 if one.grant else float("inf") if one.alternatives else 0 for node, one in steps.items()}
+        for _ in steps:
+            for node, one in steps.items():
+                lengths[node] = min([lengths[node], *(lengths[target] + 1 for target in one.targets())])
+        return lengths
+
+    def granting(self, node: Node, seen: set[Node]) -> Iterator[Warrant | list[Step]]:
+        """The warrants on the object, in the order in which the rules reach them; no relation twice."""
+        if node in seen or self.values[node] != Truth.TRUE:
+            return
+        seen.add(node)
+        stored = [one for one in self.ground.warrants_on(node) if self.ground.policy(one) == Truth.TRUE]
+        stored.sort(key=lambda one: (one.policy != "", one.created_at, one.number))
+        asked = self.ground.subject
+        for one in stored:
+            names = (one.subject_type, one.subject_relation)
+            if names == (asked.type, asked.relation or "") and one.subject_id in (asked.id, WILDCARD):
+                yield one
+        rules = self.ground.rules.get(node.type, {})
+        if node.relation in rules:
+            for one in stored:
+                group = Node(one.subject_type, one.subject_id, one.subject_relation)
+                if group.relation and self.values[group] == Truth.TRUE:
+                    yield [Step(one, group)]
+            yield from self.by_rule(rules[node.relation], node, seen)
+
+    def by_rule(self, form: RuleDefinition | None, node: Node, seen: set[Node]) -> Iterator[Warrant | list[Step]]:
+        if form is None or form.inherit_if in (None, "noneOf") or not self.holds(form, node):
+            return
+        if form.inherit_if in ("anyOf", "allOf"):
+            for branch in form.rules or ():
+                yield from self.by_rule(branch, node, seen)
+        elif form.of_type and form.with_relation:
+            links = self.ground.warrants_on(node._replace(relation=form.with_relation))
+            named = [Step(one, Node(form.of_type, one.subject_id, form.inherit_if or "")) for one in links]
+            yield [
+                one
+                for one in named
+                if one.warrant.subject_type == form.of_type
+                and self.ground.policy(one.warrant) == Truth.TRUE
+                and self.values[one.target] == Truth.TRUE
+            ]
+        else:
+            yield from self.granting(node._replace(relation=form.inherit_if or ""), seen)
+
+    def holds(self, form: RuleDefinition, node: Node) -> bool:
+        expression = self.ground.rule(form, node)
+        return value(expression, self.values, lambda one: interval(one, self.values, UNDECIDED)[0]) == Truth.TRUE
+
+
+def reachable(steps: Mapping[Node, Steps], start: Node) -> set[Node]:
+    found: set[Node] = set()
+    waiting = [start]
+    while waiting:
+        node = waiting.pop()
+        if node not in found:
+            found.add(node)
+            waiting.extend(steps[node].targets())
+    return found
+
+
 NOBODY = Subject(TypeName(""), WILDCARD)
 """A subject that no warrant names. What it has, others have without a warrant to `*`."""
 

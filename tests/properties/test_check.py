@@ -17,7 +17,7 @@ from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, 
 from magistrate.engine.truth import MISSING, TRUE
 from magistrate.engine.warrants import Warrant
 from tests import oracle
-from tests.memory_source import evaluated, model_of
+from tests.memory_source import evaluated, found_paths, model_of
 
 Types = dict[str, dict[str, dict[str, Any]]]
 
@@ -107,6 +107,23 @@ def test_checks_answer_what_the_oracle_answers_and_a_batch_what_single_checks_do
     assert values(together) == [oracle_value(drawn, stored, one) for one in asked]
     assert values(together) == [nodes[0].value for nodes, _ in alone]
     assert levels <= max(single for _, single in alone)
+
+
+def oracle_path(drawn: Types, stored: Sequence[Warrant], asked: Check) -> list[Warrant] | None:
+    def holds(warrant: Warrant) -> bool | None:
+        return read_policy(warrant.policy).holds(asked.context, warrant, 0)
+
+    node = oracle.Node(asked.object.type, asked.object.id, asked.relation)
+    return oracle.path(drawn, stored, node, asked.subject, holds)
+
+
+@given(model(), warrants(), st.lists(question(), min_size=1, max_size=5))
+def test_the_reported_path_is_the_one_that_the_rules_reach_first(
+    drawn: Types, stored: list[Warrant], asked: list[Check]
+) -> None:
+    paths = found_paths(model_of(drawn, stored), stored, asked)
+
+    assert paths == [oracle_path(drawn, stored, one) for one in asked]
 
 
 @given(model(), warrants(), question(), st.randoms(use_true_random=False))

@@ -31,6 +31,9 @@ from magistrate.engine.warrant_reader import WarrantRead, WarrantsByObject
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
 
+NODES_SCANNED_FOR_ONE = 32
+"""Counts the nodes that take as much work to look through as one takes to decide."""
+
 
 class Check(msgspec.Struct, frozen=True):
     """Represents a check: does `subject` have `relation` on `object`?
@@ -59,10 +62,15 @@ def _plain(value: object) -> str:
 
 
 class Evaluation:
-    """Decides the checks it is given, all at one revision. `now` is in microseconds since 1970 UTC."""
+    """Decides the checks it is given, all at one revision. `now` is in microseconds since 1970 UTC.
 
-    def __init__(self, model: Model, now: int, work: Work) -> None:
-        self.model = model
+    With `with_paths`, it also evaluates what comes before the first warrant found, as paths.py needs it. This is
+    complete when `advance` returns an empty list.
+    """
+
+    def __init__(self, model: Model, now: int, work: Work, with_paths: bool = False) -> None:
+        self.model = model.with_all_arrows() if with_paths else model
+        self._with_paths = with_paths
         self.work = work
         self._now = now
         self._facts = Facts()
@@ -88,7 +96,9 @@ class Evaluation:
         walk = self._walks.get(key)
         if walk is None:
             conditions = PolicyEvaluator(check.context, self._now, self.work)
-            walk = self._walks[key] = _Walk(self.model, check.subject, conditions, self.work, self._facts)
+            walk = self._walks[key] = _Walk(
+                self.model, check.subject, conditions, self.work, self._facts, self._with_paths
+            )
         return walk.root(check.object, check.relation)
 
     def advance(self) -> list[WarrantRead] | None:
@@ -138,7 +148,16 @@ class Evaluation:
 class _Walk:
     """Holds the nodes for one subject and one context."""
 
-    def __init__(self, model: Model, subject: Subject, conditions: PolicyEvaluator, work: Work, facts: Facts) -> None:
+    def __init__(
+        self,
+        model: Model,
+        subject: Subject,
+        conditions: PolicyEvaluator,
+        work: Work,
+        facts: Facts,
+        with_paths: bool,
+    ) -> None:
+        self._with_paths = with_paths
         self._facts = facts
         self._model = model
         self._subject = subject
@@ -163,11 +182,18 @@ class _Walk:
     def advance(self) -> None:
         """Continues until every root is decided, rows are missing, or the turn is over."""
         while self._finish() and self._go():
-            open_roots = [root for root in self._roots if root.value is None]
-            if self._fresh or self._waiting or not open_roots:
+            open_roots = [] if self._fresh or self._waiting else self._find_open()
+            if not open_roots:
                 return
             # Nothing is left to be read, so the roots that are still open wait for each other.
             self._doing = self._settle_all(open_roots)
+
+    def _find_open(self) -> Sequence[CheckNode]:
+        """Returns the undecided roots; with paths, all undecided nodes whose value is needed."""
+        if not self._with_paths:
+            return [root for root in self._roots if root.value is None]
+        self._work.spend(len(self._nodes) // NODES_SCANNED_FOR_ONE)
+        return [node for node in self._nodes.values() if node.value is None and node.waits]
 
     def release(self) -> Iterator[int]:
         self._doing = iter(())
@@ -205,7 +231,7 @@ class _Walk:
         return False
 
     def _go_on_with(self, node: CheckNode) -> None:
-        if node not in self._roots and not node.is_awaited:
+        if node not in self._roots and not node.is_awaited and not (self._with_paths and node.may_be_on_path):
             node.waits = False  # no open node needs its value; if one does later, `_attach` wakes it
         else:
             self._doing = self._expand(node)
@@ -248,6 +274,8 @@ class _Walk:
         if not self._holds_directly(node, plan, given):
             node.floor = node.floor if plan.is_defined else max(node.floor, MISSING)
             yield from self._follow(node, plan, warrants)
+        elif self._with_paths:
+            yield from self._follow_up_to_direct(node, plan, warrants)
 
     def _evaluate_policies(self, warrants: Iterable[Warrant]) -> Iterator[int]:
         for number, warrant in enumerate(warrants, 1):
@@ -266,6 +294,22 @@ class _Walk:
             self._attach(node, self._branch(branch, plan.type, node.id), TRUE, None)
         self._settle(node)
 
+    def _follow_up_to_direct(self, node: CheckNode, plan: Plan, warrants: Sequence[Sequence[Warrant]]) -> Iterator[int]:
+        """Attaches the children of a node that a warrant grants directly, as far as they come before that warrant."""
+        direct = node.reason[0]
+        assert direct is not None
+        place = plan.places[direct.relation]
+        if place == 0:
+            return
+        for number, (warrant, expansion) in enumerate(plan.expand_warrants(warrants), 1):
+            if expansion.place(plan, warrant) < place:
+                self._expand_warrant(node, warrant, expansion)
+            if not number % EDGES_FOR_A_NODE:
+                yield 1
+        for branch in plan.branches:
+            if plan.places[branch] < place:
+                self._attach(node, self._branch(branch, plan.type, node.id), TRUE, None)
+
     def _expand_warrant(self, node: CheckNode, warrant: Warrant, expansion: Expansion) -> None:
         """Attaches the node that a warrant leads to, unless its policy is false."""
         limit = self.conditions.value(warrant)
@@ -276,10 +320,11 @@ class _Walk:
     def _holds_directly(self, node: CheckNode, plan: Plan, given: list[Warrant]) -> bool:
         """Decides the node by a warrant to the subject itself, and returns whether one holds.
 
-        Warrants of the check's relation are tried first; among these and among the others, those without a policy come
-        first, then the oldest.
+        Their relations are tried in written order, beginning with that of the plan; for each, those without a policy
+        come first, then the oldest.
         """
-        for warrant in sorted(given, key=lambda warrant: (warrant.relation != plan.relation, warrant.policy != "")):
+        places = plan.places
+        for warrant in sorted(given, key=lambda warrant: (places[warrant.relation], warrant.policy != "")):
             value = self.conditions.value(warrant)
             if value is TRUE:
                 node.hold_by(warrant)

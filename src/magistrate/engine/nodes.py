@@ -58,6 +58,11 @@ class CheckNode(Linked):
         """Returns whether an undecided node waits for this one."""
         return any(edge.node.value is None for edge in self.parents)
 
+    @property
+    def may_be_on_path(self) -> bool:
+        """Returns whether a node that holds may rest on this one."""
+        return any(edge.node.value is TRUE for edge in self.parents)
+
     def unlink(self) -> Sequence[Container]:
         containers = (self.edges, self.parents)
         self.edges, self.parents, self.reason = [], [], (None, None)

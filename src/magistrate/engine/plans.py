@@ -36,11 +36,19 @@ MOST_STRANGE_PLANS = 1_000
 class Model:
     """Holds all object types as of one revision, and every warrant pattern that occurred; immutable.
 
-    `revision` is the last one that changed any of these.
+    `revision` is the last one that changed any of these. With `has_all_arrows`, plans keep the links that another
+    link includes.
     """
 
-    def __init__(self, types: Mapping[TypeName, ObjectType], revision: Revision, patterns: Set[WarrantPattern]) -> None:
+    def __init__(
+        self,
+        types: Mapping[TypeName, ObjectType],
+        revision: Revision,
+        patterns: Set[WarrantPattern],
+        has_all_arrows: bool = False,
+    ) -> None:
         self.types = types
+        self.has_all_arrows = has_all_arrows
         self.revision = revision
         self.patterns = patterns
         self._patterns: dict[tuple[str, str], list[WarrantPattern]] = defaultdict(list)
@@ -54,6 +62,7 @@ class Model:
         """Holds the plans and operations that are compiled with all they lead to, except by groups."""
         self._included: dict[tuple[str, str], Set[str]] = {}
         self._without_rules: Model | None = None
+        self._with_all_arrows: Model | None = None
 
     def plan(self, of_type: TypeName, relation: RelationName) -> Plan:
         """Returns the plan of a relation, compiling it when it is first needed.
@@ -136,6 +145,13 @@ class Model:
             types = {name: one.without_rules() for name, one in self.types.items()}
             self._without_rules = Model(types, self.revision, self.patterns)
         return self._without_rules
+
+    def with_all_arrows(self) -> "Model":
+        """Returns the same model with `has_all_arrows`, for the paths of checks: what grants a relation first may be a
+        link that another one includes."""
+        if self._with_all_arrows is None:
+            self._with_all_arrows = Model(self.types, self.revision, self.patterns, has_all_arrows=True)
+        return self._with_all_arrows
 
     def patterns_on(self, of_type: TypeName, relations: Iterable[str]) -> list[WarrantPattern]:
         """Returns the patterns of warrants of these relations."""
@@ -281,7 +297,9 @@ class _Compilation:
         for link in named:
             target = (link.with_relation, link.of_type)
             if target in patterns and link.relation not in covered[target]:
-                within = yield from self._model.relations_within(link.of_type, link.relation)
+                within: Set[str] = set()
+                if not self._model.has_all_arrows:
+                    within = yield from self._model.relations_within(link.of_type, link.relation)
                 for relation in within & needed[target].keys():
                     del needed[target][RelationName(relation)]
                 needed[target][link.relation] = link

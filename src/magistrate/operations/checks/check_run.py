@@ -1,13 +1,15 @@
 """Decides a batch of checks by an evaluation of the engine, with reads that the caller makes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from magistrate.engine.decision import DENIED, Decision
 from magistrate.engine.evaluation import Evaluation
 from magistrate.engine.nodes import CheckNode
+from magistrate.engine.paths import PathSearch
 from magistrate.engine.plans import Model
 from magistrate.engine.truth import MISSING, TRUE
 from magistrate.engine.warrant_reader import AnyRead
+from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
 from magistrate.errors import NotFound
 from magistrate.operations.checks.check_batch import CheckBatch
@@ -21,10 +23,13 @@ class CheckRun:
     """Implements Run for a batch of checks."""
 
     def __init__(self, model: Model, batch: CheckBatch) -> None:
-        evaluation = Evaluation(model, batch.now, Work(batch.most_work))
+        evaluation = Evaluation(model, batch.now, Work(batch.most_work), batch.with_path)
         self._evaluation = evaluation
         self._batch = batch
         self._nodes: list[CheckNode] = []
+        self._finding: Iterator[None] | None = None
+        self._paths: dict[CheckNode, Sequence[Warrant]] = {}
+        self._has_paths = not batch.with_path
         self.model = model
         self.work = evaluation.work
         self.take = evaluation.take
@@ -38,12 +43,13 @@ class CheckRun:
             nodes += [node] if node is not None else []
             if self.work.needs_checkpoint:
                 return None
-        return self._evaluation.advance()
+        reads = self._evaluation.advance()
+        return self._advance_paths() if reads == [] and not self._has_paths else reads
 
     def outcome(self) -> list[Decision] | None:
         """Returns the decisions up to the last that is needed; None if one of them is still open. Raises NotFound,
         BudgetExceeded."""
-        if len(self._nodes) < len(self._batch.checks):
+        if len(self._nodes) < len(self._batch.checks) or not self._has_paths:
             return None
         decisions: list[Decision] = []
         for node in self._nodes:
@@ -59,7 +65,21 @@ class CheckRun:
     def _decision(self, node: CheckNode) -> Decision:
         warrant, _ = node.reason
         is_explicit = warrant is not None and warrant.relation == node.relation
-        if not self._batch.with_path:
-            return Decision(True, not is_explicit)
-        self.work.spend(WORK_FOR_A_WARRANT_OF_A_PATH * node.length)
-        return Decision(True, not is_explicit, node.path())
+        return Decision(True, not is_explicit, self._paths.get(node, ()))
+
+    def _advance_paths(self) -> Sequence[AnyRead] | None:
+        """Finds the paths of the checks that hold, until the turn is over."""
+        self._finding = self._finding or self._find_paths()
+        for _ in self._finding:
+            return None
+        self._has_paths = True
+        return []
+
+    def _find_paths(self) -> Iterator[None]:
+        holding = [node for node in dict.fromkeys(self._nodes) if node.value is TRUE]
+        search = PathSearch(self._evaluation.model, holding, self.work)
+        yield from search.prepare()
+        for node in holding:
+            self._paths[node] = yield from search.find(node)
+        for node in self._nodes:
+            self.work.spend(WORK_FOR_A_WARRANT_OF_A_PATH * len(self._paths.get(node, ())))

@@ -1,0 +1,210 @@
+"""Finds the paths of checks: of several, the one that the rules reach first (docs/compatibility.md#reported-warrants).
+
+A relation on an object is granted by warrants on that object, in an order: its own, then those of each rule from left
+to right. Such a warrant is a step: it names the subject itself, which ends the path, or leads to another node. The
+steps of a node end at the first one that names the subject, because none after it can be needed.
+
+Where steps lead back to the node they begin at, the order alone could go around for ever. Within such a cycle a step
+therefore counts only if it leads to a node from which fewer warrants suffice.
+"""
+
+from collections import deque
+from collections.abc import Generator, Iterable, Sequence
+from itertools import chain
+from math import inf
+from typing import Any, NamedTuple
+
+from magistrate.engine.components import components
+from magistrate.engine.expansion import Branch, Operation, Plan
+from magistrate.engine.nodes import CheckEdge, CheckNode
+from magistrate.engine.plans import Model
+from magistrate.engine.truth import TRUE
+from magistrate.engine.warrants import Warrant, creation_order
+from magistrate.engine.work import Work
+
+EDGES_FOR_A_NODE = 4
+"""Counts the edges that take as much work as one node."""
+
+
+class _Step(NamedTuple):
+    """Represents a warrant on the object of one node that leads to another node."""
+
+    warrant: Warrant
+    target: CheckNode
+
+
+class _PathBranch(NamedTuple):
+    """Represents what grants a relation at one place of its rules: a warrant to the subject, a node on the same object,
+    or steps, of which the nearest counts first if `is_arrow`. Alternatives sort by `order`."""
+
+    order: tuple[int, bool]
+    content: Warrant | CheckNode | list[_Step]
+    is_arrow: bool = False
+
+
+class _Steps:
+    """Holds the steps of a node in order, and the warrant after them that names the subject. `length` is the least
+    number of warrants that suffice; infinite when the node holds by the absence of warrants alone."""
+
+    __slots__ = ("branches", "component", "end", "length")
+
+    def __init__(self) -> None:
+        self.branches: list[_PathBranch] = []
+        self.end: Warrant | None = None
+        self.length = inf
+        self.component = 0
+
+    def targets(self) -> Iterable[CheckNode]:
+        steps = (one.content for one in self.branches if isinstance(one.content, list))
+        return (step.target for step in chain.from_iterable(steps))
+
+
+class PathSearch:
+    """Finds the paths of nodes that hold, all of one evaluation that was made with paths."""
+
+    def __init__(self, model: Model, roots: Sequence[CheckNode], work: Work) -> None:
+        self._model = model
+        self._roots = roots
+        self._work = work
+        self._steps: dict[CheckNode, _Steps] = {}
+        self._first: dict[CheckNode, _Step | None] = {}
+        self._places: dict[Plan, dict[Plan | Operation, int]] = {}
+
+    def prepare(self) -> Generator[None, Any, None]:
+        """Determines the steps of all nodes, which `find` needs. Yields when the turn is
+        over. Raises BudgetExceeded."""
+        waiting = [*self._roots]
+        while waiting:
+            node = waiting.pop()
+            if node not in self._steps:
+                steps = self._steps[node] = _Steps()
+                yield from self._collect(node, steps)
+                waiting += steps.targets()
+        yield from self._measure()
+        for number, component in enumerate(components(self._steps, lambda node: self._steps[node].targets())):
+            for node in component:
+                self._steps[node].component = number
+            yield from self._charge(len(component))
+
+    def find(self, node: CheckNode) -> Generator[None, Any, list[Warrant]]:
+        """Returns the warrants that the node rests on, from the subject to the object; none if it holds by the absence
+        of warrants alone. Yields when the turn is over. Raises BudgetExceeded."""
+        path: list[Warrant] = []
+        while (step := self._first_step(node)) is not None:
+            path.append(step.warrant)
+            node = step.target
+            yield from self._charge(1)
+        if (end := self._steps[node].end) is not None:
+            path.append(end)
+        return path[::-1]
+
+    def _first_step(self, node: CheckNode) -> _Step | None:
+        """Returns the step that the path takes from a node; many paths may lead through it."""
+        if node not in self._first:
+            self._first[node] = self._choose(self._steps[node])
+        return self._first[node]
+
+    def _choose(self, steps: _Steps) -> _Step | None:
+        """Returns the first step that counts."""
+        for one in steps.branches:
+            assert isinstance(one.content, list)
+            counting = [step for step in one.content if self._counts(steps, step)]
+            if counting:
+                nearest = min(self._steps[step.target].length for step in counting) if one.is_arrow else inf
+                return next(step for step in counting if not one.is_arrow or self._steps[step.target].length == nearest)
+        return None
+
+    def _counts(self, steps: _Steps, step: _Step) -> bool:
+        target = self._steps[step.target]
+        return target.component != steps.component or target.length < steps.length
+
+    def _collect(self, node: CheckNode, steps: _Steps) -> Generator[None, Any, None]:
+        """Adds the steps of a node, in order, up to the first warrant that names the subject."""
+        seen: set[CheckNode] = set()
+        waiting = [_PathBranch((0, False), node)]
+        while waiting:
+            one = waiting.pop()
+            if isinstance(one.content, Warrant):
+                steps.end, steps.length = one.content, 1
+                return
+            if isinstance(one.content, list):
+                steps.branches.append(one)
+            elif one.content not in seen:
+                seen.add(one.content)
+                yield from self._charge(1)
+                branches = yield from self._branches(one.content)
+                waiting += reversed(branches)
+
+    def _branches(self, node: CheckNode) -> Generator[None, Any, list[_PathBranch]]:
+        """Returns what grants the relation of the node, in order: warrants to the subject, then usersets, then the rest
+        as it is written."""
+        plan = node.plan
+        if isinstance(plan, Operation):
+            reasons = plan.rule.reasons([edge.child.value for edge in node.edges])
+            return [_PathBranch((place, False), node.edges[place].child) for place in reasons]
+        found = [_PathBranch((plan.places[direct.relation], False), direct)] if (direct := node.reason[0]) else []
+        usersets: dict[int, list[_Step]] = {}
+        arrows: dict[int, list[_Step]] = {}
+        for number, edge in enumerate(node.edges, 1):
+            if not number % EDGES_FOR_A_NODE:
+                yield from self._charge(1)
+            if edge.child.value is not TRUE or edge.limit is not TRUE:
+                continue
+            if edge.warrant is None:
+                found.append(_PathBranch((self._branch_place(plan, edge.child.plan), False), edge.child))
+                continue
+            place, is_arrow = self._place(plan, edge, edge.warrant)
+            (arrows if is_arrow else usersets).setdefault(place, []).append(_Step(edge.warrant, edge.child))
+        for place, steps in usersets.items():
+            steps.sort(key=lambda step: (step.warrant.policy != "", creation_order(step.warrant)))
+            found.append(_PathBranch((place, True), steps))
+        for place, steps in arrows.items():
+            steps.sort(key=lambda step: creation_order(step.warrant))
+            found.append(_PathBranch((place, True), steps, is_arrow=True))
+        return sorted(found, key=lambda one: one.order)
+
+    def _place(self, plan: Plan, edge: CheckEdge, warrant: Warrant) -> tuple[int, bool]:
+        """Returns the first position at which the warrant leads to the child of the edge, and whether an arrow stands
+        there."""
+        return min(
+            (branch.place(plan, warrant), not branch.is_explicit)
+            for branch in plan.expand(warrant)
+            if self._model.plan(*branch.target(warrant)) is edge.child.plan
+        )
+
+    def _branch_place(self, plan: Plan, branch: Plan | Operation) -> int:
+        places = self._places.get(plan)
+        if places is None:
+            one: Branch
+            places = self._places[plan] = {}
+            for one in reversed(plan.branches):
+                places[self._model.branch(plan.type, one)] = plan.places[one]
+        return places[branch]
+
+    def _measure(self) -> Generator[None, Any, None]:
+        """Determines the length of each node, from those that a warrant grants to the subject itself outwards."""
+        origins: dict[CheckNode, list[CheckNode]] = {}
+        for node, steps in self._steps.items():
+            for target in steps.targets():
+                origins.setdefault(target, []).append(node)
+            yield from self._charge(1)
+        bare = [steps for steps in self._steps.values() if not steps.branches and steps.end is None]
+        for steps in bare:
+            steps.length = 0
+        starts = sorted((one for one, steps in self._steps.items() if steps.length < inf), key=self._length)
+        waiting = deque(starts)
+        while waiting:
+            node = waiting.popleft()
+            for origin in origins.get(node, ()):
+                if self._length(node) + 1 < self._length(origin):
+                    self._steps[origin].length = self._length(node) + 1
+                    waiting.append(origin)
+            yield from self._charge(1 + len(origins.get(node, ())) // EDGES_FOR_A_NODE)
+
+    def _length(self, node: CheckNode) -> float:
+        return self._steps[node].length
+
+    def _charge(self, nodes: int) -> Generator[None, Any, None]:
+        self._work.spend(nodes)
+        if self._work.needs_checkpoint:
+            yield None
