@@ -124,7 +124,7 @@ class Plan:
         expansions: tuple[Expansion, ...] = (self.usersets, *self.links)
         object.__setattr__(self, "expansions", expansions)
         requests = dict.fromkeys(request for branch in expansions for request in branch.requests)
-        object.__setattr__(self, "shapes", tuple(requests))
+        object.__setattr__(self, "requests", tuple(requests))
         at = {request: place for place, request in enumerate(requests)}
         reads = tuple((branch, tuple(at[request] for request in branch.requests)) for branch in expansions)
         object.__setattr__(self, "_reads", reads)
