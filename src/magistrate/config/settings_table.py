@@ -19,6 +19,12 @@ SETTINGS = (
         "the API keys that clients may use, of 16 characters or more, separated by commas; "
         "if there is none, the service creates one when it first starts",
     ),
+    Setting(
+        "api_key_file",
+        "",
+        "a file with further API keys, one per line; blank lines and lines that begin with # are ignored; "
+        "it is read again when it changes",
+    ),
     Setting("max_body_bytes", 8_388_608, "the largest request body, in bytes (8 MiB)", 1_024, 1_073_741_824),
     Setting(
         "max_head_bytes",

@@ -1,8 +1,8 @@
 """Builds running parts from the settings; only this package may import everything.
 
 `stores.py` opens stores by a table, `contexts.py` builds the context of operations on one, and `preparing.py` prepares
-one for its service. `service.py` builds the service of a worker and `serving.py` runs it; `announcing.py` prints how to
-reach it.
+one for its service. `service.py` builds the service of a worker, whose keys `api_keys.py` keeps up to date, and
+`serving.py` runs it; `announcing.py` prints how to reach it.
 """
 
 from magistrate.wiring.announcing import SHOWN_TRIES as SHOWN_TRIES

@@ -35,7 +35,7 @@ async def prepare_store(settings: Settings, example: Example | None = None) -> s
         await seed_object_types(context)
         if example is not None:
             await load_example(context, example)
-        if settings.api_keys:
+        if settings.configures_api_keys:
             return None
         key = KEY_PREFIX + secrets.token_urlsafe(32)
         return key if await context.store.keep_key_digest(key_digest(key), context.now()) else None

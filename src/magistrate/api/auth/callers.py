@@ -61,6 +61,10 @@ class KeyRing:
     """Holds the digests of all keys that are currently valid."""
 
     def __init__(self, digests: Iterable[str]) -> None:
+        self.replace(digests)
+
+    def replace(self, digests: Iterable[str]) -> None:
+        """Makes these keys valid, and no others, from the next request on."""
         self._digests = tuple(digests)
 
     def actor(self, header: str | None, schemes: Sequence[str] = ONLY_KEYS) -> str:
