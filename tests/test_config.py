@@ -90,6 +90,61 @@ def test_a_key_file_is_a_regular_file_that_can_be_read(tmp_path: Path) -> None:
             read_api_key_file(path)
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("*", ("*",)),
+        ("https://app.example", ("https://app.example",)),
+        ("HTTPS://App.Example:443, http://localhost:3000", ("https://app.example", "http://localhost:3000")),
+        ("http://[::1]:8080,capacitor://localhost", ("http://[::1]:8080", "capacitor://localhost")),
+    ],
+)
+def test_origins_are_read_as_browsers_write_them(text: str, expected: tuple[str, ...]) -> None:
+    assert read_settings({}, {"MAGISTRATE_CORS_ORIGIN": text}).cors_origins == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "app.example",
+        "https://",
+        "https://app.example/",
+        "https://app.example/path",
+        "https://app.example?q",
+        "https://user@app.example",
+        "https://app.example:0",
+        "https://app.example:65536",
+        "https://app.example:",
+        "https://*.example",
+        "https://münchen.example",
+        "https://a.example https://b.example",
+        "https://a.example,",
+        "*,https://a.example",
+        "null",
+    ],
+)
+def test_other_texts_are_no_origins(text: str) -> None:
+    with pytest.raises(InvalidSetting, match="cors_origin: "):
+        read_settings({"cors_origin": text}, {})
+
+
+def test_opening_all_routes_needs_an_origin() -> None:
+    with pytest.raises(InvalidSetting, match="cors_all_routes has no effect without cors_origin"):
+        read_settings({"cors_all_routes": "true"}, {})
+
+
+def test_the_flag_of_an_origin_may_be_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[Settings] = []
+    monkeypatch.setattr(wiring, "serve", lambda settings, *_: started.append(settings))
+    flags = ["--cors-origin", "https://a.example", "--cors-origin", "http://b.example:1"]
+
+    for given, variable in ((flags, "*"), ([], "*")):
+        ran = CliRunner().invoke(main, ["serve", *given], env={"MAGISTRATE_CORS_ORIGIN": variable})
+        assert ran.exit_code == 0, ran.output
+
+    assert [settings.cors_origins for settings in started] == [("https://a.example", "http://b.example:1"), ("*",)]
+
+
 def test_a_flag_wins_over_its_variable() -> None:
     environment = {"MAGISTRATE_PORT": "1", "MAGISTRATE_HOST": "::1", "OTHER": "x"}
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from magistrate.config.api_keys import read_long_api_keys, split_api_keys
+from magistrate.config.cors_origins import read_cors_origins
 from magistrate.config.database_url import DatabaseUrl, read_database_url
 from magistrate.config.setting import PREFIX, Setting, Value, name_flag, name_variable
 from magistrate.config.settings_table import CLIENT_SETTINGS, MOVING_SETTINGS, SETTINGS
@@ -47,6 +48,8 @@ class Settings:
     store_timeout_ms: int
     postgres_connections: int
     secret_key_file: str
+    cors_origins: tuple[str, ...]
+    cors_all_routes: bool
     retention_hours: int
     decision_log: int
     event_retention_hours: int
@@ -82,10 +85,14 @@ def read_settings(flags: Mapping[str, str | None], environment: Mapping[str, str
     _refuse_unknown_variables(environment)
     values = dict(_values(SETTINGS, flags, environment))
     database_url, api_key = str(values.pop("database_url")), str(values.pop("api_key"))
+    origins = read_cors_origins(str(values.pop("cors_origin")))
+    if values["cors_all_routes"] and not origins:
+        raise InvalidSetting("cors_all_routes has no effect without cors_origin")
     _refuse_half_a_provider(values)
     return Settings(
         database=read_database_url(database_url),
         api_keys=read_long_api_keys(api_key),
+        cors_origins=origins,
         **values,  # type: ignore[arg-type]  # each value was read by its row, which knows the type
     )
 

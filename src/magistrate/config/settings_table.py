@@ -137,6 +137,14 @@ SETTINGS = (
         "further lines are used for decryption only",
     ),
     Setting(
+        "cors_origin",
+        "",
+        "an origin whose pages may call the service with a session token, such as https://app.example, or * for all; "
+        "the flag may be repeated, the variable has commas",
+        is_repeatable=True,
+    ),
+    Setting("cors_all_routes", False, "whether such pages may call all routes, with an API key"),
+    Setting(
         "retention_hours",
         168,
         "how long replaced and deleted rows stay readable at their revisions (7 days)",

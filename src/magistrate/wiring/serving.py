@@ -13,6 +13,7 @@ from pathlib import Path
 
 from magistrate.api.app import Application
 from magistrate.api.auth.provider_keys import read_key_file
+from magistrate.api.cors import CorsPolicy
 from magistrate.api.server.access_log import AccessLog
 from magistrate.api.server.fast_path_protocol import FastPathProtocol
 from magistrate.api.server.ledger import Ledger
@@ -47,7 +48,8 @@ def create_application(
     gc.freeze()  # imported modules stay: scanning them for garbage took 25 ms, in the middle of long queries
     access_log = AccessLog(sys.stderr.fileno()) if settings.access_log else None
     shared = None if shared_folder is None else SharedDigests(shared_folder)
-    return Application(partial(open_service, settings, hangup, shared), Ledger(access_log))
+    cors = CorsPolicy(settings.cors_origins, settings.cors_all_routes) if settings.cors_origins else None
+    return Application(partial(open_service, settings, hangup, shared), Ledger(access_log), cors)
 
 
 def server_config(settings: Settings, shared_folder: Path | None = None, hangup: Hangup | None = None) -> BoundedConfig:
