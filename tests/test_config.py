@@ -1,6 +1,8 @@
 """Settings: flags, environment variables and defaults; what is not understood is an error."""
 
+import os
 import pickle
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -13,6 +15,7 @@ from magistrate.config import (
     Setting,
     Settings,
     SqliteUrl,
+    read_api_key_file,
     read_client_settings,
     read_database_url,
     read_settings,
@@ -28,6 +31,118 @@ def test_the_defaults_are_those_of_the_table() -> None:
     assert (settings.host, settings.port, settings.workers) == ("127.0.0.1", 8000, 0)
     assert settings.database == SqliteUrl("magistrate.db")
     assert settings.api_keys == ()
+
+
+GOOD_KEYS = ("first-key-of-a-file", "second-key-of-a-file")
+
+
+def test_a_key_file_has_a_key_in_each_line(tmp_path: Path) -> None:
+    file = tmp_path / "keys"
+    file.write_text(f"# ours\n\n  {GOOD_KEYS[0]}\r\n\t\n#{GOOD_KEYS[0]}x\n{GOOD_KEYS[1]}")
+    file.chmod(0o600)
+
+    read = read_api_key_file(str(file))
+
+    assert (read.keys, read.exposed_mode) == (GOOD_KEYS, None)
+    assert GOOD_KEYS[0] not in repr(read)
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o606, 0o620, 0o601])
+def test_a_key_file_that_others_can_use_is_exposed(tmp_path: Path, mode: int) -> None:
+    file = tmp_path / "keys"
+    file.write_text(GOOD_KEYS[0])
+    file.chmod(mode)
+
+    assert read_api_key_file(str(file)).exposed_mode == mode
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "must hold a key"),
+        ("# none\n\n", "must hold a key"),
+        (f"{GOOD_KEYS[0]}\n\nk5k5k5k5k5k5k5k\n", r"the key in line 3 of \S+keys has 15 characters; it must have 16"),
+        (f"# x\n{GOOD_KEYS[0]} k5k5\n", r"line 2 of \S+keys must be one word of printable ASCII"),
+        (f"{GOOD_KEYS[0]}k5é\n", "line 1 of"),
+        (f"{GOOD_KEYS[0]}k5\0\n", "line 1 of"),
+        (f"{GOOD_KEYS[0]}k5\x0cx\n", "line 1 of"),
+        ("k5" * 32_768 + "\n", "is larger than 65536 bytes"),
+    ],
+)
+def test_a_key_file_that_cannot_stand_is_refused_by_its_line(tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "keys").write_text(content)
+
+    with pytest.raises(InvalidSetting, match=message) as caught:
+        read_api_key_file(str(tmp_path / "keys"))
+
+    assert "k5" not in caught.value.message
+    assert GOOD_KEYS[0] not in caught.value.message
+
+
+def test_a_key_file_is_a_regular_file_that_can_be_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path, message in {
+        f"{tmp_path}/none": "No such file",
+        f"{tmp_path}/pipe": "must be a regular file",
+        str(tmp_path): "Is a directory",
+    }.items():
+        with pytest.raises(InvalidSetting, match=f"^api_key_file: .*{message}"):
+            read_api_key_file(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("*", ("*",)),
+        ("https://app.example", ("https://app.example",)),
+        ("HTTPS://App.Example:443, http://localhost:3000", ("https://app.example", "http://localhost:3000")),
+        ("http://[::1]:8080,capacitor://localhost", ("http://[::1]:8080", "capacitor://localhost")),
+    ],
+)
+def test_origins_are_read_as_browsers_write_them(text: str, expected: tuple[str, ...]) -> None:
+    assert read_settings({}, {"MAGISTRATE_CORS_ORIGIN": text}).cors_origins == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "app.example",
+        "https://",
+        "https://app.example/",
+        "https://app.example/path",
+        "https://app.example?q",
+        "https://user@app.example",
+        "https://app.example:0",
+        "https://app.example:65536",
+        "https://app.example:",
+        "https://*.example",
+        "https://münchen.example",
+        "https://a.example https://b.example",
+        "https://a.example,",
+        "*,https://a.example",
+        "null",
+    ],
+)
+def test_other_texts_are_no_origins(text: str) -> None:
+    with pytest.raises(InvalidSetting, match="cors_origin: "):
+        read_settings({"cors_origin": text}, {})
+
+
+def test_opening_all_routes_needs_an_origin() -> None:
+    with pytest.raises(InvalidSetting, match="cors_all_routes has no effect without cors_origin"):
+        read_settings({"cors_all_routes": "true"}, {})
+
+
+def test_the_flag_of_an_origin_may_be_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[Settings] = []
+    monkeypatch.setattr(wiring, "serve", lambda settings, *_: started.append(settings))
+    flags = ["--cors-origin", "https://a.example", "--cors-origin", "http://b.example:1"]
+
+    for given, variable in ((flags, "*"), ([], "*")):
+        ran = CliRunner().invoke(main, ["serve", *given], env={"MAGISTRATE_CORS_ORIGIN": variable})
+        assert ran.exit_code == 0, ran.output
+
+    assert [settings.cors_origins for settings in started] == [("https://a.example", "http://b.example:1"), ("*",)]
 
 
 def test_a_flag_wins_over_its_variable() -> None:

@@ -27,7 +27,13 @@ WRONG = "Invalid API key"
         (f"ApiKey {KEY} more", FORMAT),
         (f"ApiKey  {KEY}", FORMAT),
         (f"apikey {KEY}", PREFIX),
-        (f"Bearer {KEY}", PREFIX),
+        ("Bearer", FORMAT),
+        (f"bearer {KEY}", PREFIX),
+        ("Bearer a.b.c", PREFIX),
+        (f"Bearer {KEY} more", FORMAT),
+        (f"Bearer {KEY}2", WRONG),
+        (f"Bearer {KEY}.a", WRONG),
+        ("Bearer a.b.c.d", WRONG),
         ("Basic dGVzdA==", PREFIX),
         ("ApiKey wrong", WRONG),
         ("ApiKey test-ke", WRONG),
@@ -47,6 +53,32 @@ def test_without_a_good_key_nothing_is_answered(
 
     assert refused.status_code == 401
     assert refused.json() == {"code": "unauthorized", "message": message}
+
+
+@pytest.mark.parametrize("path", ["/v2/objects", "/v1/users", "/metrics"])
+def test_a_key_may_be_sent_as_a_bearer(shared_client: Client, path: str) -> None:
+    answers = [shared_client.get(path, headers={"Authorization": f"{scheme} {KEY}"}) for scheme in ("ApiKey", "Bearer")]
+
+    assert [answer.status_code for answer in answers] == [200, 200]
+
+
+def test_a_key_sent_as_a_bearer_may_check_every_user_and_is_recorded_as_the_key(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/m.db"
+    with running_service(settings_for(url)) as service, Client(service) as client:
+        client.headers["Authorization"] = f"Bearer {KEY}"
+        client.define({"folder": {"viewer": {}}})
+        client.grant("folder:a#viewer@user:ann")
+
+        assert client.ask("folder:a#viewer@user:ann").json()["result"] == "Authorized"
+
+    assert dump(url)["revision"][-1][2] == f"key-{key_digest(KEY)[:8]}"
+
+
+def test_a_key_with_two_dots_is_no_key_behind_bearer(tmp_path: Path) -> None:
+    key = "a-key.with.two-dots"
+    with running_service(settings_for(f"sqlite:///{tmp_path}/m.db", api_key=key)) as url, Client(url, key) as client:
+        assert client.get("/v2/objects").status_code == 200
+        assert client.get("/v2/objects", headers={"Authorization": f"Bearer {key}"}).status_code == 401
 
 
 def test_the_key_comes_before_the_body_and_the_parameters(shared_client: Client) -> None:
@@ -113,8 +145,10 @@ def test_every_known_key_is_compared_in_constant_time(monkeypatch: pytest.Monkey
     ring = KeyRing([key_digest("one"), key_digest("two"), key_digest("three")])
 
     assert ring.actor("ApiKey one").startswith("key-")
-    with pytest.raises(Unauthenticated):
-        ring.actor("ApiKey four")
+    assert ring.actor("Bearer one") == ring.actor("ApiKey one")
+    for scheme in ("ApiKey", "Bearer"):
+        with pytest.raises(Unauthenticated):
+            ring.actor(f"{scheme} four")
 
-    assert [known for _, known in compared] == [key_digest(key) for key in ("one", "two", "three")] * 2
+    assert [known for _, known in compared] == [key_digest(key) for key in ("one", "two", "three")] * 5
     assert {len(given) for given, _ in compared} == {64}

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from magistrate.api.server.fast_path import FastPath
+from magistrate.api.server.fast_path import FastPath, PendingRequest
 from magistrate.config import read_settings
 from tests.api.sockets import connect, is_hung_up, read_answer
 from tests.running import KEY, Client, running_service, settings_for
@@ -87,6 +87,9 @@ REQUESTS = {
     "no key": request(ALLOWED, key=""),
     "a wrong key": request(ALLOWED, key="wrong"),
     "a bearer token that is none": request(ALLOWED, "Authorization: Bearer a.b.c", key=""),
+    "a bearer key": request(ALLOWED, f"Authorization: Bearer {KEY}", key=""),
+    "a wrong bearer key": request(ALLOWED, "Authorization: Bearer wrong", key=""),
+    "a bearer key and a key": request(ALLOWED, f"Authorization: Bearer {KEY}"),
     "two keys": request(ALLOWED, f"Authorization: ApiKey {KEY}"),
     "no body": request(b""),
     "no JSON": request(b"{"),
@@ -183,6 +186,22 @@ def test_a_check_that_was_asked_before_takes_the_fast_path(services: Services, m
         services[1].post("/v2/check", content=body)
 
     assert taken == [True, True, True, True, False]
+
+
+def test_a_key_sent_as_a_bearer_takes_the_fast_path(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[bool] = []
+    begin = FastPath.begin_request
+
+    def observed(self: FastPath, *given: object) -> PendingRequest | None:
+        pending = begin(self, *given)  # type: ignore[arg-type]  # handed on as they are
+        begun.append(pending is not None)
+        return pending
+
+    monkeypatch.setattr(FastPath, "begin_request", observed)
+    for credential in (f"Bearer {KEY}", "Bearer wrong", "Bearer a.b.c"):
+        services[0].post("/v2/check", content=ALLOWED, headers={"Authorization": credential})
+
+    assert begun == [True, False, False]
 
 
 def test_a_write_is_seen_on_the_same_connection(services: Services) -> None:

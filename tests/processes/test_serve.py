@@ -23,6 +23,7 @@ from magistrate.store.sqlite import SqliteDatabase
 from tests.api.sockets import connect, head, is_hung_up, read_answer
 from tests.databases import dump
 from tests.processes.service_process import ServiceProcess
+from tests.processes.starting import start_process
 from tests.running import KEY, settings_for
 
 
@@ -171,10 +172,21 @@ def test_a_request_that_does_not_finish_learns_that_the_service_stops(tmp_path: 
 
 
 def test_a_hung_up_terminal_stops_it_like_sigterm(tmp_path: Path) -> None:
-    with ServiceProcess(tmp_path, api_key=KEY) as service:
-        service.process.send_signal(signal.SIGHUP)
+    terminal, end = os.openpty()
+    command = [sys.executable, "-m", "magistrate", "serve", "--port", "0", "--workers", "1"]
+    process = start_process(command, folder=tmp_path, environment=dict(os.environ) | {"TERM": "dumb"}, output=end)
+    os.close(end)
+    shown = b""
+    while b"API key" not in shown:  # printed before the handler is installed, so wait for an answer, too
+        shown += os.read(terminal, 65_536)
+    [url] = re.findall(r"http://[0-9.:]+", shown.decode().splitlines()[0])
+    with httpx.Client(base_url=url, trust_env=False, timeout=30) as client:
+        assert client.get("/readyz").status_code == 200
 
-        assert service.process.wait(timeout=30) == 0
+    process.send_signal(signal.SIGHUP)
+
+    assert process.wait(timeout=30) == 0
+    os.close(terminal)
 
 
 def children_of(pid: int) -> list[int]:

@@ -668,6 +668,17 @@ async def test_one_key_digest_is_kept_and_no_second(store: Store) -> None:
     assert list(await store.key_digests()) == ["aa"]
 
 
+async def test_a_key_digest_takes_the_place_of_all_others(store: Store) -> None:
+    revision = (await store.list_objects(EVERYTHING, ObjectFilter())).revision
+
+    assert await store.replace_key_digests("aa", NOW) == 0
+    assert await store.replace_key_digests("bb", NOW + 1) == 1
+
+    assert list(await store.key_digests()) == ["bb"]
+    assert not await store.keep_key_digest("cc", NOW + 2)
+    assert (await store.list_objects(EVERYTHING, ObjectFilter())).revision == revision
+
+
 async def test_a_closed_store_is_unavailable(store: Store) -> None:
     await store.close()
 

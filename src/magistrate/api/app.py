@@ -7,7 +7,7 @@ import asyncio
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from functools import partial
 from time import perf_counter
@@ -24,6 +24,7 @@ from uuid_utils import uuid7
 
 from magistrate import errors
 from magistrate.api.auth.callers import KEYS_AND_TOKENS, USER, Holder, bearer_token
+from magistrate.api.cors import CorsPolicy, answer_options
 from magistrate.api.deadline import Deadlines
 from magistrate.api.endpoints import public
 from magistrate.api.error_table import ERROR_TABLE, INTERNAL_ERROR, error_body
@@ -123,18 +124,23 @@ class Application:
     route, to have a key and to be within the limits."""
 
     def __init__(
-        self, opened: Callable[[], AbstractAsyncContextManager[Service]], ledger: Ledger | None = None
+        self,
+        opened: Callable[[], AbstractAsyncContextManager[Service]],
+        ledger: Ledger | None = None,
+        cors: CorsPolicy | None = None,
     ) -> None:
         self._running = Running(opened)
         self._ledger = ledger or Ledger()
-        self.fast_path = FastPath(lambda: self._running.service, ROUTES, self._ledger)
-        self._app: App = falcon.asgi.App(middleware=[self._running])
+        self._cors = cors
+        self.fast_path = FastPath(lambda: self._running.service, ROUTES, self._ledger, has_cors=cors is not None)
+        self._app: App = falcon.asgi.App(middleware=[self._running, *([cors.middleware()] if cors else [])])
         # Some answers have no media type. Falcon accepts None here, although its types do not say so.
         self._app.resp_options.default_media_type = None  # type: ignore[assignment]
         self._app.add_error_handler(errors.MagistrateError, _answer_error)
         self._app.add_error_handler(falcon.HTTPError, _answer_http_error)
         self._app.add_error_handler(Exception, _answer_fault)
-        _add_resources(self._app, [*_responders(self._running, ROUTES), *_public_responders(self._running)])
+        responders = [*_responders(self._running, ROUTES), *_public_responders(self._running)]
+        _add_resources(self._app, [*responders, *(_preflight_responders(cors) if cors is not None else ())])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -149,7 +155,7 @@ class Application:
         try:
             await self._app(scope, _receive_nothing, send)
         except asyncio.CancelledError:
-            await _answer_cancelled(send)
+            await _answer_cancelled(send, self._cors.raw_headers(scope["headers"]) if self._cors else {})
 
 
 def _decode_path(raw_path: bytes) -> str:
@@ -163,7 +169,7 @@ def _render_path(req: falcon.asgi.Request) -> str:
     return req.path.replace(SLASH_IN_ID, "%2F") if _HAS_SLASH in req.scope else req.path
 
 
-async def _answer_cancelled(send: Send) -> None:
+async def _answer_cancelled(send: Send, further_headers: Mapping[str, str]) -> None:
     """Answers a request that the server cancels because it must stop. Once a response has begun, nothing can be
     sent."""
     body = render_json(error_body(errors.StoreUnavailable("the service is stopping")))
@@ -173,6 +179,7 @@ async def _answer_cancelled(send: Send) -> None:
         "warrant-request-id": str(uuid7()),
         "retry-after": RETRY_AFTER_SECONDS,
         "connection": "close",
+        **further_headers,
     }
     raw_headers = [(name.encode(), value.encode()) for name, value in headers.items()]
     with suppress(RuntimeError):
@@ -203,6 +210,26 @@ def _public_responders(running: Running) -> list[tuple[str, str, Responder]]:
         return respond
 
     return [("GET", page.path, responder(page)) for page in public.PAGES]
+
+
+def _preflight_responders(cors: CorsPolicy) -> list[tuple[str, str, Responder]]:
+    """Returns the responders to OPTIONS, for the routes that pages of other origins may call."""
+    methods: dict[str, set[str]] = defaultdict(set)
+    for route in ROUTES:
+        if route.takes_bearer or cors.all_routes:
+            methods[route.path].add(route.method)
+    if cors.all_routes:
+        for page in public.PAGES:
+            methods[page.path].add("GET")
+
+    def responder(answer: Responder) -> Responder:
+        async def respond(req: falcon.asgi.Request, resp: falcon.asgi.Response, **path: str) -> None:
+            await answer(req, resp)
+            _finish(req, resp)
+
+        return respond
+
+    return [("OPTIONS", path, responder(answer_options(known))) for path, known in methods.items()]
 
 
 def _add_resources(app: App, responders: Sequence[tuple[str, str, Responder]]) -> None:

@@ -113,7 +113,7 @@ def document() -> dict[str, Any]:
                     "type": "apiKey",
                     "in": "header",
                     "name": "Authorization",
-                    "description": "`Authorization: ApiKey <key>`",
+                    "description": "`Authorization: ApiKey <key>`; `Bearer <key>` is the same",
                 },
                 "Bearer": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"},
             },

@@ -1,4 +1,4 @@
-"""Defines the command line: `serve`, `import`, `sessions`, and the commands that call a service, one file per noun.
+"""Defines the command line: `serve`, `import`, `sessions`, `keys` and the commands that call a service, a file a noun.
 Options are generated from the settings in config/."""
 
 import os
@@ -12,6 +12,7 @@ from magistrate.cli.check import check
 from magistrate.cli.completion import completion
 from magistrate.cli.events import events
 from magistrate.cli.importing import import_command
+from magistrate.cli.keys import keys
 from magistrate.cli.objects import objects
 from magistrate.cli.query import query
 from magistrate.cli.service import with_settings
@@ -50,5 +51,5 @@ def serve(example: str | None, fix_permissions: bool, **flags: Any) -> None:
         raise click.ClickException(error.message) from error
 
 
-for command in (check, query, warrants, types, objects, events, import_command, sessions, completion):
+for command in (check, query, warrants, types, objects, events, import_command, sessions, keys, completion):
     main.add_command(command)

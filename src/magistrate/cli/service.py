@@ -87,7 +87,15 @@ def _setting_option(setting: Setting) -> Callable[[Command], Command]:
     shown = f"{setting.meaning}  [env: {setting.variable}{default}]"
     if setting.is_boolean:
         return _boolean_option(setting, shown)
+    if setting.is_repeatable:
+        return click.option(
+            setting.flag, setting.name, metavar="TEXT", help=shown, multiple=True, callback=_join_by_commas
+        )
     return click.option(setting.flag, setting.name, metavar="TEXT" if setting.default == "" else "", help=shown)
+
+
+def _join_by_commas(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> str | None:
+    return ",".join(values) if values else None
 
 
 def _boolean_option(setting: Setting, shown: str) -> Callable[[Command], Command]:

@@ -1,9 +1,14 @@
 """Defines the settings, and reads them from flags and environment variables.
 
 `settings_table.py` lists every `setting.py` once; flags, variables, `--help` and the documents are derived from it.
-`reading.py` reads them, and `database_url.py` the URL of the database, by a table of schemes.
+`reading.py` reads them, `api_keys.py` the API keys and the file that holds some, and `database_url.py` the URL of the
+database, by a table of schemes.
 """
 
+from magistrate.config.api_keys import FileKeys as FileKeys
+from magistrate.config.api_keys import FileState as FileState
+from magistrate.config.api_keys import find_file_state as find_file_state
+from magistrate.config.api_keys import read_api_key_file as read_api_key_file
 from magistrate.config.database_url import DatabaseUrl as DatabaseUrl
 from magistrate.config.database_url import PostgresUrl as PostgresUrl
 from magistrate.config.database_url import SqliteUrl as SqliteUrl

@@ -7,13 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from magistrate.config.api_keys import read_long_api_keys, split_api_keys
+from magistrate.config.cors_origins import read_cors_origins
 from magistrate.config.database_url import DatabaseUrl, read_database_url
 from magistrate.config.setting import PREFIX, Setting, Value, name_flag, name_variable
 from magistrate.config.settings_table import CLIENT_SETTINGS, MOVING_SETTINGS, SETTINGS
 from magistrate.errors import InvalidSetting
-
-MIN_KEY_LENGTH = 16
-"""Sets the minimum number of characters of a key that callers may use. Shorter keys can be guessed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +25,7 @@ class Settings:
     workers: int
     database: DatabaseUrl
     api_keys: tuple[str, ...] = field(repr=False)
+    api_key_file: str
     max_body_bytes: int
     max_head_bytes: int
     max_meta_bytes: int
@@ -48,6 +48,8 @@ class Settings:
     store_timeout_ms: int
     postgres_connections: int
     secret_key_file: str
+    cors_origins: tuple[str, ...]
+    cors_all_routes: bool
     retention_hours: int
     decision_log: int
     event_retention_hours: int
@@ -56,6 +58,11 @@ class Settings:
     jwt_audience: str
     jwt_user_claim: str
     jwt_tenant_claim: str
+
+    @property
+    def configures_api_keys(self) -> bool:
+        """Returns whether the operator sets the keys; otherwise that which is generated in the store is valid."""
+        return bool(self.api_keys or self.api_key_file)
 
     @property
     def jwt_keys_have_url(self) -> bool:
@@ -78,10 +85,14 @@ def read_settings(flags: Mapping[str, str | None], environment: Mapping[str, str
     _refuse_unknown_variables(environment)
     values = dict(_values(SETTINGS, flags, environment))
     database_url, api_key = str(values.pop("database_url")), str(values.pop("api_key"))
+    origins = read_cors_origins(str(values.pop("cors_origin")))
+    if values["cors_all_routes"] and not origins:
+        raise InvalidSetting("cors_all_routes has no effect without cors_origin")
     _refuse_half_a_provider(values)
     return Settings(
         database=read_database_url(database_url),
-        api_keys=_long_keys(api_key),
+        api_keys=read_long_api_keys(api_key),
+        cors_origins=origins,
         **values,  # type: ignore[arg-type]  # each value was read by its row, which knows the type
     )
 
@@ -90,14 +101,14 @@ def read_client_settings(flags: Mapping[str, str | None], environment: Mapping[s
     """Returns the settings of the commands that call a service, like `read_settings`."""
     _refuse_unknown_variables(environment)
     values = dict(_values(CLIENT_SETTINGS, flags, environment))
-    keys = _api_keys(str(values["api_key"]))
+    keys = split_api_keys(str(values["api_key"]))
     return ClientSettings(str(values["server"]), keys[0] if keys else None)
 
 
 def read_warrant_api_key(flag: str | None, environment: Mapping[str, str]) -> str | None:
     """Returns the key of the source server, or None if there is none. Raises InvalidSetting."""
     [(_, key)] = _values(MOVING_SETTINGS, {"warrant_api_key": flag}, environment)
-    keys = _api_keys(str(key))
+    keys = split_api_keys(str(key))
     if len(keys) > 1:
         raise InvalidSetting("the key of the server of --from-warrant must be one")
     return keys[0] if keys else None
@@ -154,25 +165,3 @@ def _is_web_url(text: str) -> bool:
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False
-
-
-def _api_keys(text: str) -> tuple[str, ...]:
-    if not text:
-        return ()
-    keys = tuple(key.strip() for key in text.split(","))
-    for key in keys:
-        if not key or not key.isascii() or not key.isprintable() or " " in key:
-            raise InvalidSetting("an API key must be one word of printable ASCII characters")
-    return keys
-
-
-def _long_keys(text: str) -> tuple[str, ...]:
-    keys = _api_keys(text)
-    for place, key in enumerate(keys, 1):
-        if len(key) < MIN_KEY_LENGTH:
-            named = f"API key {place} of {len(keys)}" if len(keys) > 1 else "the API key"
-            raise InvalidSetting(
-                f"{named} has {len(key)} characters; it must have {MIN_KEY_LENGTH} or more; "
-                "`openssl rand -hex 32` makes one"
-            )
-    return keys

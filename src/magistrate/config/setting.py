@@ -16,7 +16,8 @@ BOOLEANS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false
 @dataclass(frozen=True, slots=True)
 class Setting:
     """Defines a setting. `default` determines the type; numbers lie in `minimum`..`maximum`, both included. Under
-    `former_name` the setting is read as well, but not documented."""
+    `former_name` the setting is read as well, but not documented. If `is_repeatable`, the flag may be given several
+    times, which means the same as one with commas."""
 
     name: str
     default: Value
@@ -24,6 +25,7 @@ class Setting:
     minimum: int = 0
     maximum: int = 0
     former_name: str | None = None
+    is_repeatable: bool = False
 
     @property
     def is_boolean(self) -> bool:

@@ -19,6 +19,12 @@ SETTINGS = (
         "the API keys that clients may use, of 16 characters or more, separated by commas; "
         "if there is none, the service creates one when it first starts",
     ),
+    Setting(
+        "api_key_file",
+        "",
+        "a file with further API keys, one per line; blank lines and lines that begin with # are ignored; "
+        "it is read again when it changes",
+    ),
     Setting("max_body_bytes", 8_388_608, "the largest request body, in bytes (8 MiB)", 1_024, 1_073_741_824),
     Setting(
         "max_head_bytes",
@@ -130,6 +136,14 @@ SETTINGS = (
         "a file whose first line, 32 random bytes in base64 or hex, encrypts the session keys in the database; "
         "further lines are used for decryption only",
     ),
+    Setting(
+        "cors_origin",
+        "",
+        "an origin whose pages may call the service with a session token, such as https://app.example, or * for all; "
+        "the flag may be repeated, the variable has commas",
+        is_repeatable=True,
+    ),
+    Setting("cors_all_routes", False, "whether such pages may call all routes, with an API key"),
     Setting(
         "retention_hours",
         168,

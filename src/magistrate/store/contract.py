@@ -368,11 +368,15 @@ class Store(WarrantReader, SessionKeyStore, EventStore, Protocol):
         ...
 
     async def key_digests(self) -> Iterable[str]:
-        """Returns the SHA-256 in hex of every key that was stored by `keep_key_digest`."""
+        """Returns the SHA-256 in hex of every key that was stored by `keep_key_digest` or `replace_key_digests`."""
         ...
 
     async def keep_key_digest(self, digest: str, at: int) -> bool:
         """Stores the digest if the store has none yet, and returns whether it did."""
+        ...
+
+    async def replace_key_digests(self, digest: str, at: int) -> int:
+        """Stores the digest in place of all others, at once, and returns how many there were. Makes no revision."""
         ...
 
     async def read_warrants(self, reads: Sequence[AnyRead], at: Revision | None, most: int) -> ReadResult: ...

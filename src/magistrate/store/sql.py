@@ -47,6 +47,7 @@ DELETE_IMPORT = "DELETE FROM import WHERE source = ?"
 KEEP_IMPORT = "INSERT INTO import (source, lines, size_bytes, digest) VALUES (?, ?, ?, ?)"
 
 LIST_KEY_DIGESTS = "SELECT digest FROM api_key"
+DELETE_KEY_DIGESTS = "DELETE FROM api_key"
 KEEP_KEY_DIGEST = "INSERT INTO api_key (digest, created_at) VALUES (?, ?)"
 
 LIST_SESSION_KEYS = """

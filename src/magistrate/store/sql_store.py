@@ -265,6 +265,15 @@ class SqlStore:
 
         return await self.database.transact(script, makes_revision=False)
 
+    async def replace_key_digests(self, digest: str, at: int) -> int:
+        def script(head: Revision) -> Script[int]:
+            [replaced] = yield Select(sql.LIST_KEY_DIGESTS, [()])
+            yield Execute(sql.DELETE_KEY_DIGESTS, [()])
+            yield Execute(sql.KEEP_KEY_DIGEST, [(digest, at)])
+            return len(replaced)
+
+        return await self.database.transact(script, makes_revision=False)
+
     async def session_keys(self) -> KeptKeys:
         return signing.open_kept_keys(await self.database.read(sql.LIST_SESSION_KEYS, ()), self._sealing)
 

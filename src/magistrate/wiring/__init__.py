@@ -1,8 +1,8 @@
 """Builds running parts from the settings; only this package may import everything.
 
 `stores.py` opens stores by a table, `contexts.py` builds the context of operations on one, and `preparing.py` prepares
-one for its service. `service.py` builds the service of a worker and `serving.py` runs it; `announcing.py` prints how to
-reach it.
+one for its service. `service.py` builds the service of a worker, whose keys `api_keys.py` keeps up to date, and
+`serving.py` runs it; `announcing.py` prints how to reach it.
 """
 
 from magistrate.wiring.announcing import SHOWN_TRIES as SHOWN_TRIES
@@ -13,6 +13,7 @@ from magistrate.wiring.contexts import open_import_context as open_import_contex
 from magistrate.wiring.preparing import Reached as Reached
 from magistrate.wiring.preparing import import_file as import_file
 from magistrate.wiring.preparing import prepare_store as prepare_store
+from magistrate.wiring.preparing import reset_key as reset_key
 from magistrate.wiring.preparing import revoke_sessions as revoke_sessions
 from magistrate.wiring.service import open_service as open_service
 from magistrate.wiring.serving import create_application as create_application

@@ -20,7 +20,7 @@ def announce_service(settings: Settings, listening: socket.socket, key: str | No
     if key is not None:
         print(f"\nAPI key, shown only this once: {key}\n\nTry it:\n", flush=True)
         print(f"  curl -s '{url}/v2/object-types?limit=1' -H 'Authorization: ApiKey {key}'\n", flush=True)
-    elif not settings.api_keys:
+    elif not settings.configures_api_keys:
         print("Callers use the API key that was shown at the first start", flush=True)
     return url
 

@@ -35,10 +35,27 @@ async def prepare_store(settings: Settings, example: Example | None = None) -> s
         await seed_object_types(context)
         if example is not None:
             await load_example(context, example)
-        if settings.api_keys:
+        if settings.configures_api_keys:
             return None
-        key = KEY_PREFIX + secrets.token_urlsafe(32)
+        key = _generate_key()
         return key if await context.store.keep_key_digest(key_digest(key), context.now()) else None
+
+
+def reset_key(settings: Settings) -> str:
+    """Generates a key in place of the one that was generated in the store before, and returns it: nobody else ever sees
+    it again. Raises StoreUnavailable or SchemaMismatch."""
+
+    async def replace_digest() -> str:
+        key = _generate_key()
+        async with open_context(replace(settings, secret_key_file="")) as context:  # keys of sessions are not read
+            await context.store.replace_key_digests(key_digest(key), context.now())
+        return key
+
+    return asyncio.run(replace_digest())
+
+
+def _generate_key() -> str:
+    return KEY_PREFIX + secrets.token_urlsafe(32)
 
 
 def import_file(

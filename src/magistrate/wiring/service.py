@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 
 from magistrate.api.auth.bearer import Bearers
-from magistrate.api.auth.callers import KeyRing, key_digest
 from magistrate.api.auth.fetched_keys import FetchedKeys, KeyFile, KeyOrigin
 from magistrate.api.auth.provider import Provider
 from magistrate.api.server.metrics import METRICS, Readings
@@ -19,6 +18,7 @@ from magistrate.engine import query
 from magistrate.operations.background import attempt_work, running_beside
 from magistrate.operations.context import Context
 from magistrate.operations.retention import delete_ended, delete_events
+from magistrate.wiring.api_keys import Hangup, ServiceKeys, SharedDigests
 from magistrate.wiring.contexts import open_context
 
 DELETE_EVERY_SECONDS = 600.0
@@ -40,24 +40,29 @@ def _provider(settings: Settings) -> Provider | None:
 
 
 @asynccontextmanager
-async def open_service(settings: Settings) -> AsyncIterator[Service]:
-    """Yields the service, and runs its background work until the context ends.
+async def open_service(
+    settings: Settings, hangup: Hangup | None = None, shared: SharedDigests | None = None
+) -> AsyncIterator[Service]:
+    """Yields the service, and runs its background work until the context ends. `hangup` and `shared` are those of
+    ServiceKeys.
 
-    Raises StoreUnavailable or SchemaMismatch."""
+    Raises StoreUnavailable, SchemaMismatch or InvalidSetting."""
     async with open_context(settings) as context:
         provider = _provider(settings)
-        digests = [key_digest(key) for key in settings.api_keys] or await context.store.key_digests()
+        keys = ServiceKeys(settings, context.store, hangup, shared)
+        ring = await keys.open()
         limits = Limits(
             settings.max_body_bytes, settings.max_json_depth, settings.body_timeout_ms, settings.request_timeout_ms
         )
         forgetting = _delete_periodically(context, settings)
         METRICS.read = partial(_readings, context)
         works = [forgetting, _stop_with_parent(), asyncio.to_thread(query.read_grammar), _write_metrics_now_and_then()]
+        works.append(keys.keep_fresh())
         if provider is not None:
             works.append(provider.keys.keep_fresh())
         logging = context.decisions.writing() if context.decisions is not None else nullcontext()
         async with running_beside(*works), logging:
-            yield Service(context, KeyRing(digests), Bearers(context, provider), limits)
+            yield Service(context, ring, Bearers(context, provider), limits)
 
 
 async def _delete_periodically(context: Context, settings: Settings) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from magistrate.api.app import Application
 from magistrate.api.auth.provider_keys import read_key_file
+from magistrate.api.cors import CorsPolicy
 from magistrate.api.server.access_log import AccessLog
 from magistrate.api.server.fast_path_protocol import FastPathProtocol
 from magistrate.api.server.ledger import Ledger
@@ -25,6 +26,7 @@ from magistrate.errors import InvalidSetting
 from magistrate.log import log_to_stderr
 from magistrate.operations.examples import read_example
 from magistrate.wiring.announcing import announce_example, announce_service
+from magistrate.wiring.api_keys import Hangup, SharedDigests, check_key_file
 from magistrate.wiring.preparing import GARBAGE_THRESHOLDS, prepare_store
 from magistrate.wiring.service import open_service
 from magistrate.wiring.stores import migrate_store, secure_store
@@ -34,22 +36,26 @@ MOST_CHOSEN_WORKERS = 4
 """Limits the number of workers chosen by default; more have to be configured."""
 
 
-def create_application(settings: Settings, metrics_folder: Path | None = None) -> Application:
+def create_application(
+    settings: Settings, shared_folder: Path | None = None, hangup: Hangup | None = None
+) -> Application:
     """Creates the ASGI application, in each worker process; the store must be migrated and seeded. Through the
-    metrics folder, workers share their counters."""
+    shared folder, workers share their counters and the digests of the key file. `hangup` is that of ServiceKeys."""
     log_to_stderr()
-    METRICS.board = None if metrics_folder is None else Board(metrics_folder)
+    METRICS.board = None if shared_folder is None else Board(shared_folder)
     gc.collect()
     gc.set_threshold(*GARBAGE_THRESHOLDS)
     gc.freeze()  # imported modules stay: scanning them for garbage took 25 ms, in the middle of long queries
     access_log = AccessLog(sys.stderr.fileno()) if settings.access_log else None
-    return Application(partial(open_service, settings), Ledger(access_log))
+    shared = None if shared_folder is None else SharedDigests(shared_folder)
+    cors = CorsPolicy(settings.cors_origins, settings.cors_all_routes) if settings.cors_origins else None
+    return Application(partial(open_service, settings, hangup, shared), Ledger(access_log), cors)
 
 
-def server_config(settings: Settings, metrics_folder: Path | None = None) -> BoundedConfig:
+def server_config(settings: Settings, shared_folder: Path | None = None, hangup: Hangup | None = None) -> BoundedConfig:
     """Returns the configuration that uvicorn runs, in this process or in workers."""
     return BoundedConfig(
-        partial(create_application, settings, metrics_folder),
+        partial(create_application, settings, shared_folder, hangup),
         factory=True,
         max_head_bytes=settings.max_head_bytes,
         head_timeout_ms=settings.head_timeout_ms,
@@ -78,9 +84,10 @@ def serve(settings: Settings, example_name: str | None = None, fix_permissions: 
     settings = replace(settings, workers=settings.workers or _choose_workers())
     if settings.jwt_keys and not settings.jwt_keys_have_url:
         read_key_file(settings.jwt_keys)  # workers would continue without the keys
+    log_to_stderr()
+    check_key_file(settings)
     listening = listen(settings)
     with listening:
-        log_to_stderr()
         secure_store(settings, fix_permissions)
         migrate_store(settings)
         key = asyncio.run(prepare_store(settings, example))
@@ -88,7 +95,7 @@ def serve(settings: Settings, example_name: str | None = None, fix_permissions: 
         if example is not None:
             announce_example(example, url, key)
         if settings.workers == 1:
-            return _serve_alone(server_config(settings), listening)
+            return _serve_alone(settings, listening)
         return _serve_together(settings, listening)
 
 
@@ -100,14 +107,24 @@ def _choose_workers() -> int:
     return min(cores, MOST_CHOSEN_WORKERS)
 
 
-def _serve_alone(config: BoundedConfig, listening: socket.socket) -> int:
+def _serve_alone(settings: Settings, listening: socket.socket) -> int:
     # The server stops on these signals, then raises them again for these handlers, which do nothing: exit code 0.
     for stop in (signal.SIGTERM, signal.SIGINT):
         signal.signal(stop, lambda *_: None)
-    signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))  # the terminal was closed
-    server = GracefulServer(config)
+    hangup = Hangup()
+    signal.signal(signal.SIGHUP, _stop_like_sigterm if _has_terminal() else hangup.receive)
+    server = GracefulServer(server_config(settings, hangup=hangup))
     server.run(sockets=[listening])
     return 0 if server.started else 1
+
+
+def _has_terminal() -> bool:
+    """Returns whether the service was started from a terminal, which sends SIGHUP when it is closed."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+def _stop_like_sigterm(*_: object) -> None:
+    signal.raise_signal(signal.SIGTERM)
 
 
 def _serve_together(settings: Settings, listening: socket.socket) -> int:

@@ -1,5 +1,5 @@
-"""Authenticates callers by `Authorization: ApiKey <key>` and, on some routes, `Authorization: Bearer <token>`
-(docs/compatibility.md#sessions)."""
+"""Authenticates callers by `Authorization: ApiKey <key>` or `Authorization: Bearer <key>` and, on some routes,
+`Authorization: Bearer <token>` (docs/compatibility.md#sessions)."""
 
 import hashlib
 import hmac
@@ -14,6 +14,8 @@ from magistrate.errors import Unauthenticated
 SCHEME, BEARER_SCHEME = "ApiKey", "Bearer"
 ONLY_KEYS, KEYS_AND_TOKENS = (SCHEME,), (SCHEME, BEARER_SCHEME)
 USER = TypeName("user")
+DOTS_OF_TOKEN = 2
+"""Sets the number of dots in a JSON Web Token. A bearer credential with any other number of dots is a key."""
 TENANT = "tenant"
 """Names the policy variable that holds the tenant."""
 
@@ -40,9 +42,13 @@ def holder(user: ObjectId, tenant: ObjectId | None, context: Mapping[str, Any]) 
 
 
 def bearer_token(header: str | None) -> str | None:
-    """Returns the token in an Authorization header, or None if there is none or it is malformed."""
+    """Returns the token in an Authorization header, or None if it holds a key, or nothing, or is malformed."""
     scheme, _, token = (header or "").partition(" ")
-    return token if scheme == BEARER_SCHEME and token and " " not in token else None
+    return token if scheme == BEARER_SCHEME and _is_token(token) and " " not in token else None
+
+
+def _is_token(credential: str) -> bool:
+    return credential.count(".") == DOTS_OF_TOKEN
 
 
 def key_digest(key: str) -> str:
@@ -55,17 +61,22 @@ class KeyRing:
     """Holds the digests of all keys that are currently valid."""
 
     def __init__(self, digests: Iterable[str]) -> None:
+        self.replace(digests)
+
+    def replace(self, digests: Iterable[str]) -> None:
+        """Makes these keys valid, and no others, from the next request on."""
         self._digests = tuple(digests)
 
     def actor(self, header: str | None, schemes: Sequence[str] = ONLY_KEYS) -> str:
         """Returns the name under which the change log records the holder of the key in an Authorization header: `key-`
-        and 8 hex digits of its digest. `schemes` names the schemes that the route accepts.
+        and 8 hex digits of its digest. `schemes` names the schemes of the errors of the route: a bearer token is
+        refused here, a bearer key is taken like any other.
 
         Compares every known key, each in constant time. Raises Unauthenticated."""
         scheme, _, key = (header or "").partition(" ")
         if not scheme or not key or " " in key:
             raise Unauthenticated("Invalid authorization header: invalid format")
-        if scheme != SCHEME:
+        if scheme != SCHEME and (scheme != BEARER_SCHEME or _is_token(key)):
             prefixes = ", ".join(schemes)
             raise Unauthenticated(
                 f"Invalid authorization header: authorization header prefix must be one of: {prefixes}"

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 from uuid_utils import uuid7
 
+from magistrate.api.cors import VARY
 from magistrate.api.endpoints.public import JSON
 from magistrate.api.freshness import TOKEN_HEADERS, read_freshness, token_of
 from magistrate.api.parse import decode_body
@@ -29,7 +30,8 @@ RawHeaders = Sequence[tuple[bytes, bytes]]
 MOST_BYTES = 65_536
 """Limits the size of a body that the fast path waits for (64 KiB)."""
 
-_TOKENS = {header.lower().encode(): header for header in TOKEN_HEADERS}
+_TOKENS: Mapping[bytes, str | None] = {header.lower().encode(): header for header in TOKEN_HEADERS}
+ORIGIN = b"origin"
 
 
 class FastRoute(NamedTuple):
@@ -40,9 +42,12 @@ class FastRoute(NamedTuple):
 
 
 class FastPath:
-    """Answers requests to the routes that are fast. `service` raises StoreUnavailable while it is not open."""
+    """Answers requests to the routes that are fast. `service` raises StoreUnavailable while it is not open. If
+    `has_cors`, requests of pages of other origins are left to the web framework."""
 
-    def __init__(self, service: Callable[[], Service], routes: Iterable[Route], ledger: Ledger) -> None:
+    def __init__(
+        self, service: Callable[[], Service], routes: Iterable[Route], ledger: Ledger, has_cors: bool = False
+    ) -> None:
         self._service = service
         self._ledger = ledger
         self._routes = {
@@ -50,6 +55,8 @@ class FastPath:
             for route in routes
             if route.is_fast
         }
+        self._watched = {**_TOKENS, ORIGIN: None} if has_cors else _TOKENS
+        self._vary = f"{VARY[0].lower()}: {VARY[1]}\r\n" if has_cors else ""
         self._default_headers: RawHeaders | None = None
         self._revision = Revision(-1)
         self._head = b""
@@ -58,7 +65,7 @@ class FastPath:
         """Returns a pending request if a head qualifies for the fast path: the key is valid and the stated length is
         within the limits. Returns None otherwise."""
         fast = self._routes.get((method, url))
-        read = _read_headers(headers) if fast is not None else None
+        read = _read_headers(headers, self._watched) if fast is not None else None
         if fast is None or read is None:
             return None
         key, length, given = read
@@ -95,7 +102,8 @@ class FastPath:
         head = self._render_head(default_headers, identity, answer.revision)
         self._ledger.record_answer(route.method, route.path, route.path, 200, request_id, started)
         described = (
-            f"content-type: {JSON}\r\nwarrant-request-id: {request_id}\r\ncontent-length: {len(content)}\r\n\r\n"
+            f"content-type: {JSON}\r\nwarrant-request-id: {request_id}\r\n{self._vary}"
+            f"content-length: {len(content)}\r\n\r\n"
         )
         return b"".join((head, described.encode(), content))
 
@@ -118,9 +126,11 @@ class PendingRequest(msgspec.Struct, frozen=True):
     """Holds the headers that contain consistency tokens."""
 
 
-def _read_headers(headers: RawHeaders) -> tuple[str | None, int, Mapping[str, str]] | None:
-    """Returns the key, the length of the body and the tokens, or None if a header is repeated or the length is not
-    stated."""
+def _read_headers(
+    headers: RawHeaders, watched: Mapping[bytes, str | None]
+) -> tuple[str | None, int, Mapping[str, str]] | None:
+    """Returns the key, the length of the body and the tokens, or None if a header is repeated, the length is not
+    stated, or there is a header that `watched` maps to None."""
     key, length = None, None
     given: dict[str, str] = {}
     for name, value in headers:
@@ -130,10 +140,11 @@ def _read_headers(headers: RawHeaders) -> tuple[str | None, int, Mapping[str, st
             key = value.decode("latin-1")
         elif name == b"content-length":
             length = int(value)  # the parser has checked that it is a number
-        elif name in _TOKENS:
-            if _TOKENS[name] in given:
+        elif name in watched:
+            header = watched[name]
+            if header is None or header in given:
                 return None
-            given[_TOKENS[name]] = value.decode("latin-1")
+            given[header] = value.decode("latin-1")
     return None if length is None else (key, length, given)
 
 

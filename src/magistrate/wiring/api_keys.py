@@ -1,0 +1,162 @@
+"""Keeps the API keys of a running service up to date: those of --api-key and of the key file or, if neither is
+configured, the one that was generated in the store."""
+
+import asyncio
+import os
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import structlog
+
+from magistrate.api.auth.callers import KeyRing, key_digest
+from magistrate.config import FileState, Settings, find_file_state, read_api_key_file
+from magistrate.errors import InvalidSetting, StoreUnavailable
+from magistrate.store.contract import Store
+
+log = structlog.get_logger()
+
+LOOK_EVERY_SECONDS = 1.0
+UNSETTLED_NS = 500_000_000
+"""Sets the age from which the time of a change differs from that of any later one. File systems on Linux round times
+to 10 ms at most."""
+SHARED_NAME = "api-key.digests"
+"""Names the file of shared digests. Files with a suffix are not metrics; see Board."""
+
+
+class Hangup:
+    """Remembers that SIGHUP was received, until the keys have been read again."""
+
+    def __init__(self) -> None:
+        self._is_received = False
+
+    def receive(self, *_: object) -> None:
+        """Handles the signal."""
+        self._is_received = True
+
+    def take(self) -> bool:
+        """Returns whether the signal was received since the last call."""
+        is_received, self._is_received = self._is_received, False
+        return is_received
+
+
+class SharedDigests:
+    """Holds the digests of the last valid key file for the workers of a service, so that a worker that starts while the
+    file is invalid accepts the same keys as the others. The folder must be private to the user."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / SHARED_NAME
+
+    def write(self, digests: Iterable[str]) -> None:
+        """Replaces the digests in one step. Raises OSError."""
+        unfinished = self._path.with_suffix(f".{os.getpid()}-new")
+        with open(unfinished, "w", encoding="ascii", opener=_create_for_owner) as file:
+            file.write("\n".join(digests))
+        unfinished.replace(self._path)
+
+    def read(self) -> tuple[str, ...]:
+        """Returns the digests; none if they cannot be read."""
+        try:
+            return tuple(self._path.read_text("ascii").split())
+        except (OSError, UnicodeError):
+            return ()
+
+
+class ServiceKeys:
+    """Reads the keys of a service and fills its ring with them. `hangup` is given to a service without a supervisor,
+    `shared` to workers of one."""
+
+    def __init__(
+        self, settings: Settings, store: Store, hangup: Hangup | None = None, shared: SharedDigests | None = None
+    ) -> None:
+        self.ring = KeyRing(())
+        self._settings = settings
+        self._store = store
+        self._hangup = hangup or Hangup()
+        self._shared = shared
+        self._from_file: tuple[str, ...] = ()
+        self._state: FileState | None = None
+        """Holds the state of the file when it was last read, None if there was no file."""
+        self._is_settled = True
+        """Says whether every later change of the file also changes its state."""
+
+    async def open(self) -> KeyRing:
+        """Returns the ring, filled. If the key file is invalid and other workers have read one that was valid, takes
+        over their digests and logs an error.
+
+        Raises InvalidSetting or StoreUnavailable."""
+        if self._settings.api_key_file:
+            try:
+                await asyncio.to_thread(self._read_file)
+            except InvalidSetting as error:
+                self._from_file = self._shared.read() if self._shared is not None else ()
+                if not self._from_file:
+                    raise
+                log.error("the API key file is invalid, the previous keys stay valid", error=error.message)
+        await self._fill_ring()
+        return self.ring
+
+    async def keep_fresh(self) -> None:
+        """Reads the keys again when the file changes, and all on SIGHUP. It must run once, as a background task."""
+        while True:
+            await asyncio.sleep(LOOK_EVERY_SECONDS)
+            by_signal = self._hangup.take()
+            if by_signal or await self._has_file_changed():
+                await self._read_again(by_signal)
+
+    async def _has_file_changed(self) -> bool:
+        path = self._settings.api_key_file
+        return bool(path) and (not self._is_settled or await asyncio.to_thread(find_file_state, path) != self._state)
+
+    async def _read_again(self, by_signal: bool) -> None:
+        """Reads the keys again; any failure is logged, and leaves the keys as they are."""
+        before = self._from_file
+        try:
+            if self._settings.api_key_file:
+                await asyncio.to_thread(self._read_file)
+            await self._fill_ring()
+        except InvalidSetting as error:
+            log.error("the API key file is invalid, the previous keys stay valid", error=error.message)
+        except StoreUnavailable as error:
+            log.error("the API keys could not be read again, the previous keys stay valid", error=error.message)
+        else:
+            if by_signal or self._from_file != before:
+                log.info("the API keys were read again", cause="SIGHUP" if by_signal else "the file changed")
+
+    def _read_file(self) -> None:
+        path = self._settings.api_key_file
+        self._state, self._is_settled = find_file_state(path), True
+        read = read_api_key_file(path)
+        # Two writes within one tick of the clock of the file system leave the same time.
+        self._is_settled = time.time_ns() - read.state.modified_ns > UNSETTLED_NS
+        self._from_file, self._state = tuple(map(key_digest, read.keys)), read.state
+        if self._shared is not None:
+            try:
+                self._shared.write(self._from_file)
+            except OSError as error:
+                log.error("the API keys could not be shared with workers that start later", error=repr(error))
+
+    async def _fill_ring(self) -> None:
+        if self._settings.configures_api_keys:
+            self.ring.replace([*map(key_digest, self._settings.api_keys), *self._from_file])
+        else:
+            self.ring.replace(await self._store.key_digests())
+
+
+def check_key_file(settings: Settings) -> None:
+    """Warns of a key file that other users can read or write. Raises InvalidSetting if it is invalid: workers would
+    only log it."""
+    if not settings.api_key_file:
+        return
+    read = read_api_key_file(settings.api_key_file)
+    if read.exposed_mode is not None:
+        log.warning(
+            "other users of this machine can use the file of API keys",
+            file=settings.api_key_file,
+            mode=f"{read.exposed_mode:04o}",
+            remedy=f"run `chmod 600 {settings.api_key_file}` and replace the keys in it",
+        )
+
+
+def _create_for_owner(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
