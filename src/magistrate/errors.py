@@ -114,10 +114,11 @@ class Forbidden(MagistrateError):
 
 
 class NotFound(MagistrateError):
-    """Names what does not exist: `kind` is its type in the caller's words, `key` its identifier."""
+    """Names what does not exist: `kind` is its type in the caller's words, `key` its identifier. The `hint` is appended
+    to the message."""
 
-    def __init__(self, kind: str, key: str) -> None:
-        super().__init__(f"{kind} {key} not found")
+    def __init__(self, kind: str, key: str, hint: str = "") -> None:
+        super().__init__(f"{kind} {key} not found{hint}")
         self.kind = kind
         self.key = key
 

@@ -179,7 +179,7 @@ def test_arrays_are_written_and_deleted_all_or_none(client: Client, path: str) -
 @pytest.mark.parametrize("path", [path for path in RESOURCES if path not in NUMEROUS])
 def test_the_others_take_no_arrays(shared_client: Client, path: str) -> None:
     assert shared_client.post(f"/v1/{path}", json=[body_of(path)]).status_code == 400
-    assert shared_client.delete_json(f"/v1/{path}", []).json()["message"] == f"Endpoint /v1/{path} not found"
+    assert shared_client.delete_json(f"/v1/{path}", []).json()["message"].startswith(f"Endpoint /v1/{path} not found")
 
 
 def test_deleting_takes_the_warrants_along(client: Client) -> None:

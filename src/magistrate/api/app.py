@@ -237,13 +237,20 @@ def _add_resources(app: App, responders: Sequence[tuple[str, str, Responder]]) -
     for method, path, responder in responders:
         by_path[path][f"on_{method.lower()}"] = responder
     # Falcon would answer OPTIONS by itself and 405 to the rest; here every method that is not in the table is 404.
-    others = {f"on_{method.lower()}": _unknown_endpoint for method in COMBINED_METHODS if method != "WEBSOCKET"}
+    methods = [method for method in COMBINED_METHODS if method != "WEBSOCKET"]
     for path, known in by_path.items():
-        app.add_route(path, SimpleNamespace(**(others | known)))
+        refuse = _refuse_method([method for method in sorted(methods) if f"on_{method.lower()}" in known])
+        app.add_route(path, SimpleNamespace(**({f"on_{method.lower()}": refuse for method in methods} | known)))
 
 
-async def _unknown_endpoint(req: falcon.asgi.Request, resp: falcon.asgi.Response, **path: str) -> None:
-    raise errors.NotFound("Endpoint", _render_path(req))
+def _refuse_method(methods: Sequence[str]) -> Responder:
+    """Returns the responder of the methods that a path does not have; its message names those that it has."""
+
+    async def refuse(req: falcon.asgi.Request, resp: falcon.asgi.Response, **path: str) -> None:
+        hint = f" for {req.method}; it exists for {', '.join(methods)}"
+        raise errors.NotFound("Endpoint", _render_path(req), hint)
+
+    return refuse
 
 
 def _responder(running: Running, route: Route) -> Responder:
