@@ -13,7 +13,7 @@ from functools import partial
 from time import perf_counter
 from types import SimpleNamespace
 from typing import Any, cast
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 import falcon
 import falcon.asgi
@@ -30,6 +30,7 @@ from magistrate.api.endpoints import public
 from magistrate.api.error_table import ERROR_TABLE, INTERNAL_ERROR, error_body
 from magistrate.api.freshness import TOKEN_HEADERS, read_freshness, token_of
 from magistrate.api.parse import LARGE_BODY_BYTES, decode_body, read_parameters
+from magistrate.api.paths import HAS_SLASH, SLASH_IN_ID, decode_path, render_path
 from magistrate.api.render import render_json
 from magistrate.api.route import Route
 from magistrate.api.routes import ROUTES
@@ -50,11 +51,6 @@ RETRY_AFTER_SECONDS = "1"
 OPEN_AGAIN_SECONDS = 1.0
 
 _IDEMPOTENCY_KEY = re.compile(r"[\x21-\x7e]{1,255}")
-SLASH_IN_ID = "\N{DIVISION SLASH}"
-"""Stands for a slash that is part of an id, encoded as %2F, in the path of a request until the path has been divided
-into segments. No id contains this character."""
-
-_HAS_SLASH = "magistrate.has_slash_in_id"
 _RECEIVE = "magistrate.receive"
 _QUERY = "magistrate.query_string"
 _LEDGER = "magistrate.ledger"
@@ -107,7 +103,7 @@ class Running:
         if "//" in req.path:
             query = req.scope[_QUERY].decode("latin-1")
             cleaned = quote(re.sub(r"/{2,}", "/", req.path), safe="/:@|~!$&'()*+,;=-._")
-            if _HAS_SLASH in req.scope:
+            if HAS_SLASH in req.scope:
                 cleaned = cleaned.replace(quote(SLASH_IN_ID), "%2F")
             location = f"{cleaned}?{quote(query, safe='%&=+~!$()*,;:@/?-._')}" if query else cleaned
             resp.status = 301
@@ -115,7 +111,7 @@ class Running:
             resp.complete = True
             _finish(req, resp)
         elif req.path.endswith("/"):
-            raise errors.NotFound("Endpoint", _render_path(req))
+            raise errors.NotFound("Endpoint", render_path(req))
 
 
 class Application:
@@ -149,24 +145,13 @@ class Application:
                 self._ledger.stopping()
             return
         if b"%2f" in scope["raw_path"].lower():
-            scope |= {"path": _decode_path(scope["raw_path"]), _HAS_SLASH: True}
+            scope |= {"path": decode_path(scope["raw_path"]), HAS_SLASH: True}
         scope |= {_RECEIVE: receive, _QUERY: scope["query_string"], "query_string": b""}
         scope |= {_LEDGER: self._ledger, _STARTED: perf_counter()}
         try:
             await self._app(scope, _receive_nothing, send)
         except asyncio.CancelledError:
             await _answer_cancelled(send, self._cors.raw_headers(scope["headers"]) if self._cors else {})
-
-
-def _decode_path(raw_path: bytes) -> str:
-    """Returns a path that contains %2F with SLASH_IN_ID in its place, so that it does not divide an id."""
-    pieces = re.split("%2[fF]", raw_path.decode("ascii"))
-    return SLASH_IN_ID.join(unquote(piece).replace(SLASH_IN_ID, "\N{REPLACEMENT CHARACTER}") for piece in pieces)
-
-
-def _render_path(req: falcon.asgi.Request) -> str:
-    """Returns the path for messages and logs."""
-    return req.path.replace(SLASH_IN_ID, "%2F") if _HAS_SLASH in req.scope else req.path
 
 
 async def _answer_cancelled(send: Send, further_headers: Mapping[str, str]) -> None:
@@ -248,7 +233,7 @@ def _refuse_method(methods: Sequence[str]) -> Responder:
 
     async def refuse(req: falcon.asgi.Request, resp: falcon.asgi.Response, **path: str) -> None:
         hint = f" for {req.method}; it exists for {', '.join(methods)}"
-        raise errors.NotFound("Endpoint", _render_path(req), hint)
+        raise errors.NotFound("Endpoint", render_path(req), hint)
 
     return refuse
 
@@ -257,7 +242,7 @@ def _responder(running: Running, route: Route) -> Responder:
     decoder = msgspec.json.Decoder(route.body) if route.body is not None else None
 
     async def respond(req: falcon.asgi.Request, resp: falcon.asgi.Response, **path: str) -> None:
-        if _HAS_SLASH in req.scope:
+        if HAS_SLASH in req.scope:
             path = {name: text.replace(SLASH_IN_ID, "/") for name, text in path.items()}
         service = running.service
         identity = service.context.store.identity
@@ -346,7 +331,7 @@ def _once(req: falcon.asgi.Request, body: bytes) -> Once | None:
         return None
     if not _IDEMPOTENCY_KEY.fullmatch(key):
         raise errors.InvalidParameter("Idempotency-Key", "must be 1 to 255 printable ASCII characters, no blanks")
-    request = f"{req.method} {_render_path(req)}\n".encode() + body
+    request = f"{req.method} {render_path(req)}\n".encode() + body
     return Once(key, hashlib.sha256(request).hexdigest())
 
 
@@ -355,7 +340,7 @@ def _finish(req: falcon.asgi.Request, resp: falcon.asgi.Response) -> None:
     resp.set_header("Warrant-Request-Id", request_id)
     ledger: Ledger = req.scope[_LEDGER]
     ledger.record_answer(
-        req.method, req.uri_template or "", _render_path(req), resp.status_code, request_id, req.scope[_STARTED]
+        req.method, req.uri_template or "", render_path(req), resp.status_code, request_id, req.scope[_STARTED]
     )
 
 
@@ -369,14 +354,14 @@ async def _answer_error(
         resp.set_header("Retry-After", RETRY_AFTER_SECONDS)
     if isinstance(error, errors.StoreUnavailable | errors.DeadlineExceeded):
         log.warning(
-            "unavailable", method=req.method, path=_render_path(req), error=error.message, cause=repr(error.__cause__)
+            "unavailable", method=req.method, path=render_path(req), error=error.message, cause=repr(error.__cause__)
         )
     if isinstance(error, errors.BodyTooLarge | errors.BodyTooSlow):
         # The rest of the body is still to come and would not be read.
         resp.set_header("Connection", "close")
     _finish(req, resp)
     if resp.status_code == 500:
-        log.error("fault", method=req.method, path=_render_path(req), exc_info=error)
+        log.error("fault", method=req.method, path=render_path(req), exc_info=error)
 
 
 async def _answer_http_error(
@@ -385,7 +370,7 @@ async def _answer_http_error(
     """Answers the requests that Falcon refuses by itself: paths without a route, unknown methods and unreadable
     headers."""
     if error.status_code == 404 or req.method not in COMBINED_METHODS:
-        await _answer_error(req, resp, errors.NotFound("Endpoint", _render_path(req)), path)
+        await _answer_error(req, resp, errors.NotFound("Endpoint", render_path(req)), path)
     else:
         await _answer_error(
             req, resp, errors.InvalidRequest(error.description or error.title or "Invalid request"), path
@@ -399,4 +384,4 @@ async def _answer_fault(
     resp.data = render_json(INTERNAL_ERROR)
     resp.content_type = public.JSON
     _finish(req, resp)
-    log.error("fault", method=req.method, path=_render_path(req), exc_info=error)
+    log.error("fault", method=req.method, path=render_path(req), exc_info=error)
