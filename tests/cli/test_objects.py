@@ -60,7 +60,7 @@ def test_several_are_deleted_all_or_none_with_their_warrants(magistrate: Magistr
     ("arguments", "fault"),
     [
         (["get", "car"], "'car' is not an object; write it like document:plan"),
-        (["get", ":vw"], "':vw' is no object"),
+        (["get", ":vw"], "':vw' is not an object"),
         (["delete", "car:*"], "objectId of car:*: can only contain"),
         (["create", "Car:vw"], "objectType of Car:vw: can only contain lower-case"),
         (["create", "car:vw", "--meta", "[1]"], "--meta must be a JSON object"),

@@ -217,4 +217,4 @@ def test_rules_in_words(rule: dict[str, Any], lines: list[str]) -> None:
 def test_a_file_that_is_not_utf_8_is_reported(clean: Magistrate, tmp_path: Path) -> None:
     (tmp_path / "types.json").write_bytes(b'{"a": "\xff"}')
 
-    assert "no UTF-8 text" in clean.failed("types", "apply", str(tmp_path / "types.json"))
+    assert "not valid UTF-8" in clean.failed("types", "apply", str(tmp_path / "types.json"))

@@ -76,7 +76,7 @@ def _report_failures(origin: "Origin") -> Iterator[None]:
 
 def _describe_refusal(error: RequestRefused, origin: "Origin") -> str:
     if error.status == 401:
-        fault = "does not know this API key" if origin.key else "wants an API key"
+        fault = "does not know this API key" if origin.key else "requires an API key"
         return f"{origin.url} {fault}; give one that it knows with --warrant-api-key KEY or MAGISTRATE_WARRANT_API_KEY"
     parameter = f"{error.parameter}: " if error.parameter else ""
     message = printable(origin.without_key(parameter + error.message.removesuffix(".")))

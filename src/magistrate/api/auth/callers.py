@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from magistrate.engine.terms import ObjectId, Subject, TypeName
-from magistrate.errors import Unauthenticated
+from magistrate.errors import InvalidToken, Unauthenticated
 
 SCHEME, BEARER_SCHEME = "ApiKey", "Bearer"
 ONLY_KEYS, KEYS_AND_TOKENS = (SCHEME,), (SCHEME, BEARER_SCHEME)
@@ -84,5 +84,6 @@ class KeyRing:
         given = key_digest(key)
         known = [hmac.compare_digest(given, digest) for digest in self._digests]
         if not any(known):
-            raise Unauthenticated("Invalid API key")
+            # A browser library compares the message that a route for tokens answers to whatever is no token.
+            raise InvalidToken if scheme in schemes and scheme == BEARER_SCHEME else Unauthenticated("Invalid API key")
         return f"key-{given[:8]}"
