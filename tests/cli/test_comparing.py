@@ -180,7 +180,7 @@ def test_a_missing_type_is_reported_alike_and_one_that_is_reported_by_the_source
     lines = [line for line in lines_of(ran.stdout) if "unknown object type" in line]
     assert lines
     for line in lines:
-        told = "there, a missing object type is told although a warrant settles the question"
+        told = "there, a missing object type is an error although a warrant decides the check"
         assert line.endswith(told if "type authorized " in line else "UNEXPLAINED")
 
 

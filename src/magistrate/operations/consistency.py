@@ -17,7 +17,7 @@ LATEST = "latest"
 _VERSION = b"\x01"
 _LENGTH = 28
 _TOKENS = TokenCodec(compute_crc, check_bytes=4)
-"""Is used without a key, so that a token of another store can be told from other texts."""
+"""Marks a token. It needs no key, so that a token of another store can be distinguished from other texts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -351,7 +351,7 @@ class PostgresDatabase:
 
 
 def _cut(connection: Connection) -> None:
-    """Shuts down the connection on this side, so that whoever waits for it learns that it is lost."""
+    """Shuts down the connection on this side, so that the task that waits for it gets an error."""
     with suppress(OSError, psycopg.OperationalError), socket.socket(fileno=os.dup(connection.pgconn.socket)) as ours:
         ours.shutdown(socket.SHUT_RDWR)
 

@@ -1,6 +1,6 @@
 """Creates the files of a SQLite database for their owner alone, verifies their permissions, and migrates them.
 
-The files hold the keys that session tokens are signed with: whoever can read them can create tokens."""
+The files hold the keys that session tokens are signed with: a user who can read them can create tokens."""
 
 import os
 import stat

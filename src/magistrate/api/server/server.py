@@ -78,7 +78,7 @@ def limit_connections(wanted: int) -> int:
 
 
 def run_worker(config: BoundedConfig, channel: socket.socket) -> None:
-    """Runs a server in a process of its own until it is told to stop."""
+    """Runs a server in a process of its own until a signal stops it."""
     config.configure_logging()
     server = GracefulServer(config, channel)
     with suppress(KeyboardInterrupt):  # the server has already stopped on SIGINT and then raises it again

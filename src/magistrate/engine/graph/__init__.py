@@ -5,14 +5,15 @@ affects. `views.py` defines what is cached per plan and subject type, and `entri
 `kinds.py` knows which groups the members of one kind are in directly, `closures.py` computes the membership closure of
 one subject in steps, and `memberships.py` keeps the closures and recomputes those that a change concerns when they are
 next used. `segments.py` bounds memory, `reachability.py` finds which plans can lead to a subject type. `walk.py`
-decides a check, or reports what is missing; `fetching.py` names the reads for that and caches their rows. What a walk
-cannot decide, an Evaluation does.
+decides a check, or reports what is missing (`missing.py`); `fetching.py` names the reads for that and caches their
+rows. What a walk cannot decide, an Evaluation does.
 """
 
 from magistrate.engine.graph.checkpoint import CheckpointNeeded
 from magistrate.engine.graph.fetching import Fetch
 from magistrate.engine.graph.graph import Graph
+from magistrate.engine.graph.missing import Missing
 from magistrate.engine.graph.reachability import group_names
-from magistrate.engine.graph.walk import GivenUp, Missing, Walk
+from magistrate.engine.graph.walk import GivenUp, Walk
 
 __all__ = ["CheckpointNeeded", "Fetch", "GivenUp", "Graph", "Missing", "Walk", "group_names"]

@@ -13,8 +13,8 @@ from typing import Protocol
 from magistrate.engine.graph.entries import UNREADABLE, Surroundings, read_entry
 from magistrate.engine.graph.graph import Graph
 from magistrate.engine.graph.kinds import UNUSABLE, Kind
+from magistrate.engine.graph.missing import Missing
 from magistrate.engine.graph.views import PlanView
-from magistrate.engine.graph.walk import Missing
 from magistrate.engine.names import WarrantNames
 from magistrate.engine.plans import Model
 from magistrate.engine.terms import WILDCARD, ObjectId, Subject, TypeName

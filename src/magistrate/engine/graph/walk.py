@@ -22,8 +22,9 @@ from magistrate.engine.graph.checkpoint import CheckpointNeeded
 from magistrate.engine.graph.closures import MembershipClosure
 from magistrate.engine.graph.entries import EMPTY, Conditioned, Entry, State, parse_state, state_name, subject_name
 from magistrate.engine.graph.graph import Graph
+from magistrate.engine.graph.missing import Missing
 from magistrate.engine.graph.views import CombinedView, PlanView
-from magistrate.engine.terms import WILDCARD, ObjectId, Subject, TypeName
+from magistrate.engine.terms import WILDCARD, ObjectId, Subject
 from magistrate.engine.truth import FALSE, TRUE, UNKNOWN, Truth
 from magistrate.engine.work import Work
 
@@ -36,34 +37,6 @@ MOST_MEMBERS = 100
 the rest."""
 MOST_NESTING = 40
 """Limits the nesting of combinations on different objects."""
-
-
-class Missing:
-    """Collects what has to be read, each key once.
-
-    `entries` is keyed by state, `points` by view, object and subject, and `groups` by subject type, kind and id. The
-    entries in `bare` are read without their subjects.
-    """
-
-    __slots__ = ("bare", "entries", "groups", "points")
-
-    def __init__(self) -> None:
-        self.entries: dict[State, None] = {}
-        self.bare: dict[State, None] = {}
-        self.points: dict[tuple[int, ObjectId, ObjectId], None] = {}
-        self.groups: dict[tuple[TypeName, int, ObjectId], None] = {}
-
-    def things(self) -> frozenset[object]:
-        return frozenset((*self.entries, *self.bare, *self.points, *self.groups))
-
-    def of_groups(self) -> "Missing":
-        """Returns the missing groups alone."""
-        missing = Missing()
-        missing.groups = self.groups
-        return missing
-
-    def __bool__(self) -> bool:
-        return bool(self.entries or self.bare or self.points or self.groups)
 
 
 class GivenUp(Exception):

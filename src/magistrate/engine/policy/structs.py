@@ -97,7 +97,7 @@ def _calendar(result: StaticType, take: Callable[[Any], int], kind: type = int) 
 
 
 def _date_after(time: Time, years: int, months: int, days: int) -> Time:
-    """Returns the time so many years, months and days later. A day that the month lacks counts into the next one."""
+    """Returns the time plus years, months and days. A day that the month lacks overflows into the next month."""
     moment = calendar(time)
     month = moment.month - 1 + whole(months)
     year = moment.year + whole(years) + month // 12

@@ -48,7 +48,7 @@ UNANSWERED = "it gives no answer: there, groups and rules that lead back to them
 BARE_SUBJECT = "it takes a bare subject for a group of its own, which a warrant names"
 LEFT_OUT = "it rests on a row that was not taken over"
 EXPIRES = "`expiresIn` never holds there"
-RACE = "there, a missing object type is told although a warrant settles the question"
+RACE = "there, a missing object type is an error although a warrant decides the check"
 
 MISSING_HERE = "is there, but not here"
 MISSING_THERE = "is here, but missing or refused there"
