@@ -8,6 +8,7 @@ import msgspec
 from magistrate.engine.evaluation import Check, Evaluation
 from magistrate.engine.model import read_object_type
 from magistrate.engine.nodes import CheckNode
+from magistrate.engine.overlay import Overlay
 from magistrate.engine.paths import PathSearch
 from magistrate.engine.plans import Model
 from magistrate.engine.query.finding import check_each, find, find_row_types
@@ -28,6 +29,8 @@ T = TypeVar("T")
 
 PLENTY = 1_000_000
 """A budget that no test spends by accident."""
+NOTHING = Overlay(())
+"""An overlay that changes nothing."""
 
 
 def model_of(types: dict[str, Relations], warrants: Sequence[Warrant] = ()) -> Model:
@@ -35,6 +38,11 @@ def model_of(types: dict[str, Relations], warrants: Sequence[Warrant] = ()) -> M
     forms = msgspec.convert(types, dict[str, dict[str, RuleDefinition | None]])
     types_by_name = {TypeName(name): read_object_type(name, None, form) for name, form in forms.items()}
     return Model(types_by_name, Revision(1), {warrant.pattern() for warrant in warrants})
+
+
+def rows_over(warrants: Sequence[Warrant], reads: Sequence[AnyRead], overlay: Overlay) -> list[Sequence[Warrant]]:
+    """The rows of each read over an overlay."""
+    return [overlay.merge(read, rows_of(warrants, read)) for read in reads]
 
 
 def rows_of(warrants: Sequence[Warrant], read: AnyRead) -> list[Warrant]:
@@ -69,7 +77,12 @@ def _has_shape(warrant: Warrant, request: WarrantsByObject) -> bool:
 
 
 def evaluated(
-    model: Model, warrants: Sequence[Warrant], questions: Sequence[Check], now: int = 0, budget: int = PLENTY
+    model: Model,
+    warrants: Sequence[Warrant],
+    questions: Sequence[Check],
+    now: int = 0,
+    budget: int = PLENTY,
+    overlay: Overlay = NOTHING,
 ) -> tuple[list[CheckNode], int]:
     """The decided nodes of the questions, and how many batches were read for them."""
     work = Work(budget)
@@ -84,12 +97,12 @@ def evaluated(
         work.pass_checkpoint()
         if reads := evaluation.advance():
             levels += 1
-            evaluation.take([rows_of(warrants, read) for read in reads])
+            evaluation.take(rows_over(warrants, reads, overlay))
     return nodes, levels
 
 
 def found_paths(
-    model: Model, warrants: Sequence[Warrant], questions: Sequence[Check], now: int = 0
+    model: Model, warrants: Sequence[Warrant], questions: Sequence[Check], now: int = 0, overlay: Overlay = NOTHING
 ) -> list[list[Warrant] | None]:
     """The reported path of each question, None where it is not authorized."""
     work = Work(PLENTY)
@@ -102,7 +115,7 @@ def found_paths(
     while (reads := evaluation.advance()) != []:
         work.pass_checkpoint()
         if reads:
-            evaluation.take([rows_of(warrants, read) for read in reads])
+            evaluation.take(rows_over(warrants, reads, overlay))
     holding = [node for node in nodes if node.value is TRUE]
     search = PathSearch(evaluation.model, holding, work)
     _completed(search.prepare(), work)
@@ -136,22 +149,26 @@ def found(
     query: Query,
     context: Mapping[str, Any],
     now: int = 0,
+    overlay: Overlay = NOTHING,
 ) -> Found:
-    findings, levels = _searched(find(model, query, context, now, Work(PLENTY)), warrants)
+    findings, levels = _searched(find(model, query, context, now, Work(PLENTY)), warrants, overlay)
     if findings.relation_results is None:
-        candidates = _existing(objects, find_row_types(model, query))
-        checked, more = _searched(check_each(model, query, candidates, context, now, Work(PLENTY)), warrants)
+        candidates = _existing(objects, find_row_types(model, query), overlay)
+        checking = check_each(model, query, candidates, context, now, Work(PLENTY))
+        checked, more = _searched(checking, warrants, overlay)
         return Found(_rows(checked, candidates), levels + more, len(find_row_types(model, query)), is_worked_out=False)
-    existing = _existing(objects, findings.types_to_read)
+    existing = _existing(objects, findings.types_to_read, overlay)
     return Found(_rows(findings, existing), levels, len(findings.types_to_read), is_worked_out=True)
 
 
-def _existing(objects: Sequence[ObjectRef], types: Set[TypeName | None]) -> dict[TypeName, list[ObjectId]]:
-    found: dict[TypeName, list[ObjectId]] = {}
+def _existing(
+    objects: Sequence[ObjectRef], types: Set[TypeName | None], overlay: Overlay
+) -> dict[TypeName, Sequence[ObjectId]]:
+    found: dict[TypeName, list[ObjectId]] = {name: [] for name in overlay.objects if None in types or name in types}
     for one in objects:
         if None in types or one.type in types:
             found.setdefault(one.type, []).append(one.id)
-    return found
+    return {name: overlay.merge_objects(name, ids) for name, ids in found.items()}
 
 
 def _rows(findings: Findings, existing: Mapping[TypeName, Sequence[ObjectId]]) -> list[QueryRow]:
@@ -164,10 +181,10 @@ def _rows(findings: Findings, existing: Mapping[TypeName, Sequence[ObjectId]]) -
     return sorted(rows, key=lambda row: row[:3])
 
 
-def _searched(search: Search[Findings], warrants: Sequence[Warrant]) -> tuple[Findings, int]:
+def _searched(search: Search[Findings], warrants: Sequence[Warrant], overlay: Overlay) -> tuple[Findings, int]:
     levels = 0
     while (findings := search.outcome()) is None:
         if reads := search.advance():
             levels += 1
-            search.take([rows_of(warrants, read) for read in reads])
+            search.take(rows_over(warrants, reads, overlay))
     return findings, levels

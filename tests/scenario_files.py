@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 import yaml
 
+from magistrate.engine.overlay import FIRST_NUMBER
 from magistrate.engine.terms import (
     ObjectId,
     ObjectRef,
@@ -68,6 +69,9 @@ class WrittenRule(msgspec.Struct, rename="camel", frozen=True, omit_defaults=Tru
 
 WrittenTypes = dict[str, dict[str, WrittenRule | None]]
 WrittenWarrant = Annotated[str, msgspec.Meta(description="type:id#relation@type:id#relation[policy]")]
+WrittenContextual = Annotated[
+    tuple[WrittenWarrant, ...], msgspec.Meta(description="contextual warrants, which count as if they were written")
+]
 WrittenRow = Annotated[
     str,
     msgspec.Meta(
@@ -92,6 +96,7 @@ class Check(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ask: Annotated[str, msgspec.Meta(description="type:id#relation@type:id#relation")]
     answer: bool | Literal["missing"]
     context: dict[str, Any] = {}
+    contextual: WrittenContextual = ()
     missing: Annotated[str | None, msgspec.Meta(description="the type that the 404 names")] = None
     implicit: bool | None = None
     path: Annotated[
@@ -117,6 +122,7 @@ class Query(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     q: str
     context: dict[str, Any] = {}
+    contextual: WrittenContextual = ()
     rows: tuple[WrittenRow, ...] | None = None
     missing: Annotated[str | None, msgspec.Meta(description="the type that the 404 names")] = None
 
@@ -169,10 +175,19 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """All that were ever there."""
         return [stored_warrant(text, 0, 0) for text in self.warrants]
 
-    def final_objects(self) -> list[ObjectRef]:
-        """What exists after the changes: whatever a warrant ever named, unless it was deleted itself."""
+    def warrants_with(self, contextual: Sequence[str], created_at: int = 0) -> list[Warrant]:
+        """The warrants after the changes, and contextual ones that are not among them."""
+        stored = self.final_warrants(created_at)
+        there = {warrant.render() for warrant in stored}
+        return [*stored, *(one for one in added_warrants(contextual, created_at) if one.render() not in there)]
+
+    def final_objects(self, contextual: Sequence[str] = ()) -> list[ObjectRef]:
+        """What exists after the changes: whatever a warrant ever named, unless it was deleted itself, and what
+        contextual warrants name."""
         named = {end for text in self.warrants for end in _ends_of(stored_warrant(text, 0, 0))}
-        left = named - {*self.then.delete_objects}
+        left = named - {*self.then.delete_objects} | {
+            end for one in added_warrants(contextual, 0) for end in _ends_of(one)
+        }
         return sorted(object_ref(*text.split(":", 1)) for text in left if not text.endswith(":*"))
 
 
@@ -241,6 +256,21 @@ def stored_warrant(written: str, number: int, created_at: int) -> Warrant:
     said = claim(written)
     subject = (said.subject.type, said.subject.id, said.subject.relation or "")
     return Warrant(*said[:3], *subject, _parts(written)["policy"], created_at, number)
+
+
+def added_warrants(contextual: Sequence[str], created_at: int) -> list[Warrant]:
+    """Contextual warrants as the engine has them."""
+    return [stored_warrant(text, FIRST_NUMBER + place, created_at) for place, text in enumerate(contextual)]
+
+
+def contextual_body(contextual: Sequence[str]) -> dict[str, Any]:
+    """The member of the body of a check or a query; nothing if there are none."""
+    return {"contextualWarrants": [warrant_body(text) for text in contextual]} if contextual else {}
+
+
+def contextual_options(contextual: Sequence[str]) -> list[str]:
+    """The options of a command."""
+    return [word for text in contextual for word in ("--with", text)]
 
 
 def schema() -> bytes:

@@ -16,6 +16,7 @@ from magistrate.cli.commands import main
 from magistrate.engine import evaluation
 from magistrate.engine.decision import Decision
 from magistrate.engine.nodes import CheckNode
+from magistrate.engine.overlay import Overlay
 from magistrate.engine.terms import ObjectRef, object_ref, type_name
 from magistrate.engine.truth import MISSING, TRUE
 from magistrate.errors import NotFound
@@ -32,7 +33,17 @@ from magistrate.store.database import Execute, Script
 from tests.conftest import STORES, new_database_url
 from tests.memory_source import evaluated, found_paths, model_of
 from tests.running import KEY, Client, settings_for
-from tests.scenario_files import Check, Scenario, claim, scenarios, stored_warrant, warrant_body
+from tests.scenario_files import (
+    Check,
+    Scenario,
+    added_warrants,
+    claim,
+    contextual_body,
+    contextual_options,
+    scenarios,
+    stored_warrant,
+    warrant_body,
+)
 
 EVERY_SCENARIO = [pytest.param(scenario, id=scenario.name) for scenario in scenarios()]
 
@@ -53,12 +64,14 @@ def test_a_scenario_through_the_engine(scenario: Scenario) -> None:
     model = model_of(scenario.final_types(), scenario.written_warrants())
 
     for question, levels in zip(scenario.checks, scenario.levels, strict=True):
-        [node], read = evaluated(model, warrants, [asked(question)], now)
+        overlay = Overlay(added_warrants(question.contextual, now))
+        extended = overlay.extend_model(model)
+        [node], read = evaluated(extended, warrants, [asked(question)], now, overlay=overlay)
         assert (answer_of(node), read) == (question.answer, levels), question.ask
         if question.missing is not None:
             assert node.missing_type() == question.missing
         if question.path is not None:
-            [path] = found_paths(model, warrants, [asked(question)], now)
+            [path] = found_paths(extended, warrants, [asked(question)], now, overlay)
             assert [warrant.render() for warrant in path or ()] == list(question.path)
 
 
@@ -107,7 +120,8 @@ async def carry_out(ctx: Context, scenario: Scenario) -> None:
 
 async def decision_of(ctx: Context, question: Check, with_path: bool = False) -> Decision | NotFound:
     try:
-        return (await check(ctx, [asked(question)], ALL_NEEDED, NO_DEMAND, with_path)).value[0]
+        contextual = [new(text) for text in question.contextual]
+        return (await check(ctx, [asked(question)], ALL_NEEDED, NO_DEMAND, with_path, contextual)).value[0]
     except NotFound as missing:
         return missing
 
@@ -181,13 +195,17 @@ def test_a_scenario_over_http_and_on_the_command_line(scenario: Scenario, shared
     carry_out_over_http(shared_client, scenario)
 
     for question in scenario.checks:
-        over_http = shared_client.post("/v2/check", json={"warrants": [question.body()], "debug": True})
+        body = {"warrants": [question.body()], **contextual_body(question.contextual)}
+        over_http = shared_client.post("/v2/check", json={**body, "debug": True})
         demand_answer(question, over_http.json())
-        short = shared_client.post("/v2/check", json={"warrants": [question.body()]})
+        short = shared_client.post("/v2/check", json=body)
         demand_answer(msgspec.structs.replace(question, path=None), short.json())
         ran = CliRunner().invoke(
             main,
-            ["check", "--no-strict", question.ask, "--context", json.dumps(question.context), "--json", "--explain"],
+            [
+                *("check", "--no-strict", question.ask, "--context", json.dumps(question.context)),
+                *("--json", "--explain", *contextual_options(question.contextual)),
+            ],
             env={"MAGISTRATE_SERVER": str(shared_client.base_url), "MAGISTRATE_API_KEY": KEY},
         )
         codes = {True: 0, False: 1, "missing": 2}

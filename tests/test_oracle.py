@@ -268,7 +268,7 @@ def test_an_expression_can_be_anything_between_what_its_unsettled_nodes_allow(
 
 
 def scenario_answer(scenario: Scenario, question: Check, model: dict[str, dict[str, Any]]) -> Truth:
-    warrants = scenario.final_warrants(CREATED_AT)
+    warrants = scenario.warrants_with(question.contextual, CREATED_AT)
 
     def policy_holds(warrant: Warrant) -> bool | None:
         return read_policy(warrant.policy).holds(question.context, warrant, ASKED_AT)

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from benchmarks.counting import CountingDatabase
 from magistrate.cli.commands import main
+from magistrate.engine.overlay import Overlay
 from magistrate.engine.policy import read_policy
 from magistrate.engine.query import read_query, rows
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, TypeName
@@ -24,8 +25,16 @@ from tests import oracle
 from tests.memory_source import Found, found, model_of
 from tests.oracle import Facts, Row
 from tests.running import KEY, Client
-from tests.scenario_files import Query, Scenario, query_scenarios, stored_warrant
-from tests.test_check_scenarios import begin, carry_out_over_http, counted, written
+from tests.scenario_files import (
+    Query,
+    Scenario,
+    added_warrants,
+    contextual_body,
+    contextual_options,
+    query_scenarios,
+    stored_warrant,
+)
+from tests.test_check_scenarios import begin, carry_out_over_http, counted, new, written
 from tests.test_oracle import ASKED_AT, CREATED_AT
 
 __all__ = ["counted"]  # the fixture of the stores that count what is read
@@ -176,8 +185,8 @@ def facts(scenario: Scenario, query: Query) -> Facts:
     def policy_holds(warrant: Warrant) -> bool | None:
         return read_policy(warrant.policy).holds(query.context, warrant, ASKED_AT)
 
-    warrants = scenario.final_warrants(CREATED_AT)
-    return Facts(scenario.final_types(), warrants, scenario.final_objects(), policy_holds)
+    warrants = scenario.warrants_with(query.contextual, CREATED_AT)
+    return Facts(scenario.final_types(), warrants, scenario.final_objects(query.contextual), policy_holds)
 
 
 def demand_rows(scenario: Scenario, query: Query, found: list[str]) -> None:
@@ -217,7 +226,9 @@ def test_queries_through_the_engine(scenario: Scenario) -> None:
 def through_the_engine(scenario: Scenario, query: Query) -> Found:
     model = model_of(scenario.final_types(), scenario.written_warrants())
     warrants, objects = scenario.final_warrants(created_at=CREATED_AT), scenario.final_objects()
-    return found(model, warrants, objects, read_query(query.q), query.context, ASKED_AT)
+    overlay = Overlay(added_warrants(query.contextual, CREATED_AT))
+    extended = overlay.extend_model(model)
+    return found(extended, warrants, objects, read_query(query.q), query.context, ASKED_AT, overlay)
 
 
 def shown_row(row: rows.QueryRow) -> str:
@@ -234,7 +245,7 @@ async def test_queries_over_a_store_read_once_for_each_level(
     await begin(ctx, database, scenario)
 
     for query in scenario.queries:
-        asked = QueryRequest(read_query(query.q), query.context)
+        asked = QueryRequest(read_query(query.q), query.context, [new(text) for text in query.contextual])
         database.reads = 0
         if query.missing is not None:
             with pytest.raises(NotFound, match=query.missing):
@@ -260,10 +271,17 @@ def test_queries_over_http_and_on_the_command_line(scenario: Scenario, shared_cl
 
     for query in scenario.queries:
         context = json.dumps(query.context)
-        over_http = shared_client.get("/v2/query", params={"q": query.q, "context": context, "limit": 1000})
+        contextual = contextual_body(query.contextual)
+        texts = {name: json.dumps(value) for name, value in contextual.items()}
+        over_http = shared_client.get("/v2/query", params={"q": query.q, "context": context, "limit": 1000, **texts})
+        body = {"q": query.q, "context": query.context, "limit": 1000, **contextual}
+        posted = shared_client.post("/v2/query", json=body)
         ran = CliRunner().invoke(
             main,
-            ["query", "--no-strict", query.q, "--context", context, "--json", "--all"],
+            [
+                *("query", "--no-strict", query.q, "--context", context, "--json", "--all"),
+                *contextual_options(query.contextual),
+            ],
             env={"MAGISTRATE_SERVER": str(shared_client.base_url), "MAGISTRATE_API_KEY": KEY},
         )
         if query.missing is not None:
@@ -273,4 +291,8 @@ def test_queries_over_http_and_on_the_command_line(scenario: Scenario, shared_cl
             continue
         assert (over_http.status_code, ran.exit_code) == (200, 0), (query.q, over_http.text, ran.output)
         demand_rows(scenario, query, [written_row(row) for row in over_http.json()["results"]])
-        assert json.loads(ran.stdout) == over_http.json(), query.q
+        for other in (posted.json(), json.loads(ran.stdout)):
+            if query.contextual:  # the time of a contextual warrant is that of its request
+                demand_rows(scenario, query, [written_row(row) for row in other["results"]])
+            else:
+                assert other == over_http.json(), query.q

@@ -141,16 +141,35 @@ class Client:
         return token
 
     def check(
-        self, checks: Sequence[CheckJson], op: Operator | None, context: Json, debug: bool, strict: bool = False
+        self,
+        checks: Sequence[CheckJson],
+        op: Operator | None,
+        context: Json,
+        debug: bool,
+        strict: bool = False,
+        contextual_warrants: Sequence[WarrantJson] = (),
     ) -> Any:
-        """Returns one answer, or an array of them in the order of the checks if `op` is "batch"."""
+        """Returns one answer, or an array of them in the order of the checks if `op` is "batch". The contextual
+        warrants count as if they were written, for these checks alone."""
         body = {"warrants": checks, "op": op, "context": context, "debug": debug, "strict": strict}
-        return self._send("POST", "/v2/check", body)
+        return self._send("POST", "/v2/check", body | _contextual_member(contextual_warrants))
 
-    def query(self, parameters: Mapping[str, str], page_sizes: Iterable[int]) -> Iterator[Json]:
+    def query(
+        self,
+        parameters: Mapping[str, str],
+        page_sizes: Iterable[int],
+        contextual_warrants: Sequence[WarrantJson] = (),
+    ) -> Iterator[Json]:
         """Yields whole pages with their cursors, one of each size until there are no more rows; they are requested as
-        they are needed. `parameters` are query parameters: q, context, sortBy, sortOrder."""
-        return self._pages("/v2/query", parameters, page_sizes)
+        they are needed. `parameters` are query parameters: q, context, sortBy, sortOrder, strict."""
+        if not contextual_warrants:
+            return self._pages("/v2/query", parameters, page_sizes)
+        body = {
+            **parameters,
+            "context": json.loads(parameters.get("context") or "{}"),
+            "strict": parameters.get("strict") == "true",
+        }
+        return self._post_pages("/v2/query", body | _contextual_member(contextual_warrants), page_sizes)
 
     def _list(self, path: str, filters: Mapping[str, str], page_size: int) -> Iterator[Json]:
         for page in self._pages(path, filters, repeat(page_size)):
@@ -164,6 +183,16 @@ class Client:
             if "nextCursor" not in page:
                 return
             parameters["nextCursor"] = page["nextCursor"]
+
+    def _post_pages(self, path: str, body: Json, page_sizes: Iterable[int]) -> Iterator[Json]:
+        """Yields pages like `_pages`, with the parameters in the body, which may be longer than a URL."""
+        cursor: Json = {}
+        for page_size in page_sizes:
+            page = self._object("POST", path, {**body, **cursor, "limit": page_size})
+            yield page
+            if "nextCursor" not in page:
+                return
+            cursor = {"nextCursor": page["nextCursor"]}
 
     def _object(self, method: str, path: str, body: object = None, parameters: Mapping[str, str] | None = None) -> Json:
         answer: Json = self._send(method, path, body, parameters)
@@ -204,6 +233,10 @@ class Client:
 
     def _stranger(self, response: httpx.Response) -> ServiceUnreachable:
         return ServiceUnreachable(self.url, f"what answers there, with status {response.status_code}, is no Magistrate")
+
+
+def _contextual_member(contextual_warrants: Sequence[WarrantJson]) -> Json:
+    return {"contextualWarrants": contextual_warrants} if contextual_warrants else {}
 
 
 def trust_for(url: str) -> ssl.SSLContext | bool:

@@ -9,6 +9,7 @@ import magistrate
 from magistrate.api.endpoints.check import CheckBody, SingleCheckBody
 from magistrate.api.endpoints.object_types import ObjectTypeBody
 from magistrate.api.endpoints.objects import ObjectBody, ObjectRefBody
+from magistrate.api.endpoints.query import QueryBody
 from magistrate.api.endpoints.sessions import SessionBody
 from magistrate.api.endpoints.warrants import SubjectBody, WarrantBody
 from magistrate.api.parse import MAX_BATCH
@@ -26,6 +27,7 @@ REQUIRED: dict[type[msgspec.Struct], list[str]] = {
     SubjectBody: ["objectType", "objectId"],
     SingleCheckBody: ["objectType", "objectId", "relation", "subject"],
     CheckBody: ["warrants"],
+    QueryBody: ["q"],
     **{view.body: [resource.id_member] for resource, view in VIEWS.items() if not resource.is_numerous},
     **{view.ref_body: [resource.id_member] for resource, view in VIEWS.items() if resource.is_numerous},
     SessionBody: ["type", "userId"],
@@ -73,7 +75,7 @@ _ERROR: Schema = {
 _ERRORS = {
     400: "the request cannot be understood, or a part of it is not allowed",
     401: "no key or bearer token, or not a good one",
-    403: "the bearer token is of another user than the request asks about",
+    403: "the bearer token is of another user than the request asks about, or may not make this request",
     404: "what the request names does not exist",
     408: "the request body did not arrive in time",
     413: "the request body is too large",

@@ -8,12 +8,13 @@ from magistrate.api.endpoints.events import AccessEventAnswer, ResourceEventAnsw
 from magistrate.api.endpoints.lists import ListAnswer
 from magistrate.api.endpoints.object_types import ObjectTypeAnswer, ObjectTypeBody
 from magistrate.api.endpoints.objects import MetaBody, ObjectAnswer, ObjectOrBatch, ObjectRefBody
-from magistrate.api.endpoints.query import QueryRowAnswer
+from magistrate.api.endpoints.query import QueryBody, QueryRowAnswer
 from magistrate.api.endpoints.sessions import SessionAnswer, SessionBody
 from magistrate.api.endpoints.warrants import WarrantAnswer, WarrantOrBatch
 from magistrate.api.route import SEARCH, TEXT, Parameter, Route, list_parameters
 from magistrate.api.v1.routes import v1_routes
 from magistrate.engine.query import MAX_QUERY_LENGTH
+from magistrate.operations.contextual_warrants import CONTEXTUAL_WARRANTS, MAX_CONTEXTUAL_WARRANTS
 from magistrate.operations.events import (
     ACCESS_EVENT_LIST,
     ACCESS_NAMES,
@@ -37,6 +38,11 @@ _QUERY_LIST = list_parameters(
     QUERY_LIST,
     Parameter("q", "the query: `select document where user:ann is viewer`", TEXT | {"maxLength": MAX_QUERY_LENGTH}),
     Parameter("context", "the variables of policies: the text of a JSON object", TEXT),
+    Parameter(
+        CONTEXTUAL_WARRANTS,
+        f"up to {MAX_CONTEXTUAL_WARRANTS} warrants that count as if they were written: the text of a JSON array",
+        TEXT,
+    ),
 )
 
 
@@ -140,6 +146,10 @@ V2_ROUTES: tuple[Route, ...] = (
     Route(
         "GET", "/v2/query", query.list_page, "Find objects a subject has relations on, or subjects that have them",
         answer=ListAnswer[QueryRowAnswer], not_found=True, parameters=_QUERY_LIST,
+    ),
+    Route(
+        "POST", "/v2/query", query.list_page_of_body, "The same, with the parameters as members of the body",
+        answer=ListAnswer[QueryRowAnswer], body=QueryBody, not_found=True,
     ),
     Route(
         "POST", "/v2/sessions", sessions.create, "Create a token with which a user checks their own access",

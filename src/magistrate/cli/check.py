@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from magistrate.cli.completion import complete_objects
-from magistrate.cli.input import context_option, read_check, read_context
+from magistrate.cli.input import context_option, read_check, read_context, read_contextual, with_option
 from magistrate.cli.output import align_columns, print_json, printable, render_object, render_subject
-from magistrate.cli.service import calls_service, strict_option
+from magistrate.cli.service import calls_service, contextual_named, strict_option
 
 if TYPE_CHECKING:
     from magistrate.client import Client, Operator
@@ -22,6 +22,7 @@ DENIED = 1
 @click.option("--all", "all_of", is_flag=True, help="succeed if all of several checks are allowed")
 @click.option("--batch", is_flag=True, help="print a result for each check; exit code 0 if all are allowed")
 @context_option
+@with_option
 @click.option(
     "--explain", is_flag=True, help="show the warrants that the result rests on, from the subject to the object"
 )
@@ -35,6 +36,7 @@ def check(
     all_of: bool,
     batch: bool,
     context: tuple[str, ...],
+    contextual: tuple[str, ...],
     explain: bool,
     is_strict: bool,
 ) -> None:
@@ -44,9 +46,9 @@ def check(
 
     The exit code is 0 if the check is allowed, 1 if it is denied, 2 if there is no result."""
     op = _operator(len(checks), {"anyOf": any_of, "allOf": all_of, "batch": batch})
-    answer = client.check(
-        [read_check(check_text) for check_text in checks], op, read_context(context), explain, is_strict
-    )
+    named = [read_check(check_text) for check_text in checks]
+    with contextual_named(contextual):
+        answer = client.check(named, op, read_context(context), explain, is_strict, read_contextual(contextual))
     answers = answer if op == "batch" else [answer]
     if as_json:
         print_json(answer)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from magistrate.cli.completion import complete_objects
 from magistrate.engine.written import Written, read_written, unquote_id
 from magistrate.errors import InvalidRequest
 
@@ -73,6 +74,22 @@ context_option = click.option(
     help="variables for policies: key=text, key:=JSON, or a JSON object; can be repeated",
 )
 """Collects values for `read_context`."""
+
+
+with_option = click.option(
+    "--with",
+    "contextual",
+    metavar="WARRANT",
+    multiple=True,
+    shell_complete=complete_objects,
+    help="a warrant that counts as if it were written, for this command alone; can be repeated",
+)
+"""Collects values for `read_contextual`."""
+
+
+def read_contextual(texts: Iterable[str]) -> "list[WarrantJson]":
+    """Reads contextual warrants, such as `team:eng#member@user:ann`, with their policies in brackets."""
+    return [read_warrant(text, None) for text in texts]
 
 
 def read_context(texts: Iterable[str]) -> dict[str, Any]:

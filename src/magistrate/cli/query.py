@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from magistrate.cli.input import context_option, read_context
+from magistrate.cli.input import context_option, read_context, read_contextual, with_option
 from magistrate.cli.output import Answer, Columns, count_rows, print_answer, render_object, render_warrant
-from magistrate.cli.service import CommandFailed, calls_service, strict_option
+from magistrate.cli.service import CommandFailed, calls_service, contextual_named, strict_option
 
 if TYPE_CHECKING:
     from magistrate.client import Client
@@ -29,6 +29,7 @@ COLUMNS: Columns = {
 @click.command(short_help="List the objects of a subject, or the subjects of an object.")
 @click.argument("q", metavar="Q")
 @context_option
+@with_option
 @click.option(
     "--limit",
     type=click.IntRange(min=1),
@@ -48,6 +49,7 @@ def query(
     as_json: bool,
     q: str,
     context: tuple[str, ...],
+    contextual: tuple[str, ...],
     limit: int | None,
     shows_all: bool,
     sort_by: str | None,
@@ -75,8 +77,8 @@ def query(
         "context": json.dumps(read_context(context)),
     }
     parameters = {name: text for name, text in given.items() if text is not None}
-    with _report_interruption():
-        pages = client.query(parameters, _page_sizes(limit, shows_all))
+    with _report_interruption(), contextual_named(contextual):
+        pages = client.query(parameters, _page_sizes(limit, shows_all), read_contextual(contextual))
         answer = _join_pages(count_rows(pages) if shows_all else pages)
         has_more = "nextCursor" in answer
         print_answer(answer, as_json, COLUMNS, "--limit shows more, --all shows all" if has_more else "")

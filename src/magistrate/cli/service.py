@@ -41,6 +41,7 @@ HINTS_BY_CODE = {
 }
 
 _ELEMENT = re.compile(r"\[(\d+)\]\.?")
+_CONTEXTUAL = re.compile(r"contextualWarrants\[(\d+)\]\.")
 
 
 class CommandFailed(click.ClickException):
@@ -188,6 +189,18 @@ def elements_named(names: Sequence[str]) -> Iterator[None]:
             raise
         parameter = error.parameter[element.end() :] if element else error.parameter
         error.parameter = f"{parameter} of {names[int(element[1]) if element else 0]}"
+        raise
+
+
+@contextmanager
+def contextual_named(names: Sequence[str]) -> Iterator[None]:
+    """Replaces the place of a contextual warrant in an error with the warrant."""
+    try:
+        yield
+    except RequestRefused as error:
+        found = _CONTEXTUAL.match(error.parameter or "")
+        if found is not None and error.parameter:
+            error.parameter = f"{error.parameter[found.end() :]} of --with {names[int(found[1])]}"
         raise
 
 

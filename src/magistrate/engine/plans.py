@@ -31,6 +31,8 @@ STEPS_FOR_A_PLAN = 12
 
 MOST_STRANGE_PLANS = 1_000
 """Limits the cached plans of relations that are neither defined nor used by any warrant."""
+MOST_EXTENDED_MODELS = 16
+"""Limits the models with further patterns that are kept for one model."""
 
 
 class Model:
@@ -63,6 +65,7 @@ class Model:
         self._included: dict[tuple[str, str], Set[str]] = {}
         self._without_rules: Model | None = None
         self._with_all_arrows: Model | None = None
+        self._extended: dict[Set[WarrantPattern], Model] = {}
 
     def plan(self, of_type: TypeName, relation: RelationName) -> Plan:
         """Returns the plan of a relation, compiling it when it is first needed.
@@ -152,6 +155,29 @@ class Model:
         if self._with_all_arrows is None:
             self._with_all_arrows = Model(self.types, self.revision, self.patterns, has_all_arrows=True)
         return self._with_all_arrows
+
+    def with_patterns(self, patterns: Set[WarrantPattern]) -> "Model":
+        """Returns a model that also has these patterns; the same one if it has them already.
+
+        The most recently used of such models are kept, with what they have compiled.
+        """
+        new = frozenset(patterns - self.patterns)
+        if not new:
+            return self
+        extended = self._extended.pop(new, None) or self._extend(new)
+        self._extended[new] = extended
+        if len(self._extended) > MOST_EXTENDED_MODELS:
+            del self._extended[next(iter(self._extended))]
+        return extended
+
+    def _extend(self, new: Iterable[WarrantPattern]) -> "Model":
+        extended = Model(self.types, self.revision, frozenset())
+        extended.patterns = self.patterns | {*new}
+        extended._patterns.update(self._patterns)  # sorting all patterns again would take long when there are many
+        for pattern in new:
+            names = (pattern.object_type, pattern.relation)
+            extended._patterns[names] = sorted([*extended._patterns[names], pattern])
+        return extended
 
     def patterns_on(self, of_type: TypeName, relations: Iterable[str]) -> list[WarrantPattern]:
         """Returns the patterns of warrants of these relations."""

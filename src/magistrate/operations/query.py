@@ -2,8 +2,8 @@
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from heapq import merge
 from itertools import islice
@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from magistrate.engine.overlay import FIRST_NUMBER, Overlay
 from magistrate.engine.plans import Model
 from magistrate.engine.query import Query
 from magistrate.engine.query.finding import check_each, find, find_row_types
@@ -21,16 +22,21 @@ from magistrate.engine.work import Work
 from magistrate.operations.checks.evaluating import complete_run
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
+from magistrate.operations.contextual_warrants import ContextualWarrants, digest_warrants
 from magistrate.operations.listings import SnapshotListing, SortKey
+from magistrate.operations.overlaid_reader import OverlaidReader
 from magistrate.operations.paging import ListKind, Page, Sort, Wanted, read_page
 from magistrate.operations.scheduling import checkpoint
-from magistrate.store.contract import ObjectName, PageSlice, Slice, Snapshot, StoredObject
+from magistrate.store.contract import NewWarrant, ObjectName, PageSlice, Slice, Snapshot, Store, StoredObject
 
 NAMES_AT_ONCE = 10_000
 ROWS_BETWEEN_CHECKPOINTS = 1_000
 """Limits the rows whose warrants are looked up before a yield, if that takes one step for each; some milliseconds."""
 KEYS_BETWEEN_CHECKPOINTS = 3_000
 """Limits the objects that are read, or rows that are sorted, before a yield."""
+AFTER_ALL_STORED = (1 << 63) - 1
+"""Sorts rows with a contextual warrant behind all others by creation. It is the same on all pages, whose requests come
+at different times."""
 
 
 QUERY_LIST: ListKind[QueryRow] = ListKind(
@@ -42,10 +48,18 @@ QUERY_LIST: ListKind[QueryRow] = ListKind(
 
 @dataclass(frozen=True, slots=True)
 class QueryRequest:
-    """Holds a query, and the variables for its policies."""
+    """Holds a query, the variables for its policies, and the warrants that count as if they were written."""
 
     query: Query
     context: Mapping[str, Any]
+    contextual: Sequence[NewWarrant] = ()
+
+
+def query_kind(contextual: Sequence[NewWarrant]) -> ListKind[QueryRow]:
+    """Returns the kind of the listing. Cursors lead on in a listing with the same contextual warrants only."""
+    if not contextual:
+        return QUERY_LIST
+    return replace(QUERY_LIST, name=f"{QUERY_LIST.name}+{digest_warrants(contextual)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +72,18 @@ class StoredRow:
 
 
 async def list_page(
-    ctx: Context, request: QueryRequest, wanted: Wanted, freshness: Freshness, kind: ListKind[QueryRow] = QUERY_LIST
+    ctx: Context,
+    request: QueryRequest,
+    wanted: Wanted,
+    freshness: Freshness,
+    kind: ListKind[QueryRow] | None = None,
 ) -> Snapshot[Page[StoredRow]]:
-    """Returns a page of the query. Raises NotFound if a type in the query is not defined, BudgetExceeded, and what
-    `read_page` raises."""
+    """Returns a page of the query; `kind` is that of `query_kind` unless given.
+
+    Raises NotFound if a type in the query is not defined, BudgetExceeded, InvalidParameter if a contextual warrant
+    could not be written, and what `read_page` raises."""
     read = partial(_read_slice, ctx, request)
-    found = await read_page(kind, wanted, freshness, ctx.store.identity, read)
+    found = await read_page(kind or query_kind(request.contextual), wanted, freshness, ctx.store.identity, read)
     page = found.value
     stored = await _read_stored(ctx, page.rows, found.revision)
     rows = [StoredRow(row, stored.get(ObjectRef(row.type, row.id))) for row in page.rows]
@@ -81,53 +101,103 @@ async def _read_slice(
 def _key(sort: str, row: QueryRow) -> SortKey:
     """Returns the sort key of a row. Rows without a warrant come first by creation."""
     entry = (row.type, row.id, row.relation)
-    return entry if sort == "id" else (-1 if row.warrant is None else row.warrant.created_at, *entry)
+    return entry if sort == "id" else (_creation(row), *entry)
+
+
+def _creation(row: QueryRow) -> int:
+    if row.warrant is None:
+        return -1
+    return row.warrant.created_at if row.warrant.number < FIRST_NUMBER else AFTER_ALL_STORED
 
 
 async def _listing(ctx: Context, request: QueryRequest, sort: str, newest: ReadResult) -> SnapshotListing:
+    """Returns the listing, from the cache if it has one. With contextual warrants it is neither looked up nor kept."""
+    if request.contextual:
+        listing, _ = await _list_rows(ctx, request, sort, newest)
+        return listing
     context, at = msgspec.json.encode(request.context, order="deterministic"), newest.revision
     key = (at, sort, request.query, hashlib.blake2b(context, digest_size=16).digest())
-    listing = ctx.listings.find(key)
-    if listing is None:
-        work = Work(ctx.max_query_work)
-        model = await ctx.models.at(at, newest.model_revision)
-        findings = await _find(ctx, request, model, work, at)
-        existing = await _existing(ctx, findings.types_to_read, work, at)
-        results_by_name = findings.by_name(existing)
-        keys: list[SortKey] = []
-        for (of_type, _), one in results_by_name.items():
-            keys += await _keys(of_type, one, one.ids(existing.get(of_type, ())), sort, work)
-        listing = SnapshotListing(await _sort_keys(keys), results_by_name)
-        if not findings.read_clock:
-            ctx.listings.keep(key, listing)
+    known = ctx.listings.find(key)
+    if known is not None:
+        return known
+    listing, read_clock = await _list_rows(ctx, request, sort, newest)
+    if not read_clock:
+        ctx.listings.keep(key, listing)
     return listing
 
 
-async def _find(ctx: Context, request: QueryRequest, model: Model, work: Work, at: Revision) -> Findings:
-    now = ctx.now()
-    findings = await complete_run(ctx, find(model, request.query, request.context, now, work), at)
-    if findings.relation_results is not None:
-        return findings
-    existing = await _existing(ctx, find_row_types(model, request.query), work, at)
-    return await complete_run(ctx, check_each(model, request.query, existing, request.context, now, work), at)
+async def _list_rows(
+    ctx: Context, request: QueryRequest, sort: str, newest: ReadResult
+) -> tuple[SnapshotListing, bool]:
+    """Returns the listing, and whether a policy read the clock: at another time the rows may then differ."""
+    search = await _begin(ctx, request, newest)
+    findings = await search.find()
+    existing = await search.list_existing(findings.types_to_read)
+    results_by_name = findings.by_name(existing)
+    keys: list[SortKey] = []
+    for (of_type, _), one in results_by_name.items():
+        keys += await _keys(of_type, one, one.ids(existing.get(of_type, ())), sort, search.work)
+    return SnapshotListing(await _sort_keys(keys), results_by_name), findings.read_clock
 
 
-async def _existing(
-    ctx: Context, types: Iterable[TypeName | None], work: Work, at: Revision
-) -> Mapping[TypeName, Sequence[ObjectId]]:
-    """Returns the existing objects of these types, None being all types, in order."""
-    ids: dict[TypeName, list[ObjectId]] = defaultdict(list)
-    for only in types:
-        after: ObjectName | None = None
-        while True:
-            names = (await ctx.store.list_names(only, after, NAMES_AT_ONCE, at)).value
-            work.spend(len(names))
-            for of_type, id in names:
-                ids[of_type].append(id)
-            if len(names) < NAMES_AT_ONCE:
-                break
-            after = names[-1]
-    return ids
+async def _begin(ctx: Context, request: QueryRequest, newest: ReadResult) -> "_QuerySearch":
+    """Raises InvalidParameter for a contextual warrant that could not be written."""
+    now, work, at = ctx.now(), Work(ctx.max_query_work), newest.revision
+    model = await ctx.models.at(at, newest.model_revision)
+    if not request.contextual:
+        return _QuerySearch(ctx.store, request, model, now, work, at)
+    contextual = ContextualWarrants(request.contextual, now)
+    extended = contextual.extend_model(model)
+    work.spend(len(contextual.overlay.added))
+    return _QuerySearch(ctx.store, request, extended, now, work, at, contextual.overlay)
+
+
+@dataclass(frozen=True, slots=True)
+class _QuerySearch:
+    """Represents the search for the rows of one query at one revision."""
+
+    store: Store
+    request: QueryRequest
+    model: Model
+    now: int
+    work: Work
+    at: Revision
+    overlay: Overlay | None = None
+
+    async def find(self) -> Findings:
+        model, query, context, now, work = self.model, self.request.query, self.request.context, self.now, self.work
+        reader = self.store if self.overlay is None else OverlaidReader(self.store, self.overlay)
+        findings = await complete_run(reader, find(model, query, context, now, work), self.at)
+        if findings.relation_results is not None:
+            return findings
+        existing = await self.list_existing(find_row_types(model, query))
+        return await complete_run(reader, check_each(model, query, existing, context, now, work), self.at)
+
+    async def list_existing(self, types: Collection[TypeName | None]) -> Mapping[TypeName, Sequence[ObjectId]]:
+        """Returns the existing objects of these types, None being all types."""
+        existing = await self._list_stored(types)
+        if self.overlay is None or not types:
+            return existing
+        named = [name for name in self.overlay.objects if None in types or name in types]
+        return {
+            name: self.overlay.merge_objects(name, existing.get(name, ()))
+            for name in dict.fromkeys((*existing, *named))
+        }
+
+    async def _list_stored(self, types: Iterable[TypeName | None]) -> Mapping[TypeName, Sequence[ObjectId]]:
+        """Returns the ids of the stored objects, in order."""
+        ids: dict[TypeName, list[ObjectId]] = defaultdict(list)
+        for only in types:
+            after: ObjectName | None = None
+            while True:
+                names = (await self.store.list_names(only, after, NAMES_AT_ONCE, self.at)).value
+                self.work.spend(len(names))
+                for of_type, id in names:
+                    ids[of_type].append(id)
+                if len(names) < NAMES_AT_ONCE:
+                    break
+                after = names[-1]
+        return ids
 
 
 async def _keys(

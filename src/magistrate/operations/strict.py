@@ -2,7 +2,7 @@
 
 Without it, a misspelled relation is answered like one that nobody has: denied, or an empty list."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from magistrate.engine.plans import Model
@@ -10,6 +10,8 @@ from magistrate.engine.suggestions import suggest_name
 from magistrate.engine.terms import Revision, TypeName
 from magistrate.errors import InvalidParameter
 from magistrate.operations.context import Context
+from magistrate.operations.contextual_warrants import ContextualWarrants
+from magistrate.store.contract import NewWarrant
 
 
 class UsedName(NamedTuple):
@@ -25,16 +27,20 @@ class UsedName(NamedTuple):
     is_subject: bool = False
 
 
-async def require_defined_names(ctx: Context, names: Iterable[UsedName], at: Revision) -> None:
+async def require_defined_names(
+    ctx: Context, names: Iterable[UsedName], at: Revision, contextual: Sequence[NewWarrant] = ()
+) -> None:
     """Raises InvalidParameter, with the most similar name, for the first name that the model of this revision does not
-    define. The newest model is not read again unless a name is missing from it as far as this process knows it."""
+    define. The newest model is not read again unless a name is missing from it as far as this process knows it.
+    Contextual warrants name subjects like written ones."""
     used = list(names)
+    overlay = ContextualWarrants(contextual, ctx.now()).overlay
     known = await ctx.models.get_known()
-    if find_undefined_name(known, used) is None:
+    if find_undefined_name(overlay.extend_model(known), used) is None:
         return
     state = await ctx.store.read_warrants((), at, 1)
     model = await ctx.models.at(state.revision, state.model_revision)
-    fault = find_undefined_name(model, used)
+    fault = find_undefined_name(overlay.extend_model(model), used)
     if fault is not None:
         raise fault
 

@@ -9,6 +9,12 @@ import msgspec
 from msgspec.structs import replace
 
 from magistrate.api.auth.callers import Holder
+from magistrate.api.endpoints.contextual_warrants import (
+    DOCUMENTED_LIMIT,
+    are_readable_at_once,
+    judge_contextual_warrants,
+    read_contextual_warrants,
+)
 from magistrate.api.endpoints.objects import TypeText
 from magistrate.api.endpoints.policy_context import check_context_size, context_bytes
 from magistrate.api.endpoints.warrants import (
@@ -16,6 +22,7 @@ from magistrate.api.endpoints.warrants import (
     RelationText,
     SubjectBody,
     WarrantAnswer,
+    WarrantBody,
     read_check,
     render_warrant,
 )
@@ -25,7 +32,9 @@ from magistrate.engine.evaluation import Check
 from magistrate.errors import Forbidden, InvalidParameter
 from magistrate.operations.checks.check import PendingChecks
 from magistrate.operations.checks.check_batch import ALL_NEEDED, UNTIL_AUTHORIZED, UNTIL_DENIED, Decisions
+from magistrate.operations.contextual_warrants import CONTEXTUAL_WARRANTS
 from magistrate.operations.strict import UsedName, require_defined_names
+from magistrate.store.contract import NewWarrant
 
 MAX_CHECKS = 1_000
 """Limits the warrants in one check."""
@@ -54,12 +63,14 @@ class SingleCheckBody(msgspec.Struct, rename="camel", frozen=True):
 
 class CheckBody(msgspec.Struct, rename="camel", frozen=True):
     """Represents a check of one warrant, or of several with an operator: `anyOf`, `allOf`, or `batch` for an answer to
-    each."""
+    each. `contextualWarrants` count as if they were written, for this request alone; a bearer token cannot pass
+    any."""
 
     op: str | None = None
     warrants: list[SingleCheckBody] | None = None
     debug: bool | None = None
     context: dict[str, Any] | None = None
+    contextual_warrants: Annotated[list[WarrantBody], DOCUMENTED_LIMIT] | None = None
     strict: Annotated[bool | None, msgspec.Meta(description="whether undefined names are errors")] = None
     consistent_read: Annotated[bool | None, msgspec.Meta(description="accepted, without effect")] = None
 
@@ -79,16 +90,29 @@ class CheckAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=Tr
 def answer_check(call: Call[CheckBody]) -> Answer | Coroutine[Any, Any, Answer]:
     """Returns the answer if the graph cache has all that the checks need, otherwise a coroutine that reads the rest and
     returns it; a caller that cannot wait closes the coroutine."""
-    if call.holder is not None:  # the warrants that an answer rests on name other users
-        call = replace(call, body=replace(call.body, debug=None))
+    if call.holder is not None:
+        if call.body.contextual_warrants:
+            raise Forbidden(f"a bearer token cannot pass {CONTEXTUAL_WARRANTS}")
+        call = replace(call, body=replace(call.body, debug=None))  # the warrants of an answer name other users
+    if not are_readable_at_once(call.body.contextual_warrants):
+        return _answer_after_policies(call)
+    return _decide(call, read_contextual_warrants(call.body.contextual_warrants))
+
+
+async def _answer_after_policies(call: Call[CheckBody]) -> Answer:
+    answer = _decide(call, await judge_contextual_warrants(call.body.contextual_warrants))
+    return answer if isinstance(answer, Answer) else await answer
+
+
+def _decide(call: Call[CheckBody], contextual: Sequence[NewWarrant]) -> Answer | Coroutine[Any, Any, Answer]:
     debug = bool(call.body.debug)
     started = call.context.now() if debug else 0
     op, checks = _read(call.body, call.context.max_context_bytes, call.holder)
-    pending = PendingChecks(call.context, checks, STOP_AT[op], call.freshness, debug)
+    pending = PendingChecks(call.context, checks, STOP_AT[op], call.freshness, debug, contextual=contextual)
     decisions = pending.decide_at_once()
     is_strict = call.is_strict if call.body.strict is None else call.body.strict
     if decisions is None or (is_strict and not all(one.is_authorized for one in decisions.value)):
-        return _answer_later(op, checks, pending, decisions, is_strict, call, started)
+        return _answer_later(op, checks, pending, decisions, is_strict, call, started, contextual)
     return _build_answer(op, checks, decisions, call, started)
 
 
@@ -100,13 +124,14 @@ async def _answer_later(
     is_strict: bool,
     call: Call[CheckBody],
     started: int,
+    contextual: Sequence[NewWarrant],
 ) -> Answer:
     if decisions is None:
         decisions = await pending.decide()
     if is_strict:
         pairs = zip(checks, decisions.value, strict=False)
         names = chain.from_iterable(_collect_names(check) for check, one in pairs if not one.is_authorized)
-        await require_defined_names(call.context, names, decisions.revision)
+        await require_defined_names(call.context, names, decisions.revision, contextual)
     return _build_answer(op, checks, decisions, call, started)
 
 

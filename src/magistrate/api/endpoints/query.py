@@ -1,20 +1,26 @@
-"""Handles /v2/query and /v1/query (docs/compatibility.md#query)."""
+"""Defines the bodies and handlers of /v2/query and /v1/query (docs/compatibility.md#query)."""
 
 from collections.abc import Iterator
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
 import msgspec
 
+from magistrate.api.endpoints.contextual_warrants import (
+    DOCUMENTED_LIMIT,
+    decode_contextual_warrants,
+    judge_contextual_warrants,
+)
 from magistrate.api.endpoints.lists import ListAnswer, list_answer
-from magistrate.api.endpoints.policy_context import read_context
-from magistrate.api.endpoints.warrants import WarrantAnswer, render_warrant
+from magistrate.api.endpoints.policy_context import check_context_size, read_context
+from magistrate.api.endpoints.warrants import WarrantAnswer, WarrantBody, render_warrant
 from magistrate.api.service import Answer, Call
 from magistrate.api.v1 import query as legacy_query
-from magistrate.engine.query import Query, SubjectsQuery, read_query
+from magistrate.engine.query import MAX_QUERY_LENGTH, Query, SubjectsQuery, read_query
 from magistrate.errors import InvalidParameter
 from magistrate.operations import query
-from magistrate.operations.paging import read_wanted
-from magistrate.operations.query import QUERY_LIST, QueryRequest, StoredRow
+from magistrate.operations.contextual_warrants import CONTEXTUAL_WARRANTS
+from magistrate.operations.paging import MAX_LIMIT, Wanted, read_wanted
+from magistrate.operations.query import QueryRequest, StoredRow, query_kind
 from magistrate.operations.strict import UsedName, require_defined_names
 
 V1_CURSORS = ("afterId", "lastId")
@@ -40,14 +46,55 @@ class V1QueryAnswer(msgspec.Struct, rename="camel", omit_defaults=True):
     last_id: str | None = None
 
 
+class QueryBody(msgspec.Struct, rename="camel", frozen=True):
+    """Represents a query whose parameters are members of the body: those of `GET`, with `context` as an object and
+    `contextualWarrants` as an array."""
+
+    q: Annotated[str, msgspec.Meta(extra_json_schema={"maxLength": MAX_QUERY_LENGTH})] | None = None
+    context: dict[str, Any] | None = None
+    contextual_warrants: Annotated[list[WarrantBody], DOCUMENTED_LIMIT] | None = None
+    limit: Annotated[int, msgspec.Meta(extra_json_schema={"minimum": 1, "maximum": MAX_LIMIT})] | None = None
+    sort_by: str | None = None
+    sort_order: str | None = None
+    next_cursor: str | None = None
+    prev_cursor: str | None = None
+    strict: bool | None = None
+
+
 async def list_page(call: Call[None]) -> Answer:
+    limit = call.context.max_context_bytes
     parsed = read_query(call.parameters.get("q", ""))
-    wanted = read_wanted(QUERY_LIST, call.parameters, call.context.store.identity)
-    context = read_context(call.parameters.get("context"), call.context.max_context_bytes)
-    is_strict = call.is_strict
-    found = await query.list_page(call.context, QueryRequest(parsed, context), wanted, call.freshness)
+    bodies = decode_contextual_warrants(call.parameters.get(CONTEXTUAL_WARRANTS))
+    contextual = await judge_contextual_warrants(bodies)
+    wanted = read_wanted(query_kind(contextual), call.parameters, call.context.store.identity)
+    context = read_context(call.parameters.get("context"), limit)
+    return await _answer_query(call, QueryRequest(parsed, context, contextual), wanted, call.is_strict)
+
+
+async def list_page_of_body(call: Call[QueryBody]) -> Answer:
+    """Answers like `list_page`. Parameters in the query string have no effect."""
+    body = call.body
+    parsed = read_query(body.q or "")
+    contextual = await judge_contextual_warrants(body.contextual_warrants)
+    given = {
+        "limit": None if body.limit is None else str(body.limit),
+        "sortBy": body.sort_by,
+        "sortOrder": body.sort_order,
+        "nextCursor": body.next_cursor,
+        "prevCursor": body.prev_cursor,
+    }
+    parameters = {name: text for name, text in given.items() if text is not None}
+    wanted = read_wanted(query_kind(contextual), parameters, call.context.store.identity)
+    context = check_context_size(body.context or {}, call.context.max_context_bytes)
+    is_strict = call.context.is_strict if body.strict is None else body.strict
+    return await _answer_query(call, QueryRequest(parsed, context, contextual), wanted, is_strict)
+
+
+async def _answer_query(call: Call[Any], request: QueryRequest, wanted: Wanted, is_strict: bool) -> Answer:
+    found = await query.list_page(call.context, request, wanted, call.freshness)
     if is_strict and not found.value.rows:
-        await require_defined_names(call.context, _collect_names(parsed), found.revision)
+        names = _collect_names(request.query)
+        await require_defined_names(call.context, names, found.revision, request.contextual)
     return Answer(list_answer(found.value, _render_row), found.revision)
 
 
@@ -64,6 +111,8 @@ def _collect_names(parsed: Query) -> Iterator[UsedName]:
 
 
 async def list_page_v1(call: Call[None]) -> Answer:
+    known = {name: text for name, text in call.parameters.items() if name != CONTEXTUAL_WARRANTS}
+    call = msgspec.structs.replace(call, parameters=known)
     if "q" not in call.parameters and "select" in call.parameters:
         return await legacy_query.list_page(call)
     given = next((name for name in V1_CURSORS if name in call.parameters), None)

@@ -13,6 +13,7 @@ from magistrate.api.service import Handler
 from magistrate.api.v1.assignments import Assignment, TenantUsers
 from magistrate.api.v1.query import CLAUSES, V1WarrantAnswer
 from magistrate.api.v1.resources import ResourceView
+from magistrate.operations.contextual_warrants import CONTEXTUAL_WARRANTS
 from magistrate.operations.paging import ListKind
 from magistrate.operations.resources import ASSIGNMENTS, RESOURCES, TENANTS, USERS, Resource
 
@@ -31,7 +32,7 @@ def v1_routes(v2: Iterable[Route]) -> Iterator[Route]:
     for route in v2:
         if route.path.startswith(_SHARED):
             yield _adapt_route(route)
-        elif route.path == "/v2/query":
+        elif (route.method, route.path) == ("GET", "/v2/query"):
             yield _query(route)
         elif route.path in _EVENTS:
             yield _events(route)
@@ -53,6 +54,7 @@ def _adapt_route(route: Route) -> Route:
 
 
 def _query(route: Route) -> Route:
+    known = [parameter for parameter in route.parameters if parameter.name != CONTEXTUAL_WARRANTS]
     of_clients = [
         *[Parameter(name, "`lastId` of the page before it", TEXT) for name in query.V1_CURSORS],
         Parameter("select", "without `q`: `warrants` or `explicit warrants`, which answers an array", TEXT),
@@ -63,7 +65,7 @@ def _query(route: Route) -> Route:
         path="/v1/query",
         handler=query.list_page_v1,
         answer=query.V1QueryAnswer | list[V1WarrantAnswer],
-        parameters=(*_use_v1_parameters(route.parameters, takes_ids=False), *of_clients),
+        parameters=(*_use_v1_parameters(known, takes_ids=False), *of_clients),
     )
 
 

@@ -6,14 +6,16 @@ affects. `views.py` defines what is cached per plan and subject type, and `entri
 one subject in steps, and `memberships.py` keeps the closures and recomputes those that a change concerns when they are
 next used. `segments.py` bounds memory, `reachability.py` finds which plans can lead to a subject type. `walk.py`
 decides a check, or reports what is missing (`missing.py`); `fetching.py` names the reads for that and caches their
-rows. What a walk cannot decide, an Evaluation does.
+rows. `overlaid_walk.py` decides checks with warrants that are not stored, which `overlaid_views.py` merges into the
+entries. What a walk cannot decide, an Evaluation does.
 """
 
 from magistrate.engine.graph.checkpoint import CheckpointNeeded
 from magistrate.engine.graph.fetching import Fetch
 from magistrate.engine.graph.graph import Graph
 from magistrate.engine.graph.missing import Missing
+from magistrate.engine.graph.overlaid_walk import OverlaidWalk
 from magistrate.engine.graph.reachability import group_names
 from magistrate.engine.graph.walk import GivenUp, Walk
 
-__all__ = ["CheckpointNeeded", "Fetch", "GivenUp", "Graph", "Missing", "Walk", "group_names"]
+__all__ = ["CheckpointNeeded", "Fetch", "GivenUp", "Graph", "Missing", "OverlaidWalk", "Walk", "group_names"]

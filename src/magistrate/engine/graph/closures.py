@@ -4,7 +4,7 @@ It is computed in steps, because callers may nest any number of groups: it stops
 not been read yet, and later continues from there. No group is expanded twice.
 """
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 
 from magistrate.engine.graph.entries import together
 from magistrate.engine.graph.kinds import UNUSABLE, Groups, Kind
@@ -12,6 +12,8 @@ from magistrate.engine.terms import ObjectId
 from magistrate.engine.work import Work
 
 Member = tuple[Kind, ObjectId]
+
+NO_GROUPS: Mapping[Member, Groups] = {}
 
 MOST_GROUPS_ALTOGETHER = 5_000
 """Limits the groups in a closure that is used."""
@@ -26,10 +28,11 @@ class MembershipClosure:
     `names` has the groups found so far, in the form of `state_name`, and `missing` the members whose groups have to be
     read before it can continue. It `is_open` until every group that can be found is found; it `is_complete` when these
     are all groups there are, and not `is_usable` when some may be missing. `changes` is the number of membership
-    changes that it takes into account.
+    changes that it takes into account. `added` has further groups of members, which are not stored.
     """
 
     __slots__ = (
+        "_added",
         "_collected",
         "_waiting",
         "changes",
@@ -42,8 +45,11 @@ class MembershipClosure:
         "weight",
     )
 
-    def __init__(self, subject_id: ObjectId, members: Sequence[Member], changes: int) -> None:
+    def __init__(
+        self, subject_id: ObjectId, members: Sequence[Member], changes: int, added: Mapping[Member, Groups] = NO_GROUPS
+    ) -> None:
         self.subject_id = subject_id
+        self._added = added
         self.changes = changes
         self._collected: set[str] = set()
         self.names: Container[str] = self._collected
@@ -62,7 +68,7 @@ class MembershipClosure:
     @property
     def is_blocked(self) -> bool:
         """Returns whether it cannot continue because the groups it needs next have not been read."""
-        return not self._waiting and bool(self.missing) and _groups_of(self.missing[0]) is None
+        return not self._waiting and bool(self.missing) and self._groups_of(self.missing[0]) is None
 
     def grow(self, member_of: Callable[[str], Member | None], work: Work) -> None:
         """Continues until the turn is over or only groups that have to be read are left.
@@ -74,7 +80,7 @@ class MembershipClosure:
         self.missing = []
         while self._waiting and not work.needs_checkpoint:
             member = self._waiting.pop()
-            groups = _groups_of(member)
+            groups = self._groups_of(member)
             if groups is None:
                 self.missing.append(member)
             elif groups is UNUSABLE or len(self._collected) > MOST_GROUPS_ALTOGETHER:
@@ -96,7 +102,10 @@ class MembershipClosure:
         members = map(member_of, new)
         self._waiting += [member for member in members if member is not None]
 
-
-def _groups_of(member: Member) -> Groups | None:
-    kind, id = member
-    return kind.find(id)
+    def _groups_of(self, member: Member) -> Groups | None:
+        kind, id = member
+        groups = kind.find(id)
+        if groups is None or not self._added:
+            return groups
+        more = self._added.get(member, ())
+        return UNUSABLE if groups is UNUSABLE or more is UNUSABLE else groups + more

@@ -39,15 +39,18 @@ class Kind:
         return [ReverseWarrantRead(request, tuple(ids)) for request in self.requests]
 
     def keep(self, id: ObjectId, warrants: Sequence[Warrant]) -> None:
+        self.groups.keep(id, self.name_groups(warrants))
+
+    def name_groups(self, warrants: Sequence[Warrant]) -> Groups:
+        """Returns the groups of a member that has these warrants."""
         if any(warrant.policy for warrant in warrants):
-            self.groups.keep(id, UNUSABLE)
-            return
+            return UNUSABLE
         states = (
             (number, warrant.object_id)
             for warrant in warrants
             for number in self.views[warrant.object_type, warrant.relation]
         )
-        self.groups.keep(id, tuple(dict.fromkeys(map(state_name, states))))
+        return tuple(dict.fromkeys(map(state_name, states)))
 
     def find(self, id: ObjectId) -> Groups | None:
         """Returns the groups of this member, or None when they have not been read or were evicted."""

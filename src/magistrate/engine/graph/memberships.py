@@ -6,17 +6,18 @@ at any nesting depth.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 
 from magistrate.engine.expansion import Plan
-from magistrate.engine.graph.closures import Member, MembershipClosure
+from magistrate.engine.graph.closures import NO_GROUPS, Member, MembershipClosure
 from magistrate.engine.graph.entries import parse_state, state_name
-from magistrate.engine.graph.kinds import Kind
+from magistrate.engine.graph.kinds import Groups, Kind
 from magistrate.engine.graph.segments import CacheSegment, Capacity
 from magistrate.engine.names import WarrantNames
 from magistrate.engine.plans import Model
 from magistrate.engine.terms import WILDCARD, ObjectId, TypeName
+from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
 
 CHANGES_REMEMBERED = 200
@@ -81,11 +82,7 @@ class Memberships:
         if closure is not None and closure.changes == self._changes and not closure.is_open:
             return closure
         if closure is None or not self._is_current(closure):
-            members = [
-                (self._subjects, id),
-                *([(self._subjects, ObjectId(WILDCARD))] if self._has_subject_wildcard else []),
-            ]
-            closure = MembershipClosure(id, members, self._changes)
+            closure = self.begin_closure(id)
             self._closures.keep(id, closure)
         if closure.is_open and not closure.is_blocked:
             self._closures.evict(id)
@@ -94,6 +91,27 @@ class Memberships:
             finally:
                 self._closures.keep(id, closure)
         return closure
+
+    def begin_closure(self, id: ObjectId, added: Mapping[Member, Groups] = NO_GROUPS) -> MembershipClosure:
+        """Returns a new closure of a subject, which is not cached; `added` has further groups of members."""
+        members = [(self._subjects, id)]
+        if self._has_subject_wildcard:
+            members.append((self._subjects, ObjectId(WILDCARD)))
+        return MembershipClosure(id, members, self._changes, added)
+
+    def grow(self, closure: MembershipClosure, work: Work) -> None:
+        """Grows a closure that is not cached, as far as is possible now. Raises BudgetExceeded."""
+        if closure.is_open and not closure.is_blocked:
+            closure.grow(self._member, work)
+
+    def find_groups(self, warrants: Iterable[Warrant]) -> Mapping[Member, Groups]:
+        """Returns the groups that these warrants alone give to their members; most warrants make no members."""
+        given: dict[Member, list[Warrant]] = {}
+        for warrant in warrants:
+            kind = self._kinds_by_names.get((warrant.subject_type, warrant.subject_relation))
+            if kind is not None and (warrant.object_type, warrant.relation) in kind.views:
+                given.setdefault((kind, warrant.subject_id), []).append(warrant)
+        return {member: member[0].name_groups(found) for member, found in given.items()}
 
     def _is_current(self, closure: MembershipClosure) -> bool:
         """Returns whether no member that the closure was computed from has joined or left a group since."""

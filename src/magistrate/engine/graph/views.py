@@ -59,6 +59,13 @@ class PlanView:
         self.signature: object = None
         self.look_at(plan, model, is_closed)
 
+    def with_entries(self, entries: CacheSegment[Entry], points: CacheSegment[Entry]) -> "PlanView":
+        """Returns a copy of the view, as it is now, that has these entries and points instead of its own."""
+        view = PlanView.__new__(PlanView)
+        vars(view).update(vars(self))
+        view.entries, view.points = entries, points
+        return view
+
     def look_at(self, plan: Plan, model: Model, is_closed: bool) -> None:
         """Sets the plan that the view reads for from now on; the graph sets the branches of the plan."""
         self.plan = plan

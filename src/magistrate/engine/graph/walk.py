@@ -13,7 +13,7 @@ Evaluation does. It therefore never needs more rounds of reads than an Evaluatio
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from magistrate.engine.conditions import PolicyEvaluator
 from magistrate.engine.decision import DENIED, EXPLICIT, IMPLICIT, Decision
@@ -37,6 +37,10 @@ MOST_MEMBERS = 100
 the rest."""
 MOST_NESTING = 40
 """Limits the nesting of combinations on different objects."""
+
+
+class ViewsByNumber(Protocol):
+    def __getitem__(self, number: int, /) -> PlanView: ...
 
 
 class GivenUp(Exception):
@@ -75,7 +79,7 @@ class Walk:
         self.missing = Missing()
         self.work = work
         self._graph = graph
-        self._views = graph.views
+        self._views: ViewsByNumber = graph.views
         self._now = now
         self._shares = shares
         self._findings: dict[Subject, _Findings] = {}
@@ -242,7 +246,7 @@ class Walk:
         Raises CheckpointNeeded when it can be continued in the next turn, and BudgetExceeded.
         """
         of_type = self._subject_type
-        closure = self._graph.memberships(of_type).closure(self._subject_id, self.work)
+        closure = self._find_closure()
         if closure.is_open:
             if closure.is_interrupted:
                 raise CheckpointNeeded
@@ -252,6 +256,9 @@ class Walk:
         if self._shared is not None:
             self._shared.closure = closure
         return closure
+
+    def _find_closure(self) -> MembershipClosure:
+        return self._graph.memberships(self._subject_type).closure(self._subject_id, self.work)
 
     def _follow_policies(self, entry: Entry) -> tuple[tuple[State, ...] | None, bool]:
         """Returns the states that an entry leads to by warrants whose policies hold, and whether all policies had a

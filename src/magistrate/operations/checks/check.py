@@ -13,8 +13,10 @@ from magistrate.operations.checks.evaluating import drive_run, release_run
 from magistrate.operations.checks.graph_rounds import GraphRounds
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
+from magistrate.operations.contextual_warrants import ContextualWarrants
+from magistrate.operations.overlaid_reader import OverlaidReader
 from magistrate.operations.scheduling import checkpoint
-from magistrate.store.contract import Snapshot
+from magistrate.store.contract import NewWarrant, Snapshot
 
 MOST_WALKS = 40
 """Limits the walks for one check; after that many, it is decided without the graph. Each walk needs one level more than
@@ -37,14 +39,19 @@ async def check_all(ctx: Context, checks: Sequence[Check], freshness: Freshness)
 
 
 async def check(
-    ctx: Context, checks: Sequence[Check], stop_at: StopAt, freshness: Freshness, with_path: bool = False
+    ctx: Context,
+    checks: Sequence[Check],
+    stop_at: StopAt,
+    freshness: Freshness,
+    with_path: bool = False,
+    contextual: Sequence[NewWarrant] = (),
 ) -> Decisions:
     """Returns one decision per check, in order, up to the last that is needed. Checks after that raise nothing.
 
     Raises NotFound for the first that cannot be decided because an object type is not defined, BudgetExceeded,
-    InvalidParameter if the token is from the future.
+    InvalidParameter if the token is from the future or a contextual warrant could not be written.
     """
-    pending = PendingChecks(ctx, checks, stop_at, freshness, with_path)
+    pending = PendingChecks(ctx, checks, stop_at, freshness, with_path, contextual=contextual)
     return pending.decide_at_once() or await pending.decide()
 
 
@@ -62,11 +69,14 @@ class PendingChecks:
         freshness: Freshness,
         with_path: bool = False,
         is_logged: bool = True,
+        contextual: Sequence[NewWarrant] = (),
     ) -> None:
         self._ctx = ctx
         self._freshness = freshness
         self._log = ctx.decisions if is_logged else None
-        self._batch = CheckBatch(checks, stop_at, ctx.now(), ctx.max_check_work, with_path)
+        now = ctx.now()
+        added = ContextualWarrants(contextual, now) if contextual else None
+        self._batch = CheckBatch(checks, stop_at, now, ctx.max_check_work, with_path, added)
         self._work = Work(min(ctx.max_check_work, WORK + WORK_FOR_A_CHECK * len(checks)))
         self._rounds: GraphRounds | None = None
 
@@ -132,19 +142,22 @@ class PendingChecks:
         newest at some time; the first read shows whether it still is, and if not it begins again with the newer
         one."""
         ctx = self._ctx
-        run = CheckRun(await ctx.models.get_known(), self._batch)
+        contextual, known = self._batch.contextual, await ctx.models.get_known()
+        reader = ctx.store if contextual is None else OverlaidReader(ctx.store, contextual.overlay)
+        run = CheckRun(known if contextual is None else contextual.overlay.extend_model(known), self._batch)
         try:
             while (reads := run.advance()) is None:
                 await checkpoint()
             # One row above the budget is enough to detect that a read exceeds it.
-            result = await ctx.store.read_warrants(reads, None, run.work.left + 1)
+            result = await reader.read_warrants(reads, None, run.work.left + 1)
             self._freshness.demand(result.newest)
             model = await ctx.models.at(result.revision, result.model_revision)
-            if model is run.model:
+            extended = model if contextual is None else contextual.extend_model(model)
+            if model is known:
                 run.take(result.warrants)
             else:
-                run = CheckRun(model, self._batch)
-            return Snapshot(result.revision, await drive_run(ctx, run, result.revision))
+                run = CheckRun(extended, self._batch)
+            return Snapshot(result.revision, await drive_run(reader, run, result.revision))
         finally:
             release_run(run)
 

@@ -6,6 +6,7 @@ import msgspec
 
 from magistrate.engine.decision import Decision
 from magistrate.engine.evaluation import Check
+from magistrate.operations.contextual_warrants import ContextualWarrants
 from magistrate.store.contract import Snapshot
 
 Decisions = Snapshot[list[Decision]]
@@ -22,10 +23,11 @@ UNTIL_DENIED: StopAt = False
 class CheckBatch(msgspec.Struct, frozen=True):
     """Holds checks to be decided in order, up to the last that is needed, at one time (`now`, in microseconds since
     1970 UTC) and with at most `most_work` units of work. With `with_path`, decisions carry the warrants they rest
-    on."""
+    on. `contextual` counts as if it were written."""
 
     checks: Sequence[Check]
     stop_at: StopAt
     now: int
     most_work: int
     with_path: bool = False
+    contextual: ContextualWarrants | None = None

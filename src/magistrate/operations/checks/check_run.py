@@ -34,6 +34,8 @@ class CheckRun:
         self.work = evaluation.work
         self.take = evaluation.take
         self.release = evaluation.release
+        if batch.contextual is not None:
+            self.work.spend(len(batch.contextual.overlay.added))
 
     def advance(self) -> Sequence[AnyRead] | None:
         checks, nodes = self._batch.checks, self._nodes

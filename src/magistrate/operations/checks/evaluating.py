@@ -6,10 +6,9 @@ from typing import Protocol, TypeVar
 
 from magistrate.engine.plans import Model
 from magistrate.engine.terms import Revision
-from magistrate.engine.warrant_reader import AnyRead
+from magistrate.engine.warrant_reader import AnyRead, WarrantReader
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
-from magistrate.operations.context import Context
 from magistrate.operations.scheduling import checkpoint
 
 T = TypeVar("T")
@@ -42,21 +41,21 @@ class Run(Protocol[T_co]):
         ...
 
 
-async def complete_run(ctx: Context, run: Run[T], at: Revision) -> T:
+async def complete_run(reader: WarrantReader, run: Run[T], at: Revision) -> T:
     """Returns the outcome of a run whose model is that of this revision, and releases the run. Raises what the run
     raises."""
     try:
-        return await drive_run(ctx, run, at)
+        return await drive_run(reader, run, at)
     finally:
         release_run(run)
 
 
-async def drive_run(ctx: Context, run: Run[T], at: Revision) -> T:
+async def drive_run(reader: WarrantReader, run: Run[T], at: Revision) -> T:
     """Returns the outcome like `complete_run`, and leaves it to the caller to release the run."""
     while (outcome := run.outcome()) is None:
         reads = run.advance()
         if reads:
-            run.take((await ctx.store.read_warrants(reads, at, run.work.left + 1)).warrants)
+            run.take((await reader.read_warrants(reads, at, run.work.left + 1)).warrants)
         await checkpoint()
     return outcome
 

@@ -2,7 +2,7 @@
 warrants read since."""
 
 from magistrate.engine.decision import Decision
-from magistrate.engine.graph import CheckpointNeeded, Graph, Missing, Walk
+from magistrate.engine.graph import CheckpointNeeded, Graph, Missing, OverlaidWalk, Walk
 from magistrate.engine.work import Work
 from magistrate.operations.checks.check_batch import CheckBatch, Decisions
 from magistrate.store.contract import Snapshot
@@ -10,7 +10,7 @@ from magistrate.store.contract import Snapshot
 
 class GraphRounds:
     """Represents the rounds on one graph at one revision. The first has begun; `missing` collects what this round has
-    to have read."""
+    to have read. Raises InvalidParameter for a contextual warrant that could not be written, BudgetExceeded."""
 
     __slots__ = ("_batch", "_decisions", "_graph", "_is_open", "_left", "_revision", "_walk", "_work", "missing")
 
@@ -20,6 +20,9 @@ class GraphRounds:
         self._batch = batch
         self._work = work
         self._decisions: list[Decision | None] = [None] * len(batch.checks)
+        if batch.contextual is not None:
+            batch.contextual.require_defined(graph.model)
+            work.spend(len(batch.contextual.overlay.added))
         self._begin_round(list(range(len(batch.checks))))
 
     def is_at(self, graph: Graph) -> bool:
@@ -32,9 +35,15 @@ class GraphRounds:
     def _begin_round(self, left: list[int]) -> None:
         left.reverse()
         self._left = left
-        self._walk = Walk(self._graph, self._batch.now, self._work, shares=len(self._decisions) > 1)
+        self._walk = self._begin_walk(shares=len(self._decisions) > 1)
         self.missing: Missing = self._walk.missing
         self._is_open = False
+
+    def _begin_walk(self, shares: bool) -> Walk:
+        batch = self._batch
+        if batch.contextual is None:
+            return Walk(self._graph, batch.now, self._work, shares)
+        return OverlaidWalk(self._graph, batch.now, self._work, shares, batch.contextual.overlay)
 
     def walk(self, stops_when_open: bool = False) -> bool:
         """Walks for one turn, and returns whether the round is complete. With `stops_when_open`, the turn ends at the

@@ -1,0 +1,66 @@
+"""Reads the contextual warrants of requests (docs/api.md#contextual-warrants)."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from magistrate.api.endpoints.warrants import (
+    PolicyFaults,
+    WarrantBody,
+    find_policy_faults,
+    read_judged_warrant,
+)
+from magistrate.api.parse import decode_body
+from magistrate.engine.policy import is_kept
+from magistrate.errors import InvalidParameter, InvalidRequest
+from magistrate.operations.contextual_warrants import CONTEXTUAL_WARRANTS, MAX_CONTEXTUAL_WARRANTS
+from magistrate.store.contract import NewWarrant
+
+MAX_DEPTH = 8
+"""Limits the levels of contextual warrants in a query string; an array of warrants has four."""
+
+DOCUMENTED_LIMIT = msgspec.Meta(extra_json_schema={"maxItems": MAX_CONTEXTUAL_WARRANTS})
+"""Sets the limit in the OpenAPI document only: here, the error for it is an InvalidParameter."""
+
+_DECODER = msgspec.json.Decoder(list[WarrantBody])
+_NO_FAULTS: PolicyFaults = {}
+
+
+def are_readable_at_once(bodies: Sequence[WarrantBody] | None) -> bool:
+    """Returns whether no policy of these warrants has to be read first, which takes milliseconds if it is long."""
+    return not bodies or all(not body.policy or is_kept(body.policy) for body in bodies[:MAX_CONTEXTUAL_WARRANTS])
+
+
+def read_contextual_warrants(
+    bodies: Sequence[WarrantBody] | None, faults: PolicyFaults = _NO_FAULTS
+) -> Sequence[NewWarrant]:
+    """Returns the warrants that these bodies describe. `faults` has the errors of the policies that are not kept.
+
+    Raises InvalidParameter, whose parameter begins with the place of the warrant: `contextualWarrants[3].relation`."""
+    if not bodies:
+        return ()
+    if len(bodies) > MAX_CONTEXTUAL_WARRANTS:
+        raise InvalidParameter(CONTEXTUAL_WARRANTS, f"must be at most {MAX_CONTEXTUAL_WARRANTS} warrants")
+    new: list[NewWarrant] = []
+    for place, body in enumerate(bodies):
+        try:
+            new.append(read_judged_warrant(faults, body))
+        except InvalidParameter as error:
+            raise error.within(f"{CONTEXTUAL_WARRANTS}[{place}].") from None
+    return new
+
+
+async def judge_contextual_warrants(bodies: Sequence[WarrantBody] | None) -> Sequence[NewWarrant]:
+    """Returns what `read_contextual_warrants` does, with other requests in between when policies are read."""
+    some = (bodies or ())[:MAX_CONTEXTUAL_WARRANTS]
+    return read_contextual_warrants(bodies, await find_policy_faults(some))
+
+
+def decode_contextual_warrants(text: str | None) -> Sequence[WarrantBody]:
+    """Returns the contextual warrants in a query string, which are the text of a JSON array."""
+    if not text:
+        return ()
+    try:
+        return decode_body(text.encode(), _DECODER, MAX_DEPTH)
+    except (InvalidRequest, UnicodeEncodeError):
+        raise InvalidParameter(CONTEXTUAL_WARRANTS, "must be the JSON text of an array of warrants") from None

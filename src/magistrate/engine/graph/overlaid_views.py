@@ -1,0 +1,118 @@
+"""Shows the views of a graph with the warrants of an overlay, without storing anything in them."""
+
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+
+from magistrate.engine.graph.entries import UNREADABLE, Entry, read_entry
+from magistrate.engine.graph.graph import Graph
+from magistrate.engine.graph.segments import CacheSegment, Key
+from magistrate.engine.graph.views import PlanView
+from magistrate.engine.overlay import Overlay
+from magistrate.engine.terms import WILDCARD, ObjectId
+from magistrate.engine.warrant_reader import WarrantRead, WarrantsByObject
+from magistrate.engine.warrants import Warrant
+
+
+class OverlaidViews(dict[int, PlanView]):
+    """Maps the numbers of views to the views themselves or, where the overlay has warrants for a view, to one that
+    includes them. Each is looked up when it is first needed."""
+
+    def __init__(self, graph: Graph, overlay: Overlay) -> None:
+        super().__init__()
+        self._graph = graph
+        self._overlay = overlay
+
+    def __missing__(self, number: int) -> PlanView:
+        view = self._graph.views[number]
+        requests = [request for request in view.requests if self._overlay.affects(request)]
+        if requests:
+            added = _AddedEntries(self._graph, view, requests, self._overlay)
+            view = view.with_entries(_OverlaidSegment(view.entries, added), _OverlaidSegment(view.points, added))
+        self[number] = view
+        return view
+
+
+class _AddedEntries:
+    """Reads the entries that consist of added warrants alone, each once."""
+
+    def __init__(self, graph: Graph, view: PlanView, requests: Sequence[WarrantsByObject], overlay: Overlay) -> None:
+        self._graph = graph
+        self._view = view
+        self._requests = requests
+        self._overlay = overlay
+        self._entries: dict[ObjectId, Entry | None] = {}
+
+    def find(self, id: ObjectId) -> Entry | None:
+        """Returns the entry of an object, or None if no added warrant is on it."""
+        if id not in self._entries:
+            self._entries[id] = self._read(id)
+        return self._entries[id]
+
+    def _read(self, id: ObjectId) -> Entry | None:
+        added: dict[int, Warrant] = {}
+        for request in self._requests:
+            for warrant in self._overlay.find(WarrantRead(request, (id, WILDCARD))):
+                added[warrant.number] = warrant
+        view = self._view
+        return read_entry(view.plan, view.subject_type, added.values(), self._graph, is_whole=True) if added else None
+
+
+class _OverlaidSegment(CacheSegment[Entry]):
+    """Finds the entries of a segment, each with the added warrants; keeps nothing itself and takes no capacity."""
+
+    __slots__ = ()
+
+    def __init__(self, stored: CacheSegment[Entry], added: _AddedEntries) -> None:
+        self.young = _OverlaidEntries(stored, added)
+
+    def find(self, key: Key) -> Entry | None:
+        return None  # `young` has looked for it in both generations
+
+
+class _OverlaidEntries(dict[Key, Entry]):
+    def __init__(self, stored: CacheSegment[Entry], added: _AddedEntries) -> None:
+        super().__init__()
+        self._stored = stored
+        self._added = added
+
+    def get(self, key: Key, default: object = None) -> Entry | None:  # type: ignore[override]  # without a default
+        entry = super().get(key)
+        if entry is None:
+            entry = self._stored.young.get(key) or self._stored.find(key)
+            if entry is not None:
+                id = ObjectId(key if isinstance(key, str) else key[0])
+                entry = self[key] = join_entries(entry, self._added.find(id))
+        return entry
+
+
+def join_entries(entry: Entry, more: Entry | None) -> Entry:
+    """Returns an entry with the warrants of both; `direct` is None if it is None in the first."""
+    if more is None:
+        return entry
+    if not entry.is_readable or not more.is_readable:
+        return UNREADABLE
+    return Entry(
+        direct=None if entry.direct is None else _join_names(entry.direct, more.direct or ""),
+        own=_join_names(entry.own, more.own),
+        closed=entry.closed + more.closed,
+        targets=entry.targets + more.targets,
+        conditioned=entry.conditioned + more.conditioned,
+        size=entry.size + more.size,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _EitherNames:
+    """Contains the names that are in one of two containers."""
+
+    one: Container[str]
+    other: Container[str]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.one or name in self.other
+
+
+def _join_names(names: Container[str], more: Container[str]) -> Container[str]:
+    if isinstance(names, str) and isinstance(more, str):
+        return names + more
+    return _EitherNames(names, more)

@@ -1,0 +1,193 @@
+"""Adds warrants to what a reader returns, and removes warrants from it, without a write.
+
+An Overlay answers the requests of warrant_reader.py as a store would in which the same changes had been made: first the
+deletions, then the creations. It does not depend on the object types: the model may be that of the store, or one made
+of other definitions. `extend_model` adds the warrant patterns that the model lacks.
+"""
+
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from itertools import chain
+
+from msgspec.structs import replace
+
+from magistrate.engine.names import WarrantNames
+from magistrate.engine.plans import Model
+from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, Subject, TypeName
+from magistrate.engine.warrant_reader import AnyRead, ReverseWarrantRead, WarrantRead, WarrantsByObject
+from magistrate.engine.warrants import Warrant, WarrantPattern
+
+FIRST_NUMBER = 1 << 63
+"""Sets the number of the first added warrant. Those of stored warrants have 63 bits, so they come before it."""
+
+WarrantKey = tuple[WarrantNames, str]
+"""Identifies a warrant by its names and the text of its policy."""
+
+_ByObject = dict[ObjectId, list[Warrant]]
+
+
+def warrant_key(warrant: Warrant) -> WarrantKey:
+    return warrant.names, warrant.policy
+
+
+class Overlay:
+    """Holds warrants that count as if they were written, and deletions that count as if they were made.
+
+    `added` come after all that is stored, in this order, with ascending numbers from FIRST_NUMBER on. Where a stored
+    warrant has the same names and policy, it counts instead if its content is the same, otherwise the added one.
+    `removed` identifies the deleted warrants; with each of `removed_objects`, all warrants end that name it. A read
+    costs the ids that it names and the warrants that it finds, however many others there are.
+    """
+
+    def __init__(
+        self,
+        added: Iterable[Warrant],
+        removed: Iterable[WarrantKey] = (),
+        removed_objects: Iterable[ObjectRef] = (),
+    ) -> None:
+        by_key: dict[WarrantKey, Warrant] = {}
+        for warrant in added:
+            by_key.setdefault(warrant_key(warrant), warrant)
+        self.added = tuple(by_key.values())
+        """Holds the added warrants in order, each once."""
+        self._removed = frozenset(removed)
+        self._removed_objects = frozenset(removed_objects)
+        self._changed_ends = {(names.object_id, names.subject_id) for names, _ in chain(by_key, self._removed)}
+        """Holds the ids in all these warrants; most stored warrants have others, and need not be compared."""
+        self._by_object: dict[tuple[str, str, str | None], _ByObject] = {}
+        """Maps object type, relation and subject type, or None for any userset, to the warrants on each object."""
+        self._by_subject: dict[tuple[str, str, str, str], dict[ObjectId, _ByObject]] = {}
+        """Maps object type, relation, subject type and subject relation to those to each subject, on each object."""
+        for warrant in self.added:
+            self._index(warrant)
+        self._patterns: frozenset[WarrantPattern] | None = None
+        self._objects: dict[TypeName, dict[ObjectId, None]] | None = None
+
+    def _index(self, warrant: Warrant) -> None:
+        kind = None if warrant.subject_relation else warrant.subject_type
+        by_object = self._by_object.setdefault((warrant.object_type, warrant.relation, kind), {})
+        by_object.setdefault(warrant.object_id, []).append(warrant)
+        names = (warrant.object_type, warrant.relation, warrant.subject_type, warrant.subject_relation)
+        by_object = self._by_subject.setdefault(names, {}).setdefault(warrant.subject_id, {})
+        by_object.setdefault(warrant.object_id, []).append(warrant)
+
+    @property
+    def only_adds(self) -> bool:
+        return not self._removed and not self._removed_objects
+
+    @property
+    def patterns(self) -> Set[WarrantPattern]:
+        """Returns the patterns of the added warrants."""
+        if self._patterns is None:
+            self._patterns = frozenset(warrant.pattern() for warrant in self.added)
+        return self._patterns
+
+    def extend_model(self, model: Model) -> Model:
+        """Returns a model that also has the patterns of the added warrants; the same one if it has them already."""
+        return model.with_patterns(self.patterns)
+
+    def merge(self, read: AnyRead, stored: Sequence[Warrant]) -> Sequence[Warrant]:
+        """Returns the warrants that the read has with these changes, given those that are stored."""
+        added = {warrant_key(warrant): warrant for warrant in self.find(read)}
+        if not added and self.only_adds:
+            return stored
+        remaining = [warrant for warrant in stored if self._remains(warrant, added)]
+        return [*remaining, *added.values()]
+
+    def _remains(self, stored: Warrant, added: dict[WarrantKey, Warrant]) -> bool:
+        """Returns whether a stored warrant still counts; removes the added one that it counts instead of."""
+        if self._removed_objects and not self._removed_objects.isdisjoint(_ends(stored)):
+            return False
+        if (stored.object_id, stored.subject_id) not in self._changed_ends:
+            return True
+        key = warrant_key(stored)
+        if key in self._removed:
+            return False
+        new = added.get(key)
+        if new is None:
+            return True
+        if replace(new, created_at=stored.created_at, number=stored.number) != stored:
+            return False
+        del added[key]
+        return True
+
+    def merge_objects(self, of_type: TypeName, stored: Sequence[ObjectId]) -> Sequence[ObjectId]:
+        """Returns the objects of a type that exist with these changes, given the ids of those that are stored, in
+        order: writing a warrant creates the objects that it names."""
+        named = self.objects.get(of_type, ())
+        removed = {ref.id for ref in self._removed_objects if ref.type == of_type}
+        new = [id for id in named if id in removed or not _contains(stored, id)]
+        return [*(id for id in stored if id not in removed), *new] if new or removed else stored
+
+    @property
+    def objects(self) -> Mapping[TypeName, Collection[ObjectId]]:
+        """Returns by type the ids of the objects and subjects that the added warrants name."""
+        if self._objects is None:
+            self._objects = {}
+            for ref in chain.from_iterable(map(_ends, self.added)):
+                if ref.id != WILDCARD:
+                    self._objects.setdefault(ref.type, {})[ref.id] = None
+        return self._objects
+
+    def affects(self, request: WarrantsByObject) -> bool:
+        """Returns whether an added warrant, on any object, matches the request by its names and its kind of subject."""
+        kind = _kind_of_subjects(request)
+        return any((request.type, relation, kind) in self._by_object for relation in request.relations)
+
+    def find(self, read: AnyRead) -> Iterator[Warrant]:
+        """Yields the added warrants that match the read."""
+        return self._find_by_object(read) if isinstance(read, WarrantRead) else self._find_by_subject(read)
+
+    def _find_by_object(self, read: WarrantRead) -> Iterator[Warrant]:
+        request, ids = read
+        for relation in request.relations:
+            for by_object in self._select(request, relation):
+                yield from _pick(by_object, ids)
+
+    def _select(self, request: WarrantsByObject, relation: str) -> Iterator[_ByObject]:
+        """Yields the added warrants of a relation that match the subjects of the request."""
+        subjects = request.subjects
+        if not isinstance(subjects, Subject):
+            by_object = self._by_object.get((request.type, relation, subjects))
+            if by_object is not None:
+                yield by_object
+            return
+        by_subject = self._by_subject.get((request.type, relation, subjects.type, subjects.relation or ""))
+        if by_subject is not None:
+            ids = (subjects.id, WILDCARD) if request.has_subject_wildcard else (subjects.id,)
+            for id in dict.fromkeys(ids):
+                if id in by_subject:
+                    yield by_subject[id]
+
+    def _find_by_subject(self, read: ReverseWarrantRead) -> Iterator[Warrant]:
+        request, ids = read
+        for relation in request.relations:
+            by_subject = self._by_subject.get((request.type, relation, request.subject_type, request.subject_relation))
+            if by_subject is not None:
+                for subject_id in by_subject if ids is None else ids:
+                    yield from _pick(by_subject.get(subject_id, {}), None)
+
+
+def _pick(by_object: _ByObject, ids: Sequence[ObjectId] | None) -> Iterator[Warrant]:
+    """Yields the warrants on these objects, or on all."""
+    for id in by_object if ids is None else ids:
+        yield from by_object.get(id, ())
+
+
+def _kind_of_subjects(request: WarrantsByObject) -> str | None:
+    subjects = request.subjects
+    if isinstance(subjects, Subject):
+        return None if subjects.relation else subjects.type
+    return subjects
+
+
+def _ends(warrant: Warrant) -> tuple[ObjectRef, ObjectRef]:
+    """Returns the object and the subject of a warrant."""
+    object = ObjectRef(warrant.object_type, warrant.object_id)
+    return object, ObjectRef(warrant.subject_type, warrant.subject_id)
+
+
+def _contains(ids: Sequence[ObjectId], id: ObjectId) -> bool:
+    """Returns whether the id is among these, which are in order."""
+    place = bisect_left(ids, id)
+    return place < len(ids) and ids[place] == id
