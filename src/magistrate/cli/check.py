@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from magistrate.cli.completion import complete_objects
-from magistrate.cli.input import context_option, read_check, read_context
+from magistrate.cli.input import as_of_option, context_option, read_as_of, read_check, read_context
 from magistrate.cli.output import align_columns, print_json, printable, render_object, render_subject
 from magistrate.cli.service import calls_service, strict_option
 
@@ -25,6 +25,7 @@ DENIED = 1
 @click.option(
     "--explain", is_flag=True, help="show the warrants that the result rests on, from the subject to the object"
 )
+@as_of_option
 @strict_option
 @calls_service
 def check(
@@ -36,6 +37,7 @@ def check(
     batch: bool,
     context: tuple[str, ...],
     explain: bool,
+    as_of: str | None,
     is_strict: bool,
 ) -> None:
     """Check whether a subject has a relation on an object, as in
@@ -44,9 +46,8 @@ def check(
 
     The exit code is 0 if the check is allowed, 1 if it is denied, 2 if there is no result."""
     op = _operator(len(checks), {"anyOf": any_of, "allOf": all_of, "batch": batch})
-    answer = client.check(
-        [read_check(check_text) for check_text in checks], op, read_context(context), explain, is_strict
-    )
+    parsed = [read_check(check_text) for check_text in checks]
+    answer = client.check(parsed, op, read_context(context), explain, is_strict, read_as_of(as_of))
     answers = answer if op == "batch" else [answer]
     if as_json:
         print_json(answer)

@@ -42,10 +42,12 @@ QUERY_LIST: ListKind[QueryRow] = ListKind(
 
 @dataclass(frozen=True, slots=True)
 class QueryRequest:
-    """Holds a query, and the variables for its policies."""
+    """Holds a query, the variables for its policies, and the time at which they are evaluated, in microseconds since
+    1970 UTC; None for the time of the request."""
 
     query: Query
     context: Mapping[str, Any]
+    now: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,7 @@ def _key(sort: str, row: QueryRow) -> SortKey:
 
 
 async def _listing(ctx: Context, request: QueryRequest, sort: str, newest: ReadResult) -> SnapshotListing:
-    context, at = msgspec.json.encode(request.context, order="deterministic"), newest.revision
+    context, at = msgspec.json.encode([request.context, request.now], order="deterministic"), newest.revision
     key = (at, sort, request.query, hashlib.blake2b(context, digest_size=16).digest())
     listing = ctx.listings.find(key)
     if listing is None:
@@ -98,13 +100,13 @@ async def _listing(ctx: Context, request: QueryRequest, sort: str, newest: ReadR
         for (of_type, _), one in results_by_name.items():
             keys += await _keys(of_type, one, one.ids(existing.get(of_type, ())), sort, work)
         listing = SnapshotListing(await _sort_keys(keys), results_by_name)
-        if not findings.read_clock:
+        if not findings.read_clock or request.now is not None:
             ctx.listings.keep(key, listing)
     return listing
 
 
 async def _find(ctx: Context, request: QueryRequest, model: Model, work: Work, at: Revision) -> Findings:
-    now = ctx.now()
+    now = ctx.now() if request.now is None else request.now
     findings = await complete_run(ctx, find(model, request.query, request.context, now, work), at)
     if findings.relation_results is not None:
         return findings

@@ -25,12 +25,12 @@ class UsedName(NamedTuple):
     is_subject: bool = False
 
 
-async def require_defined_names(ctx: Context, names: Iterable[UsedName], at: Revision) -> None:
+async def require_defined_names(ctx: Context, names: Iterable[UsedName], at: Revision, is_past: bool = False) -> None:
     """Raises InvalidParameter, with the most similar name, for the first name that the model of this revision does not
-    define. The newest model is not read again unless a name is missing from it as far as this process knows it."""
+    define. The newest model is not read again unless a name is missing from it as far as this process knows it; it
+    counts for nothing if the read `is_past`."""
     used = list(names)
-    known = await ctx.models.get_known()
-    if find_undefined_name(known, used) is None:
+    if not is_past and find_undefined_name(await ctx.models.get_known(), used) is None:
         return
     state = await ctx.store.read_warrants((), at, 1)
     model = await ctx.models.at(state.revision, state.model_revision)

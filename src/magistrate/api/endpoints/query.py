@@ -13,6 +13,7 @@ from magistrate.api.v1 import query as legacy_query
 from magistrate.engine.query import Query, SubjectsQuery, read_query
 from magistrate.errors import InvalidParameter
 from magistrate.operations import query
+from magistrate.operations.history import pin_page
 from magistrate.operations.paging import read_wanted
 from magistrate.operations.query import QUERY_LIST, QueryRequest, StoredRow
 from magistrate.operations.strict import UsedName, require_defined_names
@@ -45,9 +46,10 @@ async def list_page(call: Call[None]) -> Answer:
     wanted = read_wanted(QUERY_LIST, call.parameters, call.context.store.identity)
     context = read_context(call.parameters.get("context"), call.context.max_context_bytes)
     is_strict = call.is_strict
-    found = await query.list_page(call.context, QueryRequest(parsed, context), wanted, call.freshness)
+    wanted = await pin_page(call.context, wanted, call.as_of, call.freshness)
+    found = await query.list_page(call.context, QueryRequest(parsed, context, wanted.now), wanted, call.freshness)
     if is_strict and not found.value.rows:
-        await require_defined_names(call.context, _collect_names(parsed), found.revision)
+        await require_defined_names(call.context, _collect_names(parsed), found.revision, wanted.now is not None)
     return Answer(list_answer(found.value, _render_row), found.revision)
 
 
