@@ -85,23 +85,26 @@ class Client:
         """Creates the object types or replaces their definitions, all or none."""
         return self._array("PUT", "/v2/object-types", definitions)
 
-    def get_object_type(self, name: str) -> Json:
-        return self._object("GET", f"/v2/object-types/{_segment(name)}")
+    def get_object_type(self, name: str, as_of: str | None = None) -> Json:
+        """Returns an object type, also as of a past token or RFC 3339 time."""
+        return self._object("GET", f"/v2/object-types/{_segment(name)}", parameters=_as_of(as_of))
 
     def delete_object_type(self, name: str) -> None:
         self._send("DELETE", f"/v2/object-types/{_segment(name)}")
 
-    def object_types(self, page_size: int = PAGE_SIZE) -> Iterator[Json]:
-        """Yields the object types by name; pages are requested as they are needed."""
-        return self._list("/v2/object-types", {}, page_size)
+    def object_types(self, page_size: int = PAGE_SIZE, as_of: str | None = None) -> Iterator[Json]:
+        """Yields the object types by name, also as of a past token or RFC 3339 time; pages are requested as they are
+        needed."""
+        return self._list("/v2/object-types", _as_of(as_of), page_size)
 
     def create_object(self, object_type: str, object_id: str | None, meta: Json | None) -> Json:
         """Creates an object; without an id, the service generates one."""
         body = {"objectType": object_type, "objectId": object_id, "meta": meta}
         return self._object("POST", "/v2/objects", body)
 
-    def get_object(self, ref: RefJson) -> Json:
-        return self._object("GET", _path(ref))
+    def get_object(self, ref: RefJson, as_of: str | None = None) -> Json:
+        """Returns an object, also as of a past token or RFC 3339 time."""
+        return self._object("GET", _path(ref), parameters=_as_of(as_of))
 
     def update_object(self, ref: RefJson, meta: Json) -> Json:
         return self._object("PUT", _path(ref), {"meta": meta})
@@ -112,7 +115,7 @@ class Client:
 
     def objects(self, filters: Mapping[str, str], page_size: int = PAGE_SIZE) -> Iterator[Json]:
         """Yields the objects by id; pages are requested as they are needed. `filters` are query parameters:
-        objectType, q."""
+        objectType, q, asOf."""
         return self._list("/v2/objects", filters, page_size)
 
     def create_warrants(self, warrants: Sequence[WarrantJson]) -> tuple[list[Json], list[str]]:
@@ -148,11 +151,12 @@ class Client:
         debug: bool,
         strict: bool = False,
         contextual_warrants: Sequence[WarrantJson] = (),
+        as_of: str | None = None,
     ) -> Any:
-        """Returns one answer, or an array of them in the order of the checks if `op` is "batch". The contextual
-        warrants count as if they were written, for these checks alone."""
+        """Returns one answer, or an array of them in the order of the checks if `op` is "batch"; also as of a past
+        token or RFC 3339 time. The contextual warrants count as if they were written, for these checks alone."""
         body = {"warrants": checks, "op": op, "context": context, "debug": debug, "strict": strict}
-        return self._send("POST", "/v2/check", body | _contextual_member(contextual_warrants))
+        return self._send("POST", "/v2/check", body | _contextual_member(contextual_warrants) | _as_of(as_of))
 
     def query(
         self,
@@ -161,7 +165,7 @@ class Client:
         contextual_warrants: Sequence[WarrantJson] = (),
     ) -> Iterator[Json]:
         """Yields whole pages with their cursors, one of each size until there are no more rows; they are requested as
-        they are needed. `parameters` are query parameters: q, context, sortBy, sortOrder, strict."""
+        they are needed. `parameters` are query parameters: q, context, sortBy, sortOrder, asOf, strict."""
         if not contextual_warrants:
             return self._pages("/v2/query", parameters, page_sizes)
         body = {
@@ -252,6 +256,11 @@ def trust_for(url: str) -> ssl.SSLContext | bool:
     if not is_url:
         raise InvalidSetting(f"{url!r} is not the URL of a service; write it as in http://127.0.0.1:8000")
     return ssl.create_default_context() if parts.scheme == "https" else False
+
+
+def _as_of(point: str | None) -> dict[str, str]:
+    """Returns the parameter that asks for the state at this point in time, or none."""
+    return {} if point is None else {"asOf": point}
 
 
 def _path(ref: RefJson) -> str:

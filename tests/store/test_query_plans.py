@@ -31,7 +31,7 @@ from tests.running import settings_for
 
 ROWS = 20_000
 OF_ONE_OBJECT = (sql.GET_OBJECT, sql.FIND_OBJECT, sql.END_OBJECT)
-HARMLESS_SCANS = {"h", "2-ROW", "ids", "found"}
+HARMLESS_SCANS = {"h", "2-ROW", "CONSTANT", "n", "ids", "found"}
 """Of the one row of head, and of what was sent or found."""
 MEMBERS: dict[str, tuple[str | int, ...]] = {
     "name": ("1Ann", "id-5", "type-3"),
@@ -217,6 +217,9 @@ OF_EVENTS = [
     pytest.param(looked_up(sql.DELETE_DECISIONS, 100, 100), id="forget-decisions"),
     pytest.param(looked_up(sql.DELETE_SURPLUS_DECISIONS, 100, 100), id="surplus"),
     pytest.param(looked_up(sql.LAST_DECISION), id="last-decision"),
+    pytest.param(looked_up(sql.FIND_REVISION, 100), id="find-revision"),
+    pytest.param(looked_up(sql.FIND_REVISION_AT, 100), id="find-revision-at"),
+    pytest.param(looked_up(sql.INSERT_REVISION, ROWS, ROWS, "key"), id="insert-revision"),
 ]
 
 
@@ -257,7 +260,7 @@ def log_rows() -> dict[str, list[tuple[object, ...]]]:
     kinds = ("warrant", "warrant", "object")
     key = '["type-3","id-5","viewer","user","id-3",""]'
     return {
-        "revision": [(number, number, "key") for number in range(1, ROWS)],
+        "revision": [(number, number, "key", number) for number in range(1, ROWS)],
         "change": [
             (number, place, "created", kinds[place], key, None, None) for number in range(1, ROWS) for place in range(3)
         ],

@@ -69,6 +69,7 @@ _ERROR: Schema = {
         "parameter": {"type": "string"},
         "type": {"type": "string"},
         "key": {"type": "string"},
+        "oldest": {"type": "string"},
     },
     "additionalProperties": False,
 }
@@ -78,6 +79,7 @@ _ERRORS = {
     403: "the bearer token is of another user than the request asks about, or may not make this request",
     404: "what the request names does not exist",
     408: "the request body did not arrive in time",
+    410: "what was stored at that time is not kept any more; `oldest` is the oldest time that can be asked for",
     413: "the request body is too large",
     422: "the idempotency key was used before with another request",
     500: "a fault of the service",
@@ -172,7 +174,7 @@ def _success(answer: Schema | None) -> dict[str, Any]:
 
 def _statuses(route: Route) -> list[int]:
     body = [408, 413] if route.body is not None else []
-    others = {403: route.takes_bearer, 404: route.not_found, 422: route.takes_key}
+    others = {403: route.takes_bearer, 404: route.not_found, 410: route.takes_as_of, 422: route.takes_key}
     return sorted([400, 401, 500, 503, *body, *(status for status, may_be in others.items() if may_be)])
 
 

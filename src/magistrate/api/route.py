@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from magistrate.api.service import Handler
+from magistrate.operations.as_of import AS_OF
 from magistrate.operations.paging import DEFAULT_LIMIT, MAX_LIMIT, MAX_SEARCH_LENGTH, ListKind
 
 
@@ -44,6 +45,11 @@ class Route:
         """Returns whether an Idempotency-Key has an effect."""
         return self.writes and self.method == "POST"
 
+    @property
+    def takes_as_of(self) -> bool:
+        """Returns whether requests can ask for the state at a past point in time."""
+        return AS_OF_PARAMETER in self.parameters or hasattr(self.body, "as_of")
+
 
 TEXT: dict[str, object] = {"type": "string"}
 SEARCH = Parameter(
@@ -64,6 +70,13 @@ _STRICT = Parameter(
     "whether types, relations and parameters that do not exist are errors; the setting `strict` is the default",
     {"type": "boolean"},
 )
+
+
+AS_OF_PARAMETER = Parameter(
+    AS_OF, "a token, or a time in RFC 3339: the answer is that of then, on all pages that cursors lead to", TEXT
+)
+ONE_ROW = (AS_OF_PARAMETER, _STRICT)
+"""Lists the parameters of a read of one row."""
 
 
 V1_PARAMETERS = (

@@ -129,6 +129,30 @@ def read_time(text: str, origin: str) -> int:
     return (at - datetime.fromtimestamp(0, UTC)) // timedelta(microseconds=1)
 
 
+as_of_option = click.option(
+    "--as-of",
+    metavar="WHEN",
+    help="answer as of a past time, as in 2026-11-20T10:00 (UTC unless a zone is stated), or how long ago, as in 3d, "
+    "or a token",
+)
+"""Collects a value for `read_as_of`."""
+
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{28}")
+
+
+def read_as_of(text: str | None) -> str | None:
+    """Returns the point in time in the form of the API: a token, or an RFC 3339 time. None stands for now."""
+    if text is None or _TOKEN.fullmatch(text):
+        return text
+    try:
+        at = datetime.fromtimestamp(0, UTC) + timedelta(microseconds=read_time(text, "--as-of"))
+    except OverflowError:
+        raise InvalidRequest(f"--as-of {text!r} is further back than any calendar") from None
+    except InvalidRequest as error:
+        raise InvalidRequest(f"{error.message}, nor a token") from None
+    return at.isoformat().replace("+00:00", "Z")
+
+
 def read_json_object(text: str, origin: str) -> dict[str, Any]:
     value = read_json(text, origin)
     if not isinstance(value, dict):

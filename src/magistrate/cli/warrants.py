@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from magistrate.cli.completion import complete_objects, complete_types
-from magistrate.cli.input import read_warrant
+from magistrate.cli.input import as_of_option, read_as_of, read_warrant
 from magistrate.cli.output import print_done, print_json, print_list, print_table, printable, render_warrant
 from magistrate.cli.service import Command, calls_service, elements_named, limit_option, page_size, strict_option
 from magistrate.errors import RequestRefused
@@ -91,11 +91,15 @@ def _filters(command: Command) -> Command:
 
 @warrants.command("list", short_help="List warrants in the order of creation.")
 @_filters
+@as_of_option
 @strict_option
 @limit_option
 @calls_service
-def list_warrants(client: "Client", as_json: bool, limit: int, is_strict: bool, **filters: str | None) -> None:
+def list_warrants(
+    client: "Client", as_json: bool, limit: int, is_strict: bool, as_of: str | None, **filters: str | None
+) -> None:
     """List the warrants that match all filters, in the order of creation. An id also finds warrants with *."""
+    filters["asOf"] = read_as_of(as_of)
     given = {parameter: text for parameter, text in filters.items() if text is not None}
     given["strict"] = "true" if is_strict else "false"
     columns = {"WARRANT": render_warrant, "CREATED": lambda warrant: warrant["createdAt"]}

@@ -18,7 +18,8 @@ SortKey = tuple[str | int, ...]
 """The key ends in an Entry."""
 
 ListingKey = tuple[Revision, str, Query, bytes]
-"""Holds the revision, sort, query and a digest of the context: all that the rows depend on except the time."""
+"""Holds the revision, sort, query and a digest of the context and of the time, if the request states one: all that the
+rows depend on except the time of the request."""
 
 
 LEAST_ENTRIES = 50

@@ -48,11 +48,13 @@ QUERY_LIST: ListKind[QueryRow] = ListKind(
 
 @dataclass(frozen=True, slots=True)
 class QueryRequest:
-    """Holds a query, the variables for its policies, and the warrants that count as if they were written."""
+    """Holds a query, the variables for its policies, the warrants that count as if they were written, and the time at
+    which policies are evaluated, in microseconds since 1970 UTC; None for the time of the request."""
 
     query: Query
     context: Mapping[str, Any]
     contextual: Sequence[NewWarrant] = ()
+    now: int | None = None
 
 
 def query_kind(contextual: Sequence[NewWarrant]) -> ListKind[QueryRow]:
@@ -115,13 +117,13 @@ async def _listing(ctx: Context, request: QueryRequest, sort: str, newest: ReadR
     if request.contextual:
         listing, _ = await _list_rows(ctx, request, sort, newest)
         return listing
-    context, at = msgspec.json.encode(request.context, order="deterministic"), newest.revision
+    context, at = msgspec.json.encode([request.context, request.now], order="deterministic"), newest.revision
     key = (at, sort, request.query, hashlib.blake2b(context, digest_size=16).digest())
     known = ctx.listings.find(key)
     if known is not None:
         return known
     listing, read_clock = await _list_rows(ctx, request, sort, newest)
-    if not read_clock:
+    if not read_clock or request.now is not None:
         ctx.listings.keep(key, listing)
     return listing
 
@@ -142,7 +144,8 @@ async def _list_rows(
 
 async def _begin(ctx: Context, request: QueryRequest, newest: ReadResult) -> "_QuerySearch":
     """Raises InvalidParameter for a contextual warrant that could not be written."""
-    now, work, at = ctx.now(), Work(ctx.max_query_work), newest.revision
+    now = ctx.now() if request.now is None else request.now
+    work, at = Work(ctx.max_query_work), newest.revision
     model = await ctx.models.at(at, newest.model_revision)
     if not request.contextual:
         return _QuerySearch(ctx.store, request, model, now, work, at)

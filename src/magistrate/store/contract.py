@@ -26,6 +26,7 @@ from magistrate.engine.warrant_reader import AnyRead, ReadResult, WarrantReader
 from magistrate.engine.warrants import Warrant, WarrantPattern
 from magistrate.store.events import EventStore
 from magistrate.store.following import Mark, Staleness, WarrantChanges
+from magistrate.store.history import HistoryStore
 from magistrate.store.session_keys import SessionKeyStore
 from magistrate.store.slices import PageSlice as PageSlice
 from magistrate.store.slices import Slice as Slice
@@ -186,11 +187,13 @@ class StoredModel:
     """Holds every object type at one revision, the definitions by name, and the pattern of every warrant that ever
     existed, by then or later.
 
-    `written_at` is the revision that last changed any of it."""
+    `written_at` is the revision that last changed any of it, then or later. `span` is set if it was read at a given
+    revision: the object types are the same from its first revision to its last."""
 
     written_at: Revision
     definitions: Mapping[TypeName, str]
     patterns: Set[WarrantPattern] = frozenset()
+    span: tuple[Revision, Revision] | None = None
 
 
 Kind = Literal["object", "object-type", "warrant"]
@@ -201,7 +204,7 @@ Judge = Callable[[Mapping[TypeName, str]], None]
 undoes the write."""
 
 
-class Store(WarrantReader, SessionKeyStore, EventStore, Protocol):
+class Store(WarrantReader, SessionKeyStore, EventStore, HistoryStore, Protocol):
     """Represents one database. Use it from one event loop and `close` it once; every call after that raises
     StoreUnavailable."""
 

@@ -23,7 +23,21 @@ MAKE_HEAD = "INSERT INTO head (only_row, store_id, cursor_key, revision, horizon
 MOVE_HEAD = "UPDATE head SET revision = ?"
 MOVE_MODEL = "UPDATE head SET model_revision = ?"
 MOVE_HORIZON = "UPDATE head SET horizon = ? WHERE horizon < ?"
-INSERT_REVISION = "INSERT INTO revision (revision, written_at, actor) VALUES (?, ?, ?)"
+INSERT_REVISION = """
+INSERT INTO revision (revision, written_at, actor, reached_at)
+SELECT n.revision, n.written_at, n.actor, CASE WHEN p.reached_at > n.written_at THEN p.reached_at ELSE n.written_at END
+FROM (SELECT CAST(? AS BIGINT) AS revision, CAST(? AS BIGINT) AS written_at, CAST(? AS TEXT) AS actor) n
+LEFT JOIN revision p ON p.revision = n.revision - 1"""
+_FIND_REVISION = """
+SELECT h.revision, h.horizon, h.model_revision, r.revision, r.written_at, r.reached_at,
+    o.revision, o.written_at, o.reached_at
+FROM head h LEFT JOIN revision r ON r.revision = {found}
+LEFT JOIN revision o ON o.revision = (
+    SELECT revision FROM revision WHERE revision >= h.horizon ORDER BY revision LIMIT 1)"""
+FIND_REVISION = _FIND_REVISION.format(found="?")
+FIND_REVISION_AT = _FIND_REVISION.format(
+    found="(SELECT revision FROM revision WHERE reached_at <= ? ORDER BY reached_at DESC, revision DESC LIMIT 1)"
+)
 
 INSERT_CHANGE = "INSERT INTO change (revision, position, action, kind, key, before, after) VALUES (?, ?, ?, ?, ?, ?, ?)"
 # A subquery limits the changes: for a join, SQLite would build an index of the whole log each time.
@@ -96,12 +110,17 @@ VALUES (?, ?, ?, ?, {ALIVE})"""
 
 _PATTERN = "object_type, object_id, relation, subject_type, subject_id, subject_relation"
 _MODEL = f"""
-SELECT h.revision, h.horizon, h.model_revision, m.* FROM head h LEFT JOIN (
+SELECT h.revision, h.horizon, h.model_revision, m.*{{span}} FROM head h LEFT JOIN (
     SELECT 'type' AS kind, type, definition, '' AS c, '' AS d, '' AS e, '' AS f FROM object_type WHERE {{alive}}
     UNION ALL SELECT 'form', {_PATTERN} FROM warrant_form
 ) m ON true ORDER BY m.kind, m.type"""
-READ_MODEL = _MODEL.format(alive=f"deleted_revision = {ALIVE}")
-READ_MODEL_AT = _MODEL.format(alive="created_revision <= ? AND deleted_revision > ?")
+READ_MODEL = _MODEL.format(alive=f"deleted_revision = {ALIVE}", span="")
+_TYPES_CHANGED = "SELECT created_revision AS r FROM object_type UNION ALL SELECT deleted_revision FROM object_type"
+READ_MODEL_AT = _MODEL.format(
+    alive="created_revision <= ? AND deleted_revision > ?",
+    span=f""",
+    (SELECT max(r) FROM ({_TYPES_CHANGED}) c WHERE r <= ?), (SELECT min(r) FROM ({_TYPES_CHANGED}) c WHERE r > ?)""",
+)
 
 FIND_PATTERN = f"SELECT {_PATTERN} FROM warrant_form WHERE ({_PATTERN}) = (?, ?, ?, ?, ?, ?)"
 FIND_PATTERNS = f"SELECT {_PATTERN} FROM warrant_form WHERE ({_PATTERN}) IN"

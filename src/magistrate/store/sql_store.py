@@ -25,6 +25,7 @@ from magistrate.store import (
 )
 from magistrate.store.batch_reads import objects_statement, read_statement, split_reads
 from magistrate.store.contract import (
+    ALIVE,
     Identity,
     ImportBatch,
     Imported,
@@ -48,6 +49,7 @@ from magistrate.store.contract import (
 from magistrate.store.database import Database, Execute, Row, Rows, Script, Select
 from magistrate.store.events import Event, EventFilter, NewDecision
 from magistrate.store.following import Mark, Staleness, WarrantChanges
+from magistrate.store.history import RevisionLookup, RevisionTime
 from magistrate.store.sealing import UNSEALED, Sealing
 from magistrate.store.session_keys import KeptKeys, SessionKey
 
@@ -159,11 +161,24 @@ class SqlStore:
 
     async def read_model(self, at: Revision | None = None) -> Snapshot[StoredModel]:
         statement = sql.READ_MODEL if at is None else sql.READ_MODEL_AT
-        rows = await self.database.read(statement, () if at is None else (at, at))
+        rows = await self.database.read(statement, () if at is None else (at, at, at, at))
+        revision = _check_revision(rows[0], at)
         definitions = {row[4]: row[5] for row in rows if row[3] == "type"}
-        patterns = frozenset(WarrantPattern(warrant_names(*row[4:])) for row in rows if row[3] == "form")
-        model = StoredModel(Revision(rows[0][2]), definitions, patterns)
-        return Snapshot(_check_revision(rows[0], at), model)
+        patterns = frozenset(WarrantPattern(warrant_names(*row[4:10])) for row in rows if row[3] == "form")
+        span = None if at is None else _span_of_types(rows[0])
+        return Snapshot(revision, StoredModel(Revision(rows[0][2]), definitions, patterns, span))
+
+    async def find_revision(self, revision: Revision) -> RevisionLookup:
+        return await self._find_revision(sql.FIND_REVISION, revision)
+
+    async def find_revision_at(self, time: int) -> RevisionLookup:
+        return await self._find_revision(sql.FIND_REVISION_AT, time)
+
+    async def _find_revision(self, statement: str, value: int) -> RevisionLookup:
+        [(newest, horizon, model_revision, *times)] = await self.database.read(statement, (value,))
+        found, oldest = (RevisionTime(*row) if row[0] is not None else None for row in (times[:3], times[3:]))
+        is_readable = found is not None and found.revision >= horizon
+        return RevisionLookup(found if is_readable else None, newest, model_revision, oldest)
 
     async def read_warrants(self, reads: Sequence[AnyRead], at: Revision | None, most: int) -> ReadResult:
         first, *others = split_reads(reads)
@@ -331,6 +346,14 @@ def _check_revision(row: Row, at: Revision | None) -> Revision:
     if not horizon <= at <= newest:
         raise RevisionUnavailable(at)
     return at
+
+
+def _span_of_types(row: Row) -> tuple[Revision, Revision]:
+    """Returns from which revision to which the object types of a read at a revision are the same. The span begins at
+    the oldest readable revision at the earliest, because what ended before it may have been collected."""
+    newest, horizon, before, after = row[0], row[1], row[10], row[11]
+    until = newest if after in (None, ALIVE) else after - 1
+    return Revision(max(horizon, before or 0)), Revision(until)
 
 
 def _warrant_change(key: str) -> WarrantNames:

@@ -7,9 +7,11 @@ from typing import Annotated, Generic, TypeVar
 import msgspec
 
 from magistrate.api.endpoints.lists import list_answer
+from magistrate.api.freshness import token_of
 from magistrate.api.render import render_time
 from magistrate.api.service import Answer, Call
 from magistrate.engine.names import warrant_names
+from magistrate.engine.terms import Revision
 from magistrate.operations import events
 from magistrate.operations.events import (
     ACCESS_EVENT_LIST,
@@ -35,7 +37,7 @@ _TYPES = {kind_and_action: name for name, kind_and_action in ACCESS_TYPES.items(
 
 class ResourceEventAnswer(msgspec.Struct, rename="camel", kw_only=True):
     """Represents the creation, update or deletion of an object or an object type; `meta` is the object's meta or the
-    type's definition."""
+    type's definition. `token` names the revision that made the change."""
 
     id: str
     type: str
@@ -44,11 +46,12 @@ class ResourceEventAnswer(msgspec.Struct, rename="camel", kw_only=True):
     resource_id: str
     meta: MetaJson = msgspec.UNSET
     created_at: str
+    token: str
 
 
 class AccessEventAnswer(msgspec.Struct, rename="camel", kw_only=True):
     """Represents a warrant that was created, deleted or checked; `meta` has its `policy`, or is the context of the
-    check."""
+    check. `token` names the revision that made the change; a check has none."""
 
     id: str
     type: str
@@ -61,6 +64,7 @@ class AccessEventAnswer(msgspec.Struct, rename="camel", kw_only=True):
     subject_relation: str | msgspec.UnsetType = msgspec.UNSET
     meta: MetaJson = msgspec.UNSET
     created_at: str
+    token: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class EventsAnswer(msgspec.Struct, Generic[A], rename="camel", omit_defaults=True):
@@ -123,6 +127,7 @@ def _render_resource_event(identity: Identity, event: Event) -> ResourceEventAns
         resource_id=id,
         meta=msgspec.UNSET if event.content is None else msgspec.Raw(event.content),
         created_at=render_time(event.place[0]),
+        token=token_of(identity, Revision(event.place[2])),
     )
 
 
@@ -139,6 +144,7 @@ def _render_access_event(identity: Identity, event: Event) -> AccessEventAnswer:
         subject_relation=names.subject_relation or msgspec.UNSET,
         meta=_access_meta(event),
         created_at=render_time(event.place[0]),
+        token=msgspec.UNSET if event.kind == "decision" else token_of(identity, Revision(event.place[2])),
     )
 
 

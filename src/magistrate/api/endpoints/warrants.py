@@ -25,6 +25,7 @@ from magistrate.engine.terms import (
 from magistrate.engine.warrants import Warrant
 from magistrate.errors import InvalidParameter, InvalidRequest, MissingParameter
 from magistrate.operations import warrants
+from magistrate.operations.history import pin_page
 from magistrate.operations.paging import read_wanted
 from magistrate.operations.scheduling import checkpoint
 from magistrate.operations.strict import UsedName, require_defined_names
@@ -102,9 +103,11 @@ async def delete(call: Call[WarrantOrBatch]) -> Answer:
 async def list_page(call: Call[None]) -> Answer:
     wanted = read_wanted(WARRANT_LIST, call.parameters, call.context.store.identity)
     is_strict = call.is_strict
+    wanted = await pin_page(call.context, wanted, call.as_of, call.freshness)
     found = await warrants.list_warrants(call.context, wanted, read_filter(call.parameters), call.freshness)
     if is_strict and not found.value.rows:
-        await require_defined_names(call.context, _collect_names(call.parameters), found.revision)
+        names = _collect_names(call.parameters)
+        await require_defined_names(call.context, names, found.revision, is_past=wanted.now is not None)
     return Answer(list_answer(found.value, render_warrant), found.revision)
 
 
