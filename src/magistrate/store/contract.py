@@ -94,6 +94,35 @@ class NewWarrant(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
+class Precondition:
+    """Requires that an object or a warrant exists, or with `is_absent` that it does not; or that this revision is the
+    newest. A warrant exists if the same one, policy included, is stored."""
+
+    required: ObjectRef | NewWarrant | Revision
+    is_absent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AtomicWrite:
+    """Holds what one write requires, deletes and creates."""
+
+    preconditions: Sequence[Precondition] = ()
+    warrants_to_delete: Sequence[NewWarrant] = ()
+    objects_to_delete: Sequence[ObjectRef] = ()
+    objects: Sequence[NewObject] = ()
+    warrants: Sequence[NewWarrant] = ()
+
+
+class WriteCounts(msgspec.Struct, frozen=True):
+    """Counts the elements of a write that created or replaced something, those that deleted something, and those that
+    changed nothing. Rows that no element names are not counted, such as the warrants of a deleted object."""
+
+    created: int
+    deleted: int
+    unchanged: int
+
+
+@dataclass(frozen=True, slots=True)
 class ImportBatch:
     """Holds what one write of an import stores: fewer than a million warrants."""
 
@@ -207,6 +236,13 @@ class Store(WarrantReader, SessionKeyStore, EventStore, Protocol):
         `judge` is given the types of the objects, as far as they are defined."""
         ...
 
+    async def write(self, wanted: AtomicWrite, judge: Judge, stamp: Stamp) -> Snapshot[WriteCounts]:
+        """Does the work of `delete_warrants`, `delete_objects`, `put_objects` and `put_warrants`, in this order, as one
+        write, if all preconditions hold before it.
+
+        Raises PreconditionFailed for the first that does not, and what these methods raise."""
+        ...
+
     async def import_batch(
         self, batch: ImportBatch, judge: Judge, stamp: Stamp, progress: ImportProgress | None = None
     ) -> Snapshot[Imported]:
@@ -226,6 +262,19 @@ class Store(WarrantReader, SessionKeyStore, EventStore, Protocol):
     async def delete_warrants(self, named: Sequence[NewWarrant], stamp: Stamp) -> Revision:
         """Deletes the warrants; objects stay. Raises NotFound, naming the first warrant that does not exist (or no
         longer does, when it is named twice), and deletes none."""
+        ...
+
+    async def match_warrants(self, equal: Mapping[str, str], most: int) -> Snapshot[tuple[Warrant, ...]]:
+        """Returns up to `most` warrants whose columns have these values, in no particular order. At least one column
+        must be given, of the first six.
+
+        Cost: with object_id or subject_id, or with object_type and relation, the warrants that have these, those that
+        ended and are not collected included; otherwise the rows looked at until enough are found."""
+        ...
+
+    async def delete_matches(self, found: Sequence[Warrant], stamp: Stamp) -> Snapshot[int]:
+        """Deletes those of these warrants that still exist, as they were read, and returns their number. One that was
+        deleted and created again since is another warrant, and stays."""
         ...
 
     async def list_warrants(
