@@ -115,7 +115,8 @@ class AtomicWrite:
 
 class WriteCounts(msgspec.Struct, frozen=True):
     """Counts the elements of a write that created or replaced something, those that deleted something, and those that
-    changed nothing. Rows that no element names are not counted, such as the warrants of a deleted object."""
+    changed nothing. Of several elements that create the same, one counts as created. Rows that no element names are not
+    counted, such as the warrants of a deleted object."""
 
     created: int
     deleted: int
