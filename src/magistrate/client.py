@@ -128,6 +128,16 @@ class Client:
         """Deletes all of the warrants or none."""
         self._send("DELETE", "/v2/warrants", warrants)
 
+    def delete_matching_warrants(self, only: Mapping[str, str], limit: int, dry_run: bool = False) -> Json:
+        """Deletes up to `limit` of the warrants that have all these values, or counts them with `dry_run`. `only` has
+        members of the filter of the API. Returns `deleted`, and whether there are `more`."""
+        return self._object("POST", "/v2/warrants/delete", {"filter": only, "limit": limit, "dryRun": dry_run})
+
+    def write(self, change: Json) -> Json:
+        """Deletes and creates warrants and objects, all or nothing, if the preconditions hold. `change` is the body of
+        the API. Returns how many were `created`, `deleted` and `unchanged`."""
+        return self._object("POST", "/v2/writes", change)
+
     def warrants(self, filters: Mapping[str, str], page_size: int = PAGE_SIZE) -> Iterator[Json]:
         """Yields the warrants in the order of creation; pages are requested as they are needed. `filters` are query
         parameters."""

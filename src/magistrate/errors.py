@@ -13,6 +13,7 @@ MagistrateError
 │   └── TokenExpired          the bearer token was valid before
 ├── Forbidden                 the caller is known, and may not make this request
 ├── NotFound                  carries `kind` and `key`
+├── PreconditionFailed    carries `index`, the place of the precondition in its request
 ├── BudgetExceeded               a decision would exceed its budget; it is unknown, and never "no"
 ├── RevisionUnavailable       carries `revision`, which is already collected or not written yet
 ├── NotRetained               what was stored at a past time is not kept any more; carries `oldest`
@@ -122,6 +123,15 @@ class NotFound(MagistrateError):
         super().__init__(f"{kind} {key} not found{hint}")
         self.kind = kind
         self.key = key
+
+
+class PreconditionFailed(MagistrateError):
+    """Reports that a precondition of a write does not hold, so nothing was written: `index` is its place, from 0, and
+    `reason` says what holds instead."""
+
+    def __init__(self, index: int, reason: str) -> None:
+        super().__init__(f"preconditions[{index}] does not hold: {reason}; nothing was written")
+        self.index = index
 
 
 class BudgetExceeded(MagistrateError):

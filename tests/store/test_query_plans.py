@@ -24,6 +24,7 @@ from magistrate.store.batch_reads import JoinTemplates, objects_statement, read_
 from magistrate.store.contract import ALIVE, Slice
 from magistrate.store.event_listing import events_statement
 from magistrate.store.events import EventFilter, EventsOfKind
+from magistrate.store.matching import match_statement
 from magistrate.store.postgres import PostgresDatabase
 from magistrate.store.sqlite import SqliteDatabase
 from tests.databases import PostgresServer
@@ -139,6 +140,25 @@ def warrants_listed(only: sql.ListFilter) -> Spoken:
     )
 
 
+MATCHED: dict[str, dict[str, str]] = {
+    "object": {"object_type": "type-3", "object_id": "id-3", "subject_type": "user"},
+    "object-alone": {"object_id": "*"},
+    "subject": {"subject_type": "user", "subject_id": "id-3", "relation": "viewer"},
+    "subject-alone": {"subject_id": "id-3"},
+    "both": {"object_id": "id-3", "subject_id": "id-3"},
+    "relation-of-type": {"object_type": "type-3", "relation": "viewer"},
+    "relation-of-type-to-groups": {"object_type": "type-3", "relation": "viewer", "subject_relation": "member"},
+    "type": {"object_type": "type-3"},
+    "relation": {"relation": "viewer"},
+    "subject-type": {"subject_type": "user", "subject_relation": "member"},
+}
+
+
+def matched(equal: dict[str, str]) -> Spoken:
+    return lambda dialect: match_statement(equal, 1_000, dialect)
+
+
+MATCHES = [pytest.param(matched(equal), id=f"match-{name}") for name, equal in MATCHED.items()]
 KEY = ("type-3", "id-10", "viewer", "user", "id-3", "", "")
 SORTED_LISTS = [
     pytest.param(warrants_listed(sql.ListFilter({}, {"object_id": ("id-3", "*")})), id="list-warrants-of-object"),
@@ -184,7 +204,9 @@ OF_WARRANTS = [
     pytest.param(looked_up(sql.WARRANTS_OF_SUBJECT, "id-100", "user", 100), id="of-subject"),
     pytest.param(warrants_listed(sql.ListFilter()), id="list-warrants"),
     pytest.param(warrants_listed(sql.ListFilter({"object_type": "type-3"})), id="list-warrants-of-type"),
+    pytest.param(looked_up(sql.NUMBERS_ENDED, 9), id="numbers-ended"),
     *SORTED_LISTS,
+    *MATCHES,
 ]
 
 
@@ -384,6 +406,22 @@ def test_warrants_are_searched_for_on_sqlite(sqlite_connection: apsw.Connection,
     assert all(line.startswith("SEARCH") for line in of_table), plan
 
 
+@pytest.mark.parametrize("spoken", MATCHES)
+def test_warrants_that_match_are_found_by_an_index_and_not_sorted(
+    sqlite_connection: apsw.Connection, postgres_connection: psycopg.Connection[tuple[str, ...]], spoken: Spoken
+) -> None:
+    on_sqlite = sqlite_plan(sqlite_connection, spoken)
+    statement = spoken(PostgresDatabase.dialect)
+    text = statement.sql.replace("?", "%s")
+    on_postgres = [line for (line,) in postgres_connection.execute(f"EXPLAIN {text}", statement.values)]
+
+    assert not [line for line in on_sqlite if "TEMP B-TREE" in line], on_sqlite
+    assert not [line for line in on_postgres if "Sort" in line], "\n".join(on_postgres)
+    assert [line for line in on_postgres if re.search("Index Scan (using|on) warrant_by_", line)], "\n".join(
+        on_postgres
+    )
+
+
 @pytest.mark.parametrize("spoken", EVENTS)
 def test_events_are_read_in_the_order_of_time_on_sqlite(sqlite_connection: apsw.Connection, spoken: Spoken) -> None:
     plan = sqlite_plan(sqlite_connection, spoken)
@@ -484,6 +522,7 @@ def test_no_statement_scans_the_table_on_postgresql(
         (sql.OBJECTS_CREATED, ("created_at", "deleted_revision")),
         (sql.NUMBERS_BETWEEN, ("number",)),
         (sql.WARRANTS_ENDED, ("deleted_revision",)),
+        (sql.NUMBERS_ENDED, ("deleted_revision",)),
     ],
 )
 def test_a_lookup_prepared_on_an_empty_table_stays_a_lookup_on_postgresql(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from magistrate.api.endpoints import check, events, object_types, objects, query, sessions, warrants
+from magistrate.api.endpoints import check, events, object_types, objects, query, sessions, warrants, writes
 from magistrate.api.endpoints.check import CheckAnswer, CheckBody
 from magistrate.api.endpoints.events import AccessEventAnswer, ResourceEventAnswer
 from magistrate.api.endpoints.lists import ListAnswer
@@ -11,6 +11,7 @@ from magistrate.api.endpoints.objects import MetaBody, ObjectAnswer, ObjectOrBat
 from magistrate.api.endpoints.query import QueryBody, QueryRowAnswer
 from magistrate.api.endpoints.sessions import SessionAnswer, SessionBody
 from magistrate.api.endpoints.warrants import WarrantAnswer, WarrantOrBatch
+from magistrate.api.endpoints.writes import FilteredDeletionAnswer, FilteredDeletionBody, WriteAnswer, WriteBody
 from magistrate.api.route import AS_OF_PARAMETER, ONE_ROW, SEARCH, TEXT, Parameter, Route, list_parameters
 from magistrate.api.v1.routes import v1_routes
 from magistrate.engine.query import MAX_QUERY_LENGTH
@@ -139,6 +140,14 @@ V2_ROUTES: tuple[Route, ...] = (
     Route(
         "DELETE", "/v2/warrants", warrants.delete, "Delete a warrant, or 1 to 100 of them",
         body=WarrantOrBatch, writes=True, not_found=True,
+    ),
+    Route(
+        "POST", "/v2/warrants/delete", writes.delete_matching, "Delete the warrants that match a filter",
+        answer=FilteredDeletionAnswer, body=FilteredDeletionBody, writes=True, is_repeatable=True,
+    ),
+    Route(
+        "POST", "/v2/writes", writes.write, "Delete and create warrants and objects, all or none",
+        answer=WriteAnswer, body=WriteBody, writes=True, not_found=True, has_preconditions=True,
     ),
     Route(
         "POST", "/v2/check", check.answer_check, "Check whether subjects have relations on objects",

@@ -36,11 +36,11 @@ _ORDERS = {
     None: ("happened_at", "source", "number", "position"),
 }
 _NOT_WITH_ITS_OBJECT = (
-    "NOT (c.action = 'deleted' AND EXISTS (SELECT 1 FROM change o "
-    "WHERE o.revision = c.revision AND o.position = 0 AND o.kind = 'object' AND o.action = 'deleted'))"
+    "NOT (c.action = 'deleted' AND (c.after IS NOT NULL OR EXISTS (SELECT 1 FROM change o "
+    "WHERE o.revision = c.revision AND o.position = 0 AND o.kind = 'object' AND o.action = 'deleted')))"
 )
-"""Excludes warrants that ended with their object: the deletion of objects begins a revision, and the warrants that
-end with them follow."""
+"""Excludes warrants that ended with their object, which `after` names. Earlier versions did not log that, but their
+revisions that begin with the deletion of an object delete no other warrants."""
 
 
 @dataclass(frozen=True, slots=True)

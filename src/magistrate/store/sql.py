@@ -149,7 +149,8 @@ WHERE object_id = ? AND object_type = ? AND deleted_revision = {ALIVE} ORDER BY 
 WARRANTS_OF_SUBJECT = f"""
 SELECT {_WARRANT_KEY}, text, number FROM warrant LEFT JOIN policy ON digest = policy
 WHERE subject_id = ? AND subject_type = ? AND deleted_revision = {ALIVE} ORDER BY number LIMIT ?"""
-END_NUMBERED_WARRANT = "UPDATE warrant SET deleted_revision = ? WHERE number = ?"
+END_NUMBERED_WARRANT = f"UPDATE warrant SET deleted_revision = ? WHERE number = ? AND deleted_revision = {ALIVE}"
+NUMBERS_ENDED = "SELECT number FROM warrant WHERE deleted_revision = ?"
 
 REVISIONS_FROM = "SELECT revision, written_at FROM revision WHERE revision >= ? ORDER BY revision LIMIT ?"
 ENDED_OBJECTS = """

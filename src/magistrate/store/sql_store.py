@@ -1,8 +1,9 @@
 """Implements the store over any Database: reads are single statements, writes are scripts."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import TypeVar
 
 import msgspec
@@ -13,6 +14,7 @@ from magistrate.engine.warrant_reader import AnyRead, ReadResult
 from magistrate.engine.warrants import Warrant, WarrantPattern
 from magistrate.errors import RevisionUnavailable, SchemaMismatch
 from magistrate.store import (
+    atomic_writes,
     collecting,
     decisions,
     event_listing,
@@ -26,6 +28,7 @@ from magistrate.store import (
 from magistrate.store.batch_reads import objects_statement, read_statement, split_reads
 from magistrate.store.contract import (
     ALIVE,
+    AtomicWrite,
     Identity,
     ImportBatch,
     Imported,
@@ -45,11 +48,13 @@ from magistrate.store.contract import (
     StoredObject,
     StoredObjectType,
     WarrantFilter,
+    WriteCounts,
 )
 from magistrate.store.database import Database, Execute, Row, Rows, Script, Select
 from magistrate.store.events import Event, EventFilter, NewDecision
 from magistrate.store.following import Mark, Staleness, WarrantChanges
 from magistrate.store.history import RevisionLookup, RevisionTime
+from magistrate.store.matching import match_statement
 from magistrate.store.sealing import UNSEALED, Sealing
 from magistrate.store.session_keys import KeptKeys, SessionKey
 
@@ -140,6 +145,10 @@ class SqlStore:
     ) -> Snapshot[tuple[Warrant, ...]]:
         return await self.database.transact(warrants.put_warrants(new, judge, stamp))
 
+    async def write(self, wanted: AtomicWrite, judge: Judge, stamp: Stamp) -> Snapshot[WriteCounts]:
+        written = await self.database.transact(atomic_writes.write_atomically(wanted, judge, stamp))
+        return Snapshot(written.revision, written.value[0])
+
     async def import_batch(
         self, batch: ImportBatch, judge: Judge, stamp: Stamp, progress: ImportProgress | None = None
     ) -> Snapshot[Imported]:
@@ -152,6 +161,17 @@ class SqlStore:
 
     async def delete_warrants(self, named: Sequence[NewWarrant], stamp: Stamp) -> Revision:
         return (await self.database.transact(warrants.delete_warrants(named, stamp))).revision
+
+    async def match_warrants(self, equal: Mapping[str, str], most: int) -> Snapshot[tuple[Warrant, ...]]:
+        statement = match_statement(equal, most, self.database.dialect)
+        # There may be many other rows between those that match.
+        rows = await self.database.read(statement.sql, statement.values, long=True)
+        found = await _build_warrants(row[1:] for row in rows if row[1] is not None)
+        return Snapshot(Revision(rows[0][0]), tuple(found))
+
+    async def delete_matches(self, found: Sequence[Warrant], stamp: Stamp) -> Snapshot[int]:
+        written = await self.database.transact(warrants.delete_matches(found, stamp))
+        return Snapshot(written.revision, written.value[0])
 
     async def list_warrants(
         self, wanted: Slice, only: WarrantFilter, at: Revision | None = None
@@ -319,6 +339,17 @@ class SqlStore:
         is_long = looks_at_many or wanted.limit > FEW_LARGE_ROWS
         rows = await self.database.read(statement.sql, statement.values, long=is_long)
         return _build_slice(rows, wanted, at, stored)
+
+
+async def _build_warrants(rows: Iterable[Row]) -> list[Warrant]:
+    """Builds a warrant from each row, and lets others run in between."""
+    built: list[Warrant] = []
+    remaining = iter(rows)
+    while batch := list(islice(remaining, FEW_ROWS)):
+        if built:
+            await asyncio.sleep(0)
+        built += (Warrant(*row) for row in batch)
+    return built
 
 
 def _build_slice(rows: Rows, wanted: Slice, at: Revision | None, stored: Callable[[Row], T]) -> Snapshot[PageSlice[T]]:

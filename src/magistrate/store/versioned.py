@@ -41,7 +41,8 @@ class Versioned(Generic[T]):
 
 class Effect(msgspec.Struct, frozen=True):
     """Records what a write did to one row, for the change log. `before` and `after` are the meta of an object, the
-    definition of an object type, or the policy of a warrant; None where there was none."""
+    definition of an object type, or the policy of a warrant; None where there was none. `after` of a warrant that ended
+    because an object was deleted is the key of that object, as JSON."""
 
     action: Literal["created", "updated", "deleted"]
     kind: Kind

@@ -3,7 +3,7 @@
 A warrant consists of its key: it is written once and ended, never changed. Its number encodes the revision that wrote
 it and its place in that write, so numbers are unique and in the order of writing without a counter."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from magistrate.engine.names import WarrantNames, warrant_names
 from magistrate.engine.terms import WILDCARD, Revision
@@ -11,7 +11,7 @@ from magistrate.engine.warrants import Warrant, policy_digest, warrant_pattern
 from magistrate.errors import NotFound
 from magistrate.store import sql
 from magistrate.store.contract import Judge, NewWarrant, Snapshot, Stamp
-from magistrate.store.database import Execute, Find, Row, Script
+from magistrate.store.database import Execute, Find, Row, Script, Select
 from magistrate.store.object_types import OBJECT_TYPES
 from magistrate.store.objects import OBJECTS
 from magistrate.store.versioned import Effect, Key, Versioned, WriteOutcome, end, find, put, write
@@ -42,7 +42,7 @@ WARRANTS: Versioned[Warrant] = Versioned(
     end=sql.END_WARRANT,
     insert=sql.INSERT_WARRANT,
     stored=build_warrant,
-    missing=lambda key: NotFound("Warrant", _render_key(key)),
+    missing=lambda key: NotFound("Warrant", render_key(key)),
 )
 
 Written = Script[Snapshot[tuple[Warrant, ...]]]
@@ -50,24 +50,33 @@ Written = Script[Snapshot[tuple[Warrant, ...]]]
 
 def put_warrants(new: Sequence[NewWarrant], judge: Judge, stamp: Stamp) -> Callable[[Revision], Written]:
     def work(revision: Revision) -> Script[WriteOutcome[Warrant]]:
-        types = yield from find(OBJECT_TYPES, {(warrant.object.type,): None for warrant in new})
-        judge({name: definition for name, definition, _ in types.values()})
-        wanted = {warrant_key(warrant): warrant.policy for warrant in new}
-        stored = yield from find(WARRANTS, wanted)
-        inserted: list[Row] = []
-        for key, policy in wanted.items():
-            if key not in stored:
-                stored[key] = (*key, revision * MAX_WARRANTS_IN_A_WRITE + len(inserted), policy or None, stamp.at)
-                inserted.append(stored[key])
-        policies = {row[6]: row[8] for row in inserted if row[8]}
-        yield Execute(sql.KEEP_POLICY, list(policies.items()))
-        yield from keep_patterns(inserted, revision)
-        yield Execute(WARRANTS.insert, [(*row[:8], stamp.at, revision) for row in inserted])
-        effects = [Effect("created", "warrant", row[:7], None, row[8]) for row in inserted]
-        effects += yield from _create_missing(objects_of(inserted), stamp, revision)
+        stored, effects = yield from insert_missing(new, judge, stamp, revision)
         return WriteOutcome(tuple(build_warrant(stored[warrant_key(warrant)]) for warrant in new), effects)
 
     return lambda head: write(head, stamp, tuple[Warrant, ...], work)
+
+
+def insert_missing(
+    new: Sequence[NewWarrant], judge: Judge, stamp: Stamp, revision: Revision
+) -> Script[tuple[Mapping[Key, Row], list[Effect]]]:
+    """Inserts the warrants that are not stored yet, and the objects that are missing. Returns the row of every warrant,
+    and what was created: warrants first."""
+    types = yield from find(OBJECT_TYPES, {(warrant.object.type,): None for warrant in new})
+    judge({name: definition for name, definition, _ in types.values()})
+    wanted = {warrant_key(warrant): warrant.policy for warrant in new}
+    stored = yield from find(WARRANTS, wanted)
+    inserted: list[Row] = []
+    for key, policy in wanted.items():
+        if key not in stored:
+            stored[key] = (*key, revision * MAX_WARRANTS_IN_A_WRITE + len(inserted), policy or None, stamp.at)
+            inserted.append(stored[key])
+    policies = {row[6]: row[8] for row in inserted if row[8]}
+    yield Execute(sql.KEEP_POLICY, list(policies.items()))
+    yield from keep_patterns(inserted, revision)
+    yield Execute(WARRANTS.insert, [(*row[:8], stamp.at, revision) for row in inserted])
+    effects = [Effect("created", "warrant", row[:7], None, row[8]) for row in inserted]
+    effects += yield from _create_missing(objects_of(inserted), stamp, revision)
+    return stored, effects
 
 
 def delete_warrants(named: Sequence[NewWarrant], stamp: Stamp) -> Callable[[Revision], Written]:
@@ -76,6 +85,21 @@ def delete_warrants(named: Sequence[NewWarrant], stamp: Stamp) -> Callable[[Revi
         return WriteOutcome((), effects)
 
     return lambda head: write(head, stamp, tuple[Warrant, ...], work)
+
+
+def delete_matches(found: Sequence[Warrant], stamp: Stamp) -> Callable[[Revision], Script[Snapshot[tuple[int, ...]]]]:
+    def work(revision: Revision) -> Script[WriteOutcome[int]]:
+        yield Execute(sql.END_NUMBERED_WARRANT, [(revision, warrant.number) for warrant in found])
+        [rows] = yield Select(sql.NUMBERS_ENDED, [(revision,)])
+        ended = {number for (number,) in rows}
+        effects = [
+            Effect("deleted", "warrant", (*warrant.names, policy_digest(warrant.policy)), warrant.policy or None, None)
+            for warrant in found
+            if warrant.number in ended
+        ]
+        return WriteOutcome((len(ended),), effects)
+
+    return lambda head: write(head, stamp, tuple[int, ...], work)
 
 
 def keep_patterns(rows: Iterable[Row], revision: Revision) -> Script[None]:
@@ -112,7 +136,7 @@ def warrant_key(warrant: NewWarrant) -> Key:
     return (*WarrantNames(object.type, object.id, warrant.relation, subject.type, subject.id, group), digest)
 
 
-def _render_key(key: Key) -> str:
+def render_key(key: Key) -> str:
     *names, digest = key
     names_text = warrant_names(*names).render()
     return f"{names_text}[{digest}]" if digest else names_text

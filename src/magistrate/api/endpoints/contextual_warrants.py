@@ -8,7 +8,7 @@ from magistrate.api.endpoints.warrants import (
     PolicyFaults,
     WarrantBody,
     find_policy_faults,
-    read_judged_warrant,
+    read_warrant,
 )
 from magistrate.api.parse import decode_body
 from magistrate.engine.policy import is_kept
@@ -44,7 +44,7 @@ def read_contextual_warrants(
     new: list[NewWarrant] = []
     for place, body in enumerate(bodies):
         try:
-            new.append(read_judged_warrant(faults, body))
+            new.append(read_warrant(faults, body))
         except InvalidParameter as error:
             raise error.within(f"{CONTEXTUAL_WARRANTS}[{place}].") from None
     return new

@@ -1,6 +1,6 @@
 """Defines the bodies and handlers of /v2/warrants (docs/compatibility.md#warrants)."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Annotated
 
@@ -85,7 +85,7 @@ WarrantOrBatch = WarrantBody | list[WarrantBody]
 async def create(call: Call[WarrantOrBatch]) -> Answer:
     is_batch = isinstance(call.body, list)
     faults = await find_policy_faults(call.body[:MAX_BATCH] if isinstance(call.body, list) else [call.body])
-    new = _read_all(call.body, partial(read_judged_warrant, faults))
+    new = _read_all(call.body, partial(read_warrant, faults))
     stamp = call.stamp()
     created = await warrants.create_warrants(
         call.context, new, stamp, (lambda place: f"[{place}].") if is_batch else (lambda place: "")
@@ -96,7 +96,7 @@ async def create(call: Call[WarrantOrBatch]) -> Answer:
 
 
 async def delete(call: Call[WarrantOrBatch]) -> Answer:
-    named = _read_all(call.body, _read)
+    named = _read_all(call.body, read_named_warrant)
     return Answer(None, await warrants.delete_warrants(call.context, named, call.stamp()))
 
 
@@ -150,7 +150,7 @@ PolicyFaults = Mapping[str, InvalidParameter | None]
 """Maps the text of a policy to its error, or None if it is valid."""
 
 
-async def find_policy_faults(bodies: Sequence[WarrantBody]) -> PolicyFaults:
+async def find_policy_faults(bodies: Iterable[WarrantBody]) -> PolicyFaults:
     """Reads every policy once. A long one takes milliseconds, so other requests can run between two of them. Errors are
     raised later, in the order of the elements."""
     faults: dict[str, InvalidParameter | None] = {}
@@ -175,9 +175,9 @@ def _policy_fault(text: str) -> InvalidParameter | None:
     return None
 
 
-def read_judged_warrant(faults: PolicyFaults, body: WarrantBody) -> NewWarrant:
-    """Returns the warrant that a body describes, given what `find_policy_faults` found. Raises InvalidRequest."""
-    new = _read(body)
+def read_warrant(faults: PolicyFaults, body: WarrantBody) -> NewWarrant:
+    """Returns a warrant to create. Raises the error of its policy, too."""
+    new = read_named_warrant(body)
     fault = faults.get(new.policy)
     if fault is not None:
         raise fault
@@ -185,13 +185,14 @@ def read_judged_warrant(faults: PolicyFaults, body: WarrantBody) -> NewWarrant:
 
 
 def read_new_warrant(body: WarrantBody) -> NewWarrant:
-    new = _read(body)
+    new = read_named_warrant(body)
     if new.policy:
         read_policy(new.policy)
     return new
 
 
-def _read(body: WarrantBody) -> NewWarrant:
+def read_named_warrant(body: WarrantBody) -> NewWarrant:
+    """Returns a warrant that is stored, or not: its policy is not read."""
     object, relation, subject = read_check(body.object_type, body.object_id, body.relation, body.subject)
     return NewWarrant(object, relation, subject, _policy_text(body))
 
