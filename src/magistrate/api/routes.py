@@ -31,7 +31,13 @@ from magistrate.operations.warrants import FILTERS, WARRANT_LIST
 _OBJECT_TYPE_LIST = list_parameters(OBJECT_TYPE_LIST, SEARCH)
 _OBJECT_LIST = list_parameters(OBJECT_LIST, Parameter("objectType", "only objects of this type", TEXT), SEARCH)
 _WARRANT_LIST = list_parameters(
-    WARRANT_LIST, *[Parameter(name, "only warrants with this, or with * in place of an id", TEXT) for name in FILTERS]
+    WARRANT_LIST,
+    *[Parameter(name, "only warrants with this, or with * in place of an id", TEXT) for name in FILTERS],
+    Parameter(
+        "expired",
+        "whether the warrants that have expired are listed, as long as they are kept, instead of the others",
+        {"type": "boolean", "default": False},
+    ),
 )
 _QUERY_LIST = list_parameters(
     QUERY_LIST,

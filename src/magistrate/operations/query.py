@@ -87,24 +87,24 @@ def _key(sort: str, row: QueryRow) -> SortKey:
 async def _listing(ctx: Context, request: QueryRequest, sort: str, newest: ReadResult) -> SnapshotListing:
     context, at = msgspec.json.encode(request.context, order="deterministic"), newest.revision
     key = (at, sort, request.query, hashlib.blake2b(context, digest_size=16).digest())
-    listing = ctx.listings.find(key)
+    now = ctx.now()
+    listing = ctx.listings.find(key, now)
     if listing is None:
         work = Work(ctx.max_query_work)
         model = await ctx.models.at(at, newest.model_revision)
-        findings = await _find(ctx, request, model, work, at)
+        findings = await _find(ctx, request, model, now, work, at)
         existing = await _existing(ctx, findings.types_to_read, work, at)
         results_by_name = findings.by_name(existing)
         keys: list[SortKey] = []
         for (of_type, _), one in results_by_name.items():
             keys += await _keys(of_type, one, one.ids(existing.get(of_type, ())), sort, work)
-        listing = SnapshotListing(await _sort_keys(keys), results_by_name)
-        if not findings.read_clock:
+        listing = SnapshotListing(await _sort_keys(keys), results_by_name, findings.valid_until)
+        if now < findings.valid_until:
             ctx.listings.keep(key, listing)
     return listing
 
 
-async def _find(ctx: Context, request: QueryRequest, model: Model, work: Work, at: Revision) -> Findings:
-    now = ctx.now()
+async def _find(ctx: Context, request: QueryRequest, model: Model, now: int, work: Work, at: Revision) -> Findings:
     findings = await complete_run(ctx, find(model, request.query, request.context, now, work), at)
     if findings.relation_results is not None:
         return findings

@@ -16,7 +16,7 @@ may then be committed or not, but never in part. RevisionUnavailable is raised w
 or has been collected."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import msgspec
@@ -25,11 +25,16 @@ from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision,
 from magistrate.engine.warrant_reader import AnyRead, ReadResult, WarrantReader
 from magistrate.engine.warrants import Warrant, WarrantPattern
 from magistrate.store.events import EventStore
+from magistrate.store.filters import ObjectFilter as ObjectFilter
+from magistrate.store.filters import ObjectTypeFilter as ObjectTypeFilter
+from magistrate.store.filters import WarrantFilter as WarrantFilter
 from magistrate.store.following import Mark, Staleness, WarrantChanges
 from magistrate.store.session_keys import SessionKeyStore
 from magistrate.store.slices import PageSlice as PageSlice
 from magistrate.store.slices import Slice as Slice
 from magistrate.store.slices import Snapshot as Snapshot
+from magistrate.store.warrant_numbers import WarrantOutcome as WarrantOutcome
+from magistrate.store.warrant_numbers import write_outcome as write_outcome
 
 ALIVE = 9_223_372_036_854_775_807
 """Marks a row as part of the newest revision, as the value of its column `deleted_revision` (the largest 64-bit
@@ -69,24 +74,6 @@ class StoredObjectType(msgspec.Struct, frozen=True):
 
 ObjectName = tuple[TypeName, ObjectId]
 """Names an object as an ObjectRef does, but as a plain tuple, because there may be very many."""
-
-
-@dataclass(frozen=True, slots=True)
-class ObjectFilter:
-    """Selects objects by type and by text.
-
-    `of_type` matches exactly this type. `text` matches objects whose id or JSON text of meta contains it; the case of
-    ASCII letters is ignored. Neither may contain a NUL character, because PostgreSQL cannot store it."""
-
-    of_type: str | None = None
-    text: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ObjectTypeFilter:
-    """Selects the object types whose name contains `text`; the case of ASCII letters is ignored."""
-
-    text: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,14 +118,19 @@ class NewObjectType(msgspec.Struct, frozen=True):
 class NewWarrant(msgspec.Struct, frozen=True):
     """Holds a warrant to be stored, or one to be deleted.
 
-    `policy` is its text, empty if it has none. The ids may be `*`. `created_at` is the time at which it was created
-    elsewhere, in microseconds since 1970 UTC; only `import_batch` uses it."""
+    `policy` is its text, empty if it has none. The ids may be `*`. Times are in microseconds since 1970 UTC.
+    `created_at` is the time at which it was created elsewhere; only `import_batch` uses it. `starts_at` and
+    `expires_at` are the limits between which it counts. `lifetime` is how long after its creation the policy may hold,
+    in microseconds; None if it is not known that it ever ends."""
 
     object: ObjectRef
     relation: RelationName
     subject: Subject
     policy: str = ""
     created_at: int | None = None
+    starts_at: int | None = None
+    expires_at: int | None = None
+    lifetime: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,15 +165,6 @@ class Imported(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class WarrantFilter:
-    """Selects warrants by columns of `Warrant`: `equal` holds the required value of a column, `among` its allowed
-    values."""
-
-    equal: Mapping[str, str] = field(default_factory=dict)
-    among: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class StoredModel:
     """Holds every object type at one revision, the definitions by name, and the pattern of every warrant that ever
     existed, by then or later.
@@ -207,6 +190,16 @@ class Store(WarrantReader, SessionKeyStore, EventStore, Protocol):
 
     @property
     def identity(self) -> Identity: ...
+
+    @property
+    def now(self) -> Callable[[], int]:
+        """Returns the clock of the machine that the database runs on, in microseconds since 1970 UTC. It takes no
+        statement: `synchronize_clock` measures how it differs from the clock of this process."""
+        ...
+
+    async def synchronize_clock(self) -> None:
+        """Measures the clock of the database's machine again, which is to be done every second or so."""
+        ...
 
     async def check(self) -> Revision:
         """Returns the newest revision. Raises SchemaMismatch unless the schema is the one this version was written
@@ -271,7 +264,12 @@ class Store(WarrantReader, SessionKeyStore, EventStore, Protocol):
         self, new: Sequence[NewWarrant], judge: Judge, stamp: Stamp
     ) -> Snapshot[tuple[Warrant, ...]]:
         """Stores each warrant, in order, unless the same one, policy included, is already stored, and returns one row
-        for each. Missing objects and subjects are created, except for `*`.
+        for each, of which `write_outcome` says what was done. Missing objects and subjects are created, except for
+        `*`.
+
+        The limits are not part of what makes two warrants the same: a stored warrant with other limits is replaced,
+        and keeps its `created_at`. One that has expired ends, and a new one is created. One whose policy can hold no
+        more, by its `lifetime`, is replaced and has been created now. Of several that are the same, the last counts.
 
         `judge` is given the types of the objects, as far as they are defined."""
         ...
@@ -283,13 +281,24 @@ class Store(WarrantReader, SessionKeyStore, EventStore, Protocol):
         records the progress.
 
         A row that is already stored with the same content stays and is not logged. A warrant keeps the creation time
-        that it states; if it is stored with another one, that warrant ends, and a new one begins. `judge` is given
-        all types."""
+        that it states; if it is stored with another one, that warrant ends, and a new one begins. One that is stored
+        with other limits is replaced. `judge` is given all types."""
         ...
 
     async def import_progress(self, source: str) -> ImportProgress | None:
         """Returns the progress that was last recorded for this source, or None if there is none or the source is
         done."""
+        ...
+
+    async def next_expiry(self) -> int | None:
+        """Returns the time at which the first of the warrants expires that `end_expired` has not ended yet; None if
+        none does. Takes one lookup."""
+        ...
+
+    async def end_expired(self, stamp: Stamp, most: int) -> int:
+        """Ends warrants that have expired by the time of the stamp, at most `most`, oldest first, and returns how
+        many. Each is logged once as expired, in whatever process this is called. Makes no revision if there are
+        none."""
         ...
 
     async def delete_warrants(self, named: Sequence[NewWarrant], stamp: Stamp) -> Revision:

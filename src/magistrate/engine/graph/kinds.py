@@ -13,8 +13,8 @@ Groups = tuple[str, ...]
 """Holds the names of the groups that a subject, or a group, is in by its own warrants; see `state_name`."""
 
 UNUSABLE: Groups = ("",)
-"""Marks members with too many groups, or with a warrant that has a policy. Their groups are expanded from the
-object's side instead of the subject's."""
+"""Marks members with too many groups, or with a conditional warrant. Their groups are expanded from the object's side
+instead of the subject's."""
 
 
 def len_or_one(states: Sequence[object]) -> int:
@@ -39,7 +39,7 @@ class Kind:
         return [ReverseWarrantRead(request, tuple(ids)) for request in self.requests]
 
     def keep(self, id: ObjectId, warrants: Sequence[Warrant]) -> None:
-        if any(warrant.policy for warrant in warrants):
+        if any(warrant.is_conditional for warrant in warrants):
             self.groups.keep(id, UNUSABLE)
             return
         states = (
