@@ -100,9 +100,9 @@ def _insert_warrants(
     effects = [_creation(rows[key], wanted[key]) for key in keys]
     there = [row for row in rows.values() if row[7] not in inserted]
     replaced = yield from _replace_warrants(there, stamp.at, revision)
-    for row, is_older in replaced:
+    for row, is_redated in replaced:
         warrant = wanted[row[:7]]
-        if is_older:
+        if is_redated:
             effects += [Effect("deleted", "warrant", row[:7], warrant.policy or None, None), _creation(row, warrant)]
         else:
             effects.append(_update(row, warrant))
