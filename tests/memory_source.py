@@ -137,10 +137,10 @@ def found(
     context: Mapping[str, Any],
     now: int = 0,
 ) -> Found:
-    findings, levels = _searched(find(model, query, context, now, Work(PLENTY)), warrants)
+    findings, levels = searched(find(model, query, context, now, Work(PLENTY)), warrants)
     if findings.relation_results is None:
         candidates = _existing(objects, find_row_types(model, query))
-        checked, more = _searched(check_each(model, query, candidates, context, now, Work(PLENTY)), warrants)
+        checked, more = searched(check_each(model, query, candidates, context, now, Work(PLENTY)), warrants)
         return Found(_rows(checked, candidates), levels + more, len(find_row_types(model, query)), is_worked_out=False)
     existing = _existing(objects, findings.types_to_read)
     return Found(_rows(findings, existing), levels, len(findings.types_to_read), is_worked_out=True)
@@ -164,7 +164,7 @@ def _rows(findings: Findings, existing: Mapping[TypeName, Sequence[ObjectId]]) -
     return sorted(rows, key=lambda row: row[:3])
 
 
-def _searched(search: Search[Findings], warrants: Sequence[Warrant]) -> tuple[Findings, int]:
+def searched(search: Search[Findings], warrants: Sequence[Warrant]) -> tuple[Findings, int]:
     levels = 0
     while (findings := search.outcome()) is None:
         if reads := search.advance():

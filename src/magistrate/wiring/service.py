@@ -24,6 +24,9 @@ from magistrate.wiring.contexts import open_context
 
 DELETE_EVERY_SECONDS = 600.0
 END_EXPIRED_EVERY_SECONDS = 1.0
+_PAUSES = random.Random()
+"""Chooses pauses, because every worker does the same work on the same store. It leaves alone the generator that all
+share, which a program around the service may have seeded."""
 LOOK_AT_PARENT_EVERY_SECONDS = 1.0
 WRITE_METRICS_EVERY_SECONDS = 1.0
 
@@ -69,14 +72,13 @@ async def open_service(
 
 async def _delete_periodically(context: Context, settings: Settings) -> None:
     while True:
-        # The pause is random, because every worker does this on the same store.
-        await asyncio.sleep(random.uniform(0.5, 1.5) * DELETE_EVERY_SECONDS)
+        await asyncio.sleep(_PAUSES.uniform(0.5, 1.5) * DELETE_EVERY_SECONDS)
         await attempt_work(_delete_ended(context, settings), "expired data could not be deleted")
 
 
 async def _end_expired_periodically(context: Context) -> None:
     while True:
-        await asyncio.sleep(random.uniform(0.5, 1) * END_EXPIRED_EVERY_SECONDS)
+        await asyncio.sleep(_PAUSES.uniform(0.5, 1) * END_EXPIRED_EVERY_SECONDS)
         await attempt_work(_end_expired(context), "expired warrants could not be ended")
 
 
