@@ -41,7 +41,14 @@ class CheckJson(TypedDict):
     subject: SubjectJson
 
 
-class WarrantJson(CheckJson):
+class LimitsJson(TypedDict, total=False):
+    """Represents the times between which a warrant counts, in RFC 3339."""
+
+    startsAt: str
+    expiresAt: str
+
+
+class WarrantJson(CheckJson, LimitsJson):
     """Represents a warrant to write or delete."""
 
     policy: NotRequired[str]
@@ -119,8 +126,8 @@ class Client:
         return self._list("/v2/objects", filters, page_size)
 
     def create_warrants(self, warrants: Sequence[WarrantJson]) -> tuple[list[Json], list[str]]:
-        """Creates all of the warrants or none. Returns one answer for each, in the same order, and its outcome: created
-        or unchanged."""
+        """Creates all of the warrants or none. Returns one answer for each, in the same order, and its outcome:
+        created, updated (it existed with other time limits, or had run out) or unchanged."""
         response = self._request("POST", "/v2/warrants", warrants)
         return self._read(response), response.headers[OUTCOME_HEADER].split(", ")
 

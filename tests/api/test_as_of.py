@@ -458,7 +458,7 @@ def test_what_was_collected_is_gone_on_first_and_later_pages(with_log: Client, d
 
     async def collect() -> None:
         store = await wiring.open_store(settings_for(database_url))
-        await store.collect(wiring.microseconds_now(), 100)
+        await store.collect(store.now(), 100)
         await store.close()
 
     asyncio.run(collect())

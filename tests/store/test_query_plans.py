@@ -133,6 +133,11 @@ LOOKUPS = [
 ]
 
 
+def expired_listed(at: int | None) -> Spoken:
+    wanted = Slice("createdAt", 25, boundary=(ROWS // 2, ROWS // 2))
+    return lambda dialect: sql.list_statement(sql.ENDED_BY_EXPIRY, wanted, sql.ListFilter(), at, dialect)
+
+
 def warrants_listed(only: sql.ListFilter) -> Spoken:
     boundary = (ROWS // 2, ROWS // 2)
     return lambda dialect: sql.list_statement(
@@ -195,7 +200,10 @@ OF_WARRANTS = [
         id="find-any-warrant",
     ),
     pytest.param(looked_up(sql.END_WARRANT, 9, *KEY), id="end-warrant"),
-    pytest.param(looked_up(sql.END_WARRANT_OF_OTHER_AGE, 9, *KEY, 5), id="end-warrant-of-other-age"),
+    pytest.param(looked_up(sql.END_WARRANT_THAT_DIFFERS, 9, *KEY, 5, 6, 7), id="end-warrant-that-differs"),
+    pytest.param(looked_up(sql.NEXT_EXPIRY), id="next-expiry"),
+    pytest.param(looked_up(sql.EXPIRED_WARRANTS, 5, 100), id="expired-warrants"),
+    pytest.param(looked_up(sql.END_EXPIRED_WARRANT, 9, 9, 100), id="end-expired-warrant"),
     pytest.param(looked_up(sql.WARRANTS_ENDED, 9), id="warrants-ended"),
     pytest.param(looked_up(sql.END_NUMBERED_WARRANT, 9, 100), id="end-numbered-warrant"),
     pytest.param(looked_up(sql.NUMBERS_BETWEEN, 100, 200), id="numbers-between"),
@@ -203,6 +211,9 @@ OF_WARRANTS = [
     pytest.param(looked_up(sql.WARRANTS_OF_OBJECT, "id-100", "type-3", 100), id="of-object"),
     pytest.param(looked_up(sql.WARRANTS_OF_SUBJECT, "id-100", "user", 100), id="of-subject"),
     pytest.param(warrants_listed(sql.ListFilter()), id="list-warrants"),
+    pytest.param(warrants_listed(sql.ListFilter(unexpired_at=ROWS)), id="list-unexpired-warrants"),
+    pytest.param(expired_listed(None), id="list-expired-warrants"),
+    pytest.param(expired_listed(5), id="list-expired-warrants-as-of"),
     pytest.param(warrants_listed(sql.ListFilter({"object_type": "type-3"})), id="list-warrants-of-type"),
     pytest.param(looked_up(sql.NUMBERS_ENDED, 9), id="numbers-ended"),
     *SORTED_LISTS,
@@ -253,7 +264,8 @@ def few_sorts(spoken: Spoken) -> int:
 
 
 def warrant_rows() -> list[tuple[object, ...]]:
-    """In the order of the table's columns. A fifth of them of groups; an object has about 50, of two relations."""
+    """In the order of the table's columns. A fifth of them of groups, a ninth with an expiry; an object has about 50,
+    of two relations."""
     relations, groups = ("viewer", "editor"), ("", "", "", "", "member")
     return [
         (
@@ -268,6 +280,9 @@ def warrant_rows() -> list[tuple[object, ...]]:
             number,
             1,
             ALIVE,
+            None,
+            None if number % 9 else ROWS + number,
+            None,
         )
         for number in range(ROWS)
     ]
@@ -284,7 +299,9 @@ def log_rows() -> dict[str, list[tuple[object, ...]]]:
     return {
         "revision": [(number, number, "key", number) for number in range(1, ROWS)],
         "change": [
-            (number, place, "created", kinds[place], key, None, None) for number in range(1, ROWS) for place in range(3)
+            (number, place, "created", kinds[place], key, None, None, None, None)
+            for number in range(1, ROWS)
+            for place in range(3)
         ],
         "decision": [(number, number, "allowed", key, None) for number in range(1, ROWS)],
     }
@@ -299,7 +316,7 @@ def sqlite_connection(request: pytest.FixtureRequest, tmp_path_factory: pytest.T
     connection = apsw.Connection(database.path)
     with connection:  # one transaction
         connection.executemany(sql.INSERT_OBJECT, rows())
-        connection.executemany(f"INSERT INTO warrant VALUES ({', '.join('?' * 11)})", warrant_rows())
+        connection.executemany(f"INSERT INTO warrant VALUES ({', '.join('?' * 14)})", warrant_rows())
         for table, log in log_rows().items():
             connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(log[0]))})", log)
     if request.param == "statistics":

@@ -4,6 +4,7 @@ one."""
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from magistrate.api.endpoints.warrants import WarrantBody, read_new_warrant
 from magistrate.api.parse import decode_body
@@ -61,7 +62,7 @@ def _read_warrant(body: LineBody) -> NewWarrant:
     created_at = read_time(body.created_at, "createdAt")
     if created_at < 0:
         raise InvalidParameter("createdAt", f"{TIME_MESSAGE}, since 1970")
-    return NewWarrant(new.object, new.relation, new.subject, new.policy, created_at)
+    return replace(new, created_at=created_at)
 
 
 def _decode_line(line: bytes, max_json_depth: int) -> LineBody:

@@ -38,6 +38,11 @@ _WARRANT_LIST = list_parameters(
     WARRANT_LIST,
     *[Parameter(name, "only warrants with this, or with * in place of an id", TEXT) for name in FILTERS],
     AS_OF_PARAMETER,
+    Parameter(
+        "expired",
+        "whether the warrants that have expired are listed, as long as they are kept, instead of the others",
+        {"type": "boolean", "default": False},
+    ),
 )
 _QUERY_LIST = list_parameters(
     QUERY_LIST,

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from magistrate.cli.completion import complete_objects, complete_types
-from magistrate.cli.input import as_of_option, read_as_of, read_warrant
-from magistrate.cli.output import print_done, print_json, print_list, print_table, printable, render_warrant
+from magistrate.cli.input import as_of_option, read_as_of, read_limit, read_warrant
+from magistrate.cli.output import Columns, print_done, print_json, print_list, print_table, printable, render_warrant
 from magistrate.cli.service import Command, calls_service, elements_named, limit_option, page_size, strict_option
 from magistrate.cli.where import complete_where, read_where
 from magistrate.errors import MagistrateError, RequestRefused
 
 if TYPE_CHECKING:
-    from magistrate.client import Client, WarrantJson
+    from magistrate.client import Client, LimitsJson, WarrantJson
 
 FILTERS = {
     "--object-type": "objectType",
@@ -29,6 +29,12 @@ FILTERS = {
 
 DELETED_AT_ONCE = 5_000
 """Sets the number of warrants that one request of `delete --where` deletes, which takes a second or two at most."""
+COLUMNS: Columns = {
+    "WARRANT": render_warrant,
+    "CREATED": lambda warrant: warrant["createdAt"],
+    "STARTS": lambda warrant: warrant.get("startsAt", ""),
+    "EXPIRES": lambda warrant: warrant.get("expiresAt", ""),
+}
 
 
 @click.group(short_help="Manage warrants.")
@@ -44,10 +50,25 @@ _policy = click.option("--policy", metavar="TEXT", help="a policy for all of the
 @warrants.command(short_help="Create warrants, all or none.")
 @_named
 @_policy
+@click.option("--starts", metavar="TIME", help="when they begin to count: a time, or how far ahead, as in 15m or 3d")
+@click.option("--expires", metavar="TIME", help="when they end: a time, as in 2026-12-01T10:00Z, or how far ahead")
 @calls_service
-def create(client: "Client", as_json: bool, named: tuple[str, ...], policy: str | None) -> None:
-    """Create warrants, all or none. A warrant that exists already stays as it is, and is reported as unchanged."""
-    bodies = [read_warrant(text, policy) for text in named]
+def create(
+    client: "Client",
+    as_json: bool,
+    named: tuple[str, ...],
+    policy: str | None,
+    starts: str | None,
+    expires: str | None,
+) -> None:
+    """Create warrants, all or none. A warrant that exists already stays as it is, and is reported as unchanged; if its
+    time limits are others, it gets the new ones, and is reported as updated."""
+    limits: LimitsJson = {}
+    if starts is not None:
+        limits["startsAt"] = read_limit(starts, "--starts")
+    if expires is not None:
+        limits["expiresAt"] = read_limit(expires, "--expires")
+    bodies = [read_warrant(text, policy, limits) for text in named]
     with elements_named(named):
         created, outcomes = client.create_warrants(bodies)
     if as_json:
@@ -153,15 +174,23 @@ def _filters(command: Command) -> Command:
 @warrants.command("list", short_help="List warrants in the order of creation.")
 @_filters
 @as_of_option
+@click.option("--expired", "is_expired", is_flag=True, help="those that have expired, as long as they are kept")
 @strict_option
 @limit_option
 @calls_service
 def list_warrants(
-    client: "Client", as_json: bool, limit: int, is_strict: bool, as_of: str | None, **filters: str | None
+    client: "Client",
+    as_json: bool,
+    limit: int,
+    is_strict: bool,
+    is_expired: bool,
+    as_of: str | None,
+    **filters: str | None,
 ) -> None:
     """List the warrants that match all filters, in the order of creation. An id also finds warrants with *."""
     filters["asOf"] = read_as_of(as_of)
     given = {parameter: text for parameter, text in filters.items() if text is not None}
+    if is_expired:
+        given["expired"] = "true"
     given["strict"] = "true" if is_strict else "false"
-    columns = {"WARRANT": render_warrant, "CREATED": lambda warrant: warrant["createdAt"]}
-    print_list(client.warrants(given, page_size(limit)), limit, as_json, columns)
+    print_list(client.warrants(given, page_size(limit)), limit, as_json, COLUMNS, optional=("STARTS", "EXPIRES"))

@@ -58,7 +58,7 @@ def _read_text(value: Any, read: Callable[[str], Any], place: str) -> Any:
 
 
 def _read_warrant(text: str) -> Any:
-    return read_warrant(text, None)
+    return read_warrant(text)
 
 
 def _read_warrant_or_ref(text: str) -> Any:

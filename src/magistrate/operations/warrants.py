@@ -1,6 +1,7 @@
 """Creates, deletes and lists warrants (docs/compatibility.md#warrants)."""
 
 from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -16,6 +17,8 @@ from magistrate.store.contract import AtomicWrite, Judge, NewWarrant, Snapshot, 
 WARRANT_LIST: ListKind[Warrant] = ListKind(
     "warrants", {"createdAt": Sort("createdAt", lambda row: (row.created_at, row.number))}
 )
+
+EXPIRED_WARRANT_LIST: ListKind[Warrant] = replace(WARRANT_LIST, name="expired-warrants")
 
 FILTERS: Mapping[str, tuple[str, Callable[[str, str], str]]] = {
     "objectType": ("object_type", type_name),
@@ -48,9 +51,9 @@ async def create_warrants(
     """Stores each warrant unless it is stored already, and creates the objects and subjects that are missing; returns
     one row for each, in the same order. All or nothing.
 
-    Raises InvalidParameter if the type of an object, or the relation on it, is not defined; `element` returns the
-    prefix of the parameter's name, by the position of the warrant."""
-    return await ctx.store.put_warrants(new, judge_warrants(new, element), stamp)
+    Raises InvalidParameter if the type of an object, or the relation on it, is not defined, or a warrant has expired
+    already; `element` returns the prefix of the parameter's name, by the position of the warrant."""
+    return await ctx.store.put_warrants(new, judge_warrants(new, element, stamp.at), stamp)
 
 
 async def write(
@@ -60,7 +63,7 @@ async def write(
 
     Raises PreconditionFailed; NotFound for the first that is to be deleted and does not exist; and InvalidParameter for
     new warrants, as `create_warrants` does."""
-    return await ctx.store.write(wanted, judge_warrants(wanted.warrants, element), stamp)
+    return await ctx.store.write(wanted, judge_warrants(wanted.warrants, element, stamp.at), stamp)
 
 
 async def delete_warrants(ctx: Context, named: Sequence[NewWarrant], stamp: Stamp) -> Revision:
@@ -68,9 +71,9 @@ async def delete_warrants(ctx: Context, named: Sequence[NewWarrant], stamp: Stam
     return await ctx.store.delete_warrants(named, stamp)
 
 
-def read_filter(parameters: Mapping[str, str]) -> WarrantFilter:
+def read_filter(parameters: Mapping[str, str], now: int, is_expired: bool = False) -> WarrantFilter:
     """Returns the filter that the parameters of a list describe (docs/compatibility.md#warrants). An id also matches
-    `*`."""
+    `*`. It selects warrants that have not expired by `now`, or those that have expired."""
     equal: dict[str, str] = {}
     among: dict[str, tuple[str, ...]] = {}
     for parameter, (column, allowed) in FILTERS.items():
@@ -85,7 +88,7 @@ def read_filter(parameters: Mapping[str, str]) -> WarrantFilter:
             among[column] = tuple(dict.fromkeys([value, WILDCARD]))
         else:
             equal[column] = value
-    return WarrantFilter(equal, among)
+    return WarrantFilter(equal, among, None if is_expired else now, is_expired)
 
 
 def read_exact_filter(given: Mapping[str, str | None]) -> Mapping[str, str]:
@@ -124,14 +127,23 @@ async def list_warrants(
     ctx: Context, wanted: Wanted, only: WarrantFilter, freshness: Freshness
 ) -> Snapshot[Page[Warrant]]:
     read = partial(ctx.store.list_warrants, only=only)
-    return await read_page(WARRANT_LIST, wanted, freshness, ctx.store.identity, read)
+    return await read_page(list_kind(only.is_expired), wanted, freshness, ctx.store.identity, read)
 
 
-def judge_warrants(new: Sequence[NewWarrant], element: Callable[[int], str]) -> Judge:
+def list_kind(is_expired: bool) -> ListKind[Warrant]:
+    """Returns the list of warrants, or that of the expired ones; neither takes the cursors of the other."""
+    return EXPIRED_WARRANT_LIST if is_expired else WARRANT_LIST
+
+
+def judge_warrants(new: Sequence[NewWarrant], element: Callable[[int], str], at: int | None) -> Judge:
+    """Returns a function that validates the warrants. They may not have expired at the time `at`, if it is given."""
+
     def judge(definitions: Mapping[TypeName, str]) -> None:
         defined = {name: read_definition(definition).relations for name, definition in definitions.items()}
         for place, warrant in enumerate(new):
             fault = warrant_fault(warrant, defined)
+            if fault is None and at is not None and warrant.expires_at is not None and warrant.expires_at <= at:
+                fault = InvalidParameter("expiresAt", "must be in the future")
             if fault is not None:
                 raise fault.within(element(place))
 

@@ -11,18 +11,18 @@ from magistrate.store.contract import AtomicWrite, Judge, NewWarrant, Preconditi
 from magistrate.store.database import Script
 from magistrate.store.objects import OBJECTS, end_objects, put_all
 from magistrate.store.versioned import Effect, Key, WriteOutcome, end, find, write
-from magistrate.store.warrants import WARRANTS, insert_missing, render_key, warrant_key
+from magistrate.store.warrants import WARRANTS, has_expired, insert_all, render_key, warrant_key
 
 Written = Script[Snapshot[tuple[WriteCounts, ...]]]
 
 
 def write_atomically(wanted: AtomicWrite, judge: Judge, stamp: Stamp) -> Callable[[Revision], Written]:
     def work(revision: Revision) -> Script[WriteOutcome[WriteCounts]]:
-        yield from _check_preconditions(wanted.preconditions, revision)
+        yield from _check_preconditions(wanted.preconditions, stamp.at, revision)
         effects = yield from end(WARRANTS, map(warrant_key, wanted.warrants_to_delete), revision)
         effects += yield from end_objects(wanted.objects_to_delete, revision)
         _, objects = yield from put_all(wanted.objects, stamp, revision)
-        _, warrants = yield from insert_missing(wanted.warrants, judge, stamp, revision)
+        _, warrants = yield from insert_all(wanted.warrants, judge, stamp, revision)
         counts = _count(wanted, objects, warrants)
         return WriteOutcome((counts,), [*effects, *objects, *warrants])
 
@@ -31,7 +31,7 @@ def write_atomically(wanted: AtomicWrite, judge: Judge, stamp: Stamp) -> Callabl
 
 def _count(wanted: AtomicWrite, objects: Sequence[Effect], warrants: Sequence[Effect]) -> WriteCounts:
     """Counts elements; the effects on warrants include the objects that were created for them."""
-    created = len(objects) + sum(effect.kind == "warrant" for effect in warrants)
+    created = len(objects) + sum(effect.kind == "warrant" and effect.action != "expired" for effect in warrants)
     return WriteCounts(
         created=created,
         deleted=len(wanted.warrants_to_delete) + len(wanted.objects_to_delete),
@@ -39,12 +39,14 @@ def _count(wanted: AtomicWrite, objects: Sequence[Effect], warrants: Sequence[Ef
     )
 
 
-def _check_preconditions(preconditions: Sequence[Precondition], revision: Revision) -> Script[None]:
-    """Raises PreconditionFailed for the first that does not hold in the revision before this one."""
+def _check_preconditions(preconditions: Sequence[Precondition], at: int, revision: Revision) -> Script[None]:
+    """Raises PreconditionFailed for the first that does not hold in the revision before this one, at this time."""
     required = [one.required for one in preconditions]
     warrants = {warrant_key(one): None for one in required if isinstance(one, NewWarrant)}
     objects: dict[Key, None] = {(one.type, one.id): None for one in required if isinstance(one, ObjectRef)}
-    stored = {**(yield from find(WARRANTS, warrants)), **(yield from find(OBJECTS, objects))}
+    rows = yield from find(WARRANTS, warrants)
+    unexpired = {key: row for key, row in rows.items() if not has_expired(row, at)}
+    stored = {**unexpired, **(yield from find(OBJECTS, objects))}
     for index, one in enumerate(preconditions):
         reason = _find_reason(one, stored, revision - 1)
         if reason is not None:

@@ -25,6 +25,9 @@ from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision,
 from magistrate.engine.warrant_reader import AnyRead, ReadResult, WarrantReader
 from magistrate.engine.warrants import Warrant
 from magistrate.store.events import EventStore
+from magistrate.store.filters import ObjectFilter as ObjectFilter
+from magistrate.store.filters import ObjectTypeFilter as ObjectTypeFilter
+from magistrate.store.filters import WarrantFilter as WarrantFilter
 from magistrate.store.following import Mark, Staleness, WarrantChanges
 from magistrate.store.history import HistoryStore
 from magistrate.store.session_keys import SessionKeyStore
@@ -33,13 +36,12 @@ from magistrate.store.slices import Slice as Slice
 from magistrate.store.slices import Snapshot as Snapshot
 from magistrate.store.stored_rows import ALIVE as ALIVE
 from magistrate.store.stored_rows import Identity as Identity
-from magistrate.store.stored_rows import ObjectFilter as ObjectFilter
 from magistrate.store.stored_rows import ObjectName as ObjectName
-from magistrate.store.stored_rows import ObjectTypeFilter as ObjectTypeFilter
 from magistrate.store.stored_rows import StoredModel as StoredModel
 from magistrate.store.stored_rows import StoredObject as StoredObject
 from magistrate.store.stored_rows import StoredObjectType as StoredObjectType
-from magistrate.store.stored_rows import WarrantFilter as WarrantFilter
+from magistrate.store.warrant_numbers import WarrantOutcome as WarrantOutcome
+from magistrate.store.warrant_numbers import write_outcome as write_outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +86,19 @@ class NewObjectType(msgspec.Struct, frozen=True):
 class NewWarrant(msgspec.Struct, frozen=True):
     """Holds a warrant to be stored, or one to be deleted.
 
-    `policy` is its text, empty if it has none. The ids may be `*`. `created_at` is the time at which it was created
-    elsewhere, in microseconds since 1970 UTC; only `import_batch` uses it."""
+    `policy` is its text, empty if it has none. The ids may be `*`. Times are in microseconds since 1970 UTC.
+    `created_at` is the time at which it was created elsewhere; only `import_batch` uses it. `starts_at` and
+    `expires_at` are the limits between which it counts. `lifetime` is how long after its creation the policy may hold,
+    in microseconds; None if it is not known that it ever ends."""
 
     object: ObjectRef
     relation: RelationName
     subject: Subject
     policy: str = ""
     created_at: int | None = None
+    starts_at: int | None = None
+    expires_at: int | None = None
+    lifetime: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +177,16 @@ class Store(WarrantReader, SessionKeyStore, EventStore, HistoryStore, Protocol):
     @property
     def identity(self) -> Identity: ...
 
+    @property
+    def now(self) -> Callable[[], int]:
+        """Returns the clock of the machine that the database runs on, in microseconds since 1970 UTC. It takes no
+        statement: `synchronize_clock` measures how it differs from the clock of this process."""
+        ...
+
+    async def synchronize_clock(self) -> None:
+        """Measures the clock of the database's machine again, which is to be done every second or so."""
+        ...
+
     async def check(self) -> Revision:
         """Returns the newest revision. Raises SchemaMismatch unless the schema is the one this version was written
         for."""
@@ -233,7 +250,12 @@ class Store(WarrantReader, SessionKeyStore, EventStore, HistoryStore, Protocol):
         self, new: Sequence[NewWarrant], judge: Judge, stamp: Stamp
     ) -> Snapshot[tuple[Warrant, ...]]:
         """Stores each warrant, in order, unless the same one, policy included, is already stored, and returns one row
-        for each. Missing objects and subjects are created, except for `*`.
+        for each, of which `write_outcome` says what was done. Missing objects and subjects are created, except for
+        `*`.
+
+        The limits are not part of what makes two warrants the same: a stored warrant with other limits is replaced,
+        and keeps its `created_at`. One that has expired ends, and a new one is created. One whose policy can hold no
+        more, by its `lifetime`, is replaced and has been created now. Of several that are the same, the last counts.
 
         `judge` is given the types of the objects, as far as they are defined."""
         ...
@@ -252,13 +274,24 @@ class Store(WarrantReader, SessionKeyStore, EventStore, HistoryStore, Protocol):
         records the progress.
 
         A row that is already stored with the same content stays and is not logged. A warrant keeps the creation time
-        that it states; if it is stored with another one, that warrant ends, and a new one begins. `judge` is given
-        all types."""
+        that it states; if it is stored with another one, that warrant ends, and a new one begins. One that is stored
+        with other limits is replaced. `judge` is given all types."""
         ...
 
     async def import_progress(self, source: str) -> ImportProgress | None:
         """Returns the progress that was last recorded for this source, or None if there is none or the source is
         done."""
+        ...
+
+    async def next_expiry(self) -> int | None:
+        """Returns the time at which the first of the warrants expires that `end_expired` has not ended yet; None if
+        none does. Takes one lookup."""
+        ...
+
+    async def end_expired(self, stamp: Stamp, most: int) -> int:
+        """Ends warrants that have expired by the time of the stamp, at most `most`, oldest first, and returns how
+        many. Each is logged once as expired, in whatever process this is called. Makes no revision if there are
+        none."""
         ...
 
     async def delete_warrants(self, named: Sequence[NewWarrant], stamp: Stamp) -> Revision:

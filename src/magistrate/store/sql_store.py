@@ -84,10 +84,15 @@ class SqlStore:
         self._identity = identity
         self.schema_version = schema_version
         self._sealing = sealing
+        self.now: Callable[[], int] = database.now
+        """Returns the time; this is the method of the database itself, because every check calls it."""
 
     @property
     def identity(self) -> Identity:
         return self._identity
+
+    async def synchronize_clock(self) -> None:
+        await self.database.synchronize_clock()
 
     async def check(self) -> Revision:
         found = await self.database.schema_version()
@@ -176,8 +181,16 @@ class SqlStore:
     async def list_warrants(
         self, wanted: Slice, only: WarrantFilter, at: Revision | None = None
     ) -> Snapshot[PageSlice[Warrant]]:
-        conditions = sql.ListFilter(only.equal, only.among)
-        return await self._list(sql.WARRANTS, wanted, conditions, at, warrants.build_warrant_of_page)
+        conditions = sql.ListFilter(only.equal, only.among, unexpired_at=only.unexpired_at)
+        listing = sql.ENDED_BY_EXPIRY if only.is_expired else sql.WARRANTS
+        return await self._list(listing, wanted, conditions, at, warrants.build_warrant_of_page)
+
+    async def next_expiry(self) -> int | None:
+        rows = await self.database.read(sql.NEXT_EXPIRY, ())
+        return rows[0][0] if rows else None
+
+    async def end_expired(self, stamp: Stamp, most: int) -> int:
+        return await self.database.transact(warrants.end_expired(stamp, most))
 
     async def read_model(self, at: Revision | None = None) -> Snapshot[StoredModel]:
         statement = sql.READ_MODEL if at is None else sql.READ_MODEL_AT

@@ -1,7 +1,7 @@
 """Defines what a store returns, and how the rows of its lists are selected."""
 
 from collections.abc import Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import msgspec
 
@@ -46,33 +46,6 @@ class StoredObjectType(msgspec.Struct, frozen=True):
 
 ObjectName = tuple[TypeName, ObjectId]
 """Names an object as an ObjectRef does, but as a plain tuple, because there may be very many."""
-
-
-@dataclass(frozen=True, slots=True)
-class ObjectFilter:
-    """Selects objects by type and by text.
-
-    `of_type` matches exactly this type. `text` matches objects whose id or JSON text of meta contains it; the case of
-    ASCII letters is ignored. Neither may contain a NUL character, because PostgreSQL cannot store it."""
-
-    of_type: str | None = None
-    text: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ObjectTypeFilter:
-    """Selects the object types whose name contains `text`; the case of ASCII letters is ignored."""
-
-    text: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class WarrantFilter:
-    """Selects warrants by columns of `Warrant`: `equal` holds the required value of a column, `among` its allowed
-    values."""
-
-    equal: Mapping[str, str] = field(default_factory=dict)
-    among: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

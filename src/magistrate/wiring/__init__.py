@@ -7,7 +7,6 @@ one for its service. `service.py` builds the service of a worker, whose keys `ap
 
 from magistrate.wiring.announcing import SHOWN_TRIES as SHOWN_TRIES
 from magistrate.wiring.contexts import context_of as context_of
-from magistrate.wiring.contexts import microseconds_now as microseconds_now
 from magistrate.wiring.contexts import open_context as open_context
 from magistrate.wiring.contexts import open_import_context as open_import_context
 from magistrate.wiring.garbage import SURVIVORS as SURVIVORS

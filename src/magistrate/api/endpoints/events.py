@@ -7,6 +7,7 @@ from typing import Annotated, Generic, TypeVar
 import msgspec
 
 from magistrate.api.endpoints.lists import list_answer
+from magistrate.api.endpoints.time_limits import render_limits
 from magistrate.api.freshness import token_of
 from magistrate.api.render import render_time
 from magistrate.api.service import Answer, Call
@@ -32,7 +33,7 @@ A = TypeVar("A")
 
 MetaJson = Annotated[msgspec.Raw, msgspec.Meta(extra_json_schema={"type": "object"})] | msgspec.UnsetType
 
-_TYPES = {kind_and_action: name for name, kind_and_action in ACCESS_TYPES.items()}
+_TYPES = {kind_and_action: name for name, of_type in ACCESS_TYPES.items() for kind_and_action in of_type}
 
 
 class ResourceEventAnswer(msgspec.Struct, rename="camel", kw_only=True):
@@ -50,8 +51,9 @@ class ResourceEventAnswer(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class AccessEventAnswer(msgspec.Struct, rename="camel", kw_only=True):
-    """Represents a warrant that was created, deleted or checked; `meta` has its `policy`, or is the context of the
-    check. `token` names the revision that made the change; a check has none."""
+    """Represents a warrant that was created, renewed, deleted or checked, or has expired; `meta` has its `policy`,
+    `startsAt` and `expiresAt`, as far as it has them, or is the context of the check. `token` names the revision that
+    made the change; a check has none."""
 
     id: str
     type: str
@@ -149,8 +151,8 @@ def _render_access_event(identity: Identity, event: Event) -> AccessEventAnswer:
 
 
 def _access_meta(event: Event) -> msgspec.Raw | msgspec.UnsetType:
-    if event.content is None:
-        return msgspec.UNSET
-    if event.kind == "warrant":
-        return msgspec.Raw(msgspec.json.encode({"policy": event.content}))
-    return msgspec.Raw(event.content)
+    if event.kind != "warrant":
+        return msgspec.UNSET if event.content is None else msgspec.Raw(event.content)
+    meta = {} if event.content is None else {"policy": event.content}
+    meta |= render_limits(event)
+    return msgspec.Raw(msgspec.json.encode(meta)) if meta else msgspec.UNSET

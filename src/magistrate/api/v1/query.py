@@ -98,7 +98,8 @@ async def _list_stored(call: Call[None], conditions: LegacyQueryConditions) -> A
     if context is not None:
         columns["policy"] = policy_digest(policy_of_context(context))
     wanted = _read_page_bounds(call, WARRANT_LIST)
-    found = await warrants.list_warrants(call.context, wanted, WarrantFilter(columns), call.freshness)
+    only = WarrantFilter(columns, unexpired_at=call.context.now())
+    found = await warrants.list_warrants(call.context, wanted, only, call.freshness)
     return Answer([_render_stored(row) for row in found.value.rows], found.revision)
 
 
