@@ -26,9 +26,9 @@ _DECODER = msgspec.json.Decoder(list[WarrantBody])
 _NO_FAULTS: PolicyFaults = {}
 
 
-def are_readable_at_once(bodies: Sequence[WarrantBody] | None) -> bool:
+def are_readable_at_once(bodies: Sequence[WarrantBody]) -> bool:
     """Returns whether no policy of these warrants has to be read first, which takes milliseconds if it is long."""
-    return not bodies or all(not body.policy or is_kept(body.policy) for body in bodies[:MAX_CONTEXTUAL_WARRANTS])
+    return all(not body.policy or is_kept(body.policy) for body in bodies[:MAX_CONTEXTUAL_WARRANTS])
 
 
 def read_contextual_warrants(
