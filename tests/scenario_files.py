@@ -131,6 +131,19 @@ class Query(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError("a query has either `rows` or `missing`")
 
 
+Step = Literal["warrants", "drop_types", "define_types", "delete_warrants", "delete_objects"]
+STEPS: tuple[Step, ...] = ("warrants", "drop_types", "define_types", "delete_warrants", "delete_objects")
+"""What a scenario does, in this order: it writes the warrants, then it makes the changes."""
+
+
+class Past(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is answered, when all is done, as of a step: as of the moment when the warrants were written, or after."""
+
+    after: Step
+    checks: tuple[Check, ...] = ()
+    queries: tuple[Query, ...] = ()
+
+
 class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Types and warrants in written form, and what is asked of them. Besides `types` nothing is defined."""
 
@@ -144,12 +157,19 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = ()
     queries: tuple[Query, ...] = ()
     query_levels: Annotated[tuple[int, ...], msgspec.Meta(description="likewise of each query")] = ()
+    as_of: tuple[Past, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.levels) != len(self.checks) or len(self.query_levels) != len(self.queries):
             raise ValueError("`levels` has one number for each check, `query_levels` for each query")
         if not self.checks and not self.queries:
             raise ValueError("a scenario has `checks` or `queries`")
+
+    def until(self, step: Step) -> "Scenario":
+        """The scenario with nothing done after this step."""
+        done = STEPS[1 : STEPS.index(step) + 1]
+        changes = {name: getattr(self.then, name) for name in done}
+        return msgspec.structs.replace(self, then=Changes(**changes))
 
     def first_types(self) -> dict[str, dict[str, Any]]:
         """Relations by type, rules as JSON: what is defined before the warrants are written."""
@@ -201,6 +221,11 @@ def query_scenarios() -> Sequence[Scenario]:
     return [scenario for scenario in every_scenario() if scenario.queries]
 
 
+def scenarios_of_the_past() -> Sequence[Scenario]:
+    """Those that ask as of a step, in the order of file names."""
+    return [scenario for scenario in every_scenario() if scenario.as_of]
+
+
 @cache
 def every_scenario() -> Sequence[Scenario]:
     """Those of all files, in the order of file names. Raises ValueError if two of them have one name."""
@@ -219,7 +244,8 @@ def read_scenarios(path: Path) -> list[Scenario]:
     """Raises msgspec.ValidationError with the place of the first fault."""
     written = yaml.safe_load(path.read_text())
     for scenario in written:
-        scenario["checks"] = [_in_full(question) for question in scenario.get("checks", [])]
+        for asked in (scenario, *scenario.get("as_of", [])):
+            asked["checks"] = [_in_full(question) for question in asked.get("checks", [])]
     return msgspec.convert(written, list[Scenario])
 
 
@@ -276,8 +302,9 @@ def contextual_options(contextual: Sequence[str]) -> list[str]:
 def schema() -> bytes:
     """The JSON schema of a scenario file."""
     made = msgspec.json.schema(list[Scenario])
-    checks = made["$defs"]["Scenario"]["properties"]["checks"]
-    checks["items"] = {"anyOf": [checks["items"], SHORT_QUESTION]}
+    for name in ("Scenario", "Past"):
+        checks = made["$defs"][name]["properties"]["checks"]
+        checks["items"] = {"anyOf": [checks["items"], SHORT_QUESTION]}
     dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     return msgspec.json.format(msgspec.json.encode(dialect | made), indent=2) + b"\n"
 
