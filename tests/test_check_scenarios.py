@@ -93,7 +93,8 @@ async def carry_out(ctx: Context, scenario: Scenario) -> None:
     """Writes what the scenario begins with, then does what it says."""
     await create_object_types(ctx, list(model_of(scenario.first_types()).types.values()), ctx.stamp("ann"))
     if scenario.warrants:
-        await create_warrants(ctx, [new(text) for text in scenario.warrants], ctx.stamp("ann"), str)
+        warrants = [msgspec.structs.replace(new(text), **scenario.limits_of(text)) for text in scenario.warrants]
+        await create_warrants(ctx, warrants, ctx.stamp("ann"), str)
     for name in scenario.then.drop_types:
         await delete_object_type(ctx, type_name(name, "type"), ctx.stamp("ann"))
     if scenario.then.define_types:
@@ -157,7 +158,7 @@ async def test_a_scenario_with_a_graph_before_and_after_it_is_filled(
 def carry_out_over_http(client: Client, scenario: Scenario) -> None:
     client.clear()
     client.define(scenario.first_types())
-    client.grant(*scenario.warrants)
+    client.write(scenario.bodies())
     for name in scenario.then.drop_types:
         client.delete(f"/v2/object-types/{name}").raise_for_status()
     client.define({name: scenario.final_types()[name] for name in scenario.then.define_types})

@@ -176,7 +176,7 @@ def facts(scenario: Scenario, query: Query) -> Facts:
     def policy_holds(warrant: Warrant) -> bool | None:
         return read_policy(warrant.policy).holds(query.context, warrant, ASKED_AT)
 
-    warrants = scenario.final_warrants(CREATED_AT)
+    warrants = oracle.in_force(scenario.final_warrants(CREATED_AT), ASKED_AT)
     return Facts(scenario.final_types(), warrants, scenario.final_objects(), policy_holds)
 
 
