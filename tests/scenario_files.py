@@ -25,6 +25,7 @@ from magistrate.engine.terms import (
     type_name,
 )
 from magistrate.engine.warrants import Warrant
+from magistrate.operations.times import read_time
 
 FOLDER = Path(__file__).parent / "scenarios"
 SCHEMA = FOLDER / "schema.json"
@@ -144,6 +145,13 @@ class Past(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     queries: tuple[Query, ...] = ()
 
 
+class Limits(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The time limits of a warrant in RFC 3339, far from the time at which the scenario is run."""
+
+    starts_at: str | None = None
+    expires_at: str | None = None
+
+
 class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Types and warrants in written form, and what is asked of them. Besides `types` nothing is defined."""
 
@@ -151,6 +159,9 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     types: WrittenTypes
     checks: tuple[Check, ...] = ()
     warrants: tuple[WrittenWarrant, ...] = ()
+    limits: Annotated[
+        dict[WrittenWarrant, Limits], msgspec.Meta(description="of those of `warrants` that have any")
+    ] = {}
     then: Changes = Changes()
     levels: Annotated[
         tuple[int, ...], msgspec.Meta(description="how many batched reads each check makes, in order")
@@ -162,6 +173,8 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         if len(self.levels) != len(self.checks) or len(self.query_levels) != len(self.queries):
             raise ValueError("`levels` has one number for each check, `query_levels` for each query")
+        if set(self.limits) - set(self.warrants):
+            raise ValueError("`limits` are of `warrants`")
         if not self.checks and not self.queries:
             raise ValueError("a scenario has `checks` or `queries`")
 
@@ -185,11 +198,25 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
         Raises ValueError if a warrant is deleted that is not there."""
         written = list(dict.fromkeys(self.warrants))
-        stored = {text: stored_warrant(text, number, created_at) for number, text in enumerate(written, start=1)}
+        stored = {
+            text: msgspec.structs.replace(stored_warrant(text, number, created_at), **self.limits_of(text))
+            for number, text in enumerate(written, start=1)
+        }
         for text in self.then.delete_warrants:
             if stored.pop(text, None) is None:
                 raise ValueError(f"{self.name}: {text} is not there to be deleted")
         return [warrant for warrant in stored.values() if not _ends_of(warrant) & set(self.then.delete_objects)]
+
+    def limits_of(self, text: str) -> dict[str, int | None]:
+        """The time limits of a warrant, in microseconds since 1970, by the names that values have."""
+        limits = self.limits.get(text, Limits())
+        texts = {"starts_at": limits.starts_at, "expires_at": limits.expires_at}
+        return {name: None if at is None else read_time(at, name) for name, at in texts.items()}
+
+    def bodies(self) -> list[dict[str, Any]]:
+        """The bodies that write the warrants."""
+        limits = {text: msgspec.to_builtins(one) for text, one in self.limits.items()}
+        return [warrant_body(text) | limits.get(text, {}) for text in self.warrants]
 
     def written_warrants(self) -> list[Warrant]:
         """All that were ever there."""

@@ -87,7 +87,7 @@ async def rows_as_of(ctx: Context, query: Query, as_of: AsOf) -> tuple[tuple[str
     """The rows, and the type that is not defined."""
     wanted = await pin_page(ctx, EVERYTHING, as_of, NO_DEMAND)
     try:
-        page = await list_page(ctx, QueryRequest(read_query(query.q), query.context, wanted.now), wanted, NO_DEMAND)
+        page = await list_page(ctx, QueryRequest(read_query(query.q), query.context, now=wanted.now), wanted, NO_DEMAND)
     except NotFound as missing:
         return None, missing.key
     assert page.revision == as_of.revision

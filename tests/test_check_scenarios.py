@@ -108,7 +108,8 @@ async def carry_out(ctx: Context, scenario: Scenario) -> dict[Step, Revision]:
     after: dict[Step, Revision] = {}
     await create_object_types(ctx, list(model_of(scenario.first_types()).types.values()), ctx.stamp("ann"))
     if scenario.warrants:
-        await create_warrants(ctx, [new(text) for text in scenario.warrants], ctx.stamp("ann"), str)
+        warrants = [msgspec.structs.replace(new(text), **scenario.limits_of(text)) for text in scenario.warrants]
+        await create_warrants(ctx, warrants, ctx.stamp("ann"), str)
     after["warrants"] = await ctx.store.check()
     for name in scenario.then.drop_types:
         await delete_object_type(ctx, type_name(name, "type"), ctx.stamp("ann"))
@@ -185,7 +186,7 @@ def carry_out_over_http(client: Client, scenario: Scenario) -> dict[Step, str]:
 
     client.clear()
     client.define(scenario.first_types())
-    client.grant(*scenario.warrants)
+    client.write(scenario.bodies())
     end("warrants")
     for name in scenario.then.drop_types:
         client.delete(f"/v2/object-types/{name}").raise_for_status()

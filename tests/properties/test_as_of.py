@@ -155,7 +155,7 @@ async def expect_rows(ctx: Context, asked: Query, as_of: AsOf, state: State, now
     facts = oracle.Facts(state.types, state.warrants, state.objects, policy_holds(now))
     wanted = await pin_page(ctx, EVERYTHING, as_of, NO_DEMAND)
     try:
-        page = await list_page(ctx, QueryRequest(asked, CONTEXT, wanted.now), wanted, NO_DEMAND)
+        page = await list_page(ctx, QueryRequest(asked, CONTEXT, now=wanted.now), wanted, NO_DEMAND)
     except NotFound as missing:
         if oracle.undefined_type(state.types, asked) != missing.key:
             raise

@@ -44,7 +44,9 @@ def read_line(ctx: Context, max_json_depth: int, line: bytes) -> ObjectType | Ne
     Raises InvalidRequest, InvalidParameter or MissingParameter like a request with this body."""
     body = _decode_line(line, max_json_depth)
     is_type = body.type is not None or body.relations is not None
-    is_warrant = body.subject is not None or body.relation is not None or bool(body.policy or body.context)
+    is_limited = body.starts_at is not None or body.expires_at is not None
+    has_condition = is_limited or bool(body.policy or body.context)
+    is_warrant = body.subject is not None or body.relation is not None or has_condition
     if is_warrant and not is_type and body.meta is None:
         return _read_warrant(body)
     if is_type and not is_warrant and body.object_type is None and body.meta is None:
