@@ -142,6 +142,9 @@ def test_an_expired_warrant_does_not_exist_for_preconditions(defined: Client) ->
     assert defined.post("/v2/writes", json=required).status_code == 200
     wait_until(lambda: check(defined) == "Not Authorized")
 
+    deleted = [defined.post("/v2/writes", json={"delete": {"warrants": [warrant_body(ANN)]}})]
+    deleted.append(defined.delete_json("/v2/warrants", warrant_body(ANN)))
+    assert [answer.status_code for answer in deleted] == [404, 404]
     assert defined.post("/v2/writes", json=required).status_code == 409
     assert defined.post("/v2/writes", json=absent).status_code == 200
     assert defined.post("/v2/writes", json={"create": {"warrants": [warrant_body(ANN)]}}).json()["created"] == 1

@@ -5,7 +5,7 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -109,7 +109,9 @@ def test_as_much_is_asked_for_at_a_time_as_the_service_allows(
 ) -> None:
     drawn: list[int] = []
 
-    def query(_: object, parameters: Mapping[str, str], page_sizes: Iterator[int]) -> Iterator[dict[str, Any]]:
+    def query(
+        _: object, parameters: Mapping[str, str], page_sizes: Iterator[int], contextual: Sequence[Any]
+    ) -> Iterator[dict[str, Any]]:
         for size in islice(page_sizes, 4):
             drawn.append(size)
             yield {"results": [], "nextCursor": "more"}

@@ -10,8 +10,8 @@ from magistrate.errors import PreconditionFailed
 from magistrate.store.contract import AtomicWrite, Judge, NewWarrant, Precondition, Snapshot, Stamp, WriteCounts
 from magistrate.store.database import Script
 from magistrate.store.objects import OBJECTS, end_objects, put_all
-from magistrate.store.versioned import Effect, Key, WriteOutcome, end, find, write
-from magistrate.store.warrants import WARRANTS, has_expired, insert_all, render_key, warrant_key
+from magistrate.store.versioned import Effect, Key, WriteOutcome, find, write
+from magistrate.store.warrants import WARRANTS, end_named, has_expired, insert_all, render_key, warrant_key
 
 Written = Script[Snapshot[tuple[WriteCounts, ...]]]
 
@@ -19,7 +19,7 @@ Written = Script[Snapshot[tuple[WriteCounts, ...]]]
 def write_atomically(wanted: AtomicWrite, judge: Judge, stamp: Stamp) -> Callable[[Revision], Written]:
     def work(revision: Revision) -> Script[WriteOutcome[WriteCounts]]:
         yield from _check_preconditions(wanted.preconditions, stamp.at, revision)
-        effects = yield from end(WARRANTS, map(warrant_key, wanted.warrants_to_delete), revision)
+        effects = yield from end_named(wanted.warrants_to_delete, stamp, revision)
         effects += yield from end_objects(wanted.objects_to_delete, revision)
         _, objects = yield from put_all(wanted.objects, stamp, revision)
         _, warrants = yield from insert_all(wanted.warrants, judge, stamp, revision)

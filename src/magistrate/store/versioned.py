@@ -150,15 +150,17 @@ def put(
     return stored, effects
 
 
-def end(table: Versioned[T], keys: Iterable[Key], revision: Revision) -> Script[list[Effect]]:
-    """Ends the row of each key that is alive. Raises NotFound for the first key that has none or is named a second
-    time."""
+def end(
+    table: Versioned[T], keys: Iterable[Key], revision: Revision, exists: Callable[[Row], bool] = lambda row: True
+) -> Script[list[Effect]]:
+    """Ends the row of each key that is alive. Raises NotFound for the first key that has none, or only one that does
+    not exist for callers, or is named a second time."""
     wanted = list(keys)
     existing = yield from find(table, dict.fromkeys(wanted))
     effects = []
     for key in wanted:
         row = existing.pop(key, None)
-        if row is None:
+        if row is None or not exists(row):
             raise table.missing(key)
         effects.append(Effect("deleted", table.kind, key, row[-2], None))
     yield Execute(table.end, [(revision, *key) for key in wanted])

@@ -156,10 +156,15 @@ def _end_expired(expired: Sequence[Row], revision: Revision) -> Script[WriteOutc
 
 def delete_warrants(named: Sequence[NewWarrant], stamp: Stamp) -> Callable[[Revision], Written]:
     def work(revision: Revision) -> Script[WriteOutcome[Warrant]]:
-        effects = yield from end(WARRANTS, map(warrant_key, named), revision)
-        return WriteOutcome((), effects)
+        return WriteOutcome((), (yield from end_named(named, stamp, revision)))
 
     return lambda head: write(head, stamp, tuple[Warrant, ...], work)
+
+
+def end_named(named: Iterable[NewWarrant], stamp: Stamp, revision: Revision) -> Script[list[Effect]]:
+    """Ends these warrants. Raises NotFound for the first that is not stored or has expired."""
+    keys = map(warrant_key, named)
+    return (yield from end(WARRANTS, keys, revision, lambda row: not has_expired(row, stamp.at)))
 
 
 def delete_matches(found: Sequence[Warrant], stamp: Stamp) -> Callable[[Revision], Script[Snapshot[tuple[int, ...]]]]:

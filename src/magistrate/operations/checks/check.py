@@ -10,6 +10,7 @@ from magistrate.errors import BudgetExceeded
 from magistrate.operations.checks.check_batch import ALL_NEEDED, CheckBatch, Decisions, StopAt
 from magistrate.operations.checks.check_run import CheckRun
 from magistrate.operations.checks.evaluating import drive_run, release_run
+from magistrate.operations.checks.extended_graph import NO_PATTERNS
 from magistrate.operations.checks.graph_rounds import GraphRounds
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
@@ -59,7 +60,7 @@ class PendingChecks:
     """Represents checks that wait for their decisions. `decide_at_once` is called first, and `decide` if it returned
     None; a caller that cannot wait may leave it at that."""
 
-    __slots__ = ("_batch", "_ctx", "_freshness", "_log", "_rounds", "_work")
+    __slots__ = ("_batch", "_ctx", "_freshness", "_log", "_patterns", "_rounds", "_work")
 
     def __init__(
         self,
@@ -76,13 +77,14 @@ class PendingChecks:
         self._log = ctx.decisions if is_logged else None
         now = ctx.now()
         added = ContextualWarrants(contextual, now) if contextual else None
+        self._patterns = NO_PATTERNS if added is None else added.overlay.patterns
         self._batch = CheckBatch(checks, stop_at, now, ctx.max_check_work, with_path, added)
         self._work = Work(min(ctx.max_check_work, WORK + WORK_FOR_A_CHECK * len(checks)))
         self._rounds: GraphRounds | None = None
 
     def decide_at_once(self) -> Decisions | None:
         """Returns the decisions if the graph cache has all they need, otherwise None. Raises StoreUnavailable."""
-        graph = None if self._batch.with_path else self._ctx.graph.current_graph(self._freshness)
+        graph = None if self._batch.with_path else self._ctx.graph.current_graph(self._freshness, self._patterns)
         if graph is None:
             return None
         rounds = self._rounds = GraphRounds(graph, self._batch, self._work)
@@ -119,7 +121,7 @@ class PendingChecks:
         live, rounds, fetched = self._ctx.graph, self._rounds, frozenset[object]()
         try:
             for _ in range(MOST_WALKS):
-                graph = await live.follow_to(self._freshness)
+                graph = await live.follow_to(self._freshness, self._patterns)
                 if rounds is None or not rounds.is_at(graph):
                     rounds = GraphRounds(graph, self._batch, self._work)
                 if (decided := await _complete_round(rounds, graph)) is not None:

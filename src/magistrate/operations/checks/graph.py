@@ -6,14 +6,16 @@ then. A final decision is therefore always computed at a single revision."""
 
 import asyncio
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass, replace
 
 from magistrate.engine.graph import Fetch, Graph, Missing, group_names
 from magistrate.engine.plans import Model
 from magistrate.engine.terms import Revision
+from magistrate.engine.warrants import WarrantPattern
 from magistrate.engine.work import WORK_BETWEEN_CHECKPOINTS, Work
 from magistrate.errors import MagistrateError, StoreUnavailable
+from magistrate.operations.checks.extended_graph import NO_PATTERNS, ExtendedGraph
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.models import Models
 from magistrate.operations.scheduling import SharedLock, checkpoint
@@ -50,6 +52,7 @@ class LiveGraph:
         self._models = models
         self._most_rows = most_rows
         self._graph: Graph | None = None
+        self._extended = ExtendedGraph(most_rows)
         self._mark: Mark = (0.0, 0)
         self._following_ahead: asyncio.Task[None] | None = None
         self._fetching_ahead: asyncio.Task[None] | None = None
@@ -63,7 +66,7 @@ class LiveGraph:
     @property
     def warrants(self) -> int:
         """Returns approximately how many warrants are cached."""
-        return self._graph.warrants if self._graph is not None else 0
+        return self._extended.warrants + (self._graph.warrants if self._graph is not None else 0)
 
     @property
     def revision(self) -> Revision:
@@ -87,19 +90,33 @@ class LiveGraph:
         self.counts.misses += had_to_read
         self.counts.hits += not had_to_read
 
-    def current_graph(self, freshness: Freshness) -> Graph | None:
-        """Returns the graph if it is as fresh as required, otherwise None. Raises StoreUnavailable."""
-        graph = self._graph
-        return graph if graph is not None and self._is_fresh(graph, freshness) else None
-
-    async def follow_to(self, freshness: Freshness) -> Graph:
-        """Returns the graph, as fresh as required. Raises InvalidParameter if the token is from the future,
+    def current_graph(self, freshness: Freshness, patterns: Set[WarrantPattern] = NO_PATTERNS) -> Graph | None:
+        """Returns a graph whose model has these patterns if it is as fresh as required, otherwise None. Raises
         StoreUnavailable."""
+        graph = self._graph
+        if graph is None or not self._is_fresh(graph, freshness):
+            return None
+        return graph if not patterns or patterns <= graph.model.patterns else self._extended.find(patterns)
+
+    async def follow_to(self, freshness: Freshness, patterns: Set[WarrantPattern] = NO_PATTERNS) -> Graph:
+        """Returns a graph whose model has these patterns, as fresh as required. Raises InvalidParameter if the token is
+        from the future, StoreUnavailable."""
         graph = self.current_graph(freshness)
         if graph is None:
             graph = await self._follow_store(freshness)
             freshness.demand(graph.revision)
-        return graph
+        return graph if not patterns or patterns <= graph.model.patterns else await self._extend(graph, patterns)
+
+    async def _extend(self, graph: Graph, patterns: Set[WarrantPattern]) -> Graph:
+        """Returns a graph that also has these patterns. Plans are compiled until nothing else changes meanwhile."""
+        model = None
+        while (wanted := self._extended.extend_model(graph.model, patterns)) is not model:
+            model = wanted
+            await _compile_groups(model)
+        extended = self._extended.find(patterns) or self._extended.extend(graph, patterns)
+        for fetch in self._fetches:
+            fetch.is_in_vain |= fetch.graph.model is not fetch.model
+        return extended
 
     async def fetch(self, graph: Graph, missing: Missing, work: Work) -> None:
         """Reads and caches what is missing. Raises BudgetExceeded; what was read until then stays cached."""
@@ -163,6 +180,7 @@ class LiveGraph:
         self._mark, self._followed_at, self._done = mark, began_at, number
 
     def _bring_forward(self, graph: Graph, model: Model, news: WarrantChanges) -> None:
+        self._extended.bring_forward(model, graph.model, news)
         if news.changes is None:
             graph.clear(news.revision)
         else:
@@ -171,7 +189,7 @@ class LiveGraph:
         if model is not graph.model:
             graph.change_model(model, news.revision)
         for fetch in self._fetches:
-            if news.changes is None or fetch.model is not model:
+            if news.changes is None or fetch.graph.model is not fetch.model:
                 fetch.is_in_vain = True
             else:
                 fetch.note_changes(news.changes)

@@ -12,11 +12,23 @@ class GraphRounds:
     """Represents the rounds on one graph at one revision. The first has begun; `missing` collects what this round has
     to have read. Raises InvalidParameter for a contextual warrant that could not be written, BudgetExceeded."""
 
-    __slots__ = ("_batch", "_decisions", "_graph", "_is_open", "_left", "_revision", "_walk", "_work", "missing")
+    __slots__ = (
+        "_batch",
+        "_decisions",
+        "_graph",
+        "_is_open",
+        "_left",
+        "_model",
+        "_revision",
+        "_walk",
+        "_work",
+        "missing",
+    )
 
     def __init__(self, graph: Graph, batch: CheckBatch, work: Work) -> None:
         self._graph = graph
         self._revision = graph.revision
+        self._model = graph.model
         self._batch = batch
         self._work = work
         self._decisions: list[Decision | None] = [None] * len(batch.checks)
@@ -27,7 +39,7 @@ class GraphRounds:
 
     def is_at(self, graph: Graph) -> bool:
         """Returns whether the decisions so far still hold for this graph; if not, they have to be made again."""
-        return graph is self._graph and graph.revision == self._revision
+        return graph is self._graph and graph.revision == self._revision and graph.model is self._model
 
     def begin_round(self) -> None:
         self._begin_round([place for place, decision in enumerate(self._decisions) if decision is None])

@@ -1,0 +1,211 @@
+"""Contextual warrants over real stores: what they answer, what they leave in the caches, and how the graph has them."""
+
+import asyncio
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from magistrate.engine.query import read_query
+from magistrate.engine.query.rows import QueryRow
+from magistrate.engine.terms import TypeName
+from magistrate.errors import BudgetExceeded, InvalidParameter
+from magistrate.operations.checks import extended_graph
+from magistrate.operations.checks.check import check
+from magistrate.operations.checks.check_batch import ALL_NEEDED
+from magistrate.operations.checks.graph import MOST_CHANGES, LiveGraph
+from magistrate.operations.consistency import NO_DEMAND, Freshness
+from magistrate.operations.context import Context
+from magistrate.operations.contextual_warrants import ContextualWarrants
+from magistrate.operations.object_types import delete_object_type
+from magistrate.operations.paging import Wanted
+from magistrate.operations.query import QueryRequest, list_page
+from magistrate.store.contract import Slice
+from tests.operations.node import Node
+from tests.operations.test_check import new, question
+from tests.properties.test_overlay import LIFELIKE, SHAPES
+
+pytestmark = pytest.mark.anyio
+
+SEEDS = range(12)
+CHECKS = [
+    f"{where}@user:{user}"
+    for where in ("document:1#reader", "document:2#viewer", "folder:1#viewer", "group:1#member", "group:2#member")
+    for user in (1, 2)
+]
+QUERIES = [
+    "select document where user:1 is *",
+    "select * where user:2 is *",
+    "select explicit folder, group where user:1 is *",
+    "select reader, viewer of type * for document:1",
+    "select member of type user for group:2",
+]
+
+
+def written_form(choices: random.Random) -> str:
+    object_type, relation, subject_type, group = choices.choice(SHAPES)
+    object_id = "*" if object_type == "document" and choices.random() < 0.1 else choices.choice("123")
+    subject_id = "*" if choices.random() < 0.05 else choices.choice("123")
+    name = f"{object_type}:{object_id}#{relation}@{subject_type}:{subject_id}"
+    policy = choices.choice(("[x == 1]", "[x == 2]")) if choices.random() < 0.15 else ""
+    return f"{name}#{group}{policy}" if group else name + policy
+
+
+async def decisions(ctx: Context, contextual: Sequence[str], with_path: bool) -> list[Any]:
+    """One for each check, with the names of the warrants of its path."""
+    asked = [replace_context(text) for text in CHECKS]
+    added = [new(text) for text in contextual]
+    found = (await check(ctx, asked, ALL_NEEDED, NO_DEMAND, with_path, added)).value
+    return [(one.is_authorized, one.is_implicit, [warrant.render() for warrant in one.path]) for one in found]
+
+
+def replace_context(text: str) -> Any:
+    asked = question(text)
+    return type(asked)(asked.object, asked.relation, asked.subject, {"x": 1})
+
+
+async def rows(ctx: Context, q: str, sort: str, contextual: Sequence[str]) -> list[Any]:
+    request = QueryRequest(read_query(q), {"x": 1}, [new(text) for text in contextual])
+    page = (await list_page(ctx, request, Wanted(Slice(sort, 1_000)), NO_DEMAND)).value
+    return [(*one.row[:3], reported(one.row), one.row.is_implicit) for one in page.rows]
+
+
+def reported(row: QueryRow) -> str | None:
+    return row.warrant.render() if row.warrant else None
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+async def test_the_answers_are_those_after_writing_the_warrants(node: Node, seed: int) -> None:
+    """From the graph, empty or filled, from evaluations, and by queries; then the warrants are written."""
+    choices = random.Random(seed)
+    await node.define(LIFELIKE)
+    await node.grant(*dict.fromkeys(written_form(choices) for _ in range(12)))
+    contextual = [*dict.fromkeys(written_form(choices) for _ in range(choices.choice((1, 3, 8))))]
+    ctx = node.ctx
+    without = replace(ctx, graph=LiveGraph(ctx.store, ctx.models, 0, ctx.now))
+    graph_before = await decisions(ctx, (), with_path=False)
+
+    from_empty = await decisions(ctx, contextual, with_path=False)
+    from_filled = await decisions(ctx, contextual, with_path=False)
+    evaluated = await decisions(without, contextual, with_path=False)
+    with_paths = await decisions(without, contextual, with_path=True)
+    found = [await rows(ctx, q, "id", contextual) for q in QUERIES]
+    by_creation = [await rows(ctx, q, "createdAt", contextual) for q in QUERIES]
+
+    assert await decisions(ctx, (), with_path=False) == graph_before
+    await node.grant(*contextual)
+    expected = await decisions(without, (), with_path=False)
+    assert from_empty == from_filled == evaluated == expected
+    assert with_paths == await decisions(without, (), with_path=True)
+    assert found == [await rows(ctx, q, "id", ()) for q in QUERIES]
+    assert [sorted(one, key=repr) for one in by_creation] == [sorted(one, key=repr) for one in found]
+
+
+async def allowed(node: Node, asked: str, *contextual: str, since: Freshness = NO_DEMAND) -> bool:
+    added = [new(text) for text in contextual]
+    found = await check(node.ctx, [question(asked)], ALL_NEEDED, since, contextual=added)
+    return found.value[0].is_authorized
+
+
+MEMBER = "team:eng#member@robot:r2"
+"""Of a pattern that no written warrant has."""
+VIEWED = "folder:1#viewer@robot:r2"
+
+
+async def test_checks_with_a_new_pattern_are_decided_in_memory_when_they_are_repeated(node: Node) -> None:
+    await node.grant("folder:1#parent@folder:2", "folder:2#viewer@team:eng#member")
+    for _ in range(3):
+        assert await allowed(node, VIEWED, MEMBER)
+        await asyncio.sleep(0.01)  # groups are read ahead
+    node.database.reads = 0
+
+    assert await allowed(node, VIEWED, MEMBER)
+
+    assert node.database.reads == 0
+    assert node.ctx.graph.counts.given_up == 0
+    assert not await allowed(node, "folder:1#viewer@robot:d2", MEMBER)
+
+
+async def test_the_graph_with_further_patterns_follows_writes_and_model_changes(nodes: tuple[Node, Node]) -> None:
+    node, other = nodes
+    await node.grant("folder:1#parent@folder:2", "folder:2#viewer@team:eng#member")
+    for by in nodes:
+        assert await allowed(node, VIEWED, MEMBER)
+        revoked = await by.revoke("folder:1#parent@folder:2")
+        assert not await allowed(node, VIEWED, MEMBER, since=revoked)
+        granted = await by.grant("folder:1#parent@folder:2")
+        assert await allowed(node, VIEWED, MEMBER, since=granted)
+    changed = await other.grant("folder:9#viewer@robot:r2")  # a new pattern changes the model
+    assert await allowed(node, VIEWED, MEMBER, since=changed)
+    many = [f"folder:{number}#viewer@user:ann" for number in range(MOST_CHANGES + 1)]
+    cleared = await other.grant(*many)  # more than are applied singly
+    assert await allowed(node, VIEWED, MEMBER, since=cleared)
+    assert not await allowed(node, VIEWED, since=cleared)
+
+
+async def test_many_further_patterns_take_no_more_memory(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extended_graph, "MOST_PATTERNS", 5)
+    await node.grant("folder:1#viewer@team:eng#member")
+
+    for number in range(30):
+        kind = f"robot{number}"
+        assert await allowed(node, f"folder:1#viewer@{kind}:r2", f"team:eng#member@{kind}:r2")
+
+    patterns = ContextualWarrants([new(f"team:eng#member@{kind}:r2")], 0).overlay.patterns
+    extended = node.ctx.graph.current_graph(NO_DEMAND, patterns)
+    assert extended is not None
+    assert len(extended.model.patterns) <= 2 + 5
+
+
+async def test_concurrent_checks_with_different_patterns_do_not_disturb_each_other(node: Node) -> None:
+    await node.grant("folder:1#parent@folder:2", "folder:2#viewer@team:eng#member", "team:eng#member@user:ann")
+
+    async def ask(number: int) -> tuple[bool, bool]:
+        kind = f"robot{number % 7}"
+        asked = f"folder:1#viewer@{kind}:{number}"
+        return await allowed(node, asked, f"team:eng#member@{kind}:{number}"), await allowed(node, asked)
+
+    assert await asyncio.gather(*map(ask, range(40))) == [(True, False)] * 40
+
+
+async def test_nothing_of_a_contextual_warrant_stays_in_the_caches(node: Node) -> None:
+    await node.grant("folder:1#viewer@team:eng#member", "team:eng#member@user:ann")
+    assert await allowed(node, "folder:1#viewer@user:bob", "team:eng#member@user:bob")
+    held = node.ctx.graph.warrants
+
+    for number in range(20):
+        contextual = ("team:eng#member@user:bob", f"folder:{number}#viewer@user:x")
+        assert await allowed(node, "folder:1#viewer@user:bob", *contextual)
+        assert not await allowed(node, "folder:1#viewer@user:bob")
+        assert not await allowed(node, f"folder:{number}#viewer@user:x")
+    request = QueryRequest(read_query("select folder where user:bob is viewer"), {}, [new("folder:7#viewer@user:bob")])
+    page = (await list_page(node.ctx, request, Wanted(Slice("id", 10)), NO_DEMAND)).value
+
+    assert [one.row.id for one in page.rows] == ["7"]
+    assert await rows(node.ctx, "select folder where user:bob is viewer", "id", ()) == []
+    assert node.ctx.graph.warrants <= held + 3 * 20  # entries of objects that were asked about, each without a warrant
+
+
+async def test_the_types_and_relations_are_those_of_the_revision(node: Node) -> None:
+    assert await allowed(node, "folder:1#viewer@user:ann", "folder:1#viewer@user:ann")
+
+    with pytest.raises(InvalidParameter) as unknown:
+        await allowed(node, "folder:1#viewer@user:ann", "team:1#member@user:ann", "folder:1#editor@user:ann")
+    await delete_object_type(node.ctx, TypeName("team"), node.ctx.stamp("ann"))
+    with pytest.raises(InvalidParameter) as deleted:
+        await allowed(node, "folder:1#viewer@user:ann", "team:1#member@user:ann")
+
+    assert unknown.value.parameter == "contextualWarrants[1].relation"
+    assert deleted.value.parameter == "contextualWarrants[0].objectType"
+
+
+async def test_the_budget_counts_contextual_warrants(node: Node) -> None:
+    contextual = [f"folder:{number}#parent@folder:{number + 1}" for number in range(60)]
+    small = Node(replace(node.ctx, max_check_work=50, max_query_work=50), node.database)
+
+    with pytest.raises(BudgetExceeded):
+        await allowed(small, "folder:0#viewer@user:ann", *contextual)
+    with pytest.raises(BudgetExceeded):
+        await rows(small.ctx, "select folder where user:ann is viewer", "id", contextual)
