@@ -40,7 +40,7 @@ def settled(text: str) -> str:
     return text
 
 
-TRIED = {"README.md": 9, "docs/sessions.md": 4, "docs/v1.md": 2}
+TRIED = {"README.md": 9, "docs/explain.md": 8, "docs/sessions.md": 4, "docs/v1.md": 2}
 """Documents whose commands are run, and how many there are at least."""
 
 

@@ -147,6 +147,10 @@ class Client:
         body = {"warrants": checks, "op": op, "context": context, "debug": debug, "strict": strict}
         return self._send("POST", "/v2/check", body)
 
+    def explain(self, check: CheckJson, context: Json, strict: bool = False) -> Json:
+        """Returns why a check is allowed or denied, and what would allow it."""
+        return self._object("POST", "/v2/explain", {**check, "context": context, "strict": strict})
+
     def query(self, parameters: Mapping[str, str], page_sizes: Iterable[int]) -> Iterator[Json]:
         """Yields whole pages with their cursors, one of each size until there are no more rows; they are requested as
         they are needed. `parameters` are query parameters: q, context, sortBy, sortOrder."""

@@ -25,7 +25,7 @@ from magistrate.engine.evaluation import Check
 from magistrate.errors import Forbidden, InvalidParameter
 from magistrate.operations.checks.check import PendingChecks
 from magistrate.operations.checks.check_batch import ALL_NEEDED, UNTIL_AUTHORIZED, UNTIL_DENIED, Decisions
-from magistrate.operations.strict import UsedName, require_defined_names
+from magistrate.operations.strict import collect_names, require_defined_names
 
 MAX_CHECKS = 1_000
 """Limits the warrants in one check."""
@@ -105,14 +105,9 @@ async def _answer_later(
         decisions = await pending.decide()
     if is_strict:
         pairs = zip(checks, decisions.value, strict=False)
-        names = chain.from_iterable(_collect_names(check) for check, one in pairs if not one.is_authorized)
+        names = chain.from_iterable(collect_names(check) for check, one in pairs if not one.is_authorized)
         await require_defined_names(call.context, names, decisions.revision)
     return _build_answer(op, checks, decisions, call, started)
-
-
-def _collect_names(check: Check) -> Iterator[UsedName]:
-    yield UsedName(check.object.type, check.relation)
-    yield UsedName(check.subject.type, check.subject.relation, is_subject=True)
 
 
 def _build_answer(
