@@ -29,6 +29,7 @@ class KnownWarrants:
     def __init__(self, model: Model) -> None:
         self._model = model
         self._warrants: dict[_Key, dict[ObjectId | None, list[Warrant]]] = {}
+        self._possible: dict[tuple[_Key, bool | None], bool] = {}
 
     def read(self, reads: Sequence[WarrantRead], work: Work) -> Steps[WarrantLists]:
         """Returns the warrants of the reads, of which only those that are not known yet are read."""
@@ -50,7 +51,7 @@ class KnownWarrants:
             for id in (None,) if read.ids is None else read.ids:
                 if known is not None and id in known:
                     found += known[id]
-                elif self._may_exist(read, relation, id):
+                elif self._may_exist((request.type, relation, request.subjects), id):
                     return None
         return found
 
@@ -65,14 +66,21 @@ class KnownWarrants:
         for warrant in stored:
             by_relation[warrant.relation][None if read.ids is None else warrant.object_id].append(warrant)
 
-    def _may_exist(self, read: WarrantRead, relation: RelationName, id: ObjectId | None) -> bool:
-        patterns = self._model.patterns_on(read.request.type, [relation])
-        return any(_is_possible(pattern, read.request.subjects, id) for pattern in patterns)
+    def _may_exist(self, key: _Key, id: ObjectId | None) -> bool:
+        is_wildcard = None if id is None else id == WILDCARD
+        possible = self._possible.get((key, is_wildcard))
+        if possible is None:
+            of_type, relation, subjects = key
+            patterns = self._model.patterns_on(of_type, [relation])
+            possible = any(_is_possible(pattern, subjects, is_wildcard) for pattern in patterns)
+            self._possible[key, is_wildcard] = possible
+        return possible
 
 
-def _is_possible(pattern: WarrantPattern, subjects: Subject | TypeName | None, id: ObjectId | None) -> bool:
-    """Returns whether a warrant of this pattern can be on the object and to such subjects."""
-    if id is not None and (pattern.object_id == WILDCARD) != (id == WILDCARD):
+def _is_possible(pattern: WarrantPattern, subjects: Subject | TypeName | None, is_wildcard: bool | None) -> bool:
+    """Returns whether a warrant of this pattern can be to such subjects and on the wildcard, on another object, or on
+    either."""
+    if is_wildcard is not None and (pattern.object_id == WILDCARD) != is_wildcard:
         return False
     if subjects is None:
         return pattern.subject_relation != ""

@@ -18,6 +18,10 @@ from magistrate.errors import InvalidParameter
 
 MOST_VARIABLES = 4
 """Limits the variables of one assignment."""
+MOST_CANDIDATES = 8
+"""Limits the variables that are tried at all, those first that are missing."""
+MOST_LITERALS = 40
+"""Limits the literals of a policy that are tried."""
 MOST_ASSIGNMENTS = 3
 """Limits the assignments that are returned, all with as few variables as possible."""
 MOST_TRIES = 150
@@ -26,6 +30,9 @@ MOST_VALUES = (12, 6, 4, 3)
 """Limits the values tried for each variable when one variable, two and so on are assigned at once."""
 CHARACTERS_FOR_A_NODE = 4
 """Counts the characters of a policy that take as long to examine as one unit of work."""
+
+MOST_TOKENS = 20
+"""Limits how far behind a variable a comparison of it is looked for: it may have members."""
 
 _OTHER_TEXT = "x"
 _GENERAL = (True, False, 0, 1, _OTHER_TEXT)
@@ -51,6 +58,7 @@ def find_assignments(
         return []
     variables = list_variables(policy)
     variables.sort(key=lambda name: name in context)
+    del variables[MOST_CANDIDATES:]
     work.spend(1 + len(policy.text) // CHARACTERS_FOR_A_NODE)
     values = _Candidates(policy.text, set(variables), context)
     pools = {name: values.list_for(name) for name in variables}
@@ -92,10 +100,10 @@ class _Candidates:
         tokens = [*read_tokens(text)]
         for place, token in enumerate(tokens):
             literal = _literal(token)
-            if literal is not None:
+            if literal is not None and len(self._literals) < MOST_LITERALS:
                 self._literals += [literal, *_neighbours(literal)]
             elif token.text in variables and token.kind == "name":
-                self._compare(token.text, tokens[place + 1 :])
+                self._compare(token.text, tokens[place + 1 : place + 1 + MOST_TOKENS])
 
     def _compare(self, name: str, tokens: Sequence[Token]) -> None:
         """Notes the members that follow a variable, and what stands behind them if that is a comparison."""

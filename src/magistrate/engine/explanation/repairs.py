@@ -85,14 +85,15 @@ class RepairCollector:
         goals = [first]
         self._sets[first] = []
         for goal in goals:  # grows during the loop
-            if len(goals) > MOST_GOALS:
-                self.is_cut = True
-                break
             for edge in goal.node.edges:
                 if edge.warrant is not None and edge.warrant.subject_relation == edge.child.relation:
                     self._usersets.add(edge.child)
                 child = self._child_goal(goal, edge)
-                if child is not None and child not in self._sets:
+                if child is None or child in self._sets:
+                    continue
+                if len(goals) == MOST_GOALS:
+                    self.is_cut = True
+                else:
                     self._sets[child] = [] if child.holds else [NO_CHANGE]
                     goals.append(child)
             yield from self._charge(1 + len(goal.node.edges) // EDGES_FOR_A_NODE)
