@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from magistrate.engine.evaluation import Check, Evaluation
+from magistrate.engine.explanation import Explanation, ExplanationSearch
 from magistrate.engine.model import read_object_type
 from magistrate.engine.nodes import CheckNode
 from magistrate.engine.overlay import Overlay
@@ -188,3 +189,18 @@ def searched(search: Search[Findings], warrants: Sequence[Warrant], overlay: Ove
             levels += 1
             search.take(rows_over(warrants, reads, overlay))
     return findings, levels
+
+
+def explained(
+    model: Model, warrants: Sequence[Warrant], check: Check, now: int = 0, budget: int = PLENTY
+) -> tuple[Explanation, int]:
+    """The explanation, and how many batches were read for it."""
+    search = ExplanationSearch(model, check, now, Work(budget))
+    levels = 0
+    while (explanation := search.outcome()) is None:
+        if reads := search.advance():
+            levels += 1
+            search.take([rows_of(warrants, read) for read in reads])
+    for _ in search.release():
+        pass
+    return explanation, levels

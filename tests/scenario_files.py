@@ -152,6 +152,30 @@ class Limits(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True, fo
     expires_at: str | None = None
 
 
+class Explain(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An explanation. What is absent is not compared."""
+
+    ask: Annotated[str, msgspec.Meta(description="type:id#relation@type:id#relation")]
+    answer: bool
+    context: dict[str, Any] = {}
+    because: Annotated[
+        tuple[str, ...] | None,
+        msgspec.Meta(description="the tree: yes, no or ?, a check, by a warrant"),
+    ] = None
+    path: tuple[WrittenWarrant, ...] | None = None
+    would_allow: Annotated[
+        tuple[str, ...] | None, msgspec.Meta(description="delete WARRANT, create WARRANT, send JSON, joined by ` + `")
+    ] = None
+    unknown: tuple[str, ...] = ()
+
+    def claim(self) -> Claim:
+        return claim(self.ask)
+
+    def body(self) -> dict[str, Any]:
+        """The body of the request."""
+        return {**warrant_body(self.ask), "context": self.context}
+
+
 class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Types and warrants in written form, and what is asked of them. Besides `types` nothing is defined."""
 
@@ -169,14 +193,15 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     queries: tuple[Query, ...] = ()
     query_levels: Annotated[tuple[int, ...], msgspec.Meta(description="likewise of each query")] = ()
     as_of: tuple[Past, ...] = ()
+    explain: tuple[Explain, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.levels) != len(self.checks) or len(self.query_levels) != len(self.queries):
             raise ValueError("`levels` has one number for each check, `query_levels` for each query")
         if set(self.limits) - set(self.warrants):
             raise ValueError("`limits` are of `warrants`")
-        if not self.checks and not self.queries:
-            raise ValueError("a scenario has `checks` or `queries`")
+        if not self.checks and not self.queries and not self.explain:
+            raise ValueError("a scenario has `checks`, `queries` or `explain`")
 
     def until(self, step: Step) -> "Scenario":
         """The scenario with nothing done after this step."""
@@ -253,6 +278,11 @@ def scenarios_of_the_past() -> Sequence[Scenario]:
     return [scenario for scenario in every_scenario() if scenario.as_of]
 
 
+def explain_scenarios() -> Sequence[Scenario]:
+    """Those with explanations, in the order of file names."""
+    return [scenario for scenario in every_scenario() if scenario.explain]
+
+
 @cache
 def every_scenario() -> Sequence[Scenario]:
     """Those of all files, in the order of file names. Raises ValueError if two of them have one name."""
@@ -264,7 +294,7 @@ def every_scenario() -> Sequence[Scenario]:
 
 
 def scenario_paths() -> list[Path]:
-    return sorted([*FOLDER.glob("check-*.yaml"), *FOLDER.glob("query-*.yaml")])
+    return sorted(path for kind in ("check", "query", "explain") for path in FOLDER.glob(f"{kind}-*.yaml"))
 
 
 def read_scenarios(path: Path) -> list[Scenario]:

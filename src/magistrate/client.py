@@ -175,6 +175,18 @@ class Client:
         body = {"warrants": checks, "op": op, "context": context, "debug": debug, "strict": strict}
         return self._send("POST", "/v2/check", body | _contextual_member(contextual_warrants) | _as_of(as_of))
 
+    def explain(
+        self,
+        check: CheckJson,
+        context: Json,
+        strict: bool = False,
+        contextual_warrants: Sequence[WarrantJson] = (),
+        as_of: str | None = None,
+    ) -> Json:
+        """Returns why a check is allowed or denied, and what would allow it; options as in `check`."""
+        body = {**check, "context": context, "strict": strict}
+        return self._object("POST", "/v2/explain", body | _contextual_member(contextual_warrants) | _as_of(as_of))
+
     def query(
         self,
         parameters: Mapping[str, str],

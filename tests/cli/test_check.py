@@ -124,10 +124,43 @@ def test_explained_with_the_policy_that_was_satisfied(asked: Magistrate) -> None
 
 def test_explained_where_no_warrant_is_needed_or_none_helps(asked: Magistrate) -> None:
     by_absence = "allowed\n  implicit: a rule grants it because no warrant excludes the subject; took N ms\n"
-    denied = "denied\n  no warrants grant it, or a rule or policy does not hold; took N ms\n"
 
     assert answered(asked, "page:home#open@user:bob", "--explain") == (0, by_absence)
-    assert answered(asked, KIM, "--explain") == (1, denied)
+
+
+DENIED_KIM = """\
+denied
+  user:kim is reader of page:home, as visible requires:
+    user:kim         is member of  team:eng
+    team:eng#member  is reader of  page:home
+  user:kim is blocked of page:home, which rules out open:
+    user:kim  is blocked of  page:home
+  any one of these would allow it:
+    delete  page:home#blocked@user:kim
+    create  page:home#visible@user:kim  (this counts whatever the rule of visible says)
+    create  page:home#open@user:kim  (this counts whatever the rule of open says)
+"""
+DENIED_EVE = """\
+denied
+  user:eve is not reader of page:home; the closest it comes:
+    user:eve  is reader of  page:home  if site == 'rome' && amount < 10, but amount was not sent and site is "rome"
+  any one of these would allow it:
+    send    amount:=9
+    create  team:eng#member@user:eve  (with all else that team:eng#member has)
+    create  page:home#reader@user:eve
+    create  page:home#visible@user:eve  (this counts whatever the rule of visible says)
+"""
+
+
+def test_a_denial_is_explained_by_what_is_missing_and_what_would_allow_it(asked: Magistrate) -> None:
+    assert answered(asked, KIM, "--explain") == (1, DENIED_KIM)
+    assert answered(asked, EVE, "--explain", "--context", "site=rome") == (1, DENIED_EVE)
+
+
+def test_a_denial_of_several_says_that_none_is_granted(asked: Magistrate) -> None:
+    denied = "denied\n  no warrants grant it, or a rule or policy does not hold; took N ms\n"
+
+    assert answered(asked, KIM, EVE, "--any", "--explain") == (1, denied)
 
 
 def test_explained_for_several_with_the_claim_that_it_is_about(asked: Magistrate) -> None:
@@ -135,7 +168,8 @@ def test_explained_for_several_with_the_claim_that_it_is_about(asked: Magistrate
     each = answered(asked, KIM, ANN, "--batch", "--explain")
 
     assert anyone[1].splitlines()[:2] == ["allowed", f"  {ANN}"]
-    assert [line.split(" ")[0] for line in each[1].splitlines()] == ["denied", "", "allowed", "", "", ""]
+    assert [line.split(" ")[0] for line in each[1].splitlines() if line[0] != " "] == ["denied", "allowed"]
+    assert "    delete  page:home#blocked@user:kim" in each[1].splitlines()
 
 
 def test_json_is_what_the_service_answers(asked: Magistrate, shared_client: Client) -> None:

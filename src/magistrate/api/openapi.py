@@ -7,6 +7,7 @@ import msgspec
 
 import magistrate
 from magistrate.api.endpoints.check import CheckBody, SingleCheckBody
+from magistrate.api.endpoints.explain import ExplainBody
 from magistrate.api.endpoints.object_types import ObjectTypeBody
 from magistrate.api.endpoints.objects import ObjectBody, ObjectRefBody
 from magistrate.api.endpoints.query import QueryBody
@@ -29,6 +30,7 @@ REQUIRED: dict[type[msgspec.Struct], list[str]] = {
     SingleCheckBody: ["objectType", "objectId", "relation", "subject"],
     CheckBody: ["warrants"],
     QueryBody: ["q"],
+    ExplainBody: ["objectType", "objectId", "relation", "subject"],
     **{view.body: [resource.id_member] for resource, view in VIEWS.items() if not resource.is_numerous},
     **{view.ref_body: [resource.id_member] for resource, view in VIEWS.items() if resource.is_numerous},
     SessionBody: ["type", "userId"],

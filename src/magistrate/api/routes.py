@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable
 
-from magistrate.api.endpoints import check, events, object_types, objects, query, sessions, warrants, writes
+from magistrate.api.endpoints import check, events, explain, object_types, objects, query, sessions, warrants, writes
 from magistrate.api.endpoints.check import CheckAnswer, CheckBody
 from magistrate.api.endpoints.events import AccessEventAnswer, ResourceEventAnswer
+from magistrate.api.endpoints.explain import ExplainAnswer, ExplainBody
 from magistrate.api.endpoints.lists import ListAnswer
 from magistrate.api.endpoints.object_types import ObjectTypeAnswer, ObjectTypeBody
 from magistrate.api.endpoints.objects import MetaBody, ObjectAnswer, ObjectOrBatch, ObjectRefBody
@@ -161,6 +162,10 @@ V2_ROUTES: tuple[Route, ...] = (
     Route(
         "POST", "/v2/authorize", check.answer_check, "The same as /v2/check",
         answer=CheckAnswer | list[CheckAnswer], body=CheckBody, not_found=True, is_fast=True, takes_bearer=True,
+    ),
+    Route(
+        "POST", "/v2/explain", explain.answer_explain, "Explain why a check is allowed or denied",
+        answer=ExplainAnswer, body=ExplainBody,
     ),
     Route(
         "GET", "/v2/query", query.list_page, "Find objects a subject has relations on, or subjects that have them",

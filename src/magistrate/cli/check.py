@@ -14,7 +14,8 @@ from magistrate.cli.input import (
     read_contextual,
     with_option,
 )
-from magistrate.cli.output import align_columns, print_json, printable, render_object, render_subject
+from magistrate.cli.output import align_columns, print_json, printable
+from magistrate.cli.reasons import describe_denial, step
 from magistrate.cli.service import calls_service, contextual_named, strict_option
 
 if TYPE_CHECKING:
@@ -32,7 +33,10 @@ DENIED = 1
 @context_option
 @with_option
 @click.option(
-    "--explain", is_flag=True, help="show the warrants that the result rests on, from the subject to the object"
+    "--explain",
+    is_flag=True,
+    help="show the warrants that the result rests on, from the subject to the object; for a denial, what is missing "
+    "and what would allow it",
 )
 @as_of_option
 @strict_option
@@ -56,17 +60,19 @@ def check(
 
     The exit code is 0 if the check is allowed, 1 if it is denied, 2 if there is no result."""
     op = _operator(len(checks), {"anyOf": any_of, "allOf": all_of, "batch": batch})
-    parsed = [read_check(check_text) for check_text in checks]
+    typed, variables = [read_check(check_text) for check_text in checks], read_context(context)
     given, point = read_contextual(contextual), read_as_of(as_of)
     with contextual_named(contextual):
-        answer = client.check(parsed, op, read_context(context), explain, is_strict, given, point)
+        answer = client.check(typed, op, variables, explain, is_strict, given, point)
     answers = answer if op == "batch" else [answer]
     if as_json:
         print_json(answer)
     else:
-        for one, check_text in zip(answers, checks if op == "batch" else [""], strict=True):
-            _print_answer(one, check_text)
-            if explain:
+        for place, one in enumerate(answers):
+            _print_answer(one, checks[place] if op == "batch" else "")
+            if explain and not _is_allowed(one) and op not in ("anyOf", "allOf"):
+                _print_denial(client.explain(typed[place], variables, contextual_warrants=given, as_of=point))
+            elif explain:
                 _print_reasons(one, with_names=op in ("anyOf", "allOf"))
     if not all(map(_is_allowed, answers)):
         raise click.exceptions.Exit(DENIED)
@@ -95,14 +101,18 @@ def _print_reasons(answer: dict[str, Any], with_names: bool) -> None:
     for check_text, path in answer.get("decisionPath", {}).items():
         if with_names:
             click.echo("  " + printable(check_text))
-        for line in align_columns([_step(warrant) for warrant in path]):
+        for line in align_columns([step(warrant) for warrant in path]):
             click.echo("  " + line)
     click.echo(f"  {_reason(answer)}; took {answer.get('processingTime') or 'less than 1'} ms")
 
 
-def _step(warrant: dict[str, Any]) -> list[str]:
-    condition = f"if {warrant['policy']}" if "policy" in warrant else ""
-    return [render_subject(warrant["subject"]), f"is {warrant['relation']} of", render_object(warrant), condition]
+def _print_denial(explained: dict[str, Any]) -> None:
+    """Prints the reasons of a denial. The service decides again for it, and may have been changed in between."""
+    if explained["decision"] == "allowed":
+        click.echo("  it is allowed by now")
+        return
+    for line in describe_denial(explained):
+        click.echo("  " + line)
 
 
 def _reason(answer: dict[str, Any]) -> str:

@@ -11,6 +11,7 @@ import magistrate
 from magistrate.cli.check import check
 from magistrate.cli.completion import completion
 from magistrate.cli.events import events
+from magistrate.cli.explain import explain
 from magistrate.cli.importing import import_command
 from magistrate.cli.keys import keys
 from magistrate.cli.objects import objects
@@ -52,5 +53,18 @@ def serve(example: str | None, fix_permissions: bool, **flags: Any) -> None:
         raise click.ClickException(error.message) from error
 
 
-for command in (check, query, write, warrants, types, objects, events, import_command, sessions, keys, completion):
+for command in (
+    check,
+    explain,
+    query,
+    write,
+    warrants,
+    types,
+    objects,
+    events,
+    import_command,
+    sessions,
+    keys,
+    completion,
+):
     main.add_command(command)

@@ -11,9 +11,9 @@ and nodes that wait only for each other are settled in loops.py.
 """
 
 import hashlib
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -21,7 +21,7 @@ from magistrate.engine.conditions import ALWAYS, PolicyEvaluator
 from magistrate.engine.dismantling import dismantle
 from magistrate.engine.expansion import Branch, Expansion, Operation, Plan
 from magistrate.engine.facts import WARRANTS_BETWEEN_CHECKPOINTS, WARRANTS_FOR_A_NODE, Facts
-from magistrate.engine.loops import EDGES_FOR_A_NODE, settle
+from magistrate.engine.loops import EDGES_FOR_A_NODE, find_open_nodes, settle
 from magistrate.engine.names import WarrantNames
 from magistrate.engine.nodes import CheckEdge, CheckNode
 from magistrate.engine.plans import Model
@@ -64,13 +64,16 @@ def _plain(value: object) -> str:
 class Evaluation:
     """Decides the checks it is given, all at one revision. `now` is in microseconds since 1970 UTC.
 
-    With `with_paths`, it also evaluates what comes before the first warrant found, as paths.py needs it. This is
-    complete when `advance` returns an empty list.
+    With `with_paths`, it also evaluates what comes before the first warrant found, as paths.py needs it. With
+    `with_all_rules`, it also evaluates what an explanation shows besides: the other rules of a combination that is
+    decided, and warrants whose policy does not hold. Both are complete when `advance` returns an empty list.
     """
 
-    def __init__(self, model: Model, now: int, work: Work, with_paths: bool = False) -> None:
+    def __init__(
+        self, model: Model, now: int, work: Work, with_paths: bool = False, with_all_rules: bool = False
+    ) -> None:
         self.model = model.with_all_arrows() if with_paths else model
-        self._with_paths = with_paths
+        self._scope = _Scope(with_paths, with_all_rules)
         self.work = work
         self._now = now
         self._facts = Facts()
@@ -96,9 +99,7 @@ class Evaluation:
         walk = self._walks.get(key)
         if walk is None:
             conditions = PolicyEvaluator(check.context, self._now, self.work)
-            walk = self._walks[key] = _Walk(
-                self.model, check.subject, conditions, self.work, self._facts, self._with_paths
-            )
+            walk = self._walks[key] = _Walk(self.model, check.subject, conditions, self.work, self._facts, self._scope)
         return walk.root(check.object, check.relation)
 
     def advance(self) -> list[WarrantRead] | None:
@@ -125,6 +126,11 @@ class Evaluation:
         for walk in self._walks.values():
             walk.go_on()
 
+    def find_direct(self, node: CheckNode) -> list[tuple[Warrant, Truth]]:
+        """Returns the warrants to the subject itself that a node was given, with the values of their policies. It
+        serves evaluations of one check."""
+        return [one for walk in self._walks.values() for one in walk.find_direct(node)]
+
     def release(self) -> Iterator[int]:
         """Frees the nodes and the warrants, and yields how many were freed since it yielded last.
 
@@ -145,6 +151,19 @@ class Evaluation:
         return known[1]
 
 
+class _Scope(NamedTuple):
+    """Says what is evaluated besides what decides; see Evaluation."""
+
+    with_paths: bool
+    with_all_rules: bool
+
+    def covers(self, node: CheckNode) -> bool:
+        """Returns whether a node is evaluated although no undecided node needs its value."""
+        if self.with_paths and node.may_be_on_path:
+            return True
+        return self.with_all_rules and any(isinstance(edge.node.plan, Operation) for edge in node.parents)
+
+
 class _Walk:
     """Holds the nodes for one subject and one context."""
 
@@ -155,9 +174,9 @@ class _Walk:
         conditions: PolicyEvaluator,
         work: Work,
         facts: Facts,
-        with_paths: bool,
+        scope: _Scope,
     ) -> None:
-        self._with_paths = with_paths
+        self._scope = scope
         self._facts = facts
         self._model = model
         self._subject = subject
@@ -189,11 +208,16 @@ class _Walk:
             self._doing = self._settle_all(open_roots)
 
     def _find_open(self) -> Sequence[CheckNode]:
-        """Returns the undecided roots; with paths, all undecided nodes whose value is needed."""
-        if not self._with_paths:
+        """Returns the undecided roots; with paths or all rules, all undecided nodes whose value is needed."""
+        if not any(self._scope):
             return [root for root in self._roots if root.value is None]
         self._work.spend(len(self._nodes) // NODES_SCANNED_FOR_ONE)
         return [node for node in self._nodes.values() if node.value is None and node.waits]
+
+    def find_direct(self, node: CheckNode) -> Iterator[tuple[Warrant, Truth]]:
+        plan = node.plan
+        given = self._facts.find(self._request(plan), node.id) if isinstance(plan, Plan) else None
+        return ((warrant, self.conditions.value(warrant)) for warrant in given or ())
 
     def release(self) -> Iterator[int]:
         self._doing = iter(())
@@ -231,13 +255,13 @@ class _Walk:
         return False
 
     def _go_on_with(self, node: CheckNode) -> None:
-        if node not in self._roots and not node.is_awaited and not (self._with_paths and node.may_be_on_path):
+        if node not in self._roots and not node.is_awaited and not self._scope.covers(node):
             node.waits = False  # no open node needs its value; if one does later, `_attach` wakes it
         else:
             self._doing = self._expand(node)
 
     def _settle_all(self, roots: Sequence[CheckNode]) -> Iterator[int]:
-        open_nodes = yield from _open_nodes(roots)
+        open_nodes = yield from find_open_nodes(roots)
         self._work.spend(len(open_nodes) + sum(len(node.edges) for node in open_nodes) // EDGES_FOR_A_NODE)
         values = yield from settle(open_nodes)
         for node, value in values:
@@ -274,7 +298,7 @@ class _Walk:
         if not self._holds_directly(node, plan, given):
             node.floor = node.floor if plan.is_defined else max(node.floor, MISSING)
             yield from self._follow(node, plan, warrants)
-        elif self._with_paths:
+        elif self._scope.with_paths:
             yield from self._follow_up_to_direct(node, plan, warrants)
 
     def _evaluate_policies(self, warrants: Iterable[Warrant]) -> Iterator[int]:
@@ -311,9 +335,9 @@ class _Walk:
                 self._attach(node, self._branch(branch, plan.type, node.id), TRUE, None)
 
     def _expand_warrant(self, node: CheckNode, warrant: Warrant, expansion: Expansion) -> None:
-        """Attaches the node that a warrant leads to, unless its policy is false."""
+        """Attaches the node that a warrant leads to; if its policy is false, only with all rules."""
         limit = self.conditions.value(warrant)
-        if limit is not FALSE:
+        if limit is not FALSE or self._scope.with_all_rules:
             plan = self._model.plan(*expansion.target(warrant))
             self._attach(node, self._node(plan, warrant.subject_id), limit, warrant)
 
@@ -370,18 +394,3 @@ class _Walk:
         if plan not in self._requests:
             self._requests[plan] = self._model.request(plan.type, plan.relations, self._subject)
         return self._requests[plan]
-
-
-def _open_nodes(roots: Sequence[CheckNode]) -> Generator[int, None, list[CheckNode]]:
-    """Returns every undecided node that an undecided root leads to, and yields the number of nodes and edges
-    examined."""
-    found = dict.fromkeys(roots)
-    waiting = list(found)
-    while waiting:
-        edges = waiting.pop().edges
-        for edge in edges:
-            if edge.child.value is None and edge.child not in found:
-                found[edge.child] = None
-                waiting.append(edge.child)
-        yield 1 + len(edges) // EDGES_FOR_A_NODE
-    return list(found)

@@ -118,3 +118,18 @@ def _value(node: CheckNode, values: dict[CheckNode, Truth]) -> Truth:
     if isinstance(node.plan, Operation):
         return node.plan.rule.combine(child_values)
     return max([node.floor, *(min(edge.limit, value) for edge, value in zip(node.edges, child_values, strict=True))])
+
+
+def find_open_nodes(roots: Sequence[CheckNode]) -> Settling[list[CheckNode]]:
+    """Returns every undecided node that an undecided root leads to, and yields the number of nodes and edges
+    examined."""
+    found = dict.fromkeys(roots)
+    waiting = list(found)
+    while waiting:
+        edges = waiting.pop().edges
+        for edge in edges:
+            if edge.child.value is None and edge.child not in found:
+                found[edge.child] = None
+                waiting.append(edge.child)
+        yield 1 + len(edges) // EDGES_FOR_A_NODE
+    return list(found)

@@ -26,7 +26,7 @@ EDGES_FOR_A_NODE = 4
 """Counts the edges that take as much work as one node."""
 
 
-class _Step(NamedTuple):
+class PathStep(NamedTuple):
     """Represents a warrant on the object of one node that leads to another node."""
 
     warrant: Warrant
@@ -38,7 +38,7 @@ class _PathBranch(NamedTuple):
     or steps, of which the nearest counts first if `is_arrow`. Alternatives sort by `order`."""
 
     order: tuple[int, bool]
-    content: Warrant | CheckNode | list[_Step]
+    content: Warrant | CheckNode | list[PathStep]
     is_arrow: bool = False
 
 
@@ -67,7 +67,7 @@ class PathSearch:
         self._roots = roots
         self._work = work
         self._steps: dict[CheckNode, _Steps] = {}
-        self._first: dict[CheckNode, _Step | None] = {}
+        self._first: dict[CheckNode, PathStep | None] = {}
         self._places: dict[Plan, dict[Plan | Operation, int]] = {}
 
     def prepare(self) -> Generator[None, Any, None]:
@@ -90,7 +90,7 @@ class PathSearch:
         """Returns the warrants that the node rests on, from the subject to the object; none if it holds by the absence
         of warrants alone. Yields when the turn is over. Raises BudgetExceeded."""
         path: list[Warrant] = []
-        while (step := self._first_step(node)) is not None:
+        while (step := self.first_step(node)) is not None:
             path.append(step.warrant)
             node = step.target
             yield from self._charge(1)
@@ -98,13 +98,13 @@ class PathSearch:
             path.append(end)
         return path[::-1]
 
-    def _first_step(self, node: CheckNode) -> _Step | None:
+    def first_step(self, node: CheckNode) -> PathStep | None:
         """Returns the step that the path takes from a node; many paths may lead through it."""
         if node not in self._first:
             self._first[node] = self._choose(self._steps[node])
         return self._first[node]
 
-    def _choose(self, steps: _Steps) -> _Step | None:
+    def _choose(self, steps: _Steps) -> PathStep | None:
         """Returns the first step that counts."""
         for one in steps.branches:
             assert isinstance(one.content, list)
@@ -114,7 +114,7 @@ class PathSearch:
                 return next(step for step in counting if not one.is_arrow or self._steps[step.target].length == nearest)
         return None
 
-    def _counts(self, steps: _Steps, step: _Step) -> bool:
+    def _counts(self, steps: _Steps, step: PathStep) -> bool:
         target = self._steps[step.target]
         return target.component != steps.component or target.length < steps.length
 
@@ -143,8 +143,8 @@ class PathSearch:
             reasons = plan.rule.reasons([edge.child.value for edge in node.edges])
             return [_PathBranch((place, False), node.edges[place].child) for place in reasons]
         found = [_PathBranch((plan.places[direct.relation], False), direct)] if (direct := node.reason[0]) else []
-        usersets: dict[int, list[_Step]] = {}
-        arrows: dict[int, list[_Step]] = {}
+        usersets: dict[int, list[PathStep]] = {}
+        arrows: dict[int, list[PathStep]] = {}
         for number, edge in enumerate(node.edges, 1):
             if not number % EDGES_FOR_A_NODE:
                 yield from self._charge(1)
@@ -154,7 +154,7 @@ class PathSearch:
                 found.append(_PathBranch((self._branch_place(plan, edge.child.plan), False), edge.child))
                 continue
             place, is_arrow = self._place(plan, edge, edge.warrant)
-            (arrows if is_arrow else usersets).setdefault(place, []).append(_Step(edge.warrant, edge.child))
+            (arrows if is_arrow else usersets).setdefault(place, []).append(PathStep(edge.warrant, edge.child))
         for place, steps in usersets.items():
             steps.sort(key=lambda step: (step.warrant.policy != "", creation_order(step.warrant)))
             found.append(_PathBranch((place, True), steps))

@@ -2,9 +2,10 @@
 
 Without it, a misspelled relation is answered like one that nobody has: denied, or an empty list."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from magistrate.engine.evaluation import Check
 from magistrate.engine.plans import Model
 from magistrate.engine.suggestions import suggest_name
 from magistrate.engine.terms import Revision, TypeName
@@ -50,8 +51,19 @@ async def require_defined_names(
 
 def find_undefined_name(model: Model, names: Iterable[UsedName]) -> InvalidParameter | None:
     """Returns the error for the first undefined name, or None."""
+    return next(list_undefined_names(model, names), None)
+
+
+def list_undefined_names(model: Model, names: Iterable[UsedName]) -> Iterator[InvalidParameter]:
+    """Yields the error for each undefined name."""
     faults = (_type_fault(model, name) or _relation_fault(model, name) for name in names)
-    return next((fault for fault in faults if fault is not None), None)
+    return (fault for fault in faults if fault is not None)
+
+
+def collect_names(check: Check) -> Iterator[UsedName]:
+    """Yields the names in a check."""
+    yield UsedName(check.object.type, check.relation)
+    yield UsedName(check.subject.type, check.subject.relation, is_subject=True)
 
 
 def _type_fault(model: Model, name: UsedName) -> InvalidParameter | None:

@@ -35,7 +35,7 @@ from magistrate.operations.checks.check import PendingChecks
 from magistrate.operations.checks.check_as_of import check_as_of
 from magistrate.operations.checks.check_batch import ALL_NEEDED, UNTIL_AUTHORIZED, UNTIL_DENIED, Decisions
 from magistrate.operations.contextual_warrants import CONTEXTUAL_WARRANTS
-from magistrate.operations.strict import UsedName, require_defined_names
+from magistrate.operations.strict import UsedName, collect_names, require_defined_names
 from magistrate.store.contract import NewWarrant
 
 MAX_CHECKS = 1_000
@@ -164,12 +164,7 @@ async def _answer_later(
 def _collect_denied(checks: Sequence[Check], decisions: Decisions) -> Iterator[UsedName]:
     """Returns the names in the checks that were denied."""
     pairs = zip(checks, decisions.value, strict=False)
-    return chain.from_iterable(_collect_names(check) for check, one in pairs if not one.is_authorized)
-
-
-def _collect_names(check: Check) -> Iterator[UsedName]:
-    yield UsedName(check.object.type, check.relation)
-    yield UsedName(check.subject.type, check.subject.relation, is_subject=True)
+    return chain.from_iterable(collect_names(check) for check, one in pairs if not one.is_authorized)
 
 
 def _build_answer(

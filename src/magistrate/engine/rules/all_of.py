@@ -1,10 +1,11 @@
 """Defines `allOf`, which holds when every one of its rules holds."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
+from magistrate.engine.rules.rule import Requirement
 from magistrate.engine.rules.rule_operator import RuleOperator
-from magistrate.engine.truth import FALSE, Truth
+from magistrate.engine.truth import FALSE, TRUE, Truth
 
 
 class AllOf(RuleOperator):
@@ -15,3 +16,10 @@ class AllOf(RuleOperator):
     @staticmethod
     def combine(values: Iterable[Truth]) -> Truth:
         return min(values)
+
+    def explain(self, values: Sequence[Truth | None]) -> Sequence[int]:
+        """Returns every place: all rules are needed, and of a denial people want to see which do hold."""
+        return range(len(values))
+
+    def require(self, holds: bool) -> Requirement:
+        return Requirement(len(self.rules), TRUE) if holds else Requirement(1, FALSE)

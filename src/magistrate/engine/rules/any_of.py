@@ -1,11 +1,11 @@
 """Defines `anyOf`, which holds when at least one of its rules holds."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
-from magistrate.engine.rules.rule import BranchCollector
+from magistrate.engine.rules.rule import BranchCollector, Requirement
 from magistrate.engine.rules.rule_operator import RuleOperator
-from magistrate.engine.truth import TRUE, Truth
+from magistrate.engine.truth import FALSE, TRUE, Truth
 
 
 class AnyOf(RuleOperator):
@@ -16,6 +16,14 @@ class AnyOf(RuleOperator):
     @staticmethod
     def combine(values: Iterable[Truth]) -> Truth:
         return max(values)
+
+    def explain(self, values: Sequence[Truth | None]) -> Sequence[int]:
+        """Returns the first rule that holds, or every place if none does."""
+        holding = self.reasons(values)
+        return holding[:1] or range(len(values))
+
+    def require(self, holds: bool) -> Requirement:
+        return Requirement(1, TRUE) if holds else Requirement(len(self.rules), FALSE)
 
     def join(self, branches: BranchCollector) -> None:
         """Adds its rules, which are alternatives themselves, so that nothing of the rule itself is left to be

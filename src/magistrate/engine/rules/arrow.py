@@ -27,6 +27,9 @@ class Arrow:
     def render(self, rules: Sequence[RuleDefinition]) -> RuleDefinition:
         return RuleDefinition(inherit_if=self.relation, of_type=self.of_type, with_relation=self.with_relation)
 
+    def describe(self) -> str:
+        return f"{self.relation} of any {self.of_type} that is its {self.with_relation}"
+
     def dependency(self) -> Dependency:
         return Dependency(self.of_type, self.relation)
 

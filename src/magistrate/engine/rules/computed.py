@@ -21,6 +21,9 @@ class Computed:
     def render(self, rules: Sequence[RuleDefinition]) -> RuleDefinition:
         return RuleDefinition(inherit_if=self.relation)
 
+    def describe(self) -> str:
+        return self.relation
+
     def dependency(self) -> Dependency:
         return Dependency(None, self.relation)
 

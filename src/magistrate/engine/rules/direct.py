@@ -18,6 +18,9 @@ class Direct:
     def render(self, rules: Sequence[RuleDefinition]) -> RuleDefinition:
         return RuleDefinition()
 
+    def describe(self) -> str:
+        return "no rule"
+
     def dependency(self) -> None:
         return None
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
-from magistrate.engine.rules.rule import Bounds
+from magistrate.engine.rules.rule import Bounds, Requirement
 from magistrate.engine.rules.rule_operator import RuleOperator
-from magistrate.engine.truth import TRUE, Truth, negate
+from magistrate.engine.truth import FALSE, MISSING, TRUE, UNKNOWN, Truth, negate
 
 
 class NoneOf(RuleOperator):
@@ -27,3 +27,13 @@ class NoneOf(RuleOperator):
     def reasons(self, values: Sequence[Truth | None]) -> Sequence[int]:
         """Returns no place, because the combination holds by the absence of warrants."""
         return ()
+
+    def explain(self, values: Sequence[Truth | None]) -> Sequence[int]:
+        """Returns the rules that hold, which exclude the subject; else those that are unknown, else every place."""
+        for value in (TRUE, UNKNOWN, MISSING):
+            if places := [place for place, one in enumerate(values) if one is value]:
+                return places
+        return range(len(values))
+
+    def require(self, holds: bool) -> Requirement:
+        return Requirement(len(self.rules), FALSE) if holds else Requirement(1, TRUE)

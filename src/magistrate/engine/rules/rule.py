@@ -33,6 +33,14 @@ class Dependency:
     negated: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """Represents what gives a combination a value: at least `count` of its rules have `value`."""
+
+    count: int
+    value: Truth
+
+
 Bounds = tuple[Truth, Truth]
 """Holds the least and the greatest value that something can have."""
 
@@ -54,6 +62,12 @@ class Combined(Protocol):
     def bounds(self, lows: Sequence[Truth], highs: Sequence[Truth]) -> Bounds: ...
 
     def reasons(self, values: Sequence[Truth | None]) -> Sequence[int]: ...
+
+    def explain(self, values: Sequence[Truth | None]) -> Sequence[int]: ...
+
+    def require(self, holds: bool) -> Requirement: ...
+
+    def describe(self) -> str: ...
 
 
 class BranchCollector(Protocol):
@@ -100,6 +114,10 @@ class Rule(Protocol):
 
     def dependency(self) -> Dependency | None:
         """Returns the relation that the rule itself depends on, or None."""
+        ...
+
+    def describe(self) -> str:
+        """Returns what the rule itself says, in a few words, for explanations."""
         ...
 
     def join(self, branches: BranchCollector) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from magistrate.engine.rules.rule import Bounds, BranchCollector, Rule, RuleDefinition
+from magistrate.engine.rules.rule import Bounds, BranchCollector, Requirement, Rule, RuleDefinition
 from magistrate.engine.truth import TRUE, Truth
 
 
@@ -77,6 +77,19 @@ class RuleOperator:
         (docs/compatibility.md#check). `values` has the values of its rules, None where one is not known.
         """
         return [place for place, value in enumerate(values) if value is TRUE]
+
+    @abstractmethod
+    def explain(self, values: Sequence[Truth | None]) -> Sequence[int]:
+        """Returns the places of the rules that matter for the value of the combination, in the order in which people
+        should read them: those that gave it this value, and those without which it cannot be understood. `values` is
+        like that of `reasons`."""
+
+    @abstractmethod
+    def require(self, holds: bool) -> Requirement:
+        """Returns what is enough for the combination to be TRUE, or to be FALSE, whatever its other rules are."""
+
+    def describe(self) -> str:
+        return self.keyword
 
     def render(self, rules: Sequence[RuleDefinition]) -> RuleDefinition:
         return RuleDefinition(inherit_if=self.keyword, rules=[*rules])

@@ -1,0 +1,170 @@
+"""Defines the body and the handler of /v2/explain (docs/explain.md)."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from magistrate.api.endpoints.contextual_warrants import DOCUMENTED_LIMIT, judge_contextual_warrants
+from magistrate.api.endpoints.objects import TypeText
+from magistrate.api.endpoints.policy_context import check_context_size
+from magistrate.api.endpoints.warrants import (
+    IdOrWildcard,
+    RelationText,
+    SubjectAnswer,
+    SubjectBody,
+    WarrantAnswer,
+    WarrantBody,
+    read_check,
+    render_warrant,
+)
+from magistrate.api.service import Answer, Call
+from magistrate.engine.evaluation import Check
+from magistrate.engine.explanation import ExplanationNode, PolicyTrace, Suggestion
+from magistrate.engine.names import WarrantNames
+from magistrate.engine.nesting import fold
+from magistrate.engine.truth import FALSE, TRUE, Truth
+from magistrate.operations.as_of import read_as_of
+from magistrate.operations.checks.explain import ExplainedCheck, explain_check
+
+TruthAnswer = bool | Literal["unknown"]
+
+
+class ExplainBody(msgspec.Struct, rename="camel", frozen=True):
+    """Represents the check to explain."""
+
+    object_type: TypeText | None = None
+    object_id: IdOrWildcard | None = None
+    relation: RelationText | None = None
+    subject: SubjectBody | None = None
+    context: dict[str, Any] | None = None
+    contextual_warrants: Annotated[list[WarrantBody], DOCUMENTED_LIMIT] | None = None
+    as_of: Annotated[str | None, msgspec.Meta(description="a token or a time: the answer is that of then")] = None
+    strict: Annotated[bool | None, msgspec.Meta(description="whether undefined names are errors")] = None
+
+
+class PolicyAnswer(msgspec.Struct, rename="camel", omit_defaults=True):
+    """Represents what a policy came to, and the variables it has: those that were sent (`long` has the names of those
+    whose value is too long to be repeated), and those that are missing."""
+
+    text: str
+    holds: TruthAnswer
+    values: dict[str, Any] = {}
+    missing: list[str] = []
+    long: list[str] = []
+
+
+class NodeAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True):
+    """Represents one step of an explanation: either a `check` or a `rule`. `via` is the warrant by which its parent
+    comes to it. `cut` counts the branches that are not shown; `loop` says that the step depends on itself."""
+
+    check: str = ""
+    rule: str = ""
+    holds: TruthAnswer
+    via: WarrantAnswer | None = None
+    policy: PolicyAnswer | None = None
+    children: "list[NodeAnswer]" = []
+    cut: int = 0
+    loop: bool = False
+
+
+class WarrantNamesAnswer(msgspec.Struct, rename="camel"):
+    """Represents a warrant that could be created."""
+
+    object_type: str
+    object_id: str
+    relation: str
+    subject: SubjectAnswer
+
+
+class SuggestedContext(msgspec.Struct, rename="camel", omit_defaults=True):
+    """Represents the variables of the context that are missing, or need a value that is `different`. With the values in
+    `example` the check is allowed; others may do as well."""
+
+    missing: list[str]
+    different: list[str] = []
+    example: dict[str, Any] = {}
+
+
+class SuggestionAnswer(msgspec.Struct, rename="camel"):
+    """Represents changes that allow the check if all of them are made, and not if only some are."""
+
+    create: list[WarrantNamesAnswer]
+    delete: list[WarrantAnswer]
+    context: SuggestedContext
+    note: str
+
+
+class ExplainAnswer(msgspec.Struct, rename="camel", kw_only=True):
+    """Represents an explanation. It has `path`, the warrants from the subject to the object, if the check is allowed,
+    and `wouldAllow` if it is denied. `complete` is false if there may be other suggestions."""
+
+    decision: Literal["allowed", "denied"]
+    check: str
+    because: NodeAnswer
+    path: list[WarrantAnswer] | msgspec.UnsetType = msgspec.UNSET
+    would_allow: list[SuggestionAnswer] | msgspec.UnsetType = msgspec.UNSET
+    unknown: list[str]
+    complete: bool | msgspec.UnsetType = msgspec.UNSET
+
+
+async def answer_explain(call: Call[ExplainBody]) -> Answer:
+    body = call.body
+    context = check_context_size(body.context or {}, call.context.max_context_bytes)
+    check = Check(*read_check(body.object_type, body.object_id, body.relation, body.subject), context)
+    is_strict = call.is_strict if body.strict is None else body.strict
+    contextual = await judge_contextual_warrants(body.contextual_warrants)
+    as_of = None if body.as_of is None else read_as_of(call.context.store.identity, body.as_of)
+    found = await explain_check(call.context, check, call.freshness, is_strict, as_of, contextual)
+    return Answer(render_explained(found.value), found.revision)
+
+
+def render_explained(explained: ExplainedCheck) -> ExplainAnswer:
+    explanation = explained.explanation
+    answer = ExplainAnswer(
+        decision="allowed" if explanation.is_allowed else "denied",
+        check=explanation.tree.check,
+        because=fold(explanation.tree, lambda node: node.children, _render_node),
+        unknown=[*explained.unknown],
+    )
+    if explanation.is_allowed:
+        answer.path = [render_warrant(warrant) for warrant in explanation.path]
+    else:
+        answer.would_allow = [_render_suggestion(one) for one in explanation.suggestions]
+        answer.complete = msgspec.UNSET if explanation.is_complete else False
+    return answer
+
+
+def _render_node(node: ExplanationNode, children: Sequence[NodeAnswer]) -> NodeAnswer:
+    return NodeAnswer(
+        check=node.check,
+        rule=node.rule,
+        holds=_render_truth(node.holds),
+        via=None if node.via is None else render_warrant(node.via),
+        policy=None if node.policy is None else _render_policy(node.policy),
+        children=[*children],
+        cut=node.cut,
+        loop=node.is_loop,
+    )
+
+
+def _render_policy(policy: PolicyTrace) -> PolicyAnswer:
+    return PolicyAnswer(policy.text, _render_truth(policy.holds), {**policy.values}, [*policy.missing], [*policy.long])
+
+
+def _render_truth(value: Truth) -> TruthAnswer:
+    return value is TRUE if value in (TRUE, FALSE) else "unknown"
+
+
+def _render_suggestion(one: Suggestion) -> SuggestionAnswer:
+    return SuggestionAnswer(
+        [_render_names(names) for names in one.create],
+        [render_warrant(warrant) for warrant in one.delete],
+        SuggestedContext([*one.missing], [*one.different], {**one.example}),
+        one.note,
+    )
+
+
+def _render_names(names: WarrantNames) -> WarrantNamesAnswer:
+    subject = SubjectAnswer(names.subject_type, names.subject_id, names.subject_relation)
+    return WarrantNamesAnswer(names.object_type, names.object_id, names.relation, subject)

@@ -1,0 +1,99 @@
+"""Explains one check, at one revision: evaluates it, builds the tree, and finds the path or the suggestions."""
+
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from magistrate.engine.evaluation import Check
+from magistrate.engine.explanation.changes import Suggestion
+from magistrate.engine.explanation.known_warrants import KnownWarrants
+from magistrate.engine.explanation.suggesting import SuggestionSearch
+from magistrate.engine.explanation.supports import find_supports, follow_path
+from magistrate.engine.explanation.tree import ExplanationNode, TreeBuilder
+from magistrate.engine.explanation.trial import Trial
+from magistrate.engine.nodes import CheckNode
+from magistrate.engine.paths import PathSearch
+from magistrate.engine.plans import Model
+from magistrate.engine.query.search import Search, Steps
+from magistrate.engine.truth import TRUE
+from magistrate.engine.warrants import Warrant
+from magistrate.engine.work import Work
+from magistrate.errors import BudgetExceeded
+
+WORK_FOR_SUGGESTIONS = 20_000
+"""Limits the work of the search for suggestions to some tenths of a second; the budget of the check applies, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Holds why a check is allowed or denied.
+
+    `path` has the warrants of an allowed check, from the subject to the object. `suggestions` say what would allow a
+    denied one; `is_complete` is false if the search for them was ended by a limit.
+    """
+
+    is_allowed: bool
+    tree: ExplanationNode
+    path: Sequence[Warrant] = ()
+    suggestions: Sequence[Suggestion] = ()
+    is_complete: bool = True
+
+
+class ExplanationSearch(Search[Explanation]):
+    """Explains a check at `now`, in microseconds since 1970 UTC. Raises BudgetExceeded when the decision or the tree
+    needs more work; a search for suggestions that does is ended."""
+
+    def __init__(self, model: Model, check: Check, now: int, work: Work) -> None:
+        self._trials: list[Trial] = []
+        super().__init__(model, work, self._explain(check, now))
+
+    def release(self) -> Iterator[int]:
+        yield from super().release()
+        for trial in self._trials:
+            yield from trial.release()
+
+    def _explain(self, check: Check, now: int) -> Steps[Explanation]:
+        known = KnownWarrants(self.model)
+        trial = Trial(self.model, check, now, self.work, with_all_rules=True)
+        self._trials.append(trial)
+        root = yield from trial.run(known)
+        if root.value is not TRUE:
+            return (yield from _explain_denied(self.model, trial, root, now, known, self.work))
+        trial = Trial(self.model, check, now, self.work, with_paths=True, with_all_rules=True)
+        self._trials.append(trial)
+        return (yield from _explain_allowed(trial, known, self.work))
+
+
+def _explain_allowed(trial: Trial, known: KnownWarrants, work: Work) -> Steps[Explanation]:
+    root = yield from trial.run(known)
+    search = PathSearch(trial.evaluation.model, [root], work)
+    yield from search.prepare()
+    path = yield from search.find(root)
+    supports = yield from find_supports(root, work)
+    yield from follow_path(root, path, search, supports, work)
+    tree = yield from TreeBuilder(trial.check, trial.evaluation, supports, work).build(root)
+    return Explanation(True, tree, path)
+
+
+def _explain_denied(
+    model: Model, trial: Trial, root: CheckNode, now: int, known: KnownWarrants, work: Work
+) -> Steps[Explanation]:
+    supports = yield from find_supports(root, work)
+    tree = yield from TreeBuilder(trial.check, trial.evaluation, supports, work).build(root)
+    own_work = Work(min(work.left, WORK_FOR_SUGGESTIONS))
+    search = SuggestionSearch(model, trial.check, now, known, own_work)
+    is_complete = yield from _complete_within(search.run(trial, root), own_work)
+    return Explanation(False, tree, (), search.suggestions, is_complete and search.is_complete)
+
+
+def _complete_within(steps: Generator[Any, Any, None], work: Work) -> Steps[bool]:
+    """Takes steps that have a budget of their own, and returns whether it was enough for them."""
+    warrants = None
+    try:
+        while True:
+            work.pass_checkpoint()
+            warrants = yield steps.send(warrants)
+    except StopIteration:
+        return True
+    except BudgetExceeded:
+        return False

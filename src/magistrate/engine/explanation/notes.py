@@ -1,0 +1,49 @@
+"""Says in words what else to know of a suggestion."""
+
+from collections.abc import Mapping
+
+from magistrate.engine.evaluation import Check
+from magistrate.engine.explanation.changes import Change, ChangeKind
+from magistrate.engine.terms import WILDCARD
+from magistrate.engine.warrants import Warrant
+
+
+def describe_changes(check: Check, changes: Mapping[Change, ChangeKind]) -> str:
+    """Returns what the changes do besides, the empty text if there is nothing to say."""
+    sentences = [_describe(check, *one) for one in changes.items()]
+    return "; ".join(dict.fromkeys(sentence for sentence in sentences if sentence))
+
+
+def _describe(check: Check, change: Change, kind: ChangeKind) -> str:
+    if change.warrant is not None:
+        return _describe_deletion(check, change.warrant)
+    names = change.names
+    if names is None:
+        return ""
+    if kind is ChangeKind.ADD_TO_USERSET:
+        userset = f"{names.object_type}:{names.object_id}#{names.relation}"
+        return f"with all else that {userset} has"
+    if kind is ChangeKind.OVERRIDE:
+        return f"this counts whatever the rule of {names.relation} says"
+    if (names.object_type, names.object_id) != _object(check):
+        return f"also for all that inherits {names.relation} from {names.object_type}:{names.object_id}"
+    return ""
+
+
+def _object(check: Check) -> tuple[str, str]:
+    return check.object.type, check.object.id
+
+
+def _describe_deletion(check: Check, warrant: Warrant) -> str:
+    subject = check.subject
+    own = (warrant.subject_type, warrant.subject_id, warrant.subject_relation)
+    if own == (subject.type, subject.id, subject.relation or "") and warrant.object_id != WILDCARD:
+        return ""
+    if warrant.object_id == WILDCARD:
+        return f"this warrant is on every {warrant.object_type}"
+    if warrant.subject_relation:
+        userset = f"{warrant.subject_type}:{warrant.subject_id}#{warrant.subject_relation}"
+        return f"this warrant is to all of {userset}"
+    if warrant.subject_id == WILDCARD:
+        return f"this warrant is to every {warrant.subject_type}"
+    return ""

@@ -1,0 +1,254 @@
+"""Collects which changes could give a node of a decided graph another value.
+
+What is collected is what the graph shows: a node may hold for reasons that were never evaluated, and what a new warrant
+expands to is not known. Whoever uses it therefore tries the changes (see suggesting.py). Nothing is left out that a
+single change could do.
+
+Each node has a list of the smallest sets of changes that would do, made from those of its children. Where nodes wait
+for each other, the lists are made again until they stay the same; to make a node false, its children in such a cycle
+count as false until it is known what that takes.
+"""
+
+from collections.abc import Generator, Iterable, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+from magistrate.engine.evaluation import Check, Evaluation
+from magistrate.engine.expansion import Operation, Plan
+from magistrate.engine.explanation.changed_warrants import FIRST_NUMBER
+from magistrate.engine.explanation.changes import NO_CHANGE, Change, ChangeKind, ChangeOrder, ChangeSet, is_consistent
+from magistrate.engine.explanation.policy_values import find_assignments
+from magistrate.engine.names import RelationName, WarrantNames
+from magistrate.engine.nodes import CheckEdge, CheckNode
+from magistrate.engine.plans import Model
+from magistrate.engine.truth import FALSE, TRUE, Truth
+from magistrate.engine.warrants import Warrant
+from magistrate.engine.work import Work
+
+MOST_SETS = 12
+"""Limits the sets that are kept for a node: somewhat more than are shown, because some turn out not to do."""
+MOST_CHANGES = 6
+"""Limits the changes in one set. All smaller sets of them have to be tried, too."""
+MOST_ROUNDS = 10
+"""Limits how often all lists are made, for cycles that do not settle."""
+MOST_GOALS = 500
+"""Limits the nodes that are examined, the nearest to the object first. Changes of others are seldom of use."""
+EDGES_FOR_A_NODE = 4
+"""Counts the edges that take as much work as one node."""
+
+Sets = list[ChangeSet]
+Collecting = Generator[None, Any, Sets]
+
+
+class _Goal(NamedTuple):
+    """Represents that a node is to hold, or not to hold."""
+
+    node: CheckNode
+    holds: bool
+
+
+class RepairCollector:
+    """Collects the changes for the graph of one evaluation, which has one check and all rules. `is_cut` is set when
+    more depends on the check than was examined."""
+
+    def __init__(self, model: Model, check: Check, now: int, evaluation: Evaluation, order: ChangeOrder) -> None:
+        self._model = model
+        self._check = check
+        self._now = now
+        self._evaluation = evaluation
+        self._order = order
+        self._work = evaluation.work
+        self._sets: dict[_Goal, Sets] = {}
+        self._of_policies: dict[tuple[int, bool], Sets] = {}
+        self._usersets: set[CheckNode] = set()
+        self.is_cut = False
+
+    def collect(self, root: CheckNode, work: Work) -> Collecting:
+        """Returns the smallest sets of changes that could make the root hold. Yields when the turn is over. Raises
+        BudgetExceeded."""
+        self._work = work
+        goals = yield from self._list_goals(_Goal(root, True))
+        yield from self._note_changes(goals)
+        for _ in range(MOST_ROUNDS):
+            is_settled = True
+            for goal in reversed(goals):
+                sets = self._combine(goal)
+                is_settled = is_settled and sets == self._sets[goal]
+                self._sets[goal] = sets
+                yield from self._charge(1 + len(goal.node.edges) // EDGES_FOR_A_NODE)
+            if is_settled:
+                break
+        return self._sets[goals[0]]
+
+    def _list_goals(self, first: _Goal) -> Generator[None, Any, list[_Goal]]:
+        """Returns what the first goal depends on, the nearest first."""
+        goals = [first]
+        self._sets[first] = []
+        for goal in goals:  # grows during the loop
+            for edge in goal.node.edges:
+                if edge.warrant is not None and edge.warrant.subject_relation == edge.child.relation:
+                    self._usersets.add(edge.child)
+                child = self._child_goal(goal, edge)
+                if child is None or child in self._sets:
+                    continue
+                if len(goals) == MOST_GOALS:
+                    self.is_cut = True
+                else:
+                    self._sets[child] = [] if child.holds else [NO_CHANGE]
+                    goals.append(child)
+            yield from self._charge(1 + len(goal.node.edges) // EDGES_FOR_A_NODE)
+        return goals
+
+    def _child_goal(self, goal: _Goal, edge: CheckEdge) -> _Goal | None:
+        """Returns what a goal needs of a child, or None if it needs nothing."""
+        if _is_met(goal):
+            return None
+        plan = goal.node.plan
+        if isinstance(plan, Operation):
+            return _Goal(edge.child, plan.rule.require(goal.holds).value is TRUE)
+        if not goal.holds and (edge.limit is FALSE or edge.child.value in (FALSE, None)):
+            return None
+        return _Goal(edge.child, goal.holds)
+
+    def _note_changes(self, goals: Iterable[_Goal]) -> Generator[None, Any, None]:
+        """Fixes the order of all changes, the nearest goals first."""
+        for goal in goals:
+            if _is_met(goal) or not isinstance(goal.node.plan, Plan):
+                continue
+            for relation in self._creatable(goal.node.plan) if goal.holds else ():
+                self._order.note(self._create(goal.node, relation), self._kind(goal.node, relation))
+            edges = ((edge.warrant, edge.limit) for edge in goal.node.edges if edge.warrant is not None)
+            for warrant, limit in chain(self._evaluation.find_direct(goal.node), edges):
+                if not goal.holds and limit is not FALSE:
+                    self._order.note(Change.delete(warrant), ChangeKind.DELETE)
+                if warrant.policy and (limit is not TRUE if goal.holds else limit is not FALSE):
+                    yield from self._note_values(warrant, goal.holds)
+            yield from self._charge(1)
+
+    def _note_values(self, warrant: Warrant, holds: bool) -> Generator[None, Any, None]:
+        """Finds the values of variables with which the policy of a warrant holds, or does not."""
+        key = (warrant.number, holds)
+        if key not in self._of_policies:
+            context = self._check.context
+            assignments = yield from find_assignments(warrant, context, self._now, holds, self._work)
+            self._of_policies[key] = [
+                frozenset(
+                    self._order.note(Change.set_variable(*one), ChangeKind.SET_VARIABLE) for one in assignment.items()
+                )
+                for assignment in assignments
+            ]
+
+    def _creatable(self, plan: Plan) -> list[RelationName]:
+        """Returns the relations that a warrant may have to grant that of the plan, its own first."""
+        defined = self._model.types.get(plan.type)
+        return [relation for relation in plan.relations if defined is not None and relation in defined.relations]
+
+    def _create(self, node: CheckNode, relation: RelationName) -> Change:
+        """Returns the change that gives the relation to the subject itself."""
+        subject = self._check.subject
+        return Change(WarrantNames(node.plan.type, node.id, relation, subject.type, subject.id, subject.relation or ""))
+
+    def _kind(self, node: CheckNode, relation: RelationName) -> ChangeKind:
+        if overrides(node.plan, relation):
+            return ChangeKind.OVERRIDE
+        return ChangeKind.ADD_TO_USERSET if node in self._usersets else ChangeKind.CREATE
+
+    def _combine(self, goal: _Goal) -> Sets:
+        """Returns the sets for a goal, given those of what it needs."""
+        if _is_met(goal):
+            return [NO_CHANGE]
+        node, plan = goal.node, goal.node.plan
+        if isinstance(plan, Operation):
+            requirement = plan.rule.require(goal.holds)
+            needed = [self._find(edge.child, requirement.value is TRUE) for edge in node.edges]
+            return self._some_of(needed, requirement.count)
+        return self._allow(node, plan) if goal.holds else self._exclude(node, plan)
+
+    def _find(self, node: CheckNode, holds: bool) -> Sets:
+        """Returns the sets for a goal; none for one that is not examined, and perhaps was never evaluated."""
+        goal = _Goal(node, holds)
+        return [NO_CHANGE] if _is_met(goal) else self._sets.get(goal, [])
+
+    def _allow(self, node: CheckNode, plan: Plan) -> Sets:
+        """Returns the sets that make a relation hold: any of its branches is enough."""
+        sets: Sets = [frozenset((self._create(node, relation),)) for relation in self._creatable(plan)]
+        for warrant, value in self._evaluation.find_direct(node):
+            sets += self._policy_sets(warrant, value, TRUE)
+        for edge in node.edges:
+            inner = self._find(edge.child, True)
+            if inner and edge.limit is not TRUE and edge.warrant is not None:
+                inner = self._both(inner, self._policy_sets(edge.warrant, edge.limit, TRUE))
+            sets += inner
+        return self._keep_smallest(sets)
+
+    def _exclude(self, node: CheckNode, plan: Plan) -> Sets:
+        """Returns the sets that make a relation not hold: every branch that may hold has to end."""
+        if not plan.is_defined:
+            return []
+        sets: Sets = [NO_CHANGE]
+        for warrant, value in self._evaluation.find_direct(node):
+            if value is not FALSE:
+                sets = self._both(sets, self._ending(warrant, value))
+        for edge in node.edges:
+            if edge.limit is FALSE or edge.child.value in (FALSE, None):
+                continue
+            inner = self._find(edge.child, False)
+            if edge.warrant is not None:
+                inner = self._keep_smallest([*self._ending(edge.warrant, edge.limit), *inner])
+            sets = self._both(sets, inner)
+        return sets
+
+    def _ending(self, warrant: Warrant, value: Truth) -> Sets:
+        """Returns the sets after which a warrant does not count."""
+        deleted = [frozenset((Change.delete(warrant),))] if warrant.number < FIRST_NUMBER else []
+        return [*deleted, *self._policy_sets(warrant, value, FALSE)]
+
+    def _policy_sets(self, warrant: Warrant, value: Truth, wanted: Truth) -> Sets:
+        if value is wanted:
+            return [NO_CHANGE]
+        return self._of_policies.get((warrant.number, wanted is TRUE), [])
+
+    def _some_of(self, needed: Sequence[Sets], count: int) -> Sets:
+        """Returns the sets after which at least `count` of the goals with these sets are met."""
+        by_count: list[Sets] = [[NO_CHANGE], *([] for _ in range(count))]
+        spare = len(needed) - count
+        for place, sets in enumerate(needed):
+            for met in range(min(count, place + 1), max(0, place - spare), -1):
+                by_count[met] = self._keep_smallest([*by_count[met], *self._both(by_count[met - 1], sets)])
+        return by_count[count]
+
+    def _both(self, one: Sets, other: Sets) -> Sets:
+        if other == [NO_CHANGE]:
+            return one
+        unions = (first | second for first in one for second in other)
+        return self._keep_smallest(union for union in unions if is_consistent(union))
+
+    def _keep_smallest(self, sets: Iterable[ChangeSet]) -> Sets:
+        """Returns the first sets in order, without those that contain another one."""
+        distinct = {one for one in sets if len(one) <= MOST_CHANGES}
+        self._work.spend(len(distinct))
+        kept: Sets = []
+        for one in sorted(distinct, key=self._order.key):
+            if not any(smaller <= one for smaller in kept):
+                kept.append(one)
+            if len(kept) == MOST_SETS:
+                break
+        return kept
+
+    def _charge(self, nodes: int) -> Generator[None, Any, None]:
+        self._work.spend(nodes)
+        if self._work.needs_checkpoint:
+            yield None
+
+
+def overrides(plan: Plan | Operation, relation: RelationName) -> bool:
+    """Returns whether a warrant of a relation grants that of the plan past a combination."""
+    return (
+        isinstance(plan, Plan)
+        and relation == plan.relation
+        and any(isinstance(branch, Operation) for branch in plan.branches)
+    )
+
+
+def _is_met(goal: _Goal) -> bool:
+    return goal.node.value is (TRUE if goal.holds else FALSE)

@@ -1,0 +1,165 @@
+"""Searches for changes that would allow a denied check.
+
+Sets of changes are tried from the smallest on: each is applied and the check evaluated. One that suffices is a
+suggestion if no smaller set of its changes suffices, which is tried, too. One that does not may still help: what was
+left out of the graph of the denial, such as a second warrant that excludes the subject, is in that of the trial, and
+the set is tried again together with what that graph suggests.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from heapq import heappop, heappush
+from itertools import combinations
+from typing import Any
+
+from magistrate.engine.evaluation import Check
+from magistrate.engine.explanation.changes import (
+    NO_CHANGE,
+    Change,
+    ChangeKind,
+    ChangeOrder,
+    ChangeSet,
+    Order,
+    Suggestion,
+    is_consistent,
+)
+from magistrate.engine.explanation.known_warrants import KnownWarrants
+from magistrate.engine.explanation.notes import describe_changes
+from magistrate.engine.explanation.repairs import MOST_CHANGES, RepairCollector, overrides
+from magistrate.engine.explanation.trial import Trial, add_patterns
+from magistrate.engine.names import WarrantNames
+from magistrate.engine.nodes import CheckNode
+from magistrate.engine.plans import Model
+from magistrate.engine.query.search import Steps
+from magistrate.engine.terms import RelationName
+from magistrate.engine.truth import TRUE
+from magistrate.engine.work import Work
+
+MOST_SUGGESTIONS = 10
+MOST_TRIALS = 200
+"""Limits how many sets of changes are tried."""
+
+
+class SuggestionSearch:
+    """Searches for the suggestions for one check, which was denied.
+
+    `is_complete` is false if the search was ended by a limit, so that there may be others.
+    """
+
+    def __init__(self, model: Model, check: Check, now: int, known: KnownWarrants, work: Work) -> None:
+        self._model = model
+        self._check = check
+        self._now = now
+        self._known = known
+        self._work = work
+        self._order = ChangeOrder()
+        self._waiting: list[tuple[Order, int, ChangeSet]] = []
+        self._seen: set[ChangeSet] = set()
+        self._sufficient: dict[ChangeSet, bool] = {NO_CHANGE: False}
+        self._suggested: list[ChangeSet] = []
+        self.is_complete = True
+
+    def run(self, denied: Trial, root: CheckNode) -> Steps[None]:
+        """Finds the suggestions, given the evaluation of the denial with all rules. Raises BudgetExceeded; what was
+        found until then remains."""
+        yield from self._try_warrant_itself(root)
+        yield from self._add_repairs(denied, root, NO_CHANGE)
+        while self._waiting and len(self._suggested) < MOST_SUGGESTIONS:
+            _, _, changes = heappop(self._waiting)
+            if any(found <= changes for found in self._suggested):
+                continue
+            if len(self._sufficient) > MOST_TRIALS:
+                self.is_complete = False
+                return
+            if not (yield from self._suffices(changes)):
+                yield from self._extend(changes)
+            elif (yield from self._is_minimal(changes)):
+                self._suggested.append(changes)
+
+    @property
+    def suggestions(self) -> list[Suggestion]:
+        """Returns what was found, the smallest first."""
+        found = sorted(self._suggested, key=self._order.key)[:MOST_SUGGESTIONS]
+        return [self._render(self._order.sort(changes)) for changes in found]
+
+    def _try_warrant_itself(self, root: CheckNode) -> Steps[None]:
+        """Tries the checked relation as a warrant, which takes little work, so that this is found in any case."""
+        object, relation, subject = self._check.object, self._check.relation, self._check.subject
+        defined = self._model.types.get(object.type)
+        if defined is not None and relation in defined.relations:
+            names = WarrantNames(
+                object.type, object.id, relation, subject.type, subject.id, RelationName(subject.relation or "")
+            )
+            kind = ChangeKind.OVERRIDE if overrides(root.plan, relation) else ChangeKind.CREATE
+            changes = frozenset((self._order.note(Change(names), kind),))
+            self._seen.add(changes)
+            if (yield from self._suffices(changes)):
+                self._suggested.append(changes)
+
+    def _add_repairs(self, trial: Trial, root: CheckNode, changes: ChangeSet) -> Steps[None]:
+        """Adds the sets that the graph of a trial with these changes suggests to those that are to be tried."""
+        collector = RepairCollector(self._model, trial.check, self._now, trial.evaluation, self._order)
+        for more in (yield from collector.collect(root, self._work)):
+            union = changes | more
+            if len(union) > MOST_CHANGES:
+                self.is_complete = False
+            elif union not in self._seen and is_consistent(union):
+                self._seen.add(union)
+                heappush(self._waiting, (self._order.key(union), len(self._seen), union))
+        self.is_complete = self.is_complete and not collector.is_cut
+
+    def _extend(self, changes: ChangeSet) -> Steps[None]:
+        """Adds the sets that contain these changes, which do not suffice, and others."""
+        if len(changes) == MOST_CHANGES:
+            self.is_complete = False
+            return
+        trial = self._trial(changes, with_all_rules=True)
+        try:
+            root = yield from trial.run(self._known)
+            yield from self._add_repairs(trial, root, changes)
+        finally:
+            _release(trial)
+
+    def _is_minimal(self, changes: ChangeSet) -> Steps[bool]:
+        """Returns whether no smaller set of these changes suffices. One that does is tried by itself."""
+        for count in range(1, len(changes)):
+            for some in map(frozenset, combinations(self._order.sort(changes), count)):
+                if (yield from self._suffices(some)):
+                    if some not in self._seen:
+                        self._seen.add(some)
+                        heappush(self._waiting, (self._order.key(some), len(self._seen), some))
+                    return False
+        return True
+
+    def _suffices(self, changes: ChangeSet) -> Steps[bool]:
+        if changes not in self._sufficient:
+            trial = self._trial(changes)
+            try:
+                root = yield from trial.run(self._known)
+                self._sufficient[changes] = root.value is TRUE
+            finally:
+                _release(trial)
+        return self._sufficient[changes]
+
+    def _trial(self, changes: ChangeSet, with_all_rules: bool = False) -> Trial:
+        if any(change.names is not None for change in changes):
+            self._model = add_patterns(self._model, frozenset(self._order.changes))
+        return Trial(self._model, self._check, self._now, self._work, changes, with_all_rules=with_all_rules)
+
+    def _render(self, changes: Sequence[Change]) -> Suggestion:
+        context = self._check.context
+        example: Mapping[str, Any] = {change.variable: change.read_value() for change in changes if change.variable}
+        return Suggestion(
+            create=[change.names for change in changes if change.names is not None],
+            delete=[change.warrant for change in changes if change.warrant is not None],
+            missing=[name for name in example if name not in context],
+            different=[name for name in example if name in context],
+            example=example,
+            note=describe_changes(self._check, {change: self._order.kind(change) for change in changes}),
+        )
+
+
+def _release(trial: Trial) -> None:
+    """Frees what a trial holds; it is small, because trials are charged to a small budget."""
+    steps: Iterator[int] = trial.release()
+    for _ in steps:
+        pass

@@ -1,0 +1,195 @@
+"""Builds the tree that shows people why a check is allowed or denied.
+
+Of a node that holds, the tree shows what it rests on; of one that does not, everything it could have rested on. What is
+not shown is counted. A node that stands in the tree already is not expanded again, and one that it hangs on itself is
+marked as a loop. The tree is bounded in size and depth, the nearest nodes to the object first.
+"""
+
+from collections import deque
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import msgspec
+
+from magistrate.engine.evaluation import Check, Evaluation
+from magistrate.engine.expansion import Operation
+from magistrate.engine.explanation.policy_values import list_variables
+from magistrate.engine.explanation.supports import Supports
+from magistrate.engine.names import WarrantNames
+from magistrate.engine.nodes import CheckEdge, CheckNode
+from magistrate.engine.policy import read_policy
+from magistrate.engine.truth import TRUE, Truth
+from magistrate.engine.warrants import Warrant
+from magistrate.engine.work import Work
+from magistrate.errors import InvalidParameter
+
+MOST_NODES = 500
+MOST_LEVELS = 50
+"""Limits the levels of the tree; parsers of JSON have limits, too."""
+MOST_CHILDREN = 20
+"""Limits the children of a node that does not hold, of which there may be thousands, all alike."""
+MOST_VALUE_CHARACTERS = 200
+"""Limits the JSON of a value that a policy read, because any caller can send long ones."""
+EDGES_FOR_A_NODE = 4
+"""Counts the edges that take as much work as one node."""
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyTrace:
+    """Holds what a policy came to, the values that it was given, and the names of those that are absent. A value that
+    is long is named in `long` instead."""
+
+    text: str
+    holds: Truth
+    values: Mapping[str, Any]
+    missing: Sequence[str]
+    long: Sequence[str]
+
+
+@dataclass(slots=True)
+class ExplanationNode:
+    """Represents one step of an explanation: a check, or a rule within a combination.
+
+    `via` is the warrant that its parent rests on together with it, or would; `policy` is that of the warrant. `cut`
+    counts the branches that are not shown. `is_loop` says that the node hangs on itself and is not expanded again.
+    """
+
+    check: str
+    rule: str
+    holds: Truth
+    via: Warrant | None = None
+    policy: PolicyTrace | None = None
+    children: "list[ExplanationNode]" = field(default_factory=list)
+    cut: int = 0
+    is_loop: bool = False
+
+
+class _Branch(NamedTuple):
+    """Represents a child to be shown: a node, or the warrant to the subject itself if there is none."""
+
+    node: CheckNode | None
+    via: Warrant | None
+    limit: Truth
+    rule: str
+
+
+class _Place(NamedTuple):
+    """Represents a node with its place in the tree."""
+
+    node: CheckNode
+    shown: ExplanationNode
+    above: "_Place | None"
+    level: int
+
+    def hangs_on(self, node: CheckNode) -> bool:
+        place: _Place | None = self
+        while place is not None:
+            if place.node is node:
+                return True
+            place = place.above
+        return False
+
+
+class TreeBuilder:
+    """Builds the tree for one evaluation of one check with all rules."""
+
+    def __init__(self, check: Check, evaluation: Evaluation, supports: Supports, work: Work) -> None:
+        self._check = check
+        self._evaluation = evaluation
+        self._supports = supports
+        self._work = work
+        self._left = MOST_NODES
+
+    def build(self, root: CheckNode) -> Generator[None, Any, ExplanationNode]:
+        """Returns the tree. Yields when the turn is over. Raises BudgetExceeded."""
+        top = self._show(_Branch(root, None, TRUE, ""))
+        waiting = deque([_Place(root, top, None, 1)])
+        expanded = {root}
+        while waiting:
+            place = waiting.popleft()
+            branches, place.shown.cut = self._branches(place.node)
+            for branch in branches:
+                if self._left <= 0 or place.level >= MOST_LEVELS:
+                    place.shown.cut += 1
+                    continue
+                shown = self._show(branch)
+                place.shown.children.append(shown)
+                if branch.node is None:
+                    continue
+                if branch.node not in expanded:
+                    expanded.add(branch.node)
+                    waiting.append(_Place(branch.node, shown, place, place.level + 1))
+                elif place.hangs_on(branch.node):
+                    shown.is_loop = True
+                else:
+                    shown.cut = len(self._branches(branch.node)[0])
+            self._work.spend(1 + len(place.node.edges) // EDGES_FOR_A_NODE)
+            if self._work.needs_checkpoint:
+                yield None
+        return top
+
+    def _branches(self, node: CheckNode) -> tuple[Sequence[_Branch], int]:
+        """Returns what is shown below a node, and how much is not."""
+        direct = self._evaluation.find_direct(node)
+        if isinstance(node.plan, Operation):
+            rule = node.plan.rule
+            places = rule.explain([edge.child.value for edge in node.edges])
+            edges = [(node.edges[place], rule.rules[place].describe()) for place in places]
+            return [_expand(edge, text) for edge, text in edges], len(node.edges) - len(edges)
+        count = len(direct) + len(node.edges)
+        support = self._supports.get(node) if node.value is TRUE else None
+        if support is not None:
+            branch = _expand(support) if isinstance(support, CheckEdge) else _Branch(None, support, TRUE, "")
+            return [branch], count - 1
+        branches = [_Branch(None, warrant, value, "") for warrant, value in direct]
+        decided = (edge for edge in node.edges if edge.child.value is not None)
+        branches += map(_expand, sorted(decided, key=_distance))
+        return branches[:MOST_CHILDREN], count - min(len(branches), MOST_CHILDREN)
+
+    def _show(self, branch: _Branch) -> ExplanationNode:
+        self._left -= 1
+        node, via = branch.node, branch.via
+        policy = self._read_policy(via, branch.limit) if via is not None and via.policy else None
+        if node is None:
+            assert via is not None
+            return ExplanationNode(via.names.render(), "", branch.limit, via, policy)
+        relation, value = node.relation, node.value
+        assert value is not None
+        if relation is None:
+            return ExplanationNode("", _describe(node, branch), value, via, policy)
+        subject = self._check.subject
+        names = WarrantNames(node.plan.type, node.id, relation, subject.type, subject.id, subject.relation or "")
+        return ExplanationNode(names.render(), "", value, via, policy)
+
+    def _read_policy(self, warrant: Warrant, value: Truth) -> PolicyTrace:
+        context = self._check.context
+        try:
+            variables = list_variables(read_policy(warrant.policy))
+        except InvalidParameter:  # the language had more when it was written
+            variables = []
+        self._work.spend(1 + len(variables))
+        present = [name for name in variables if name in context]
+        long = [name for name in present if len(msgspec.json.encode(context[name])) > MOST_VALUE_CHARACTERS]
+        values = {name: context[name] for name in present if name not in long}
+        missing = [name for name in variables if name not in context]
+        return PolicyTrace(warrant.policy, value, values, missing, long)
+
+
+def _expand(edge: CheckEdge, rule: str = "") -> _Branch:
+    return _Branch(edge.child, edge.warrant, edge.limit, rule)
+
+
+def _describe(node: CheckNode, branch: _Branch) -> str:
+    """Returns the rule of a node that has no relation of its own."""
+    return node.plan.rule.describe() if isinstance(node.plan, Operation) else branch.rule
+
+
+def _distance(edge: CheckEdge) -> int:
+    """Returns how far a branch that does not hold is from holding, roughly: first those that only a policy prevents,
+    then combinations, then those that were expanded further."""
+    if edge.child.value is TRUE:
+        return 0
+    if isinstance(edge.child.plan, Operation):
+        return 1
+    return 2 if edge.child.edges else 3

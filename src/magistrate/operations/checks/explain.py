@@ -1,0 +1,80 @@
+"""Explains checks (docs/explain.md): why one is allowed or denied, and what would allow it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from magistrate.engine.evaluation import Check
+from magistrate.engine.explanation import Explanation, ExplanationSearch
+from magistrate.engine.plans import Model
+from magistrate.engine.rules import render_rule
+from magistrate.engine.undefined_names import Relations, find_undefined_names
+from magistrate.engine.warrant_reader import WarrantReader
+from magistrate.engine.work import Work
+from magistrate.operations.as_of import AsOf
+from magistrate.operations.checks.evaluating import complete_run
+from magistrate.operations.consistency import Freshness
+from magistrate.operations.context import Context
+from magistrate.operations.contextual_warrants import ContextualWarrants
+from magistrate.operations.history import PointInTime, find_point
+from magistrate.operations.overlaid_reader import overlaid
+from magistrate.operations.strict import collect_names, list_undefined_names
+from magistrate.store.contract import NewWarrant, Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedCheck:
+    """Holds an explanation, and a sentence for each name that the check, or the rule of its relation, has and the model
+    does not define."""
+
+    explanation: Explanation
+    unknown: Sequence[str]
+
+
+async def explain_check(
+    ctx: Context,
+    check: Check,
+    freshness: Freshness,
+    is_strict: bool,
+    as_of: AsOf | None = None,
+    contextual: Sequence[NewWarrant] = (),
+) -> Snapshot[ExplainedCheck]:
+    """Returns the explanation of a check at the newest revision, or as of the past; contextual warrants count as if
+    they were written. It writes nothing, the decision log included.
+
+    Raises BudgetExceeded; what `find_point` raises; InvalidParameter for a contextual warrant that could not be written
+    or, with `is_strict`, for a name in a denied check that the model does not define.
+    """
+    point = await _find_newest(ctx, freshness) if as_of is None else await find_point(ctx, as_of, freshness)
+    model = await ctx.models.at(point.revision, point.model_revision)
+    added = ContextualWarrants(contextual, point.now)
+    reader = overlaid(ctx.store, added.overlay if contextual else None)
+    explained = await _explain_at(ctx, reader, added.extend_model(model), check, point, is_strict)
+    return Snapshot(point.revision, explained)
+
+
+async def _find_newest(ctx: Context, freshness: Freshness) -> PointInTime:
+    newest = await ctx.store.read_warrants((), None, 1)
+    freshness.demand(newest.newest)
+    return PointInTime(newest.revision, ctx.now(), newest.model_revision)
+
+
+async def _explain_at(
+    ctx: Context, reader: WarrantReader, model: Model, check: Check, point: PointInTime, is_strict: bool
+) -> ExplainedCheck:
+    search = ExplanationSearch(model, check, point.now, Work(ctx.max_check_work))
+    explanation = await complete_run(reader, search, point.revision)
+    faults = [*list_undefined_names(model, collect_names(check))]
+    if faults and is_strict and not explanation.is_allowed:
+        raise faults[0]
+    return ExplainedCheck(explanation, [*(fault.message for fault in faults), *_faults_of_rule(model, check)])
+
+
+def _faults_of_rule(model: Model, check: Check) -> Iterator[str]:
+    """Yields a sentence for each undefined name in the rule of the checked relation."""
+    of_type, relation = check.object.type, check.relation
+    defined = model.types.get(of_type)
+    if defined is None or relation not in defined.relations:
+        return iter(())
+    names: dict[str, Relations] = {name: dict[str, None].fromkeys(one.relations) for name, one in model.types.items()}
+    names[of_type] = {**names[of_type], relation: render_rule(defined.relations[relation])}
+    return find_undefined_names(names, [of_type])
