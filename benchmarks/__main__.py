@@ -19,6 +19,7 @@ from benchmarks.mixed import command as mixed
 from benchmarks.observing import measure_observing
 from benchmarks.request_rates import measure_request_rates
 from benchmarks.startup import measure_startup
+from benchmarks.writes import measure_writes
 
 TOPICS = {
     "requests": measure_request_rates,
@@ -28,6 +29,7 @@ TOPICS = {
     "lists": measure_lists,
     "observing": measure_observing,
     "startup": measure_startup,
+    "writes": measure_writes,
 }
 
 

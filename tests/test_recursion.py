@@ -49,7 +49,6 @@ BOUNDED: dict[str, str] = {
     "magistrate.engine.policy.layouts._render_offset": "calls itself once, for the numeric form of a zone",
     "magistrate.engine.policy.types.slice_of": "calls itself once, for a type that is not its own argument",
     "magistrate.operations.importing.importer.": ANOTHER,
-    "magistrate.store.postgres.PostgresDatabase._perform": "calls itself once, for a step of another kind",
     "magistrate.store.postgres.PostgresDatabase.": ANOTHER,
     "magistrate.store.sql_store.SqlStore.": ANOTHER,
 }

@@ -25,7 +25,7 @@ from magistrate.store.contract import ALIVE, Slice
 from magistrate.store.event_listing import events_statement
 from magistrate.store.events import EventFilter, EventsOfKind
 from magistrate.store.matching import match_statement
-from magistrate.store.postgres import PostgresDatabase
+from magistrate.store.postgres import PostgresDatabase, find_each
 from magistrate.store.sqlite import SqliteDatabase
 from tests.databases import PostgresServer
 from tests.running import settings_for
@@ -536,6 +536,9 @@ def test_no_statement_scans_the_table_on_postgresql(
     ("statement", "columns"),
     [
         *[(text, ("object_type", "object_id", "deleted_revision")) for text in OF_ONE_OBJECT],
+        (find_each(sql.FIND_OBJECT), ("object_type", "object_id", "deleted_revision")),
+        (find_each(sql.FIND_OBJECT_TYPE), ("type", "deleted_revision")),
+        (find_each(sql.FIND_PATTERN), ("object_type", "object_id", "relation", "subject_relation")),
         (sql.OBJECTS_CREATED, ("created_at", "deleted_revision")),
         (sql.NUMBERS_BETWEEN, ("number",)),
         (sql.WARRANTS_ENDED, ("deleted_revision",)),
@@ -556,3 +559,21 @@ def test_a_lookup_prepared_on_an_empty_table_stays_a_lookup_on_postgresql(
     conditions = [line for line in plan if "Index Cond" in line]
     assert len(conditions) == 1, "\n".join(plan)
     assert all(column in conditions[0] for column in columns), conditions[0]
+
+
+@pytest.mark.parametrize("is_empty", [True, False])
+def test_many_warrants_are_each_looked_up_on_postgresql(
+    postgres: PostgresServer, postgres_connection: psycopg.Connection[tuple[str, ...]], is_empty: bool
+) -> None:
+    """As prepared with or without rows, and however many keys there are."""
+    url = postgres.new_url()
+    wiring.migrate_store(settings_for(url))
+    statement = find_each(sql.FIND_WARRANT).replace("?", "$1")
+
+    with psycopg.connect(url, autocommit=True) as empty:
+        connection = empty if is_empty else postgres_connection
+        plan = [line for (line,) in connection.execute(f"EXPLAIN (GENERIC_PLAN) {statement}")]
+
+    [condition] = [line for line in plan if "Index Cond" in line and "object_id" in line]
+    assert "subject_id" in condition
+    assert not [line for line in plan if "Seq Scan on warrant" in line or "Hash" in line], "\n".join(plan)
