@@ -23,10 +23,15 @@ from benchmarks.table import markdown_table
 from magistrate import wiring
 from magistrate.config import read_settings
 from magistrate.engine import evaluation
+from magistrate.engine.model import ObjectType
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
+from magistrate.operations.as_of import AsOf
 from magistrate.operations.checks.check import check_all
+from magistrate.operations.checks.check_as_of import check_as_of
+from magistrate.operations.checks.check_batch import ALL_NEEDED
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
+from magistrate.operations.object_types import create_object_types
 
 SIZES = (10_000, 1_000_000)
 SEED = 1
@@ -37,6 +42,8 @@ MOST_SECONDS = 120
 
 TARGET_SQLITE_MS = 0.4
 TARGET_OVER_ROUND_TRIPS_MS = 0.3
+TARGET_AS_OF = 1.5
+"""How much dearer a check as of the past may be than the same now, without the graph."""
 TARGET_GROWTH = 1.3
 """How much dearer a check may be with the largest of SIZES than with the smallest."""
 
@@ -44,7 +51,7 @@ TARGET_GROWTH = 1.3
 @dataclass(slots=True)
 class Case:
     """`asked` are the same in all rounds; `milliseconds` has one list for each round, `reads` one number for each
-    question."""
+    question. `as_of_milliseconds` are those of the same checks as of a revision before the model changed."""
 
     store: str
     size: int
@@ -53,10 +60,14 @@ class Case:
     reads: list[int] = field(default_factory=list)
     allowed: int = 0
     milliseconds: list[list[float]] = field(default_factory=list)
+    as_of_milliseconds: list[list[float]] = field(default_factory=list)
     round_trips: list[float] = field(default_factory=list)
 
     def median(self) -> float:
         return statistics.median(statistics.median(one) for one in self.milliseconds)
+
+    def median_as_of(self) -> float:
+        return statistics.median(statistics.median(one) for one in self.as_of_milliseconds)
 
     def p99(self) -> float:
         return statistics.median(statistics.quantiles(one, n=100)[98] for one in self.milliseconds)
@@ -74,7 +85,7 @@ def measure_checks(seconds: int) -> str:
         with on_core(SERVER_CORE):
             uvloop.run(_ask_in_process(cases))  # the loop the service has
         over_http = [_asked_over_http(case, seconds) for case in cases if case.size == max(SIZES)]
-    return f"{_engine_table(cases)}\n{_http_table(over_http)}"
+    return f"{_engine_table(cases)}\n{_as_of_table(cases)}\n{_http_table(over_http)}"
 
 
 def _loaded(store: str, url: str, dataset: Dataset) -> Case:
@@ -90,28 +101,44 @@ async def _ask_in_process(cases: Sequence[Case]) -> None:
     opened = [await counting_store(case.url) for case in cases]
     without_graph = read_settings({"graph_warrants": "0"}, {})
     contexts = [wiring.context_of(store, without_graph) for store, _ in opened]
+    pasts = [AsOf(revision=await context.store.check()) for context in contexts]
+    for context in contexts:
+        await create_object_types(context, [ObjectType(TypeName("printer"), {})], context.stamp("bench"))
     for _ in range(ROUNDS + 1):
-        for case, context, (_, database) in zip(cases, contexts, opened, strict=True):
+        for case, context, past, (_, database) in zip(cases, contexts, pasts, opened, strict=True):
             case.milliseconds.append([])
+            case.as_of_milliseconds.append([])
             case.reads, case.allowed = [], 0
             for question in case.asked:
                 case.allowed += await _timed(case, context, database, question)
+                await _time_as_of(case, context, past, question)
             case.round_trips.append(await _round_trip(database))
     for case, (store, _) in zip(cases, opened, strict=True):
-        del case.milliseconds[0]  # in which plans and statements are made
+        del case.milliseconds[0], case.as_of_milliseconds[0]  # in which plans and statements are made
         await store.close()
 
 
 async def _timed(case: Case, context: Context, database: CountingDatabase, question: Check) -> bool:
-    object = ObjectRef(TypeName(question.object_type), ObjectId(question.object_id))
-    subject = Subject(TypeName(question.subject_type), ObjectId(question.subject_id))
-    asked = evaluation.Check(object, RelationName(question.relation), subject)
+    asked = _check_of(question)
     database.reads = 0
     started = time.perf_counter()
     found = await check_all(context, [asked], NO_DEMAND)
     case.milliseconds[-1].append((time.perf_counter() - started) * 1_000)
     case.reads.append(database.reads)
     return found.value[0].is_authorized
+
+
+async def _time_as_of(case: Case, context: Context, past: AsOf, question: Check) -> None:
+    asked = _check_of(question)
+    started = time.perf_counter()
+    await check_as_of(context, [asked], ALL_NEEDED, past, NO_DEMAND)
+    case.as_of_milliseconds[-1].append((time.perf_counter() - started) * 1_000)
+
+
+def _check_of(question: Check) -> evaluation.Check:
+    object = ObjectRef(TypeName(question.object_type), ObjectId(question.object_id))
+    subject = Subject(TypeName(question.subject_type), ObjectId(question.subject_id))
+    return evaluation.Check(object, RelationName(question.relation), subject)
 
 
 async def _round_trip(database: CountingDatabase) -> float:
@@ -175,6 +202,16 @@ def _engine_table(cases: Sequence[Case]) -> str:
             )
         )
     return markdown_table("Check, the engine with its reads (drive data set)", header, rows)
+
+
+def _as_of_table(cases: Sequence[Case]) -> str:
+    header = ("", "now p50 ms", "as of the past p50 ms", "ratio", "target")
+    rows = []
+    for case in cases:
+        now, then = case.median(), case.median_as_of()
+        name = f"{case.store}, {case.size:,} warrants"
+        rows.append((name, f"{now:.2f}", f"{then:.2f}", f"{then / now:.2f}", f"≤ {TARGET_AS_OF}"))
+    return markdown_table("Check as of a revision before the model changed, the engine with its reads", header, rows)
 
 
 def _owed_ms(case: Case) -> float:
