@@ -134,6 +134,12 @@ class Overlay:
         kind = _kind_of_subjects(request)
         return any((request.type, relation, kind) in self._by_object for relation in request.relations)
 
+    def find_objects(self, request: WarrantsByObject) -> Iterator[ObjectId]:
+        """Yields the objects of those warrants, WILDCARD included; one may occur more than once."""
+        kind = _kind_of_subjects(request)
+        for relation in request.relations:
+            yield from self._by_object.get((request.type, relation, kind), ())
+
     def find(self, read: AnyRead) -> Iterator[Warrant]:
         """Yields the added warrants that match the read."""
         return self._find_by_object(read) if isinstance(read, WarrantRead) else self._find_by_subject(read)

@@ -94,6 +94,8 @@ def answer_check(call: Call[CheckBody]) -> Answer | Coroutine[Any, Any, Answer]:
         if call.body.contextual_warrants:
             raise Forbidden(f"a bearer token cannot pass {CONTEXTUAL_WARRANTS}")
         call = replace(call, body=replace(call.body, debug=None))  # the warrants of an answer name other users
+    if not call.body.contextual_warrants:
+        return _decide(call, ())
     if not are_readable_at_once(call.body.contextual_warrants):
         return _answer_after_policies(call)
     return _decide(call, read_contextual_warrants(call.body.contextual_warrants))

@@ -42,14 +42,17 @@ class OverlaidWalk(Walk):
 
     def _find_closure(self) -> MembershipClosure:
         of_type, id = self._subject_type, self._subject_id
+        stored = super()._find_closure()
+        if not stored.is_complete:
+            return stored  # the walk then expands groups from the object's side, with the added warrants
         memberships = self._graph.memberships(of_type)
         if of_type not in self._added_groups:
             self._added_groups[of_type] = memberships.find_groups(self._overlay.added)
         added = self._added_groups[of_type]
         if not added:
-            return super()._find_closure()
+            return stored
         closure = self._closures.get((of_type, id))
         if closure is None:
-            closure = self._closures[of_type, id] = memberships.begin_closure(id, added)
+            closure = self._closures[of_type, id] = memberships.extend_closure(stored, added)
         memberships.grow(closure, self.work)
         return closure
