@@ -46,6 +46,12 @@ class CountingDatabase:
     def staleness(self, mark: Mark) -> Staleness:
         return self._database.staleness(mark)
 
+    def now(self) -> int:
+        return self._database.now()
+
+    async def synchronize_clock(self) -> None:
+        await self._database.synchronize_clock()
+
     async def schema_version(self) -> int:
         return await self._database.schema_version()
 

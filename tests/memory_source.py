@@ -151,11 +151,11 @@ def found(
     now: int = 0,
     overlay: Overlay = NOTHING,
 ) -> Found:
-    findings, levels = _searched(find(model, query, context, now, Work(PLENTY)), warrants, overlay)
+    findings, levels = searched(find(model, query, context, now, Work(PLENTY)), warrants, overlay)
     if findings.relation_results is None:
         candidates = _existing(objects, find_row_types(model, query), overlay)
         checking = check_each(model, query, candidates, context, now, Work(PLENTY))
-        checked, more = _searched(checking, warrants, overlay)
+        checked, more = searched(checking, warrants, overlay)
         return Found(_rows(checked, candidates), levels + more, len(find_row_types(model, query)), is_worked_out=False)
     existing = _existing(objects, findings.types_to_read, overlay)
     return Found(_rows(findings, existing), levels, len(findings.types_to_read), is_worked_out=True)
@@ -181,7 +181,7 @@ def _rows(findings: Findings, existing: Mapping[TypeName, Sequence[ObjectId]]) -
     return sorted(rows, key=lambda row: row[:3])
 
 
-def _searched(search: Search[Findings], warrants: Sequence[Warrant], overlay: Overlay) -> tuple[Findings, int]:
+def searched(search: Search[Findings], warrants: Sequence[Warrant], overlay: Overlay = NOTHING) -> tuple[Findings, int]:
     levels = 0
     while (findings := search.outcome()) is None:
         if reads := search.advance():

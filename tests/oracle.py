@@ -91,6 +91,16 @@ def check(
     return solution(equations)[asked]
 
 
+def in_force(warrants: Sequence[Warrant], now: int) -> list[Warrant]:
+    """The warrants that count at this time: outside its limits a warrant is as good as absent."""
+    return [
+        warrant
+        for warrant in warrants
+        if (warrant.starts_at is None or warrant.starts_at <= now)
+        and (warrant.expires_at is None or now < warrant.expires_at)
+    ]
+
+
 def _read(rule: Any) -> RuleDefinition:
     """A rule as the engine stores it: members without effect are gone, null is the empty rule."""
     return render_rule(read_rule(msgspec.convert(rule, RuleDefinition | None)))

@@ -54,9 +54,12 @@ class Client(httpx.Client):
             self.post("/v2/object-types", json={"type": name, "relations": relations}).raise_for_status()
 
     def grant(self, *written: str) -> None:
-        for start in range(0, len(written), 100):
-            batch = [warrant_body(text) for text in written[start : start + 100]]
-            self.post("/v2/warrants", json=batch).raise_for_status()
+        self.write([warrant_body(text) for text in written])
+
+    def write(self, bodies: list[dict[str, Any]]) -> None:
+        """Warrants by their bodies."""
+        for start in range(0, len(bodies), 100):
+            self.post("/v2/warrants", json=bodies[start : start + 100]).raise_for_status()
 
     def ask(self, written: str, **members: Any) -> httpx.Response:
         """A check of one warrant; members are those of the body, but `context` is the warrant's own."""

@@ -25,6 +25,7 @@ from magistrate.engine.terms import (
     type_name,
 )
 from magistrate.engine.warrants import Warrant
+from magistrate.operations.times import read_time
 
 FOLDER = Path(__file__).parent / "scenarios"
 SCHEMA = FOLDER / "schema.json"
@@ -131,6 +132,26 @@ class Query(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError("a query has either `rows` or `missing`")
 
 
+Step = Literal["warrants", "drop_types", "define_types", "delete_warrants", "delete_objects"]
+STEPS: tuple[Step, ...] = ("warrants", "drop_types", "define_types", "delete_warrants", "delete_objects")
+"""What a scenario does, in this order: it writes the warrants, then it makes the changes."""
+
+
+class Past(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is answered, when all is done, as of a step: as of the moment when the warrants were written, or after."""
+
+    after: Step
+    checks: tuple[Check, ...] = ()
+    queries: tuple[Query, ...] = ()
+
+
+class Limits(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The time limits of a warrant in RFC 3339, far from the time at which the scenario is run."""
+
+    starts_at: str | None = None
+    expires_at: str | None = None
+
+
 class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Types and warrants in written form, and what is asked of them. Besides `types` nothing is defined."""
 
@@ -138,18 +159,30 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     types: WrittenTypes
     checks: tuple[Check, ...] = ()
     warrants: tuple[WrittenWarrant, ...] = ()
+    limits: Annotated[
+        dict[WrittenWarrant, Limits], msgspec.Meta(description="of those of `warrants` that have any")
+    ] = {}
     then: Changes = Changes()
     levels: Annotated[
         tuple[int, ...], msgspec.Meta(description="how many batched reads each check makes, in order")
     ] = ()
     queries: tuple[Query, ...] = ()
     query_levels: Annotated[tuple[int, ...], msgspec.Meta(description="likewise of each query")] = ()
+    as_of: tuple[Past, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.levels) != len(self.checks) or len(self.query_levels) != len(self.queries):
             raise ValueError("`levels` has one number for each check, `query_levels` for each query")
+        if set(self.limits) - set(self.warrants):
+            raise ValueError("`limits` are of `warrants`")
         if not self.checks and not self.queries:
             raise ValueError("a scenario has `checks` or `queries`")
+
+    def until(self, step: Step) -> "Scenario":
+        """The scenario with nothing done after this step."""
+        done = STEPS[1 : STEPS.index(step) + 1]
+        changes = {name: getattr(self.then, name) for name in done}
+        return msgspec.structs.replace(self, then=Changes(**changes))
 
     def first_types(self) -> dict[str, dict[str, Any]]:
         """Relations by type, rules as JSON: what is defined before the warrants are written."""
@@ -165,11 +198,25 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
         Raises ValueError if a warrant is deleted that is not there."""
         written = list(dict.fromkeys(self.warrants))
-        stored = {text: stored_warrant(text, number, created_at) for number, text in enumerate(written, start=1)}
+        stored = {
+            text: msgspec.structs.replace(stored_warrant(text, number, created_at), **self.limits_of(text))
+            for number, text in enumerate(written, start=1)
+        }
         for text in self.then.delete_warrants:
             if stored.pop(text, None) is None:
                 raise ValueError(f"{self.name}: {text} is not there to be deleted")
         return [warrant for warrant in stored.values() if not _ends_of(warrant) & set(self.then.delete_objects)]
+
+    def limits_of(self, text: str) -> dict[str, int | None]:
+        """The time limits of a warrant, in microseconds since 1970, by the names that values have."""
+        limits = self.limits.get(text, Limits())
+        texts = {"starts_at": limits.starts_at, "expires_at": limits.expires_at}
+        return {name: None if at is None else read_time(at, name) for name, at in texts.items()}
+
+    def bodies(self) -> list[dict[str, Any]]:
+        """The bodies that write the warrants."""
+        limits = {text: msgspec.to_builtins(one) for text, one in self.limits.items()}
+        return [warrant_body(text) | limits.get(text, {}) for text in self.warrants]
 
     def written_warrants(self) -> list[Warrant]:
         """All that were ever there."""
@@ -201,6 +248,11 @@ def query_scenarios() -> Sequence[Scenario]:
     return [scenario for scenario in every_scenario() if scenario.queries]
 
 
+def scenarios_of_the_past() -> Sequence[Scenario]:
+    """Those that ask as of a step, in the order of file names."""
+    return [scenario for scenario in every_scenario() if scenario.as_of]
+
+
 @cache
 def every_scenario() -> Sequence[Scenario]:
     """Those of all files, in the order of file names. Raises ValueError if two of them have one name."""
@@ -219,7 +271,8 @@ def read_scenarios(path: Path) -> list[Scenario]:
     """Raises msgspec.ValidationError with the place of the first fault."""
     written = yaml.safe_load(path.read_text())
     for scenario in written:
-        scenario["checks"] = [_in_full(question) for question in scenario.get("checks", [])]
+        for asked in (scenario, *scenario.get("as_of", [])):
+            asked["checks"] = [_in_full(question) for question in asked.get("checks", [])]
     return msgspec.convert(written, list[Scenario])
 
 
@@ -276,8 +329,9 @@ def contextual_options(contextual: Sequence[str]) -> list[str]:
 def schema() -> bytes:
     """The JSON schema of a scenario file."""
     made = msgspec.json.schema(list[Scenario])
-    checks = made["$defs"]["Scenario"]["properties"]["checks"]
-    checks["items"] = {"anyOf": [checks["items"], SHORT_QUESTION]}
+    for name in ("Scenario", "Past"):
+        checks = made["$defs"][name]["properties"]["checks"]
+        checks["items"] = {"anyOf": [checks["items"], SHORT_QUESTION]}
     dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     return msgspec.json.format(msgspec.json.encode(dialect | made), indent=2) + b"\n"
 

@@ -17,7 +17,7 @@ from magistrate.engine import evaluation
 from magistrate.engine.decision import Decision
 from magistrate.engine.nodes import CheckNode
 from magistrate.engine.overlay import Overlay
-from magistrate.engine.terms import ObjectRef, object_ref, type_name
+from magistrate.engine.terms import ObjectRef, Revision, object_ref, type_name
 from magistrate.engine.truth import MISSING, TRUE
 from magistrate.errors import NotFound
 from magistrate.operations.checks.check import check
@@ -36,6 +36,7 @@ from tests.running import KEY, Client, settings_for
 from tests.scenario_files import (
     Check,
     Scenario,
+    Step,
     added_warrants,
     claim,
     contextual_body,
@@ -102,20 +103,27 @@ async def begin(ctx: Context, database: CountingDatabase, scenario: Scenario) ->
     await ctx.models.at(await ctx.store.check(), (await ctx.store.read_model()).value.written_at)
 
 
-async def carry_out(ctx: Context, scenario: Scenario) -> None:
-    """Writes what the scenario begins with, then does what it says."""
+async def carry_out(ctx: Context, scenario: Scenario) -> dict[Step, Revision]:
+    """Writes what the scenario begins with, then does what it says. Returns the newest revision after each step."""
+    after: dict[Step, Revision] = {}
     await create_object_types(ctx, list(model_of(scenario.first_types()).types.values()), ctx.stamp("ann"))
     if scenario.warrants:
-        await create_warrants(ctx, [new(text) for text in scenario.warrants], ctx.stamp("ann"), str)
+        warrants = [msgspec.structs.replace(new(text), **scenario.limits_of(text)) for text in scenario.warrants]
+        await create_warrants(ctx, warrants, ctx.stamp("ann"), str)
+    after["warrants"] = await ctx.store.check()
     for name in scenario.then.drop_types:
         await delete_object_type(ctx, type_name(name, "type"), ctx.stamp("ann"))
+    after["drop_types"] = await ctx.store.check()
     if scenario.then.define_types:
         changed = {name: scenario.final_types()[name] for name in scenario.then.define_types}
         await create_object_types(ctx, list(model_of(changed).types.values()), ctx.stamp("ann"))
+    after["define_types"] = await ctx.store.check()
     if scenario.then.delete_warrants:
         await delete_warrants(ctx, [new(text) for text in scenario.then.delete_warrants], ctx.stamp("ann"))
+    after["delete_warrants"] = await ctx.store.check()
     if refs := [object_ref(*text.split(":", 1)) for text in scenario.then.delete_objects]:
         await delete_objects(ctx, refs, ctx.stamp("ann"))
+    return {**after, "delete_objects": await ctx.store.check()}
 
 
 async def decision_of(ctx: Context, question: Check, with_path: bool = False) -> Decision | NotFound:
@@ -168,17 +176,30 @@ async def test_a_scenario_with_a_graph_before_and_after_it_is_filled(
             assert question.implicit in (None, decision.is_implicit), question.ask
 
 
-def carry_out_over_http(client: Client, scenario: Scenario) -> None:
+def carry_out_over_http(client: Client, scenario: Scenario) -> dict[Step, str]:
+    """Does the same, and returns the token of each step if the scenario asks as of one."""
+    after: dict[Step, str] = {}
+
+    def end(step: Step) -> None:
+        if scenario.as_of:
+            after[step] = client.get("/v2/object-types", params={"limit": 1}).headers["Warrant-Token"]
+
     client.clear()
     client.define(scenario.first_types())
-    client.grant(*scenario.warrants)
+    client.write(scenario.bodies())
+    end("warrants")
     for name in scenario.then.drop_types:
         client.delete(f"/v2/object-types/{name}").raise_for_status()
+    end("drop_types")
     client.define({name: scenario.final_types()[name] for name in scenario.then.define_types})
+    end("define_types")
     for text in scenario.then.delete_warrants:
         client.delete_json("/v2/warrants", warrant_body(text)).raise_for_status()
+    end("delete_warrants")
     for text in scenario.then.delete_objects:
         client.delete(f"/v2/objects/{text.replace(':', '/', 1)}").raise_for_status()
+    end("delete_objects")
+    return after
 
 
 def written(row: dict[str, Any]) -> str:

@@ -84,6 +84,25 @@ def test_warrants_are_created_checked_listed_over_pages_and_deleted(service: Cli
     assert list(answers[1]["decisionPath"]) == ["page:home#reader@user:user-1"]
 
 
+def test_a_write_is_counted_and_warrants_are_deleted_by_filter(service: Client) -> None:
+    service.create_object_type({"type": "leaf", "relations": {"reader": {}}})
+    warrants = [{**page_warrant(f"leaf-{number}", "ann"), "objectType": "leaf"} for number in range(3)]
+
+    counts = service.write({"create": {"warrants": warrants}})
+    counted = service.delete_matching_warrants({"objectType": "leaf"}, 2, dry_run=True)
+    deleted = [service.delete_matching_warrants({"objectType": "leaf"}, 2) for _ in range(2)]
+
+    assert counts == {"created": 3, "deleted": 0, "unchanged": 0}
+    assert [counted, *deleted] == [
+        {"deleted": 2, "more": True},
+        {"deleted": 2, "more": True},
+        {"deleted": 1, "more": False},
+    ]
+    with pytest.raises(RequestRefused) as caught:
+        service.write({"preconditions": [{"exists": warrants[0]}], "create": {"warrants": warrants}})
+    assert (caught.value.status, caught.value.code) == (409, "precondition_failed")
+
+
 def test_a_query_is_answered_in_pages_of_the_wanted_sizes(service: Client) -> None:
     service.create_object_type({"type": "shelf", "relations": {"owner": {}}})
     subject: SubjectJson = {"objectType": "user", "objectId": "ann"}

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 import click
@@ -16,8 +17,11 @@ from benchmarks.fairness import command as fairness
 from benchmarks.mixed import command as mixed
 from magistrate import wiring
 from magistrate.cli.commands import main
-from magistrate.config import SETTINGS
+from magistrate.config import SETTINGS, Settings
+from magistrate.engine.terms import Subject, object_id, object_ref, relation_name, type_name
 from magistrate.operations.examples import read_example
+from magistrate.operations.warrants import create_warrants, delete_warrants
+from magistrate.store.contract import NewWarrant
 from tests.generated_docs import BLOCKS, ROOT, filled
 from tests.running import KEY, running_service, settings_for
 
@@ -40,7 +44,7 @@ def settled(text: str) -> str:
     return text
 
 
-TRIED = {"README.md": 9, "docs/sessions.md": 4, "docs/v1.md": 2}
+TRIED = {"README.md": 10, "docs/sessions.md": 4, "docs/v1.md": 2, "docs/history.md": 7}
 """Documents whose commands are run, and how many there are at least."""
 
 
@@ -51,15 +55,45 @@ def shown_commands(document: str) -> list[tuple[str, str]]:
     return [(command, output) for command, output in pairs if command.startswith(("curl", "./run magistrate"))]
 
 
+INTERNS = NewWarrant(
+    object_ref("group", "finance"),
+    relation_name("member", "relation"),
+    Subject(type_name("group", "type"), object_id("interns", "id"), relation_name("member", "relation")),
+)
+
+
+async def write_history(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Writes what docs/history.md tells: a mistake on a Friday that is corrected on the Tuesday after."""
+
+    def set_clock(time: str) -> None:
+        now = int(datetime.fromisoformat(time).timestamp() * 1_000_000)
+        monkeypatch.setattr(wiring.contexts, "microseconds_now", lambda: now)
+
+    set_clock("2025-11-03T08:00:00+00:00")
+    await wiring.prepare_store(settings, read_example("document-sharing"))
+    set_clock("2025-11-14T16:40:00+00:00")
+    async with wiring.contexts.open_context(settings) as context:
+        await create_warrants(context, [INTERNS], context.stamp("friday"), str)
+    set_clock("2025-11-18T09:12:00+00:00")
+    async with wiring.contexts.open_context(settings) as context:
+        await delete_warrants(context, [INTERNS], context.stamp("tuesday"))
+    monkeypatch.undo()
+
+
 @pytest.mark.parametrize("document", TRIED)
-def test_the_commands_of_a_document_answer_what_it_shows(document: str, database_url: str, tmp_path: Path) -> None:
+def test_the_commands_of_a_document_answer_what_it_shows(
+    document: str, database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name, arguments in {"curl": f"{ROOT}/tests/curl.py", "magistrate": "-m magistrate"}.items():
         (tmp_path / name).write_text(f'#!/bin/sh\nexec {sys.executable} {arguments} "$@"\n')
         (tmp_path / name).chmod(0o755)
     path = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "MAGISTRATE_API_KEY": KEY}
-    settings = settings_for(database_url)
+    settings = settings_for(database_url, retention_hours=87_600)
     wiring.migrate_store(settings)
-    asyncio.run(wiring.prepare_store(settings, read_example("document-sharing")))
+    if document == "docs/history.md":
+        asyncio.run(write_history(settings, monkeypatch))
+    else:
+        asyncio.run(wiring.prepare_store(settings, read_example("document-sharing")))
     answered: list[tuple[str, str]] = []
     session_token = ""
 

@@ -16,6 +16,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "store.contract",
         "store.events",
         "store.following",
+        "store.history",
         "store.session_keys",
         "engine",
         "client",

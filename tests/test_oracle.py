@@ -21,6 +21,7 @@ from tests.oracle import (
     Node,
     Truth,
     check,
+    in_force,
     interval,
     solution,
 )
@@ -268,7 +269,7 @@ def test_an_expression_can_be_anything_between_what_its_unsettled_nodes_allow(
 
 
 def scenario_answer(scenario: Scenario, question: Check, model: dict[str, dict[str, Any]]) -> Truth:
-    warrants = scenario.warrants_with(question.contextual, CREATED_AT)
+    warrants = in_force(scenario.warrants_with(question.contextual, CREATED_AT), ASKED_AT)
 
     def policy_holds(warrant: Warrant) -> bool | None:
         return read_policy(warrant.policy).holds(question.context, warrant, ASKED_AT)
@@ -296,7 +297,7 @@ def test_a_scenario_names_the_one_type_that_is_missing() -> None:
 @pytest.mark.parametrize("scenario", [pytest.param(scenario, id=scenario.name) for scenario in every_scenario()])
 def test_a_scenario_could_be_written_to_a_server(scenario: Scenario) -> None:
     first, final = scenario.first_types(), scenario.final_types()
-    bodies = [warrant_body(text) for text in scenario.warrants]
+    bodies = scenario.bodies()
 
     assert all(body["relation"] in first[body["objectType"]] for body in bodies)
     for types in (first, final):

@@ -185,7 +185,7 @@ def facts(scenario: Scenario, query: Query) -> Facts:
     def policy_holds(warrant: Warrant) -> bool | None:
         return read_policy(warrant.policy).holds(query.context, warrant, ASKED_AT)
 
-    warrants = scenario.warrants_with(query.contextual, CREATED_AT)
+    warrants = oracle.in_force(scenario.warrants_with(query.contextual, CREATED_AT), ASKED_AT)
     return Facts(scenario.final_types(), warrants, scenario.final_objects(query.contextual), policy_holds)
 
 

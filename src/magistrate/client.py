@@ -41,7 +41,14 @@ class CheckJson(TypedDict):
     subject: SubjectJson
 
 
-class WarrantJson(CheckJson):
+class LimitsJson(TypedDict, total=False):
+    """Represents the times between which a warrant counts, in RFC 3339."""
+
+    startsAt: str
+    expiresAt: str
+
+
+class WarrantJson(CheckJson, LimitsJson):
     """Represents a warrant to write or delete."""
 
     policy: NotRequired[str]
@@ -85,23 +92,26 @@ class Client:
         """Creates the object types or replaces their definitions, all or none."""
         return self._array("PUT", "/v2/object-types", definitions)
 
-    def get_object_type(self, name: str) -> Json:
-        return self._object("GET", f"/v2/object-types/{_segment(name)}")
+    def get_object_type(self, name: str, as_of: str | None = None) -> Json:
+        """Returns an object type, also as of a past token or RFC 3339 time."""
+        return self._object("GET", f"/v2/object-types/{_segment(name)}", parameters=_as_of(as_of))
 
     def delete_object_type(self, name: str) -> None:
         self._send("DELETE", f"/v2/object-types/{_segment(name)}")
 
-    def object_types(self, page_size: int = PAGE_SIZE) -> Iterator[Json]:
-        """Yields the object types by name; pages are requested as they are needed."""
-        return self._list("/v2/object-types", {}, page_size)
+    def object_types(self, page_size: int = PAGE_SIZE, as_of: str | None = None) -> Iterator[Json]:
+        """Yields the object types by name, also as of a past token or RFC 3339 time; pages are requested as they are
+        needed."""
+        return self._list("/v2/object-types", _as_of(as_of), page_size)
 
     def create_object(self, object_type: str, object_id: str | None, meta: Json | None) -> Json:
         """Creates an object; without an id, the service generates one."""
         body = {"objectType": object_type, "objectId": object_id, "meta": meta}
         return self._object("POST", "/v2/objects", body)
 
-    def get_object(self, ref: RefJson) -> Json:
-        return self._object("GET", _path(ref))
+    def get_object(self, ref: RefJson, as_of: str | None = None) -> Json:
+        """Returns an object, also as of a past token or RFC 3339 time."""
+        return self._object("GET", _path(ref), parameters=_as_of(as_of))
 
     def update_object(self, ref: RefJson, meta: Json) -> Json:
         return self._object("PUT", _path(ref), {"meta": meta})
@@ -112,18 +122,28 @@ class Client:
 
     def objects(self, filters: Mapping[str, str], page_size: int = PAGE_SIZE) -> Iterator[Json]:
         """Yields the objects by id; pages are requested as they are needed. `filters` are query parameters:
-        objectType, q."""
+        objectType, q, asOf."""
         return self._list("/v2/objects", filters, page_size)
 
     def create_warrants(self, warrants: Sequence[WarrantJson]) -> tuple[list[Json], list[str]]:
-        """Creates all of the warrants or none. Returns one answer for each, in the same order, and its outcome: created
-        or unchanged."""
+        """Creates all of the warrants or none. Returns one answer for each, in the same order, and its outcome:
+        created, updated (it existed with other time limits, or had run out) or unchanged."""
         response = self._request("POST", "/v2/warrants", warrants)
         return self._read(response), response.headers[OUTCOME_HEADER].split(", ")
 
     def delete_warrants(self, warrants: Sequence[WarrantJson]) -> None:
         """Deletes all of the warrants or none."""
         self._send("DELETE", "/v2/warrants", warrants)
+
+    def delete_matching_warrants(self, only: Mapping[str, str], limit: int, dry_run: bool = False) -> Json:
+        """Deletes up to `limit` of the warrants that have all these values, or counts them with `dry_run`. `only` has
+        members of the filter of the API. Returns `deleted`, and whether there are `more`."""
+        return self._object("POST", "/v2/warrants/delete", {"filter": only, "limit": limit, "dryRun": dry_run})
+
+    def write(self, change: Json) -> Json:
+        """Deletes and creates warrants and objects, all or nothing, if the preconditions hold. `change` is the body of
+        the API. Returns how many were `created`, `deleted` and `unchanged`."""
+        return self._object("POST", "/v2/writes", change)
 
     def warrants(self, filters: Mapping[str, str], page_size: int = PAGE_SIZE) -> Iterator[Json]:
         """Yields the warrants in the order of creation; pages are requested as they are needed. `filters` are query
@@ -148,11 +168,12 @@ class Client:
         debug: bool,
         strict: bool = False,
         contextual_warrants: Sequence[WarrantJson] = (),
+        as_of: str | None = None,
     ) -> Any:
-        """Returns one answer, or an array of them in the order of the checks if `op` is "batch". The contextual
-        warrants count as if they were written, for these checks alone."""
+        """Returns one answer, or an array of them in the order of the checks if `op` is "batch"; also as of a past
+        token or RFC 3339 time. The contextual warrants count as if they were written, for these checks alone."""
         body = {"warrants": checks, "op": op, "context": context, "debug": debug, "strict": strict}
-        return self._send("POST", "/v2/check", body | _contextual_member(contextual_warrants))
+        return self._send("POST", "/v2/check", body | _contextual_member(contextual_warrants) | _as_of(as_of))
 
     def query(
         self,
@@ -161,7 +182,7 @@ class Client:
         contextual_warrants: Sequence[WarrantJson] = (),
     ) -> Iterator[Json]:
         """Yields whole pages with their cursors, one of each size until there are no more rows; they are requested as
-        they are needed. `parameters` are query parameters: q, context, sortBy, sortOrder, strict."""
+        they are needed. `parameters` are query parameters: q, context, sortBy, sortOrder, asOf, strict."""
         if not contextual_warrants:
             return self._pages("/v2/query", parameters, page_sizes)
         body = {
@@ -252,6 +273,11 @@ def trust_for(url: str) -> ssl.SSLContext | bool:
     if not is_url:
         raise InvalidSetting(f"{url!r} is not the URL of a service; write it as in http://127.0.0.1:8000")
     return ssl.create_default_context() if parts.scheme == "https" else False
+
+
+def _as_of(point: str | None) -> dict[str, str]:
+    """Returns the parameter that asks for the state at this point in time, or none."""
+    return {} if point is None else {"asOf": point}
 
 
 def _path(ref: RefJson) -> str:

@@ -13,8 +13,10 @@ MagistrateError
 │   └── TokenExpired          the bearer token was valid before
 ├── Forbidden                 the caller is known, and may not make this request
 ├── NotFound                  carries `kind` and `key`
+├── PreconditionFailed    carries `index`, the place of the precondition in its request
 ├── BudgetExceeded               a decision would exceed its budget; it is unknown, and never "no"
 ├── RevisionUnavailable       carries `revision`, which is already collected or not written yet
+├── NotRetained               what was stored at a past time is not kept any more; carries `oldest`
 ├── StoreUnavailable          try again later; nothing of the request was kept
 │   ├── SchemaMismatch        the store is reachable but not at the schema this version needs
 │   ├── SigningKeysLocked     the keys of session tokens are encrypted with a key that is not known
@@ -123,6 +125,15 @@ class NotFound(MagistrateError):
         self.key = key
 
 
+class PreconditionFailed(MagistrateError):
+    """Reports that a precondition of a write does not hold, so nothing was written: `index` is its place, from 0, and
+    `reason` says what holds instead."""
+
+    def __init__(self, index: int, reason: str) -> None:
+        super().__init__(f"preconditions[{index}] does not hold: {reason}; nothing was written")
+        self.index = index
+
+
 class BudgetExceeded(MagistrateError):
     """Reports that a request exceeded its budget: `limit` is the number of nodes and warrants that it may look at."""
 
@@ -137,6 +148,17 @@ class RevisionUnavailable(MagistrateError):
     def __init__(self, revision: int) -> None:
         super().__init__(f"revision {revision} cannot be read: it is collected or not written yet")
         self.revision = revision
+
+
+class NotRetained(MagistrateError):
+    """Reports that a read as of the past goes back further than what is kept: `oldest` is the oldest time that can be
+    asked for, in RFC 3339."""
+
+    def __init__(self, oldest: str) -> None:
+        super().__init__(
+            f"what was stored then is not kept any more; the oldest time that can be asked for is {oldest}"
+        )
+        self.oldest = oldest
 
 
 class StoreUnavailable(MagistrateError):

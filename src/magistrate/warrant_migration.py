@@ -1,7 +1,6 @@
 """Builds, from the settings, what is needed to move from a Warrant server."""
 
 import asyncio
-import gc
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +19,7 @@ from magistrate.operations.importing.importer import Reached as Reached
 from magistrate.operations.importing.source_lists import Kind as Kind
 from magistrate.operations.importing.source_lists import SourceLists
 from magistrate.operations.importing.warrant_server import HttpWarrantServer
-from magistrate.wiring import migrate_store, open_import_context, reach_store
+from magistrate.wiring import SURVIVORS, migrate_store, open_import_context, reach_store
 
 T = TypeVar("T")
 
@@ -80,7 +79,7 @@ def compare_with_server(
 
 
 async def _run(settings: Settings, origin: Origin, work: Callable[[Context, HttpWarrantServer], Awaitable[T]]) -> T:
-    gc.freeze()  # see create_application
+    SURVIVORS.install()
     async with HttpWarrantServer(origin.url, origin.key) as server, open_import_context(settings) as context:
         return await work(context, server)
 

@@ -150,5 +150,20 @@ def test_every_known_key_is_compared_in_constant_time(monkeypatch: pytest.Monkey
         with pytest.raises(Unauthenticated):
             ring.actor(f"{scheme} four")
 
-    assert [known for _, known in compared] == [key_digest(key) for key in ("one", "two", "three")] * 5
-    assert {len(given) for given, _ in compared} == {64}
+    digests = [(given, known) for given, known in compared if len(known) == 64]
+    assert [known for _, known in digests] == [key_digest(key) for key in ("one", "two", "three")] * 5
+    assert {len(given) for given, _ in digests} == {64}
+    accepted_last = [known for _, known in compared if len(known) != 64]
+    assert accepted_last == ["ApiKey one", "Bearer one", "ApiKey one", "ApiKey one"]
+
+
+def test_the_header_that_was_accepted_last_is_refused_once_its_key_is_not_valid() -> None:
+    ring = KeyRing([key_digest("one")])
+    assert ring.actor("ApiKey one") == ring.actor("ApiKey one") == f"key-{key_digest('one')[:8]}"
+
+    ring.replace([key_digest("two")])
+
+    for header in ("ApiKey one", "ApiKey one", "", None, "ApiKey öne"):
+        with pytest.raises(Unauthenticated):
+            ring.actor(header)
+    assert ring.actor("ApiKey two") == f"key-{key_digest('two')[:8]}"

@@ -48,12 +48,16 @@ def listed(client: Client, path: str, **parameters: Any) -> list[Event]:
         parameters["lastId"] = answer.json()["lastId"]
 
 
+APART = ("id", "createdAt", "token")
+
+
 def bare(rows: list[Event]) -> list[Event]:
     """Without what differs from run to run, which is looked at here."""
     assert all(AT.fullmatch(row["createdAt"]) for row in rows)
     assert all(re.fullmatch(r"[\w-]{36}", row["id"]) for row in rows)
     assert len({row["id"] for row in rows}) == len(rows)
-    return [{name: value for name, value in row.items() if name not in ("id", "createdAt")} for row in rows]
+    assert all(("token" in row) != (row["type"] in ("access_allowed", "access_denied")) for row in rows)
+    return [{name: value for name, value in row.items() if name not in APART} for row in rows]
 
 
 def decisions(client: Client, count: int, **parameters: str) -> list[Event]:
@@ -95,6 +99,19 @@ def test_the_life_of_an_object_is_reported_the_newest_first(logging_client: Clie
         {"type": "updated", **event, "meta": {"n": 2}},
         {"type": "created", **event, "meta": {"title": "Plän", "n": 1}},
     ]
+
+
+def test_a_change_is_reported_with_the_token_of_the_write_that_made_it(logging_client: Client) -> None:
+    written = logging_client.post("/v2/objects", json={"objectType": "document", "objectId": "tok"})
+    warrant = {"objectType": "document", "objectId": "tok", "relation": "viewer"}
+    subject = {"objectType": "user", "objectId": "ann"}
+    granted = logging_client.post("/v2/warrants", json=warrant | {"subject": subject})
+
+    [created] = listed(logging_client, "/v2/resource-events", resourceId="tok")
+    [access] = listed(logging_client, "/v2/access-events", objectId="tok")
+
+    assert created["token"] == written.headers["Warrant-Token"]
+    assert access["token"] == granted.headers["Warrant-Token"]
 
 
 def test_what_is_deleted_is_reported_with_what_it_had(logging_client: Client) -> None:

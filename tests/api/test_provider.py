@@ -386,14 +386,18 @@ async def test_what_was_fetched_is_used_for_a_day_at_the_most() -> None:
 @pytest.mark.anyio
 async def test_who_stops_waiting_for_the_keys_leaves_nobody_in_the_belief_that_they_are_known() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.setblocking(False)
         keys = FetchedKeys(KeyUrl(f"http://127.0.0.1:{silent.getsockname()[1]}/keys"))
         head = TokenHeader("RS256", "rsa")
         first, second = (asyncio.create_task(keys.fitting(head)) for _ in range(2))
-        await asyncio.sleep(0.05)
-        first.cancel()
+        loop = asyncio.get_running_loop()
+        connection, _ = await loop.sock_accept(silent)
+        with connection:
+            assert await loop.sock_recv(connection, 1)  # the request is on its way
+            first.cancel()
 
-        with pytest.raises(ProviderUnavailable):
-            await second
+            with pytest.raises(ProviderUnavailable):
+                await second
 
 
 def test_a_provider_that_does_not_listen_harms_nobody_else(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ def completed(magistrate: Magistrate, *words: str, **environment: str | None) ->
 
 
 def test_commands_and_options(magistrate: Magistrate) -> None:
-    assert completed(magistrate, "magistrate", "w") == ["warrants"]
+    assert completed(magistrate, "magistrate", "w") == ["warrants", "write"]
     assert completed(magistrate, "magistrate", "types", "") == ["apply", "delete", "list", "show"]
     assert completed(magistrate, "magistrate", "check", "--e") == ["--explain"]
     assert completed(magistrate, "magistrate", "serve", "--example", "d") == ["document-sharing"]
@@ -36,6 +36,10 @@ def test_commands_and_options(magistrate: Magistrate) -> None:
         (["objects", "list", "--type", "us"], ["user"]),
         (["warrants", "list", "--subject-type", "us"], ["user"]),
         (["warrants", "list", "--subject-id", "us"], []),
+        (["warrants", "delete", "--where", "objectI"], ["objectId="]),
+        (["warrants", "delete", "--where", "relation=x,subjectT"], ["relation=x,subjectType="]),
+        (["warrants", "delete", "--where", "relation=x,subjectType=us"], ["relation=x,subjectType=user"]),
+        (["warrants", "delete", "--where", "objectId=us"], []),
         (["objects", "get", "p"], ["permission:", "pricing-tier:"]),
         (["objects", "create", "user:"], ["user:"]),
         (["objects", "get", "user", ":", "p"], []),

@@ -49,9 +49,8 @@ def test_commands_answer_what_is_shown(shell: dict[str, str], tmp_path: Path) ->
 
     with running_service(settings) as url:
         for command, output in shown_commands():
-            ran = subprocess.run(
-                ["sh", "-c", command], env=shell | {"MAGISTRATE_SERVER": url}, capture_output=True, text=True
-            )
+            environment = shell | {"MAGISTRATE_SERVER": url}
+            ran = subprocess.run(["sh", "-c", command], cwd=tmp_path, env=environment, capture_output=True, text=True)
             assert settled(ran.stdout + ran.stderr) == settled(output), command
 
 

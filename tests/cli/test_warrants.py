@@ -4,6 +4,10 @@ import json
 
 import pytest
 
+from magistrate.cli import warrants as warrants_command
+from magistrate.cli.where import read_where
+from magistrate.client import Client
+from magistrate.errors import ServiceUnreachable
 from tests.cli.cases import Magistrate
 
 TYPES = '{"note": {"reader": {}, "writer": {}}}'
@@ -109,8 +113,92 @@ def test_several_are_created_and_deleted_all_or_none(noted: Magistrate) -> None:
 
 
 @pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        (["objectType=note"], [0, 1, 2, 3]),
+        (["objectType=note,relation=reader"], [0, 1, 3]),
+        (["objectType=note", "relation=reader,subjectType=user"], [0, 3]),
+        (["objectType=note,objectId=*"], [3]),
+        (['objectType=note,objectId="a"'], [0, 1]),
+        (["objectType=note,subjectRelation=member"], [1]),
+        (["objectType=note,subjectId=nobody"], []),
+    ],
+)
+def test_all_that_match_are_deleted_and_counted(noted: Magistrate, where: list[str], expected: list[int]) -> None:
+    options = [part for text in where for part in ("--where", text)]
+    number = f"{len(expected)} warrant{'' if len(expected) == 1 else 's'}"
+
+    assert noted.done("warrants", "delete", *options, "--dry-run") == f"would delete  {number}\n"
+    assert listed(noted) == NOTED
+    assert noted.done("warrants", "delete", *options) == f"deleted  {number}\n"
+    assert listed(noted) == [text for place, text in enumerate(NOTED) if place not in expected]
+    assert noted.json("warrants", "delete", *options) == {"deleted": 0, "more": False}
+
+
+def test_what_matches_is_deleted_in_as_many_requests_as_it_takes(
+    noted: Magistrate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(warrants_command, "DELETED_AT_ONCE", 1)
+    where = ("--where", "objectType=note,relation=reader")
+
+    assert noted.done("warrants", "delete", *where, "--dry-run") == "would delete  more than 1 warrants\n"
+    assert noted.json("warrants", "delete", *where) == {"deleted": 3, "more": False}
+    assert listed(noted) == [NOTED[2]]
+
+
+def test_a_failure_on_the_way_says_how_many_were_deleted(noted: Magistrate, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = iter([{"deleted": 7, "more": True}])
+
+    def delete_some(client: Client, only: object, limit: int, dry_run: bool = False) -> object:
+        for answer in answers:
+            return answer
+        raise ServiceUnreachable(client.url, "no answer")
+
+    monkeypatch.setattr(Client, "delete_matching_warrants", delete_some)
+
+    fault = noted.failed("warrants", "delete", "--where", "objectType=note")
+
+    assert "no answer; 7 warrants were deleted before that" in fault
+
+
+@pytest.mark.parametrize("id", ["a,b", "a=b", "a,relation", "x,y,z", ",", "a,objectId"])
+def test_an_id_may_have_commas(noted: Magistrate, id: str) -> None:
+    noted.done("warrants", "create", f"note:{id}#reader@user:ann")
+
+    deleted = noted.done("warrants", "delete", "--where", f"objectId={id},objectType=note")
+
+    assert deleted == "deleted  1 warrant\n"
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (["objectId=a,relation=b"], {"objectId": "a", "relation": "b"}),
+        (['objectId="a,relation=b"'], {"objectId": "a,relation=b"}),
+        (['objectId="a,relation=b",subjectId="c"'], {"objectId": "a,relation=b", "subjectId": "c"}),
+        (["objectId=a,", "relation=b"], {"objectId": "a,", "relation": "b"}),
+    ],
+)
+def test_a_value_ends_where_the_next_member_begins(texts: list[str], expected: dict[str, str]) -> None:
+    assert read_where(texts) == expected
+
+
+@pytest.mark.parametrize(
     ("arguments", "fault"),
     [
+        (["delete"], "name the warrants, or give --where"),
+        (["delete", "--dry-run", NOTED[0]], "--dry-run goes with --where"),
+        (["delete", "--where", "objectType=note", NOTED[0]], "name the warrants, or give --where"),
+        (["delete", "--where", "objectType=note", "--policy", "x"], "--policy goes with warrants that are named"),
+        (["delete", "--where", ""], "--where '' does not read as member=value"),
+        (["delete", "--where", "note"], "--where 'note' does not read as member=value"),
+        (["delete", "--where", "objectType="], "does not read as member=value"),
+        (["delete", "--where", "objectType=note,objectId="], "does not read as member=value"),
+        (["delete", "--where", "type=note"], "names type; the members are objectType, objectId, relation,"),
+        (["delete", "--where", "objectType=note,objctId=a"], "objectType: can only contain lower-case"),
+        (["delete", "--where", "objectType=a,objectType=b"], "--where gives objectType twice"),
+        (["delete", "--where", "objectType=a", "--where", "objectType=b"], "--where gives objectType twice"),
+        (["delete", "--where", "objectId=a b"], "objectId: can only contain letters"),
         (["create"], "Missing argument 'WARRANT...'"),
         (["create", "note:a"], "'note:a' does not read as"),
         (["create", "note:a#reader@user:ann[a]", "--policy", "b"], "has a policy already; leave out --policy"),

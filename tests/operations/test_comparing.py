@@ -1,5 +1,6 @@
 """Comparisons: what becomes of one while which the old server goes away."""
 
+import time
 from functools import partial
 
 import pytest
@@ -41,3 +42,30 @@ async def test_a_server_that_goes_away_or_is_busy_ends_the_comparison(
                 await compare(context, server, read, 20, lambda rows: None)
 
     assert raised.value.status == status
+
+
+async def test_a_comparison_that_fails_leaves_no_request_behind(store: Store, database_url: str) -> None:
+    context = wiring.context_of(store, settings_for(database_url))
+    reference, checks, answered = Reference(), list[Sent](), list[Sent]()
+    reference.define("document", "viewer")
+    reference.grant(*(f"document:d{number}#viewer@user:u{number % 3}" for number in range(8)))
+
+    def refuse_the_first(sent: Sent, number: int) -> Answered | None:
+        if sent.path != "/v2/check":
+            return None
+        checks.append(sent)
+        if len(checks) == 1:
+            return fault(403, "forbidden", "no")
+        time.sleep(0.3)
+        answered.append(sent)
+        return None
+
+    reference.fails = refuse_the_first
+    with reference_server(reference) as stub:
+        async with HttpWarrantServer(stub.url, KEY) as server:
+            lists, read = SourceLists(server, 100), partial(read_line, context, 20)
+            await import_lines(context, lists, lists.reader(read), lambda reached: None)
+            with pytest.raises(RequestRefused, match="no"):
+                await compare(context, server, read, 20, lambda rows: None)
+
+            assert len(answered) == len(checks) - 1 > 0

@@ -167,7 +167,7 @@ async def failing(database_url: str) -> AsyncIterator[tuple[Store, list[Exceptio
 
 async def test_while_the_store_is_away_decisions_wait(failing: tuple[Store, list[Exception]]) -> None:
     store, faults = failing
-    log = DecisionLog(store, 100, wiring.microseconds_now)
+    log = DecisionLog(store, 100, store.now)
     faults.append(StoreUnavailable("away"))
 
     log.note([asked(ANN)], [EXPLICIT])
@@ -190,7 +190,7 @@ async def test_decisions_are_written_in_the_background_and_the_rest_at_the_end(
     failing: tuple[Store, list[Exception]], hurried: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store, faults = failing
-    log = DecisionLog(store, 100, wiring.microseconds_now)
+    log = DecisionLog(store, 100, store.now)
 
     async with log.writing():
         log.note([asked(ANN)], [EXPLICIT])
@@ -211,7 +211,7 @@ async def test_a_write_that_fails_while_all_is_stopped_is_made_again(
     failing: tuple[Store, list[Exception]], hurried: None
 ) -> None:
     store, faults = failing
-    log = DecisionLog(store, 100, wiring.microseconds_now)
+    log = DecisionLog(store, 100, store.now)
     fault = StoreUnavailable("away")
     faults.append(fault)
     log.note([asked(ANN)], [EXPLICIT])
@@ -225,7 +225,7 @@ async def test_a_write_that_fails_while_all_is_stopped_is_made_again(
 
 
 async def test_no_decision_is_lost_or_doubled_while_others_come(store: Store) -> None:
-    log = DecisionLog(store, 100_000, wiring.microseconds_now)
+    log = DecisionLog(store, 100_000, store.now)
     batch = [asked(f"folder:{number}#viewer@user:{number}") for number in range(300)]
 
     async def note() -> None:
@@ -247,7 +247,7 @@ async def test_a_fault_in_writing_them_is_logged_and_later_they_are_written(
     failing: tuple[Store, list[Exception]], hurried: None
 ) -> None:
     store, faults = failing
-    log = DecisionLog(store, 100, wiring.microseconds_now)
+    log = DecisionLog(store, 100, store.now)
 
     with capture_logs() as told:
         faults.append(ZeroDivisionError("a fault of ours"))

@@ -108,6 +108,25 @@ async def test_a_warrant_is_as_old_as_its_line_says(context: Context) -> None:
     ]
 
 
+async def test_a_line_may_have_time_limits_even_if_they_are_over(context: Context) -> None:
+    lines = [
+        warrant(
+            "d1", createdAt="2024-02-29T08:00:00Z", startsAt="2024-03-01T00:00:00Z", expiresAt="2024-04-01T00:00:00Z"
+        ),
+        warrant("d2", createdAt="2024-03-01T08:00:00Z", expiresAt="2999-01-01T00:00:00Z"),
+    ]
+    told = await imported(context, written(DOCUMENT, *lines))
+    again = await imported(context, written(DOCUMENT, *lines))
+    renewed = await imported(context, written(lines[0] | {"expiresAt": None}, lines[1]))
+
+    found = await context.store.list_warrants(Slice("createdAt", 100), WarrantFilter())
+    assert [one[-1].imported.warrants for one in (told, again, renewed)] == [2, 0, 1]
+    assert [(row.object_id, row.starts_at, row.expires_at) for row in found.value.rows] == [
+        ("d1", 1_709_251_200_000_000, None),
+        ("d2", None, 32_472_144_000_000_000),
+    ]
+
+
 @pytest.mark.parametrize(
     "older",
     [
@@ -189,6 +208,10 @@ REFUSED = [
     (warrant(createdAt="yesterday"), "createdAt: must be a valid time"),
     (warrant(createdAt="2024-02-29T08:00:00"), "createdAt: must be a valid time"),
     (warrant(createdAt="1969-12-31T23:59:59.999999Z"), "createdAt: must be a valid time"),
+    (warrant(startsAt="yesterday"), "startsAt: must be a valid time"),
+    (warrant(expiresAt="1969-12-31T23:59:59Z"), "expiresAt: must be a valid time"),
+    (warrant(startsAt="2024-02-29T08:00:00Z", expiresAt="2024-02-29T08:00:00Z"), "expiresAt: must be after startsAt"),
+    ({"objectType": "document", "objectId": "plan", "expiresAt": "2999-01-01T00:00:00Z"}, "relation: Missing required"),
     (warrant(relation="editor"), "relation: the relation does not exist on the specified object type."),
     (warrant(objectType="folder"), "objectType: the object type does not exist."),
 ]

@@ -298,14 +298,14 @@ def key(revision: int) -> ListingKey:
 
 
 def kept(listings: Listings, revisions: Sequence[int]) -> list[int]:
-    return [revision for revision in revisions if listings.find(key(revision)) is not None]
+    return [revision for revision in revisions if listings.find(key(revision), 0) is not None]
 
 
 def test_the_listings_requested_recently_are_kept_as_far_as_there_is_capacity() -> None:
     listings = Listings(100)
     for revision in (1, 2, 3):
         listings.keep(key(revision), listing(30))
-    listings.find(key(1))
+    listings.find(key(1), 0)
 
     listings.keep(key(4), listing(40))
     assert kept(listings, [1, 2, 3, 4]) == [1, 3, 4]

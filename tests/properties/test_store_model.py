@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,18 +16,21 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from magistrate import wiring
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
 from magistrate.engine.warrants import Warrant, policy_digest
-from magistrate.errors import NotFound
+from magistrate.errors import NotFound, PreconditionFailed
 from magistrate.store.contract import (
+    AtomicWrite,
     NewObject,
     NewObjectType,
     NewWarrant,
     ObjectFilter,
     ObjectTypeFilter,
     PageSlice,
+    Precondition,
     Slice,
     Stamp,
     StoredObject,
     WarrantFilter,
+    WriteCounts,
 )
 from tests.change_log import list_changes
 from tests.databases import PostgresServer
@@ -153,6 +157,81 @@ class StoreAgainstDict(RuleBasedStateMachine):
                 del self.warrants[claim]
             self.written(revision)
 
+    @rule(
+        data=st.data(),
+        named=st.lists(refs | claims, max_size=2),
+        are_absent=st.lists(st.booleans(), min_size=2, max_size=2),
+        behind=st.sampled_from([None, None, 0, 0, 1]),
+        objects=st.lists(st.tuples(types, names, metas), max_size=3),
+        warrants=st.lists(claims, max_size=3),
+        unknown=st.lists(refs, max_size=1),
+    )
+    def write(
+        self,
+        data: st.DataObject,
+        named: list[Any],
+        are_absent: list[bool],
+        behind: int | None,
+        objects: list[tuple[str, str, str | None]],
+        warrants: list[Claim],
+        unknown: list[tuple[str, str]],
+    ) -> None:
+        """A write equals its parts done one by one, or nothing."""
+        ended = data.draw(st.lists(st.sampled_from(list(self.warrants)), max_size=2)) if self.warrants else []
+        deleted = data.draw(st.lists(st.sampled_from(list(self.objects)), max_size=1)) if self.objects else []
+        # Mostly those that hold, or a write would seldom be made.
+        known: set[tuple[str, ...]] = {*self.objects, *self.warrants}
+        required = [
+            (what, data.draw(st.sampled_from([what not in known] * 4 + [is_absent])))
+            for what, is_absent in zip(named, are_absent, strict=False)
+        ]
+        newest = len(self.history) - 1
+        preconditions = [Precondition(reference(what), is_absent) for what, is_absent in required]
+        preconditions += [] if behind is None else [Precondition(Revision(newest - behind))]
+        wanted = AtomicWrite(
+            preconditions,
+            [new_warrant(claim) for claim in ended],
+            [ObjectRef(TypeName(of_type), ObjectId(id)) for of_type, id in [*deleted, *unknown]],
+            [NewObject(TypeName(of_type), ObjectId(id), meta) for of_type, id, meta in objects],
+            [new_warrant(claim) for claim in warrants],
+        )
+        stamp = self.stamp()
+        parts = Parts(dict(self.objects), dict(self.warrants), stamp.at)
+        holds = [(what in known) != is_absent for what, is_absent in required]
+        holds += [] if behind is None else [behind == 0]
+
+        with contextlib.ExitStack() as stack:
+            if not all(holds):
+                caught = stack.enter_context(pytest.raises(PreconditionFailed))
+            elif not (parts.end_warrants(ended) and parts.delete_objects([*deleted, *unknown])):
+                stack.enter_context(pytest.raises(NotFound))
+            written = self.run(self.store.write(wanted, lambda model: None, stamp))
+            created = parts.put_objects(objects) + parts.put_warrants(warrants)
+            gone = len(ended) + len(deleted) + len(unknown)
+            assert written.value == WriteCounts(created, gone, len(objects) + len(warrants) - created)
+            self.objects, self.warrants = parts.objects, parts.warrants
+            self.written(written.revision)
+        if not all(holds):
+            assert caught.value.index == holds.index(False)
+
+    @rule(
+        equal=st.dictionaries(st.sampled_from([0, 1, 2, 3, 4]), claims, min_size=1, max_size=3),
+        most=st.integers(1, 5),
+    )
+    def delete_matching(self, equal: dict[int, Claim], most: int) -> None:
+        """Each match is deleted, and nothing else; there are as many as wanted unless there are fewer."""
+        columns = ("object_type", "object_id", "relation", "subject_type", "subject_id")
+        matching = [claim for claim in self.warrants if all(claim[at] == one[at] for at, one in equal.items())]
+
+        found = self.run(self.store.match_warrants({columns[at]: one[at] for at, one in equal.items()}, most)).value
+        deleted = self.run(self.store.delete_matches(found, self.stamp()))
+
+        assert deleted.value == len({claim_of(row) for row in found}) == min(most, len(matching))
+        assert {claim_of(row) for row in found} <= set(matching)
+        for row in found:
+            del self.warrants[claim_of(row)]
+        self.written(deleted.revision)
+
     @rule(data=st.data(), limit=st.integers(1, 5), as_of=st.booleans())
     def walk_warrants(self, data: st.DataObject, limit: int, as_of: bool) -> None:
         """Pages from the first to the last are the warrants in order of creation, now and at every revision."""
@@ -268,6 +347,51 @@ class StoreAgainstDict(RuleBasedStateMachine):
 
     def objects_as_metas(self) -> dict[tuple[str, ...], str | None]:
         return {ref: meta for ref, (meta, _) in self.objects.items()}
+
+
+@dataclass
+class Parts:
+    """What a write leaves behind, of which each part is done by itself, at one time."""
+
+    objects: Objects
+    warrants: Warrants
+    at: int
+
+    def end_warrants(self, claims: list[Claim]) -> bool:
+        """Whether each of them was there."""
+        return all(self.warrants.pop(claim, None) is not None for claim in claims)
+
+    def delete_objects(self, refs: list[tuple[str, str]]) -> bool:
+        for ref in refs:
+            if self.objects.pop(ref, None) is None:
+                return False
+            self.warrants = {c: at for c, at in self.warrants.items() if ref not in (c[:2], c[3:5])}
+        return True
+
+    def put_objects(self, objects: list[tuple[str, str, str | None]]) -> int:
+        """How many objects differ from before."""
+        before = dict(self.objects)
+        for of_type, id, meta in objects:
+            self.objects[of_type, id] = (meta, before.get((of_type, id), (None, self.at))[1])
+        return sum(before.get(ref) != content for ref, content in self.objects.items())
+
+    def put_warrants(self, claims: list[Claim]) -> int:
+        """How many warrants were not there before."""
+        before = len(self.warrants)
+        for claim in claims:
+            if claim not in self.warrants:
+                self.warrants[claim] = self.at
+                for ref in (claim[:2], claim[3:5]):
+                    if ref[1] != "*":
+                        self.objects.setdefault(ref, (None, self.at))
+        return len(self.warrants) - before
+
+
+def reference(what: tuple[str, ...]) -> ObjectRef | NewWarrant:
+    if len(what) == 2:
+        return ObjectRef(TypeName(what[0]), ObjectId(what[1]))
+    of_type, id, relation, subject_type, subject_id, policy = what
+    return new_warrant((of_type, id, relation, subject_type, subject_id, policy))
 
 
 def new_warrant(claim: Claim) -> NewWarrant:

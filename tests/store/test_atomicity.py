@@ -10,12 +10,14 @@ from magistrate import wiring
 from magistrate.engine.terms import WILDCARD, ObjectId, RelationName, Subject, TypeName, object_ref
 from magistrate.errors import StoreUnavailable
 from magistrate.store.contract import (
+    AtomicWrite,
     ImportBatch,
     ImportProgress,
     NewObject,
     NewObjectType,
     NewWarrant,
     Once,
+    Precondition,
     Stamp,
     Store,
 )
@@ -86,6 +88,24 @@ async def delete_warrants(store: Store) -> None:
     await store.delete_warrants([OLD_WARRANT], STAMP)
 
 
+async def write_all(store: Store) -> None:
+    ann = Subject(TypeName("user"), ObjectId("ann"))
+    new = [NewWarrant(object_ref("document", "c"), RelationName("viewer"), ann, policy) for policy in ("", "x == 1")]
+    wanted = AtomicWrite(
+        preconditions=[Precondition(OLD_WARRANT), Precondition(object_ref("document", "a"))],
+        warrants_to_delete=[OLD_WARRANT],
+        objects_to_delete=[object_ref("document", "a")],
+        objects=[NewObject(TypeName("document"), ObjectId(name), '{"v":3}') for name in "ab"],
+        warrants=[OLD_WARRANT, *new],
+    )
+    await store.write(wanted, lambda model: None, STAMP)
+
+
+async def delete_matches(store: Store) -> None:
+    found = await store.match_warrants({"object_type": "document"}, 10)
+    await store.delete_matches(found.value, Stamp("ann", 1))
+
+
 async def collect(store: Store) -> None:
     await store.collect(10**18, 100)
 
@@ -113,6 +133,8 @@ WRITES: list[Write] = [
     create_warrants,
     import_all,
     delete_warrants,
+    write_all,
+    delete_matches,
     collect,
     keep_session_key,
     keep_decisions,

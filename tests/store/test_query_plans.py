@@ -24,6 +24,7 @@ from magistrate.store.batch_reads import JoinTemplates, objects_statement, read_
 from magistrate.store.contract import ALIVE, Slice
 from magistrate.store.event_listing import events_statement
 from magistrate.store.events import EventFilter, EventsOfKind
+from magistrate.store.matching import match_statement
 from magistrate.store.postgres import PostgresDatabase
 from magistrate.store.sqlite import SqliteDatabase
 from tests.databases import PostgresServer
@@ -31,7 +32,7 @@ from tests.running import settings_for
 
 ROWS = 20_000
 OF_ONE_OBJECT = (sql.GET_OBJECT, sql.FIND_OBJECT, sql.END_OBJECT)
-HARMLESS_SCANS = {"h", "2-ROW", "ids", "found"}
+HARMLESS_SCANS = {"h", "2-ROW", "CONSTANT", "n", "ids", "found"}
 """Of the one row of head, and of what was sent or found."""
 MEMBERS: dict[str, tuple[str | int, ...]] = {
     "name": ("1Ann", "id-5", "type-3"),
@@ -132,6 +133,11 @@ LOOKUPS = [
 ]
 
 
+def expired_listed(at: int | None) -> Spoken:
+    wanted = Slice("createdAt", 25, boundary=(ROWS // 2, ROWS // 2))
+    return lambda dialect: sql.list_statement(sql.ENDED_BY_EXPIRY, wanted, sql.ListFilter(), at, dialect)
+
+
 def warrants_listed(only: sql.ListFilter) -> Spoken:
     boundary = (ROWS // 2, ROWS // 2)
     return lambda dialect: sql.list_statement(
@@ -139,6 +145,25 @@ def warrants_listed(only: sql.ListFilter) -> Spoken:
     )
 
 
+MATCHED: dict[str, dict[str, str]] = {
+    "object": {"object_type": "type-3", "object_id": "id-3", "subject_type": "user"},
+    "object-alone": {"object_id": "*"},
+    "subject": {"subject_type": "user", "subject_id": "id-3", "relation": "viewer"},
+    "subject-alone": {"subject_id": "id-3"},
+    "both": {"object_id": "id-3", "subject_id": "id-3"},
+    "relation-of-type": {"object_type": "type-3", "relation": "viewer"},
+    "relation-of-type-to-groups": {"object_type": "type-3", "relation": "viewer", "subject_relation": "member"},
+    "type": {"object_type": "type-3"},
+    "relation": {"relation": "viewer"},
+    "subject-type": {"subject_type": "user", "subject_relation": "member"},
+}
+
+
+def matched(equal: dict[str, str]) -> Spoken:
+    return lambda dialect: match_statement(equal, 1_000, dialect)
+
+
+MATCHES = [pytest.param(matched(equal), id=f"match-{name}") for name, equal in MATCHED.items()]
 KEY = ("type-3", "id-10", "viewer", "user", "id-3", "", "")
 SORTED_LISTS = [
     pytest.param(warrants_listed(sql.ListFilter({}, {"object_id": ("id-3", "*")})), id="list-warrants-of-object"),
@@ -175,7 +200,10 @@ OF_WARRANTS = [
         id="find-any-warrant",
     ),
     pytest.param(looked_up(sql.END_WARRANT, 9, *KEY), id="end-warrant"),
-    pytest.param(looked_up(sql.END_WARRANT_OF_OTHER_AGE, 9, *KEY, 5), id="end-warrant-of-other-age"),
+    pytest.param(looked_up(sql.END_WARRANT_THAT_DIFFERS, 9, *KEY, 5, 6, 7), id="end-warrant-that-differs"),
+    pytest.param(looked_up(sql.NEXT_EXPIRY), id="next-expiry"),
+    pytest.param(looked_up(sql.EXPIRED_WARRANTS, 5, 100), id="expired-warrants"),
+    pytest.param(looked_up(sql.END_EXPIRED_WARRANT, 9, 9, 100), id="end-expired-warrant"),
     pytest.param(looked_up(sql.WARRANTS_ENDED, 9), id="warrants-ended"),
     pytest.param(looked_up(sql.END_NUMBERED_WARRANT, 9, 100), id="end-numbered-warrant"),
     pytest.param(looked_up(sql.NUMBERS_BETWEEN, 100, 200), id="numbers-between"),
@@ -183,8 +211,13 @@ OF_WARRANTS = [
     pytest.param(looked_up(sql.WARRANTS_OF_OBJECT, "id-100", "type-3", 100), id="of-object"),
     pytest.param(looked_up(sql.WARRANTS_OF_SUBJECT, "id-100", "user", 100), id="of-subject"),
     pytest.param(warrants_listed(sql.ListFilter()), id="list-warrants"),
+    pytest.param(warrants_listed(sql.ListFilter(unexpired_at=ROWS)), id="list-unexpired-warrants"),
+    pytest.param(expired_listed(None), id="list-expired-warrants"),
+    pytest.param(expired_listed(5), id="list-expired-warrants-as-of"),
     pytest.param(warrants_listed(sql.ListFilter({"object_type": "type-3"})), id="list-warrants-of-type"),
+    pytest.param(looked_up(sql.NUMBERS_ENDED, 9), id="numbers-ended"),
     *SORTED_LISTS,
+    *MATCHES,
 ]
 
 
@@ -217,6 +250,9 @@ OF_EVENTS = [
     pytest.param(looked_up(sql.DELETE_DECISIONS, 100, 100), id="forget-decisions"),
     pytest.param(looked_up(sql.DELETE_SURPLUS_DECISIONS, 100, 100), id="surplus"),
     pytest.param(looked_up(sql.LAST_DECISION), id="last-decision"),
+    pytest.param(looked_up(sql.FIND_REVISION, 100), id="find-revision"),
+    pytest.param(looked_up(sql.FIND_REVISION_AT, 100), id="find-revision-at"),
+    pytest.param(looked_up(sql.INSERT_REVISION, ROWS, ROWS, "key"), id="insert-revision"),
 ]
 
 
@@ -228,7 +264,8 @@ def few_sorts(spoken: Spoken) -> int:
 
 
 def warrant_rows() -> list[tuple[object, ...]]:
-    """In the order of the table's columns. A fifth of them of groups; an object has about 50, of two relations."""
+    """In the order of the table's columns. A fifth of them of groups, a ninth with an expiry; an object has about 50,
+    of two relations."""
     relations, groups = ("viewer", "editor"), ("", "", "", "", "member")
     return [
         (
@@ -243,6 +280,9 @@ def warrant_rows() -> list[tuple[object, ...]]:
             number,
             1,
             ALIVE,
+            None,
+            None if number % 9 else ROWS + number,
+            None,
         )
         for number in range(ROWS)
     ]
@@ -257,9 +297,11 @@ def log_rows() -> dict[str, list[tuple[object, ...]]]:
     kinds = ("warrant", "warrant", "object")
     key = '["type-3","id-5","viewer","user","id-3",""]'
     return {
-        "revision": [(number, number, "key") for number in range(1, ROWS)],
+        "revision": [(number, number, "key", number) for number in range(1, ROWS)],
         "change": [
-            (number, place, "created", kinds[place], key, None, None) for number in range(1, ROWS) for place in range(3)
+            (number, place, "created", kinds[place], key, None, None, None, None)
+            for number in range(1, ROWS)
+            for place in range(3)
         ],
         "decision": [(number, number, "allowed", key, None) for number in range(1, ROWS)],
     }
@@ -274,7 +316,7 @@ def sqlite_connection(request: pytest.FixtureRequest, tmp_path_factory: pytest.T
     connection = apsw.Connection(database.path)
     with connection:  # one transaction
         connection.executemany(sql.INSERT_OBJECT, rows())
-        connection.executemany(f"INSERT INTO warrant VALUES ({', '.join('?' * 11)})", warrant_rows())
+        connection.executemany(f"INSERT INTO warrant VALUES ({', '.join('?' * 14)})", warrant_rows())
         for table, log in log_rows().items():
             connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(log[0]))})", log)
     if request.param == "statistics":
@@ -381,6 +423,22 @@ def test_warrants_are_searched_for_on_sqlite(sqlite_connection: apsw.Connection,
     assert all(line.startswith("SEARCH") for line in of_table), plan
 
 
+@pytest.mark.parametrize("spoken", MATCHES)
+def test_warrants_that_match_are_found_by_an_index_and_not_sorted(
+    sqlite_connection: apsw.Connection, postgres_connection: psycopg.Connection[tuple[str, ...]], spoken: Spoken
+) -> None:
+    on_sqlite = sqlite_plan(sqlite_connection, spoken)
+    statement = spoken(PostgresDatabase.dialect)
+    text = statement.sql.replace("?", "%s")
+    on_postgres = [line for (line,) in postgres_connection.execute(f"EXPLAIN {text}", statement.values)]
+
+    assert not [line for line in on_sqlite if "TEMP B-TREE" in line], on_sqlite
+    assert not [line for line in on_postgres if "Sort" in line], "\n".join(on_postgres)
+    assert [line for line in on_postgres if re.search("Index Scan (using|on) warrant_by_", line)], "\n".join(
+        on_postgres
+    )
+
+
 @pytest.mark.parametrize("spoken", EVENTS)
 def test_events_are_read_in_the_order_of_time_on_sqlite(sqlite_connection: apsw.Connection, spoken: Spoken) -> None:
     plan = sqlite_plan(sqlite_connection, spoken)
@@ -481,6 +539,7 @@ def test_no_statement_scans_the_table_on_postgresql(
         (sql.OBJECTS_CREATED, ("created_at", "deleted_revision")),
         (sql.NUMBERS_BETWEEN, ("number",)),
         (sql.WARRANTS_ENDED, ("deleted_revision",)),
+        (sql.NUMBERS_ENDED, ("deleted_revision",)),
     ],
 )
 def test_a_lookup_prepared_on_an_empty_table_stays_a_lookup_on_postgresql(

@@ -31,7 +31,9 @@ ERROR_TABLE: Mapping[type[errors.MagistrateError], ErrorRow] = {
     errors.TokenExpired: ErrorRow(401, "token_expired", {}),
     errors.Forbidden: ErrorRow(403, "forbidden", {}),
     errors.NotFound: ErrorRow(404, "not_found", {"type": "kind", "key": "key"}),
-    errors.RevisionUnavailable: ErrorRow(400, "invalid_request", {}),
+    errors.PreconditionFailed: ErrorRow(409, "precondition_failed", {"index": "index"}),
+    errors.RevisionUnavailable: ErrorRow(410, "gone", {}),
+    errors.NotRetained: ErrorRow(410, "gone", {"oldest": "oldest"}),
     errors.BudgetExceeded: ErrorRow(503, "budget_spent", {}),
     errors.StoreUnavailable: ErrorRow(503, "unavailable", {}),
     errors.SchemaMismatch: ErrorRow(503, "unavailable", {}),
@@ -49,9 +51,9 @@ INTERNAL_ERROR = {"code": "internal_error", "message": "Internal Server Error"}
 """Holds the body of every answer to an internal error, which reveals nothing about the cause."""
 
 
-def error_body(error: errors.MagistrateError) -> dict[str, str]:
+def error_body(error: errors.MagistrateError) -> dict[str, str | int]:
     row = ERROR_TABLE[type(error)]
     if row.status == 500:
-        return INTERNAL_ERROR
-    shown = {name: str(getattr(error, attribute)) for name, attribute in row.members.items()}
+        return {**INTERNAL_ERROR}
+    shown: dict[str, str | int] = {name: getattr(error, attribute) for name, attribute in row.members.items()}
     return {"code": row.code, "message": error.message, **shown}

@@ -4,6 +4,7 @@ one."""
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from magistrate.api.endpoints.warrants import WarrantBody, read_new_warrant
 from magistrate.api.parse import decode_body
@@ -43,7 +44,9 @@ def read_line(ctx: Context, max_json_depth: int, line: bytes) -> ObjectType | Ne
     Raises InvalidRequest, InvalidParameter or MissingParameter like a request with this body."""
     body = _decode_line(line, max_json_depth)
     is_type = body.type is not None or body.relations is not None
-    is_warrant = body.subject is not None or body.relation is not None or bool(body.policy or body.context)
+    is_limited = body.starts_at is not None or body.expires_at is not None
+    has_condition = is_limited or bool(body.policy or body.context)
+    is_warrant = body.subject is not None or body.relation is not None or has_condition
     if is_warrant and not is_type and body.meta is None:
         return _read_warrant(body)
     if is_type and not is_warrant and body.object_type is None and body.meta is None:
@@ -61,7 +64,7 @@ def _read_warrant(body: LineBody) -> NewWarrant:
     created_at = read_time(body.created_at, "createdAt")
     if created_at < 0:
         raise InvalidParameter("createdAt", f"{TIME_MESSAGE}, since 1970")
-    return NewWarrant(new.object, new.relation, new.subject, new.policy, created_at)
+    return replace(new, created_at=created_at)
 
 
 def _decode_line(line: bytes, max_json_depth: int) -> LineBody:

@@ -12,6 +12,7 @@ from magistrate.api.endpoints.objects import ObjectBody, ObjectRefBody
 from magistrate.api.endpoints.query import QueryBody
 from magistrate.api.endpoints.sessions import SessionBody
 from magistrate.api.endpoints.warrants import SubjectBody, WarrantBody
+from magistrate.api.endpoints.writes import FilteredDeletionBody, NamedObjectBody, StoredRefBody
 from magistrate.api.parse import MAX_BATCH
 from magistrate.api.route import Route
 from magistrate.api.routes import ROUTES
@@ -31,6 +32,9 @@ REQUIRED: dict[type[msgspec.Struct], list[str]] = {
     **{view.body: [resource.id_member] for resource, view in VIEWS.items() if not resource.is_numerous},
     **{view.ref_body: [resource.id_member] for resource, view in VIEWS.items() if resource.is_numerous},
     SessionBody: ["type", "userId"],
+    StoredRefBody: ["objectType", "objectId"],
+    NamedObjectBody: ["objectType", "objectId"],
+    FilteredDeletionBody: ["filter"],
 }
 """Lists members that are optional to the decoder, so that their absence is reported in the words that clients
 expect."""
@@ -69,6 +73,8 @@ _ERROR: Schema = {
         "parameter": {"type": "string"},
         "type": {"type": "string"},
         "key": {"type": "string"},
+        "oldest": {"type": "string"},
+        "index": {"type": "integer"},
     },
     "additionalProperties": False,
 }
@@ -78,6 +84,8 @@ _ERRORS = {
     403: "the bearer token is of another user than the request asks about, or may not make this request",
     404: "what the request names does not exist",
     408: "the request body did not arrive in time",
+    409: "a precondition does not hold, and nothing was written",
+    410: "what was stored at that time is not kept any more; `oldest` is the oldest time that can be asked for",
     413: "the request body is too large",
     422: "the idempotency key was used before with another request",
     500: "a fault of the service",
@@ -172,7 +180,13 @@ def _success(answer: Schema | None) -> dict[str, Any]:
 
 def _statuses(route: Route) -> list[int]:
     body = [408, 413] if route.body is not None else []
-    others = {403: route.takes_bearer, 404: route.not_found, 422: route.takes_key}
+    others = {
+        403: route.takes_bearer,
+        404: route.not_found,
+        409: route.has_preconditions,
+        410: route.takes_as_of,
+        422: route.takes_key,
+    }
     return sorted([400, 401, 500, 503, *body, *(status for status, may_be in others.items() if may_be)])
 
 

@@ -6,9 +6,9 @@ checks for these."""
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
-from typing import TypeVar
+from typing import Any, TypeVar, get_args
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -31,8 +31,6 @@ holds the interpreter lock, in a thread as well, for up to half a microsecond pe
 COUNTED_AT_ONCE_BYTES = 262_144
 """Sets the size of the pieces that are counted at once (256 KiB); other threads can run between two of them."""
 
-RULE_MEMBERS = tuple(field.encode_name for field in msgspec.structs.fields(RuleDefinition))
-"""Lists the members of a rule, the only object whose unknown members are refused."""
 INVALID_BODY = "Invalid request body"
 
 _MUST_BE = {
@@ -47,7 +45,7 @@ _MUST_BE = {
 
 _POSITION = re.compile(r"\(byte (\d+)\)")
 _TYPE_FAULT = re.compile(r"Expected `(?P<wanted>[^`]*)`, got `(?P<given>[^`]*)`(?: - at `(?P<path>[^`]*)`)?")
-_UNKNOWN_MEMBER = re.compile(r"Object contains unknown field `(?P<name>[^`]*)` - at `(?P<path>[^`]*)`")
+_UNKNOWN_MEMBER = re.compile(r"Object contains unknown field `(?P<name>.*?)`(?: - at `(?P<path>[^`]*)`)?", re.DOTALL)
 _PATH = re.compile(r" - at `(?P<path>[^`]*)`")
 _INDEX = re.compile(r"\[(?:\d+|\.\.\.)\]")
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
@@ -74,7 +72,7 @@ def decode_body(body: bytes, decoder: msgspec.json.Decoder[T], max_depth: int) -
     except UnicodeDecodeError as error:
         raise _build_syntax_error(error.start) from None
     except msgspec.ValidationError as error:
-        raise _type_fault(str(error), body) from None
+        raise _type_fault(str(error), body, decoder.type) from None
     except msgspec.DecodeError as error:
         raise _syntax_fault(str(error)) from None
     except RecursionError:
@@ -102,12 +100,18 @@ def read_batch(bodies: list[B], read: Callable[[B], T]) -> list[T]:
     names its parameter with the index before it, as in `[3].objectId`."""
     if not 1 <= len(bodies) <= MAX_BATCH:
         raise InvalidRequest(f"an array must have 1 to {MAX_BATCH} elements, not {len(bodies)}")
+    return read_elements(bodies, read)
+
+
+def read_elements(bodies: Sequence[B], read: Callable[[B], T], name: str = "", first: int = 0) -> list[T]:
+    """Reads the elements of the array of this name from the index `first` on. An error in one names its parameter with
+    both before it, as in `create.warrants[3].objectId`."""
     values = []
-    for index, body in enumerate(bodies):
+    for index, body in enumerate(bodies, first):
         try:
             values.append(read(body))
         except InvalidParameter as error:
-            raise error.within(f"[{index}].") from None
+            raise error.within(f"{name}[{index}].") from None
     return values
 
 
@@ -133,14 +137,11 @@ def _too_deep(max_depth: int) -> InvalidRequest:
     return InvalidRequest(f"Request contains JSON nested deeper than {max_depth} levels")
 
 
-def _type_fault(message: str, body: bytes) -> InvalidRequest:
+def _type_fault(message: str, body: bytes, kind: Any) -> InvalidRequest:
     fault = _TYPE_FAULT.match(message)
-    unknown = _UNKNOWN_MEMBER.match(message)
+    unknown = _UNKNOWN_MEMBER.fullmatch(message)
     if unknown is not None:
-        hint = suggest_name(unknown["name"], RULE_MEMBERS)
-        return InvalidParameter(
-            _member_path(unknown["path"]), f"has a rule with the unknown member {unknown['name']}{hint}"
-        )
+        return _unknown_member_fault(unknown["name"], unknown["path"] or "$", kind)
     if fault is None:
         path = _PATH.search(message)
         return InvalidParameter(_member_path(path["path"] if path else "$"), "has a number that is out of range")
@@ -148,6 +149,36 @@ def _type_fault(message: str, body: bytes) -> InvalidRequest:
         return InvalidRequest(INVALID_BODY)
     wanted = fault["wanted"].removesuffix(" | null")
     return InvalidParameter(_member_path(fault["path"] or "$"), _MUST_BE.get(wanted, f"must be {wanted}"))
+
+
+def _unknown_member_fault(name: str, path: str, kind: Any) -> InvalidParameter:
+    """Returns the error for a member of the object at this path of a body, which is of this type."""
+    struct = _struct_at(kind, path)
+    hint = suggest_name(name, [field.encode_name for field in msgspec.structs.fields(struct)])
+    parent = _member_path(path)
+    if struct is RuleDefinition:
+        return InvalidParameter(parent, f"has a rule with the unknown member {name}{hint}")
+    return InvalidParameter(f"{parent}.{name}" if parent else name, f"is not a member of this request{hint}")
+
+
+def _struct_at(kind: Any, path: str) -> type[msgspec.Struct]:
+    """Returns the type of the objects at a path within a body of this type."""
+    [struct] = _structs_in(kind)
+    for member in re.findall(r"\.(\w+)", path):
+        types = {field.encode_name: field.type for field in msgspec.structs.fields(struct)}
+        [struct] = _structs_in(types[member])
+    return struct
+
+
+def _structs_in(kind: Any) -> list[type[msgspec.Struct]]:
+    """Returns the type of objects in a type, such as that of the elements of an array."""
+    kinds, structs = [kind], []
+    while kinds:
+        one = kinds.pop()
+        if isinstance(one, type) and issubclass(one, msgspec.Struct):
+            structs.append(one)
+        kinds += get_args(one)
+    return list(dict.fromkeys(structs))
 
 
 def _member_path(path: str) -> str:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from magistrate.api.service import Handler
+from magistrate.operations.as_of import AS_OF
 from magistrate.operations.paging import DEFAULT_LIMIT, MAX_LIMIT, MAX_SEARCH_LENGTH, ListKind
 
 
@@ -24,7 +25,9 @@ class Route:
     `writes`: the answer carries a token of its own, and a POST may carry an Idempotency-Key; otherwise the request may
     carry a token. `not_found`: the route answers 404 for things it names. `is_fast`: the handler returns an Answer
     where it need not wait, and requests may take the fast path (see fast_path.py). `takes_bearer`: a bearer token is
-    accepted as well as a key. `is_typed`: the answer has a Content-Type, even if it is empty."""
+    accepted as well as a key. `is_typed`: the answer has a Content-Type, even if it is empty. `has_preconditions`: the
+    route answers 409 if one of them does not hold. `is_repeatable`: it is safe to send again as it is, so it takes no
+    Idempotency-Key."""
 
     method: str
     path: str
@@ -38,11 +41,18 @@ class Route:
     is_fast: bool = False
     takes_bearer: bool = False
     is_typed: bool = True
+    has_preconditions: bool = False
+    is_repeatable: bool = False
 
     @property
     def takes_key(self) -> bool:
         """Returns whether an Idempotency-Key has an effect."""
-        return self.writes and self.method == "POST"
+        return self.writes and self.method == "POST" and not self.is_repeatable
+
+    @property
+    def takes_as_of(self) -> bool:
+        """Returns whether requests can ask for the state at a past point in time."""
+        return AS_OF_PARAMETER in self.parameters or hasattr(self.body, "as_of")
 
 
 TEXT: dict[str, object] = {"type": "string"}
@@ -64,6 +74,13 @@ _STRICT = Parameter(
     "whether types, relations and parameters that do not exist are errors; the setting `strict` is the default",
     {"type": "boolean"},
 )
+
+
+AS_OF_PARAMETER = Parameter(
+    AS_OF, "a token, or a time in RFC 3339: the answer is that of then, on all pages that cursors lead to", TEXT
+)
+ONE_ROW = (AS_OF_PARAMETER, _STRICT)
+"""Lists the parameters of a read of one row."""
 
 
 V1_PARAMETERS = (

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from magistrate.api.endpoints import check, events, object_types, objects, query, sessions, warrants
+from magistrate.api.endpoints import check, events, object_types, objects, query, sessions, warrants, writes
 from magistrate.api.endpoints.check import CheckAnswer, CheckBody
 from magistrate.api.endpoints.events import AccessEventAnswer, ResourceEventAnswer
 from magistrate.api.endpoints.lists import ListAnswer
@@ -11,7 +11,8 @@ from magistrate.api.endpoints.objects import MetaBody, ObjectAnswer, ObjectOrBat
 from magistrate.api.endpoints.query import QueryBody, QueryRowAnswer
 from magistrate.api.endpoints.sessions import SessionAnswer, SessionBody
 from magistrate.api.endpoints.warrants import WarrantAnswer, WarrantOrBatch
-from magistrate.api.route import SEARCH, TEXT, Parameter, Route, list_parameters
+from magistrate.api.endpoints.writes import FilteredDeletionAnswer, FilteredDeletionBody, WriteAnswer, WriteBody
+from magistrate.api.route import AS_OF_PARAMETER, ONE_ROW, SEARCH, TEXT, Parameter, Route, list_parameters
 from magistrate.api.v1.routes import v1_routes
 from magistrate.engine.query import MAX_QUERY_LENGTH
 from magistrate.operations.contextual_warrants import CONTEXTUAL_WARRANTS, MAX_CONTEXTUAL_WARRANTS
@@ -29,10 +30,19 @@ from magistrate.operations.objects import OBJECT_LIST
 from magistrate.operations.query import QUERY_LIST
 from magistrate.operations.warrants import FILTERS, WARRANT_LIST
 
-_OBJECT_TYPE_LIST = list_parameters(OBJECT_TYPE_LIST, SEARCH)
-_OBJECT_LIST = list_parameters(OBJECT_LIST, Parameter("objectType", "only objects of this type", TEXT), SEARCH)
+_OBJECT_TYPE_LIST = list_parameters(OBJECT_TYPE_LIST, SEARCH, AS_OF_PARAMETER)
+_OBJECT_LIST = list_parameters(
+    OBJECT_LIST, Parameter("objectType", "only objects of this type", TEXT), SEARCH, AS_OF_PARAMETER
+)
 _WARRANT_LIST = list_parameters(
-    WARRANT_LIST, *[Parameter(name, "only warrants with this, or with * in place of an id", TEXT) for name in FILTERS]
+    WARRANT_LIST,
+    *[Parameter(name, "only warrants with this, or with * in place of an id", TEXT) for name in FILTERS],
+    AS_OF_PARAMETER,
+    Parameter(
+        "expired",
+        "whether the warrants that have expired are listed, as long as they are kept, instead of the others",
+        {"type": "boolean", "default": False},
+    ),
 )
 _QUERY_LIST = list_parameters(
     QUERY_LIST,
@@ -43,6 +53,7 @@ _QUERY_LIST = list_parameters(
         f"up to {MAX_CONTEXTUAL_WARRANTS} warrants that count as if they were written: the text of a JSON array",
         TEXT,
     ),
+    AS_OF_PARAMETER,
 )
 
 
@@ -81,7 +92,7 @@ V2_ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "GET", "/v2/object-types/{type}", object_types.get, "Get an object type",
-        answer=ObjectTypeAnswer, not_found=True,
+        answer=ObjectTypeAnswer, not_found=True, parameters=ONE_ROW,
     ),
     Route(
         "PUT", "/v2/object-types/{type}", object_types.update, "Replace the definition of an object type",
@@ -109,7 +120,7 @@ V2_ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "GET", "/v2/objects/{objectType}/{objectId}", objects.get, "Get an object",
-        answer=ObjectAnswer, not_found=True,
+        answer=ObjectAnswer, not_found=True, parameters=ONE_ROW,
     ),
     Route(
         "PUT", "/v2/objects/{objectType}/{objectId}", objects.update, "Replace the meta of an object",
@@ -134,6 +145,14 @@ V2_ROUTES: tuple[Route, ...] = (
     Route(
         "DELETE", "/v2/warrants", warrants.delete, "Delete a warrant, or 1 to 100 of them",
         body=WarrantOrBatch, writes=True, not_found=True,
+    ),
+    Route(
+        "POST", "/v2/warrants/delete", writes.delete_matching, "Delete the warrants that match a filter",
+        answer=FilteredDeletionAnswer, body=FilteredDeletionBody, writes=True, is_repeatable=True,
+    ),
+    Route(
+        "POST", "/v2/writes", writes.write, "Delete and create warrants and objects, all or none",
+        answer=WriteAnswer, body=WriteBody, writes=True, not_found=True, has_preconditions=True,
     ),
     Route(
         "POST", "/v2/check", check.answer_check, "Check whether subjects have relations on objects",

@@ -10,6 +10,7 @@ from magistrate.api.auth.bearer import Bearers
 from magistrate.api.auth.callers import Holder, KeyRing
 from magistrate.api.parse import read_boolean
 from magistrate.engine.terms import Revision
+from magistrate.operations.as_of import AS_OF, AsOf, read_as_of
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.store.contract import Once, Stamp
@@ -53,6 +54,13 @@ class Call(msgspec.Struct, Generic[B], frozen=True):
         """Returns whether names that the model does not define are errors. Raises InvalidParameter."""
         default = self.context.is_strict
         return read_boolean(self.parameters, "strict", default) if self.parameters else default
+
+    @property
+    def as_of(self) -> AsOf | None:
+        """Returns the past point in time that the parameter of a query string asks for; None if it is absent. Raises
+        InvalidParameter."""
+        text = self.parameters.get(AS_OF)
+        return None if text is None else read_as_of(self.context.store.identity, text)
 
     def stamp(self) -> Stamp:
         return self.context.stamp(self.actor, self.once)

@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from magistrate.cli.completion import complete_objects
-from magistrate.cli.input import context_option, read_check, read_context, read_contextual, with_option
+from magistrate.cli.input import (
+    as_of_option,
+    context_option,
+    read_as_of,
+    read_check,
+    read_context,
+    read_contextual,
+    with_option,
+)
 from magistrate.cli.output import align_columns, print_json, printable, render_object, render_subject
 from magistrate.cli.service import calls_service, contextual_named, strict_option
 
@@ -26,6 +34,7 @@ DENIED = 1
 @click.option(
     "--explain", is_flag=True, help="show the warrants that the result rests on, from the subject to the object"
 )
+@as_of_option
 @strict_option
 @calls_service
 def check(
@@ -38,6 +47,7 @@ def check(
     context: tuple[str, ...],
     contextual: tuple[str, ...],
     explain: bool,
+    as_of: str | None,
     is_strict: bool,
 ) -> None:
     """Check whether a subject has a relation on an object, as in
@@ -46,9 +56,10 @@ def check(
 
     The exit code is 0 if the check is allowed, 1 if it is denied, 2 if there is no result."""
     op = _operator(len(checks), {"anyOf": any_of, "allOf": all_of, "batch": batch})
-    named = [read_check(check_text) for check_text in checks]
+    parsed = [read_check(check_text) for check_text in checks]
+    given, point = read_contextual(contextual), read_as_of(as_of)
     with contextual_named(contextual):
-        answer = client.check(named, op, read_context(context), explain, is_strict, read_contextual(contextual))
+        answer = client.check(parsed, op, read_context(context), explain, is_strict, given, point)
     answers = answer if op == "batch" else [answer]
     if as_json:
         print_json(answer)

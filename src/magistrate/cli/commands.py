@@ -19,6 +19,7 @@ from magistrate.cli.service import with_settings
 from magistrate.cli.sessions import sessions
 from magistrate.cli.types import types
 from magistrate.cli.warrants import warrants
+from magistrate.cli.write import write
 from magistrate.config import SETTINGS, read_settings
 from magistrate.errors import MagistrateError
 
@@ -51,5 +52,5 @@ def serve(example: str | None, fix_permissions: bool, **flags: Any) -> None:
         raise click.ClickException(error.message) from error
 
 
-for command in (check, query, warrants, types, objects, events, import_command, sessions, keys, completion):
+for command in (check, query, write, warrants, types, objects, events, import_command, sessions, keys, completion):
     main.add_command(command)

@@ -3,7 +3,6 @@ them."""
 
 import json
 import re
-import time
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from math import isfinite
@@ -16,7 +15,7 @@ from magistrate.engine.written import Written, read_written, unquote_id
 from magistrate.errors import InvalidRequest
 
 if TYPE_CHECKING:
-    from magistrate.client import CheckJson, RefJson, SubjectJson, WarrantJson
+    from magistrate.client import CheckJson, LimitsJson, RefJson, SubjectJson, WarrantJson
 
 
 def read_check(text: str) -> "CheckJson":
@@ -29,12 +28,12 @@ def read_check(text: str) -> "CheckJson":
     return _render_names(written)
 
 
-def read_warrant(text: str, policy: str | None) -> "WarrantJson":
+def read_warrant(text: str, policy: str | None = None, limits: "LimitsJson | None" = None) -> "WarrantJson":
     """Reads a warrant with the policy in its brackets, or with the policy given separately."""
     written = read_written(text)
     if written.policy and policy is not None:
         raise InvalidRequest(f"{text!r} has a policy already; leave out --policy, or the brackets")
-    return {**_render_names(written), "policy": written.policy or policy or ""}
+    return {**_render_names(written), "policy": written.policy or policy or "", **(limits or {})}
 
 
 def _render_names(written: Written) -> "CheckJson":
@@ -89,7 +88,7 @@ with_option = click.option(
 
 def read_contextual(texts: Iterable[str]) -> "list[WarrantJson]":
     """Reads contextual warrants, such as `team:eng#member@user:ann`, with their policies in brackets."""
-    return [read_warrant(text, None) for text in texts]
+    return [read_warrant(text) for text in texts]
 
 
 def read_context(texts: Iterable[str]) -> dict[str, Any]:
@@ -109,24 +108,66 @@ def read_context(texts: Iterable[str]) -> dict[str, Any]:
     return context
 
 
-_AGO = re.compile(r"([0-9]{1,6})([smhd])")
+_SPAN = re.compile(r"([0-9]{1,6})([smhd])")
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 
 def read_time(text: str, origin: str) -> int:
     """Reads a time, such as `2026-11-20T10:00Z`, or how long ago it was, such as `15m`, and returns microseconds since
     1970. A time without a zone is in UTC."""
-    ago = _AGO.fullmatch(text)
-    if ago is not None:
-        return time.time_ns() // 1_000 - int(ago[1]) * _UNITS[ago[2]] * 1_000_000
+    ago = _read_span(text)
+    at = datetime.now(UTC) if ago is not None else _read_moment(text, origin, "how long ago")
+    return (at - datetime.fromtimestamp(0, UTC) - (ago or timedelta())) // timedelta(microseconds=1)
+
+
+def read_limit(text: str, origin: str) -> str:
+    """Reads a time, such as `2026-12-01T10:00Z`, or how far ahead it is, such as `3d`, and returns it as RFC 3339. A
+    time without a zone is in UTC."""
+    ahead = _read_span(text)
+    try:
+        at = datetime.now(UTC) + ahead if ahead is not None else _read_moment(text, origin, "how far ahead")
+        return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    except OverflowError:
+        raise InvalidRequest(f"{origin} {text!r} is too far away") from None
+
+
+def _read_span(text: str) -> timedelta | None:
+    span = _SPAN.fullmatch(text)
+    return timedelta(seconds=int(span[1]) * _UNITS[span[2]]) if span is not None else None
+
+
+def _read_moment(text: str, origin: str, meaning: str) -> datetime:
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
         raise InvalidRequest(
-            f"{origin} {text!r} is neither a time, as in 2026-11-20T10:00Z, nor how long ago, as in 15m or 3d"
+            f"{origin} {text!r} is neither a time, as in 2026-11-20T10:00Z, nor {meaning}, as in 15m or 3d"
         ) from None
-    at = at if at.tzinfo else at.replace(tzinfo=UTC)
-    return (at - datetime.fromtimestamp(0, UTC)) // timedelta(microseconds=1)
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
+
+
+as_of_option = click.option(
+    "--as-of",
+    metavar="WHEN",
+    help="answer as of a past time, as in 2026-11-20T10:00 (UTC unless a zone is stated), or how long ago, as in 3d, "
+    "or a token",
+)
+"""Collects a value for `read_as_of`."""
+
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{28}")
+
+
+def read_as_of(text: str | None) -> str | None:
+    """Returns the point in time in the form of the API: a token, or an RFC 3339 time. None stands for now."""
+    if text is None or _TOKEN.fullmatch(text):
+        return text
+    try:
+        at = datetime.fromtimestamp(0, UTC) + timedelta(microseconds=read_time(text, "--as-of"))
+    except OverflowError:
+        raise InvalidRequest(f"--as-of {text!r} is further back than any calendar") from None
+    except InvalidRequest as error:
+        raise InvalidRequest(f"{error.message}, nor a token") from None
+    return at.isoformat().replace("+00:00", "Z")
 
 
 def read_json_object(text: str, origin: str) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from magistrate.cli.completion import complete_objects, complete_types
-from magistrate.cli.input import read_json_object, read_ref
+from magistrate.cli.input import as_of_option, read_as_of, read_json_object, read_ref
 from magistrate.cli.output import Columns, compact_json, print_done, print_json, print_list, print_table, render_object
 from magistrate.cli.service import calls_service, elements_named, limit_option, page_size, strict_option
 from magistrate.engine.written import unquote_id
@@ -46,10 +46,11 @@ def create(client: "Client", as_json: bool, named: str, meta: str | None) -> Non
 
 @objects.command(short_help="Show an object.")
 @_named
+@as_of_option
 @calls_service
-def get(client: "Client", as_json: bool, named: str) -> None:
+def get(client: "Client", as_json: bool, named: str, as_of: str | None) -> None:
     """Show an object."""
-    _show(client.get_object(read_ref(named)), as_json)
+    _show(client.get_object(read_ref(named), read_as_of(as_of)), as_json)
 
 
 @objects.command(short_help="Replace the meta of an object.")
@@ -78,14 +79,22 @@ def delete(client: "Client", as_json: bool, named: tuple[str, ...]) -> None:
 @objects.command("list", short_help="List objects by id.")
 @click.option("--type", "of_type", metavar="TYPE", help="only objects of this type", shell_complete=complete_types)
 @click.option("-q", "--query", metavar="TEXT", help="only objects whose id or meta contains this text")
+@as_of_option
 @strict_option
 @limit_option
 @calls_service
 def list_objects(
-    client: "Client", as_json: bool, of_type: str | None, query: str | None, limit: int, is_strict: bool
+    client: "Client",
+    as_json: bool,
+    of_type: str | None,
+    query: str | None,
+    as_of: str | None,
+    limit: int,
+    is_strict: bool,
 ) -> None:
     """List objects by id."""
-    filters = {"objectType": of_type, "q": query, "strict": "true" if is_strict else "false"}
+    strict = "true" if is_strict else "false"
+    filters = {"objectType": of_type, "q": query, "strict": strict, "asOf": read_as_of(as_of)}
     given = {parameter: text for parameter, text in filters.items() if text is not None}
     print_list(client.objects(given, page_size(limit)), limit, as_json, COLUMNS)
 

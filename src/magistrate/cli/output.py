@@ -3,7 +3,7 @@
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -20,21 +20,25 @@ def print_json(value: object) -> None:
     click.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
-def print_list(rows: Iterator[Row], limit: int, as_json: bool, columns: Columns) -> None:
+def print_list(rows: Iterator[Row], limit: int, as_json: bool, columns: Columns, optional: Container[str] = ()) -> None:
     """Prints at most `limit` rows, in the format of `print_answer`."""
     shown = list(islice(rows, limit))
     has_more = next(rows, None) is not None
-    print_answer({"results": shown}, as_json, columns, "--limit shows more" if has_more else "")
+    print_answer({"results": shown}, as_json, columns, "--limit shows more" if has_more else "", optional)
 
 
-def print_answer(answer: Answer, as_json: bool, columns: Columns, how_to_see_more: str) -> None:
-    """Prints rows in the envelope of the API: as JSON, or as a table of columns (a title and a function of the row). If
-    there are more rows, a hint on stderr says how to see them."""
+def print_answer(
+    answer: Answer, as_json: bool, columns: Columns, how_to_see_more: str, optional: Container[str] = ()
+) -> None:
+    """Prints rows in the envelope of the API: as JSON, or as a table of columns (a title and a function of the row).
+    Optional columns are left out if they are empty. If there are more rows, a hint on stderr says how to see them."""
     rows = answer["results"]
     if as_json:
         print_json(answer)
     elif rows:
-        print_table([list(columns), *([show(row) for show in columns.values()] for row in rows)])
+        cells = {title: [show(row) for row in rows] for title, show in columns.items()}
+        shown = {title: column for title, column in cells.items() if any(column) or title not in optional}
+        print_table([list(shown), *zip(*shown.values(), strict=True)])
     if how_to_see_more:
         click.echo(f"These are the first {len(rows)}; {how_to_see_more}", err=True)
     elif not rows and not as_json:

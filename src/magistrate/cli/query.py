@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from magistrate.cli.input import context_option, read_context, read_contextual, with_option
+from magistrate.cli.input import (
+    as_of_option,
+    context_option,
+    read_as_of,
+    read_context,
+    read_contextual,
+    with_option,
+)
 from magistrate.cli.output import Answer, Columns, count_rows, print_answer, render_object, render_warrant
 from magistrate.cli.service import CommandFailed, calls_service, contextual_named, strict_option
 
@@ -42,6 +49,7 @@ COLUMNS: Columns = {
     help="sort by what is listed, or by when the shown warrants were created; id by default",
 )
 @click.option("--order", type=click.Choice(["ASC", "DESC"], case_sensitive=False), help="asc by default")
+@as_of_option
 @strict_option
 @calls_service
 def query(
@@ -54,6 +62,7 @@ def query(
     shows_all: bool,
     sort_by: str | None,
     order: str | None,
+    as_of: str | None,
     is_strict: bool,
 ) -> None:
     """List the objects that a subject has relations on, or the subjects that have relations on an object, as in
@@ -75,6 +84,7 @@ def query(
         "sortBy": sort_by,
         "sortOrder": order,
         "context": json.dumps(read_context(context)),
+        "asOf": read_as_of(as_of),
     }
     parameters = {name: text for name, text in given.items() if text is not None}
     with _report_interruption(), contextual_named(contextual):

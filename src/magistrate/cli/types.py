@@ -7,7 +7,7 @@ import click
 
 from magistrate.cli.completion import complete_types
 from magistrate.cli.definitions import Definition, describe_relations, is_same, read_definitions
-from magistrate.cli.input import read_type
+from magistrate.cli.input import as_of_option, read_as_of, read_type
 from magistrate.cli.output import Columns, print_done, print_json, print_list, print_table
 from magistrate.cli.service import calls_service, elements_named, limit_option, page_size
 
@@ -65,19 +65,21 @@ def _apply_types(client: "Client", wanted: list[Definition]) -> Iterator[tuple[s
 
 
 @types.command("list", short_help="List object types by name.")
+@as_of_option
 @limit_option
 @calls_service
-def list_types(client: "Client", as_json: bool, limit: int) -> None:
+def list_types(client: "Client", as_json: bool, limit: int, as_of: str | None) -> None:
     """List object types by name."""
-    print_list(client.object_types(page_size(limit)), limit, as_json, COLUMNS)
+    print_list(client.object_types(page_size(limit), read_as_of(as_of)), limit, as_json, COLUMNS)
 
 
 @types.command(short_help="Show the relations and rules of an object type.")
 @click.argument("name", shell_complete=complete_types)
+@as_of_option
 @calls_service
-def show(client: "Client", as_json: bool, name: str) -> None:
+def show(client: "Client", as_json: bool, name: str, as_of: str | None) -> None:
     """Show the relations and rules of an object type."""
-    found = client.get_object_type(read_type(name))
+    found = client.get_object_type(read_type(name), read_as_of(as_of))
     if as_json:
         print_json(found)
     else:

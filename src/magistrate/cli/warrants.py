@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from magistrate.cli.completion import complete_objects, complete_types
-from magistrate.cli.input import read_warrant
-from magistrate.cli.output import print_done, print_json, print_list, print_table, printable, render_warrant
+from magistrate.cli.input import as_of_option, read_as_of, read_limit, read_warrant
+from magistrate.cli.output import Columns, print_done, print_json, print_list, print_table, printable, render_warrant
 from magistrate.cli.service import Command, calls_service, elements_named, limit_option, page_size, strict_option
-from magistrate.errors import RequestRefused
+from magistrate.cli.where import complete_where, read_where
+from magistrate.errors import MagistrateError, RequestRefused
 
 if TYPE_CHECKING:
-    from magistrate.client import Client, WarrantJson
+    from magistrate.client import Client, LimitsJson, WarrantJson
 
 FILTERS = {
     "--object-type": "objectType",
@@ -25,6 +26,15 @@ FILTERS = {
     "--subject-relation": "subjectRelation",
 }
 """Maps the options of `list` to query parameters."""
+
+DELETED_AT_ONCE = 5_000
+"""Sets the number of warrants that one request of `delete --where` deletes, which takes a second or two at most."""
+COLUMNS: Columns = {
+    "WARRANT": render_warrant,
+    "CREATED": lambda warrant: warrant["createdAt"],
+    "STARTS": lambda warrant: warrant.get("startsAt", ""),
+    "EXPIRES": lambda warrant: warrant.get("expiresAt", ""),
+}
 
 
 @click.group(short_help="Manage warrants.")
@@ -40,10 +50,25 @@ _policy = click.option("--policy", metavar="TEXT", help="a policy for all of the
 @warrants.command(short_help="Create warrants, all or none.")
 @_named
 @_policy
+@click.option("--starts", metavar="TIME", help="when they begin to count: a time, or how far ahead, as in 15m or 3d")
+@click.option("--expires", metavar="TIME", help="when they end: a time, as in 2026-12-01T10:00Z, or how far ahead")
 @calls_service
-def create(client: "Client", as_json: bool, named: tuple[str, ...], policy: str | None) -> None:
-    """Create warrants, all or none. A warrant that exists already stays as it is, and is reported as unchanged."""
-    bodies = [read_warrant(text, policy) for text in named]
+def create(
+    client: "Client",
+    as_json: bool,
+    named: tuple[str, ...],
+    policy: str | None,
+    starts: str | None,
+    expires: str | None,
+) -> None:
+    """Create warrants, all or none. A warrant that exists already stays as it is, and is reported as unchanged; if its
+    time limits are others, it gets the new ones, and is reported as updated."""
+    limits: LimitsJson = {}
+    if starts is not None:
+        limits["startsAt"] = read_limit(starts, "--starts")
+    if expires is not None:
+        limits["expiresAt"] = read_limit(expires, "--expires")
+    bodies = [read_warrant(text, policy, limits) for text in named]
     with elements_named(named):
         created, outcomes = client.create_warrants(bodies)
     if as_json:
@@ -52,12 +77,44 @@ def create(client: "Client", as_json: bool, named: tuple[str, ...], policy: str 
         print_table([[word, render_warrant(one)] for word, one in zip(outcomes, created, strict=True)])
 
 
-@warrants.command(short_help="Delete warrants, all or none.")
-@_named
+@warrants.command(short_help="Delete warrants: those named, all or none, or those that match a filter.")
+@click.argument("named", metavar="[WARRANT...]", nargs=-1, shell_complete=complete_objects)
 @_policy
+@click.option(
+    "--where",
+    metavar="MEMBER=VALUE[,...]",
+    multiple=True,
+    shell_complete=complete_where,
+    help="instead of naming warrants, delete all that match, as in objectType=document,relation=viewer; can be "
+    "repeated, and then all must match",
+)
+@click.option("--dry-run", is_flag=True, help="with --where: count the warrants, and delete none")
 @calls_service
-def delete(client: "Client", as_json: bool, named: tuple[str, ...], policy: str | None) -> None:
-    """Delete warrants, all or none. Write each policy exactly as it was created."""
+def delete(
+    client: "Client",
+    as_json: bool,
+    named: tuple[str, ...],
+    policy: str | None,
+    where: tuple[str, ...],
+    dry_run: bool,
+) -> None:
+    """Delete warrants, all or none. Write each policy exactly as it was created.
+
+    With --where, delete all warrants that match, in steps: if the command is interrupted, some are deleted, and
+    running it again deletes the rest. Values are compared exactly: an id does not match *, and * matches only *."""
+    if bool(named) == bool(where):
+        raise click.UsageError("name the warrants, or give --where")
+    if where and policy is not None:
+        raise click.UsageError("--policy goes with warrants that are named, not with --where")
+    if dry_run and not where:
+        raise click.UsageError("--dry-run goes with --where")
+    if where:
+        _delete_matching(client, as_json, read_where(where), dry_run)
+    else:
+        _delete_named(client, as_json, named, policy)
+
+
+def _delete_named(client: "Client", as_json: bool, named: tuple[str, ...], policy: str | None) -> None:
     bodies = [read_warrant(text, policy) for text in named]
     with elements_named(named), _policies_named(bodies):
         client.delete_warrants(bodies)
@@ -66,6 +123,31 @@ def delete(client: "Client", as_json: bool, named: tuple[str, ...], policy: str 
         print_json({"deleted": deleted})
     else:
         print_done("deleted", deleted)
+
+
+def _delete_matching(client: "Client", as_json: bool, only: dict[str, str], dry_run: bool) -> None:
+    """Deletes all that match, however many requests it takes, and prints their number. A dry run is one request."""
+    answer = client.delete_matching_warrants(only, DELETED_AT_ONCE, dry_run)
+    deleted = answer["deleted"]
+    while answer["more"] and not dry_run:
+        with _count_reported(deleted):
+            answer = client.delete_matching_warrants(only, DELETED_AT_ONCE)
+        deleted += answer["deleted"]
+    if as_json:
+        print_json({"deleted": deleted, "more": answer["more"]})
+    else:
+        number = f"more than {deleted}" if answer["more"] else str(deleted)
+        click.echo(f"{'would delete' if dry_run else 'deleted'}  {number} warrant{'' if number == '1' else 's'}")
+
+
+@contextmanager
+def _count_reported(deleted: int) -> Iterator[None]:
+    """Adds to an error how many warrants were deleted before it."""
+    try:
+        yield
+    except MagistrateError as error:
+        error.message = f"{error.message.removesuffix('.')}; {deleted} warrants were deleted before that"
+        raise
 
 
 @contextmanager
@@ -91,12 +173,24 @@ def _filters(command: Command) -> Command:
 
 @warrants.command("list", short_help="List warrants in the order of creation.")
 @_filters
+@as_of_option
+@click.option("--expired", "is_expired", is_flag=True, help="those that have expired, as long as they are kept")
 @strict_option
 @limit_option
 @calls_service
-def list_warrants(client: "Client", as_json: bool, limit: int, is_strict: bool, **filters: str | None) -> None:
+def list_warrants(
+    client: "Client",
+    as_json: bool,
+    limit: int,
+    is_strict: bool,
+    is_expired: bool,
+    as_of: str | None,
+    **filters: str | None,
+) -> None:
     """List the warrants that match all filters, in the order of creation. An id also finds warrants with *."""
+    filters["asOf"] = read_as_of(as_of)
     given = {parameter: text for parameter, text in filters.items() if text is not None}
+    if is_expired:
+        given["expired"] = "true"
     given["strict"] = "true" if is_strict else "false"
-    columns = {"WARRANT": render_warrant, "CREATED": lambda warrant: warrant["createdAt"]}
-    print_list(client.warrants(given, page_size(limit)), limit, as_json, columns)
+    print_list(client.warrants(given, page_size(limit)), limit, as_json, COLUMNS, optional=("STARTS", "EXPIRES"))

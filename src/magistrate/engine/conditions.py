@@ -1,4 +1,4 @@
-"""Evaluates the policies of warrants for one evaluation."""
+"""Evaluates the policies and time limits of warrants for one evaluation."""
 
 from collections.abc import Generator, Iterable, Mapping
 from typing import Any
@@ -14,16 +14,20 @@ POLICY_CHARACTERS_FOR_A_NODE = 4
 """Counts the steps of evaluating a policy, and the characters of parsing it, that usually take as long as one node:
 about two microseconds."""
 
+ALWAYS = 9_223_372_036_854_775_807
+"""Stands for the end of a result that does not depend on the time."""
+
 _VALUES: dict[bool | None, Truth] = {True: TRUE, False: FALSE, None: UNKNOWN}
 
 
 class PolicyEvaluator:
     """Evaluates policies with one context, at one time.
 
-    `now` is in microseconds since 1970 UTC. `read_clock` is set when any policy read the clock.
+    `now` is in microseconds since 1970 UTC. `valid_until` is the time at which the first of the values may change; it
+    is `now` when any policy read the clock.
     """
 
-    __slots__ = ("_context", "_now", "_policies", "_values", "_work", "read_clock")
+    __slots__ = ("_context", "_now", "_policies", "_values", "_work", "valid_until")
 
     def __init__(self, context: Mapping[str, Any], now: int, work: Work) -> None:
         self._context = context
@@ -31,12 +35,12 @@ class PolicyEvaluator:
         self._work = work
         self._policies: dict[str, Policy | None] = {}
         self._values: dict[int, Truth] = {}
-        self.read_clock = False
+        self.valid_until = ALWAYS
 
     def value(self, warrant: Warrant) -> Truth:
-        """Returns the value of a warrant's policy, TRUE when it has none. Each policy is evaluated once for a
-        warrant."""
-        if not warrant.policy:
+        """Returns the value of a warrant's policy, TRUE when it has none, and FALSE outside its time limits. Each
+        policy is evaluated once for a warrant."""
+        if not (warrant.policy or warrant.expires_at or warrant.starts_at):  # not a property: this runs very often
             return TRUE
         value = self._values.get(warrant.number)
         if value is None:
@@ -45,17 +49,29 @@ class PolicyEvaluator:
 
     def is_known(self, warrant: Warrant) -> bool:
         """Returns whether `value` takes no time."""
-        return not warrant.policy or warrant.number in self._values
+        is_conditional = warrant.policy or warrant.expires_at or warrant.starts_at
+        return not is_conditional or warrant.number in self._values
 
     def evaluate_each(self, warrants: Iterable[Warrant]) -> Generator[None, Any, None]:
         """Evaluates the policies of all these, so that `value` takes no time. Yields when the turn is over."""
         for warrant in warrants:
-            if warrant.policy and warrant.number not in self._values:
+            if not self.is_known(warrant):
                 if self._work.needs_checkpoint:
                     yield None
                 self.value(warrant)
 
     def _evaluate(self, warrant: Warrant) -> Truth:
+        if not self._is_in_force(warrant):
+            return FALSE
+        return self._evaluate_policy(warrant) if warrant.policy else TRUE
+
+    def _is_in_force(self, warrant: Warrant) -> bool:
+        for limit in (warrant.starts_at, warrant.expires_at):
+            if limit is not None and self._now < limit:
+                self.valid_until = min(self.valid_until, limit)
+        return warrant.is_in_force(self._now)
+
+    def _evaluate_policy(self, warrant: Warrant) -> Truth:
         policy = self._policy(warrant.policy)
         if policy is None:
             return UNKNOWN
@@ -65,7 +81,8 @@ class PolicyEvaluator:
         self._work.hasten_checkpoint(
             steps * 4 // POLICY_STEPS_FOR_A_NODE
         )  # the slowest policies take five times as long as usual
-        self.read_clock |= outcome.read_clock
+        if outcome.read_clock:
+            self.valid_until = self._now
         return _VALUES[outcome.value]
 
     def _policy(self, text: str) -> Policy | None:

@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from magistrate.engine.conditions import PolicyEvaluator
+from magistrate.engine.conditions import ALWAYS, PolicyEvaluator
 from magistrate.engine.dismantling import dismantle
 from magistrate.engine.expansion import Branch, Expansion, Operation, Plan
 from magistrate.engine.facts import WARRANTS_BETWEEN_CHECKPOINTS, WARRANTS_FOR_A_NODE, Facts
@@ -80,9 +80,9 @@ class Evaluation:
         self._digests: dict[int, tuple[Mapping[str, Any], bytes]] = {}
 
     @property
-    def read_clock(self) -> bool:
-        """Returns whether any policy read the clock."""
-        return any(walk.conditions.read_clock for walk in self._walks.values())
+    def valid_until(self) -> int:
+        """Returns the time at which the first of the decisions may change by itself."""
+        return min((walk.conditions.valid_until for walk in self._walks.values()), default=ALWAYS)
 
     def add_check(self, check: Check) -> CheckNode | None:
         """Returns the node that will have the value of a check.

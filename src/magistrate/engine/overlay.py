@@ -76,6 +76,12 @@ class Overlay:
         return not self._removed and not self._removed_objects
 
     @property
+    def may_replace(self) -> bool:
+        """Returns whether an added warrant may take away what a stored one gives: it then has a time limit, and counts
+        instead of a stored one without."""
+        return any(warrant.starts_at or warrant.expires_at for warrant in self.added)
+
+    @property
     def patterns(self) -> Set[WarrantPattern]:
         """Returns the patterns of the added warrants."""
         if self._patterns is None:

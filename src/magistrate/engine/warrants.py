@@ -28,8 +28,8 @@ class Warrant(msgspec.Struct, frozen=True):
     """Represents ('document', 'plan', 'viewer', 'team', 'eng', 'member', 'amount < 10', 1763683200000000, 7340032).
 
     The first six columns state who has which relation on which object; `subject_relation` and `policy` are empty texts
-    when absent, and the ids may be `*`. `created_at` is in microseconds since 1970 UTC. `number` is unique, and ascends
-    in the order of writing.
+    when absent, and the ids may be `*`. Times are in microseconds since 1970 UTC. `number` is unique, and ascends in
+    the order of writing. The warrant counts from `starts_at` on and ends at `expires_at`; None means no such limit.
     """
 
     object_type: TypeName
@@ -41,6 +41,17 @@ class Warrant(msgspec.Struct, frozen=True):
     policy: str
     created_at: int
     number: int
+    starts_at: int | None = None
+    expires_at: int | None = None
+
+    @property
+    def is_conditional(self) -> bool:
+        """Returns whether the warrant has a policy or a time limit, so that it does not count always."""
+        return bool(self.policy or self.expires_at or self.starts_at)
+
+    def is_in_force(self, now: int) -> bool:
+        """Returns whether the warrant is within its time limits."""
+        return (self.starts_at or 0) <= now and (self.expires_at is None or now < self.expires_at)
 
     @property
     def names(self) -> WarrantNames:

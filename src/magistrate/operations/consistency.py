@@ -63,6 +63,15 @@ def read_token(identity: Identity, header: str, text: str) -> Freshness:
     return Freshness(header, Revision(int.from_bytes(content[9:17], "big")))
 
 
+def read_revision(identity: Identity, parameter: str, text: str) -> Revision:
+    """Returns the revision of a token, which may be one that the store has not reached.
+
+    Raises InvalidParameter for any other text, and for the token of another store."""
+    if _decode_token(text) is None:
+        raise InvalidParameter(parameter, "must be a token, as in the header Service-Token of an answer")
+    return read_token(identity, parameter, text).revision
+
+
 def _decode_token(text: str) -> bytes | None:
     content = _TOKENS.decode(text) if len(text) == _LENGTH else None
     return content if content is not None and content[:1] == _VERSION else None

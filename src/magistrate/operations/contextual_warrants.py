@@ -47,4 +47,4 @@ def digest_warrants(new: Sequence[NewWarrant]) -> str:
 def _build_warrant(new: NewWarrant, now: int, number: int) -> Warrant:
     object, subject = new.object, new.subject
     names = (object.type, object.id, new.relation, subject.type, subject.id, subject.relation or "")
-    return Warrant(*names, new.policy, now, number)
+    return Warrant(*names, new.policy, now, number, new.starts_at, new.expires_at)

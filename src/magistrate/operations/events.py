@@ -27,12 +27,13 @@ OBJECT_TYPE = "object-type"
 """Names the type that object types have as resources; objects may have it too."""
 
 RESOURCE_TYPES: Mapping[str, Action] = {"created": "created", "updated": "updated", "deleted": "deleted"}
-ACCESS_TYPES: Mapping[str, tuple[EventKind, Action]] = {
-    "access_granted": ("warrant", "created"),
-    "access_revoked": ("warrant", "deleted"),
-    "access_allowed": ("decision", "allowed"),
-    "access_denied": ("decision", "denied"),
+ACCESS_TYPES: Mapping[str, tuple[tuple[EventKind, Action], ...]] = {
+    "access_granted": (("warrant", "created"), ("warrant", "updated")),
+    "access_revoked": (("warrant", "deleted"), ("warrant", "expired")),
+    "access_allowed": (("decision", "allowed"),),
+    "access_denied": (("decision", "denied"),),
 }
+"""Maps the types of events to what was done: a warrant that gets other time limits is granted again."""
 
 _Allowed = Callable[[str, str], str]
 RESOURCE_NAMES: Mapping[str, _Allowed] = {"resourceType": type_name, "resourceId": object_id}
@@ -75,7 +76,7 @@ def read_access_filter(parameters: Mapping[str, str]) -> EventFilter:
         return EventFilter((), since, until)
     of_type = ACCESS_TYPES.get(parameters.get("type", ""))
     if of_type is not None:
-        return EventFilter([EventsOfKind(*of_type, names)], since, until)
+        return EventFilter([EventsOfKind(kind, action, names) for kind, action in of_type], since, until)
     return EventFilter([EventsOfKind("warrant", None, names), EventsOfKind("decision", None, names)], since, until)
 
 

@@ -8,6 +8,7 @@ from operator import attrgetter
 
 from cachetools import LRUCache
 
+from magistrate.engine.conditions import ALWAYS
 from magistrate.engine.query import Query
 from magistrate.engine.query.rows import QueryRow, RelationResult
 from magistrate.engine.terms import ObjectId, RelationName, Revision, TypeName
@@ -18,7 +19,8 @@ SortKey = tuple[str | int, ...]
 """The key ends in an Entry."""
 
 ListingKey = tuple[Revision, str, Query, bytes]
-"""Holds the revision, sort, query and a digest of the context: all that the rows depend on except the time."""
+"""Holds the revision, sort, query and a digest of the context and of the time, if the request states one: all that the
+rows depend on except the time of the request."""
 
 
 LEAST_ENTRIES = 50
@@ -27,10 +29,12 @@ LEAST_ENTRIES = 50
 
 @dataclass(frozen=True, slots=True)
 class SnapshotListing:
-    """Holds all rows at one revision. `keys` has their sort keys, smallest first."""
+    """Holds all rows at one revision. `keys` has their sort keys, smallest first. From `valid_until` on, in
+    microseconds since 1970 UTC, a warrant has reached a time limit and the rows may differ."""
 
     keys: Sequence[SortKey]
     results_by_name: Mapping[tuple[TypeName, RelationName], RelationResult]
+    valid_until: int = ALWAYS
 
     @property
     def entries(self) -> int:
@@ -74,8 +78,10 @@ class Listings:
     def __init__(self, most_entries: int) -> None:
         self._listings: LRUCache[ListingKey, SnapshotListing] = LRUCache(most_entries, getsizeof=_ENTRIES)
 
-    def find(self, key: ListingKey) -> SnapshotListing | None:
-        return self._listings.get(key)
+    def find(self, key: ListingKey, now: int) -> SnapshotListing | None:
+        """Returns the listing unless it is not valid any more."""
+        listing = self._listings.get(key)
+        return listing if listing is not None and now < listing.valid_until else None
 
     def keep(self, key: ListingKey, listing: SnapshotListing) -> None:
         """Adds the listing, unless it is larger than the capacity."""

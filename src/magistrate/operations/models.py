@@ -1,7 +1,10 @@
-"""Caches the compiled model of a store as long as no object type changes."""
+"""Caches the compiled model of a store as long as no object type changes, and a few models of the past."""
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import NamedTuple
+
+from cachetools import LRUCache
 
 from magistrate.engine.model import ObjectType
 from magistrate.engine.plans import Model
@@ -10,14 +13,29 @@ from magistrate.operations.definitions import parse_definition
 from magistrate.operations.scheduling import aside
 from magistrate.store.contract import Store, StoredModel
 
+MOST_CHARACTERS_OF_PAST = 4_194_304
+"""Limits the definitions of all models of the past that are kept, in characters (4 Mi)."""
+LEAST_CHARACTERS_OF_PAST = 65_536
+"""Sets the size that even an empty model of the past counts as (64 Ki): at most 64 are kept."""
+
+
+class _PastModel(NamedTuple):
+    model: Model
+    size: int
+
+
+_Span = tuple[Revision, Revision]
+"""Holds the first and the last revision at which the object types are those of a model."""
+
 
 class Models:
     """Holds the newest model that was requested. A check proceeds with it, and learns from its first read whether it
     still is the model of that revision: so the model is read only when it changed, and an outdated one is never
-    used."""
+    used. Holds also the models of the past that were used most recently."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._past: LRUCache[_Span, _PastModel] = LRUCache(MOST_CHARACTERS_OF_PAST, getsizeof=lambda kept: kept.size)
         self._known: Model | None = None
         self._definitions: Mapping[TypeName, str] = {}
 
@@ -32,11 +50,30 @@ class Models:
         Raises RevisionUnavailable, StoreUnavailable.
         """
         if model_revision > revision:
-            return await self._compile((await self._store.read_model(revision)).value)
+            return await self._find_past(revision)
         if self._known is not None and self._known.revision == model_revision:
             return self._known
         read = await self._store.read_model(revision)
         return await self._keep(replace(read.value, written_at=model_revision))
+
+    async def _find_past(self, revision: Revision) -> Model:
+        """Returns the model of a revision that is not the newest. Its patterns may include those of warrants that were
+        written later, which does no harm; none may be missing."""
+        for since, until in self._past:
+            if since <= revision <= until:
+                return self._past[since, until].model
+        read, known = (await self._store.read_model(revision)).value, self._known
+        assert read.span is not None
+        since, until = read.span
+        if known is not None and revision <= known.revision and read.definitions == self._definitions:
+            model = known
+            until = min(until, known.revision)  # it has all patterns up to there
+        else:
+            model = await self._compile(replace(read, written_at=since))
+        size = max(LEAST_CHARACTERS_OF_PAST, sum(map(len, read.definitions.values())))
+        if size <= self._past.maxsize:
+            self._past[since, until] = _PastModel(model, size)
+        return model
 
     async def _keep(self, read: StoredModel) -> Model:
         model = await self._compile(read)

@@ -12,9 +12,11 @@ from magistrate.engine.stratification import RelationEdge, find_negation_loop, r
 from magistrate.engine.terms import Revision, TypeName, type_name
 from magistrate.engine.undefined_names import Relations, find_undefined_names
 from magistrate.errors import InvalidParameter, NotFound
+from magistrate.operations.as_of import AsOf
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.definitions import parse_definition, read_definition, render_definition
+from magistrate.operations.history import find_revision
 from magistrate.operations.legacy_cursors import LegacyCursor
 from magistrate.operations.paging import ListKind, Page, Sort, Values, Wanted, read_page
 from magistrate.operations.scheduling import aside
@@ -92,10 +94,14 @@ async def _put_object_types(
     return Snapshot(written.revision, WrittenTypes(written.value, tuple(warnings)))
 
 
-async def get_object_type(ctx: Context, name: TypeName, freshness: Freshness) -> Snapshot[StoredObjectType]:
-    """Returns the object type. Raises NotFound, and InvalidParameter if the token is from the future."""
-    found = await ctx.store.get_object_type(name)
-    freshness.demand(found.revision)
+async def get_object_type(
+    ctx: Context, name: TypeName, freshness: Freshness, as_of: AsOf | None = None
+) -> Snapshot[StoredObjectType]:
+    """Returns the object type. Raises NotFound, InvalidParameter if the token is from the future, and what
+    `find_revision` raises."""
+    found = await ctx.store.get_object_type(name, await find_revision(ctx, as_of, freshness))
+    if as_of is None:
+        freshness.demand(found.revision)
     if found.value is None:
         raise NotFound("ObjectType", name)
     return Snapshot(found.revision, found.value)

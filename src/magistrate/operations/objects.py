@@ -9,8 +9,10 @@ import msgspec
 
 from magistrate.engine.terms import ObjectId, ObjectRef, Revision, TypeName, object_id
 from magistrate.errors import InvalidParameter, NotFound
+from magistrate.operations.as_of import AsOf
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
+from magistrate.operations.history import find_revision
 from magistrate.operations.legacy_cursors import LegacyCursor
 from magistrate.operations.paging import ListKind, Page, Sort, Values, Wanted, read_page
 from magistrate.store.contract import NewObject, ObjectFilter, Snapshot, Stamp, StoredObject
@@ -66,10 +68,14 @@ async def create_objects(
     return await ctx.store.put_objects([_new_object(ctx, draft) for draft in drafts], stamp)
 
 
-async def get_object(ctx: Context, ref: ObjectRef, freshness: Freshness) -> Snapshot[StoredObject]:
-    """Returns the object. Raises NotFound, and InvalidParameter if the token is from the future."""
-    found = await ctx.store.get_object(ref)
-    freshness.demand(found.revision)
+async def get_object(
+    ctx: Context, ref: ObjectRef, freshness: Freshness, as_of: AsOf | None = None
+) -> Snapshot[StoredObject]:
+    """Returns the object. Raises NotFound, InvalidParameter if the token is from the future, and what `find_revision`
+    raises."""
+    found = await ctx.store.get_object(ref, await find_revision(ctx, as_of, freshness))
+    if as_of is None:
+        freshness.demand(found.revision)
     if found.value is None:
         raise NotFound(ref.type, ref.id)
     return Snapshot(found.revision, found.value)

@@ -7,7 +7,7 @@ A list declares how it can be sorted (`ListKind`); the holder of the rows cuts o
 A cursor is the URL-safe base64, without padding, of a JSON array [list, sort, *values of the sort's columns in the
 boundary row] after 8 bytes of its keyed BLAKE2b. It is therefore a pure function of list, sort and row, and one that
 was damaged, made up, or made by another store or for another list or sort is recognized. The cursors of a snapshot have
-[list, revision] in place of the list."""
+[list, revision] in place of the list, those of a listing as of the past [list, revision, time of the policies]."""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -71,11 +71,14 @@ class ListKind(Generic[T]):
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """Represents the page that is requested. `at`: the revision of the first page of the snapshot it belongs to, None
-    for a page at the newest revision. `is_snapshot`: its cursors lead to pages of the same revision."""
+    for a page at the newest revision. `is_snapshot`: its cursors lead to pages of the same revision. `now`: the time,
+    in microseconds since 1970 UTC, at which the policies of a listing as of the past are evaluated; None for any other
+    listing."""
 
     slice: Slice
     at: Revision | None = None
     is_snapshot: bool = False
+    now: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +122,9 @@ def read_wanted(kind: ListKind[T], parameters: Mapping[str, str], identity: Iden
         raise InvalidRequest("cannot pass both nextCursor and prevCursor together")
     for name in ("nextCursor", "prevCursor"):
         if name in parameters:
-            at, boundary = _read_cursor(kind, sort, parameters[name], identity, name)
+            at, now, boundary = _read_cursor(kind, sort, parameters[name], identity, name)
             wanted = replace(start, boundary=boundary, backwards=name == "prevCursor")
-            return Wanted(wanted, at, is_snapshot or at is not None)
+            return Wanted(wanted, at, is_snapshot or at is not None, now)
     return Wanted(start, None, is_snapshot)
 
 
@@ -157,11 +160,14 @@ async def read_page(
 ) -> Snapshot[Page[T]]:
     """Returns the page that is cut out by `read`.
 
-    Raises InvalidParameter if the token is from the future, or the revision of a snapshot is no longer retained. Later
-    pages of a snapshot are of its revision, whatever the token."""
+    Raises InvalidParameter if the token is from the future, or the revision of a snapshot is no longer retained; and
+    RevisionUnavailable if that of a listing as of the past is not. Later pages of a snapshot are of its revision,
+    whatever the token."""
     try:
         found = await read(wanted.slice, at=wanted.at)
     except RevisionUnavailable:
+        if wanted.now is not None:
+            raise
         cursor = "prevCursor" if wanted.slice.backwards else "nextCursor"
         message = "its listing began at a revision that is not kept any more: begin again without a cursor"
         raise InvalidParameter(cursor, message) from None
@@ -175,7 +181,8 @@ def _page_of(kind: ListKind[T], wanted: Wanted, found: Snapshot[PageSlice[T]], i
     page_slice = found.value
     if not kind.has_cursors:
         return Page(page_slice.rows, None, None)
-    named = [kind.name, found.revision] if wanted.is_snapshot else kind.name
+    time = [] if wanted.now is None else [wanted.now]
+    named = [kind.name, found.revision, *time] if wanted.is_snapshot else kind.name
 
     def cursor(row: T) -> str:
         content = msgspec.json.encode([named, sort.name, *sort.values(row)])
@@ -202,14 +209,16 @@ def _read_number(
 
 def _read_cursor(
     kind: ListKind[T], sort: Sort[T], text: str, identity: Identity, parameter: str
-) -> tuple[Revision | None, Values]:
+) -> tuple[Revision | None, int | None, Values]:
+    """Returns the revision and the time of the listing, as far as the cursor has them, and the boundary. Raises
+    InvalidParameter."""
     if len(text) > MAX_CURSOR_LENGTH or decode_text(text) is None:
         raise InvalidParameter(parameter, "invalid cursor")
     content = _CURSORS.decode(text, bytes.fromhex(identity.cursor_key))
     if content is None:
         raise InvalidParameter(parameter, "invalid cursor: it is damaged, or of another store")
     named, of_sort, *values = msgspec.json.decode(content)
-    of_kind, at = named if isinstance(named, list) else (named, None)
+    of_kind, at, now, *_ = [*(named if isinstance(named, list) else [named]), None, None]
     if of_kind != kind.name or of_sort != sort.name:
         raise InvalidParameter(parameter, "invalid cursor: it is of another list, or of another sortBy")
-    return at, tuple(values)
+    return at, now, tuple(values)

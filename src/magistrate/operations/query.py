@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from magistrate.engine.conditions import ALWAYS
 from magistrate.engine.overlay import FIRST_NUMBER, Overlay
 from magistrate.engine.plans import Model
 from magistrate.engine.query import Query
@@ -48,11 +49,13 @@ QUERY_LIST: ListKind[QueryRow] = ListKind(
 
 @dataclass(frozen=True, slots=True)
 class QueryRequest:
-    """Holds a query, the variables for its policies, and the warrants that count as if they were written."""
+    """Holds a query, the variables for its policies, the warrants that count as if they were written, and the time at
+    which policies are evaluated, in microseconds since 1970 UTC; None for the time of the request."""
 
     query: Query
     context: Mapping[str, Any]
     contextual: Sequence[NewWarrant] = ()
+    now: int | None = None
 
 
 def query_kind(contextual: Sequence[NewWarrant]) -> ListKind[QueryRow]:
@@ -113,36 +116,36 @@ def _creation(row: QueryRow) -> int:
 async def _listing(ctx: Context, request: QueryRequest, sort: str, newest: ReadResult) -> SnapshotListing:
     """Returns the listing, from the cache if it has one. With contextual warrants it is neither looked up nor kept."""
     if request.contextual:
-        listing, _ = await _list_rows(ctx, request, sort, newest)
-        return listing
-    context, at = msgspec.json.encode(request.context, order="deterministic"), newest.revision
+        now = ctx.now() if request.now is None else request.now
+        return await _list_rows(ctx, request, sort, newest, now)
+    context, at = msgspec.json.encode([request.context, request.now], order="deterministic"), newest.revision
     key = (at, sort, request.query, hashlib.blake2b(context, digest_size=16).digest())
-    known = ctx.listings.find(key)
+    now = ctx.now() if request.now is None else request.now
+    known = ctx.listings.find(key, now)
     if known is not None:
         return known
-    listing, read_clock = await _list_rows(ctx, request, sort, newest)
-    if not read_clock:
+    listing = await _list_rows(ctx, request, sort, newest, now)
+    if now < listing.valid_until:
         ctx.listings.keep(key, listing)
     return listing
 
 
-async def _list_rows(
-    ctx: Context, request: QueryRequest, sort: str, newest: ReadResult
-) -> tuple[SnapshotListing, bool]:
-    """Returns the listing, and whether a policy read the clock: at another time the rows may then differ."""
-    search = await _begin(ctx, request, newest)
+async def _list_rows(ctx: Context, request: QueryRequest, sort: str, newest: ReadResult, now: int) -> SnapshotListing:
+    search = await _begin(ctx, request, newest, now)
     findings = await search.find()
     existing = await search.list_existing(findings.types_to_read)
     results_by_name = findings.by_name(existing)
     keys: list[SortKey] = []
     for (of_type, _), one in results_by_name.items():
         keys += await _keys(of_type, one, one.ids(existing.get(of_type, ())), sort, search.work)
-    return SnapshotListing(await _sort_keys(keys), results_by_name), findings.read_clock
+    # As of the past, the time is a part of the key, and the rows are valid for good.
+    valid_until = findings.valid_until if request.now is None else ALWAYS
+    return SnapshotListing(await _sort_keys(keys), results_by_name, valid_until)
 
 
-async def _begin(ctx: Context, request: QueryRequest, newest: ReadResult) -> "_QuerySearch":
+async def _begin(ctx: Context, request: QueryRequest, newest: ReadResult, now: int) -> "_QuerySearch":
     """Raises InvalidParameter for a contextual warrant that could not be written."""
-    now, work, at = ctx.now(), Work(ctx.max_query_work), newest.revision
+    work, at = Work(ctx.max_query_work), newest.revision
     model = await ctx.models.at(at, newest.model_revision)
     if not request.contextual:
         return _QuerySearch(ctx.store, request, model, now, work, at)

@@ -28,15 +28,18 @@ class UsedName(NamedTuple):
 
 
 async def require_defined_names(
-    ctx: Context, names: Iterable[UsedName], at: Revision, contextual: Sequence[NewWarrant] = ()
+    ctx: Context,
+    names: Iterable[UsedName],
+    at: Revision,
+    contextual: Sequence[NewWarrant] = (),
+    is_past: bool = False,
 ) -> None:
     """Raises InvalidParameter, with the most similar name, for the first name that the model of this revision does not
-    define. The newest model is not read again unless a name is missing from it as far as this process knows it.
-    Contextual warrants name subjects like written ones."""
+    define. The newest model is not read again unless a name is missing from it as far as this process knows it; it
+    counts for nothing if the read `is_past`. Contextual warrants name subjects like written ones."""
     used = list(names)
     overlay = ContextualWarrants(contextual, ctx.now()).overlay
-    known = await ctx.models.get_known()
-    if find_undefined_name(overlay.extend_model(known), used) is None:
+    if not is_past and find_undefined_name(overlay.extend_model(await ctx.models.get_known()), used) is None:
         return
     state = await ctx.store.read_warrants((), at, 1)
     model = await ctx.models.at(state.revision, state.model_revision)

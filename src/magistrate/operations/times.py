@@ -1,7 +1,9 @@
-"""Parses times as callers write them."""
+"""Reads and renders times as callers write them."""
 
 import re
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from time import gmtime, strftime
 from typing import Annotated
 
 import msgspec
@@ -23,3 +25,12 @@ def read_time(text: str, parameter: str) -> int:
         return (moment - _EPOCH) // timedelta(microseconds=1)
     except (msgspec.ValidationError, OverflowError):
         raise InvalidParameter(parameter, TIME_MESSAGE) from None
+
+
+@lru_cache(maxsize=1_024)
+def render_time(microseconds: int) -> str:
+    """Renders a time as RFC 3339 in UTC with `Z`; fractional seconds have no trailing zeros and are omitted when
+    zero."""
+    seconds, fraction = divmod(microseconds, 1_000_000)
+    whole = strftime("%Y-%m-%dT%H:%M:%S", gmtime(seconds))
+    return f"{whole}.{fraction:06d}".rstrip("0") + "Z" if fraction else whole + "Z"

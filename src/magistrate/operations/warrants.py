@@ -1,7 +1,9 @@
 """Creates, deletes and lists warrants (docs/compatibility.md#warrants)."""
 
 from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 from magistrate.engine.terms import WILDCARD, Revision, TypeName, object_id_or_wildcard, relation_name, type_name
 from magistrate.engine.warrants import Warrant
@@ -10,11 +12,13 @@ from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.definitions import read_definition
 from magistrate.operations.paging import ListKind, Page, Sort, Wanted, read_page
-from magistrate.store.contract import Judge, NewWarrant, Snapshot, Stamp, WarrantFilter
+from magistrate.store.contract import AtomicWrite, Judge, NewWarrant, Snapshot, Stamp, WarrantFilter, WriteCounts
 
 WARRANT_LIST: ListKind[Warrant] = ListKind(
     "warrants", {"createdAt": Sort("createdAt", lambda row: (row.created_at, row.number))}
 )
+
+EXPIRED_WARRANT_LIST: ListKind[Warrant] = replace(WARRANT_LIST, name="expired-warrants")
 
 FILTERS: Mapping[str, tuple[str, Callable[[str, str], str]]] = {
     "objectType": ("object_type", type_name),
@@ -26,8 +30,19 @@ FILTERS: Mapping[str, tuple[str, Callable[[str, str], str]]] = {
 }
 """Maps parameters to their column and the values they can have at all."""
 
+DELETED_TOGETHER = 250
+"""Limits the warrants that one write of a delete by filter deletes, so that other writers wait a few tens of
+milliseconds at most: PostgreSQL takes up to 0.1 ms each, SQLite a fifth of that."""
+
 _NOTHING = "!"
 """Stands for a filter that matches nothing, because it is neither a name nor an id."""
+
+
+class DeletedMatches(NamedTuple):
+    """Counts the warrants that a delete by filter deleted. `has_more`: more matched than it was to delete."""
+
+    deleted: int
+    has_more: bool
 
 
 async def create_warrants(
@@ -36,9 +51,19 @@ async def create_warrants(
     """Stores each warrant unless it is stored already, and creates the objects and subjects that are missing; returns
     one row for each, in the same order. All or nothing.
 
-    Raises InvalidParameter if the type of an object, or the relation on it, is not defined; `element` returns the
-    prefix of the parameter's name, by the position of the warrant."""
-    return await ctx.store.put_warrants(new, judge_warrants(new, element), stamp)
+    Raises InvalidParameter if the type of an object, or the relation on it, is not defined, or a warrant has expired
+    already; `element` returns the prefix of the parameter's name, by the position of the warrant."""
+    return await ctx.store.put_warrants(new, judge_warrants(new, element, stamp.at), stamp)
+
+
+async def write(
+    ctx: Context, wanted: AtomicWrite, stamp: Stamp, element: Callable[[int], str]
+) -> Snapshot[WriteCounts]:
+    """Deletes and creates warrants and objects, all or nothing, if all preconditions hold.
+
+    Raises PreconditionFailed; NotFound for the first that is to be deleted and does not exist; and InvalidParameter for
+    new warrants, as `create_warrants` does."""
+    return await ctx.store.write(wanted, judge_warrants(wanted.warrants, element, stamp.at), stamp)
 
 
 async def delete_warrants(ctx: Context, named: Sequence[NewWarrant], stamp: Stamp) -> Revision:
@@ -46,9 +71,9 @@ async def delete_warrants(ctx: Context, named: Sequence[NewWarrant], stamp: Stam
     return await ctx.store.delete_warrants(named, stamp)
 
 
-def read_filter(parameters: Mapping[str, str]) -> WarrantFilter:
+def read_filter(parameters: Mapping[str, str], now: int, is_expired: bool = False) -> WarrantFilter:
     """Returns the filter that the parameters of a list describe (docs/compatibility.md#warrants). An id also matches
-    `*`."""
+    `*`. It selects warrants that have not expired by `now`, or those that have expired."""
     equal: dict[str, str] = {}
     among: dict[str, tuple[str, ...]] = {}
     for parameter, (column, allowed) in FILTERS.items():
@@ -63,21 +88,62 @@ def read_filter(parameters: Mapping[str, str]) -> WarrantFilter:
             among[column] = tuple(dict.fromkeys([value, WILDCARD]))
         else:
             equal[column] = value
-    return WarrantFilter(equal, among)
+    return WarrantFilter(equal, among, None if is_expired else now, is_expired)
+
+
+def read_exact_filter(given: Mapping[str, str | None]) -> Mapping[str, str]:
+    """Returns the columns and values that the members of a filter name. An id matches itself only: `*` matches `*`.
+
+    Raises InvalidParameter for a value that no warrant can have, and if no member is given."""
+    equal = {
+        column: allowed(text, parameter)
+        for parameter, (column, allowed) in FILTERS.items()
+        if (text := given[parameter]) is not None
+    }
+    if not equal:
+        raise InvalidParameter("filter", f"must have at least one of {', '.join(FILTERS)}")
+    return equal
+
+
+async def delete_matching(
+    ctx: Context, equal: Mapping[str, str], most: int, actor: str, is_dry_run: bool = False
+) -> Snapshot[DeletedMatches]:
+    """Deletes up to `most` of the warrants whose columns have these values now, in several writes; those that match
+    from now on stay. A dry run only counts them.
+
+    If it is broken off, some are deleted, and repeating it continues."""
+    found = await ctx.store.match_warrants(equal, most + 1)
+    matches, has_more = found.value[:most], len(found.value) > most
+    if is_dry_run:
+        return Snapshot(found.revision, DeletedMatches(len(matches), has_more))
+    revision, deleted = found.revision, 0
+    for start in range(0, len(matches), DELETED_TOGETHER):
+        written = await ctx.store.delete_matches(matches[start : start + DELETED_TOGETHER], ctx.stamp(actor))
+        revision, deleted = written.revision, deleted + written.value
+    return Snapshot(revision, DeletedMatches(deleted, has_more))
 
 
 async def list_warrants(
     ctx: Context, wanted: Wanted, only: WarrantFilter, freshness: Freshness
 ) -> Snapshot[Page[Warrant]]:
     read = partial(ctx.store.list_warrants, only=only)
-    return await read_page(WARRANT_LIST, wanted, freshness, ctx.store.identity, read)
+    return await read_page(list_kind(only.is_expired), wanted, freshness, ctx.store.identity, read)
 
 
-def judge_warrants(new: Sequence[NewWarrant], element: Callable[[int], str]) -> Judge:
+def list_kind(is_expired: bool) -> ListKind[Warrant]:
+    """Returns the list of warrants, or that of the expired ones; neither takes the cursors of the other."""
+    return EXPIRED_WARRANT_LIST if is_expired else WARRANT_LIST
+
+
+def judge_warrants(new: Sequence[NewWarrant], element: Callable[[int], str], at: int | None) -> Judge:
+    """Returns a function that validates the warrants. They may not have expired at the time `at`, if it is given."""
+
     def judge(definitions: Mapping[TypeName, str]) -> None:
         defined = {name: read_definition(definition).relations for name, definition in definitions.items()}
         for place, warrant in enumerate(new):
             fault = warrant_fault(warrant, defined)
+            if fault is None and at is not None and warrant.expires_at is not None and warrant.expires_at <= at:
+                fault = InvalidParameter("expiresAt", "must be in the future")
             if fault is not None:
                 raise fault.within(element(place))
 

@@ -5,5 +5,6 @@ in `tests/store/`. `sql.py` names every statement, one text for both databases. 
 `object_types.py`, `warrants.py`, `importing.py`, `decisions.py`, `collecting.py` and `signing.py` are writes, as
 generators of statements. `batch_reads.py` builds the one statement that answers a batch of reads, `event_listing.py`
 the one that lists events. `sqlite.py` and `postgres.py` open a database, read it, and execute the generators.
-`sqlite_probe.py` tests whether a SQLite file is readable; `sealing.py` encrypts signing keys.
+`filters.py`, `table_listings.py` and `warrant_numbers.py` hold values that these share; `database_clock.py` follows the
+clock of PostgreSQL. `sqlite_probe.py` tests whether a SQLite file is readable; `sealing.py` encrypts signing keys.
 """

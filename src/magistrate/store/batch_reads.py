@@ -30,11 +30,11 @@ plan large statements ever more slowly."""
 
 _COLUMNS = (
     "w.object_type, w.object_id, w.relation, w.subject_type, w.subject_id, w.subject_relation, w.policy, "
-    "w.created_at, w.number"
+    "w.created_at, w.number, w.starts_at, w.expires_at"
 )
 _ANSWERED = (
     "u.read_number, u.object_type, u.object_id, u.relation, u.subject_type, u.subject_id, u.subject_relation, "
-    "coalesce(p.text, ''), u.created_at, u.number"
+    "coalesce(p.text, ''), u.created_at, u.number, u.starts_at, u.expires_at"
 )
 _NO_ROW = f"SELECT 0 AS read_number, {_COLUMNS} FROM warrant w WHERE w.number = -1"
 """Selects no row, because numbers are positive. With WHERE false, SQLite would read the whole table and return none

@@ -15,78 +15,33 @@ Errors. StoreUnavailable is raised when the database cannot be reached or gives 
 may then be committed or not, but never in part. RevisionUnavailable is raised when `at` is above the newest revision
 or has been collected."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import msgspec
 
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
 from magistrate.engine.warrant_reader import AnyRead, ReadResult, WarrantReader
-from magistrate.engine.warrants import Warrant, WarrantPattern
+from magistrate.engine.warrants import Warrant
 from magistrate.store.events import EventStore
+from magistrate.store.filters import ObjectFilter as ObjectFilter
+from magistrate.store.filters import ObjectTypeFilter as ObjectTypeFilter
+from magistrate.store.filters import WarrantFilter as WarrantFilter
 from magistrate.store.following import Mark, Staleness, WarrantChanges
+from magistrate.store.history import HistoryStore
 from magistrate.store.session_keys import SessionKeyStore
 from magistrate.store.slices import PageSlice as PageSlice
 from magistrate.store.slices import Slice as Slice
 from magistrate.store.slices import Snapshot as Snapshot
-
-ALIVE = 9_223_372_036_854_775_807
-"""Marks a row as part of the newest revision, as the value of its column `deleted_revision` (the largest 64-bit
-integer)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """Holds the identity of a store, which is generated at random when the store is created and never changes.
-
-    `store_id` is 16 hex digits and is part of tokens; `cursor_key` is 32 hex digits, secret, and signs cursors."""
-
-    store_id: str
-    cursor_key: str
-
-
-class StoredObject(msgspec.Struct, frozen=True):
-    """Holds an object as it is stored: ('document', 'plan', '{"title":"Plan"}', 1763683200000000).
-
-    `meta` is compact JSON of a non-empty object, or None; `created_at` is in microseconds since 1970 UTC."""
-
-    type: TypeName
-    id: ObjectId
-    meta: str | None
-    created_at: int
-
-
-class StoredObjectType(msgspec.Struct, frozen=True):
-    """Holds an object type as it is stored: ('document', '{"relations":{"viewer":{}}}', 1763683200000000).
-
-    `definition` is compact JSON; `created_at` is in microseconds since 1970 UTC."""
-
-    name: TypeName
-    definition: str
-    created_at: int
-
-
-ObjectName = tuple[TypeName, ObjectId]
-"""Names an object as an ObjectRef does, but as a plain tuple, because there may be very many."""
-
-
-@dataclass(frozen=True, slots=True)
-class ObjectFilter:
-    """Selects objects by type and by text.
-
-    `of_type` matches exactly this type. `text` matches objects whose id or JSON text of meta contains it; the case of
-    ASCII letters is ignored. Neither may contain a NUL character, because PostgreSQL cannot store it."""
-
-    of_type: str | None = None
-    text: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ObjectTypeFilter:
-    """Selects the object types whose name contains `text`; the case of ASCII letters is ignored."""
-
-    text: str | None = None
+from magistrate.store.stored_rows import ALIVE as ALIVE
+from magistrate.store.stored_rows import Identity as Identity
+from magistrate.store.stored_rows import ObjectName as ObjectName
+from magistrate.store.stored_rows import StoredModel as StoredModel
+from magistrate.store.stored_rows import StoredObject as StoredObject
+from magistrate.store.stored_rows import StoredObjectType as StoredObjectType
+from magistrate.store.warrant_numbers import WarrantOutcome as WarrantOutcome
+from magistrate.store.warrant_numbers import write_outcome as write_outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,14 +86,49 @@ class NewObjectType(msgspec.Struct, frozen=True):
 class NewWarrant(msgspec.Struct, frozen=True):
     """Holds a warrant to be stored, or one to be deleted.
 
-    `policy` is its text, empty if it has none. The ids may be `*`. `created_at` is the time at which it was created
-    elsewhere, in microseconds since 1970 UTC; only `import_batch` uses it."""
+    `policy` is its text, empty if it has none. The ids may be `*`. Times are in microseconds since 1970 UTC.
+    `created_at` is the time at which it was created elsewhere; only `import_batch` uses it. `starts_at` and
+    `expires_at` are the limits between which it counts. `lifetime` is how long after its creation the policy may hold,
+    in microseconds; None if it is not known that it ever ends."""
 
     object: ObjectRef
     relation: RelationName
     subject: Subject
     policy: str = ""
     created_at: int | None = None
+    starts_at: int | None = None
+    expires_at: int | None = None
+    lifetime: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Precondition:
+    """Requires that an object or a warrant exists, or with `is_absent` that it does not; or that this revision is the
+    newest. A warrant exists if the same one, policy included, is stored."""
+
+    required: ObjectRef | NewWarrant | Revision
+    is_absent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AtomicWrite:
+    """Holds what one write requires, deletes and creates."""
+
+    preconditions: Sequence[Precondition] = ()
+    warrants_to_delete: Sequence[NewWarrant] = ()
+    objects_to_delete: Sequence[ObjectRef] = ()
+    objects: Sequence[NewObject] = ()
+    warrants: Sequence[NewWarrant] = ()
+
+
+class WriteCounts(msgspec.Struct, frozen=True):
+    """Counts the elements of a write that created or replaced something, those that deleted something, and those that
+    changed nothing. Of several elements that create the same, one counts as created. Rows that no element names are not
+    counted, such as the warrants of a deleted object."""
+
+    created: int
+    deleted: int
+    unchanged: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,27 +162,6 @@ class Imported(msgspec.Struct, frozen=True):
     warrants: int
 
 
-@dataclass(frozen=True, slots=True)
-class WarrantFilter:
-    """Selects warrants by columns of `Warrant`: `equal` holds the required value of a column, `among` its allowed
-    values."""
-
-    equal: Mapping[str, str] = field(default_factory=dict)
-    among: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class StoredModel:
-    """Holds every object type at one revision, the definitions by name, and the pattern of every warrant that ever
-    existed, by then or later.
-
-    `written_at` is the revision that last changed any of it."""
-
-    written_at: Revision
-    definitions: Mapping[TypeName, str]
-    patterns: Set[WarrantPattern] = frozenset()
-
-
 Kind = Literal["object", "object-type", "warrant"]
 
 
@@ -201,12 +170,22 @@ Judge = Callable[[Mapping[TypeName, str]], None]
 undoes the write."""
 
 
-class Store(WarrantReader, SessionKeyStore, EventStore, Protocol):
+class Store(WarrantReader, SessionKeyStore, EventStore, HistoryStore, Protocol):
     """Represents one database. Use it from one event loop and `close` it once; every call after that raises
     StoreUnavailable."""
 
     @property
     def identity(self) -> Identity: ...
+
+    @property
+    def now(self) -> Callable[[], int]:
+        """Returns the clock of the machine that the database runs on, in microseconds since 1970 UTC. It takes no
+        statement: `synchronize_clock` measures how it differs from the clock of this process."""
+        ...
+
+    async def synchronize_clock(self) -> None:
+        """Measures the clock of the database's machine again, which is to be done every second or so."""
+        ...
 
     async def check(self) -> Revision:
         """Returns the newest revision. Raises SchemaMismatch unless the schema is the one this version was written
@@ -271,9 +250,21 @@ class Store(WarrantReader, SessionKeyStore, EventStore, Protocol):
         self, new: Sequence[NewWarrant], judge: Judge, stamp: Stamp
     ) -> Snapshot[tuple[Warrant, ...]]:
         """Stores each warrant, in order, unless the same one, policy included, is already stored, and returns one row
-        for each. Missing objects and subjects are created, except for `*`.
+        for each, of which `write_outcome` says what was done. Missing objects and subjects are created, except for
+        `*`.
+
+        The limits are not part of what makes two warrants the same: a stored warrant with other limits is replaced,
+        and keeps its `created_at`. One that has expired ends, and a new one is created. One whose policy can hold no
+        more, by its `lifetime`, is replaced and has been created now. Of several that are the same, the last counts.
 
         `judge` is given the types of the objects, as far as they are defined."""
+        ...
+
+    async def write(self, wanted: AtomicWrite, judge: Judge, stamp: Stamp) -> Snapshot[WriteCounts]:
+        """Does the work of `delete_warrants`, `delete_objects`, `put_objects` and `put_warrants`, in this order, as one
+        write, if all preconditions hold before it.
+
+        Raises PreconditionFailed for the first that does not, and what these methods raise."""
         ...
 
     async def import_batch(
@@ -283,8 +274,8 @@ class Store(WarrantReader, SessionKeyStore, EventStore, Protocol):
         records the progress.
 
         A row that is already stored with the same content stays and is not logged. A warrant keeps the creation time
-        that it states; if it is stored with another one, that warrant ends, and a new one begins. `judge` is given
-        all types."""
+        that it states; if it is stored with another one, that warrant ends, and a new one begins. One that is stored
+        with other limits is replaced. `judge` is given all types."""
         ...
 
     async def import_progress(self, source: str) -> ImportProgress | None:
@@ -292,9 +283,33 @@ class Store(WarrantReader, SessionKeyStore, EventStore, Protocol):
         done."""
         ...
 
+    async def next_expiry(self) -> int | None:
+        """Returns the time at which the first of the warrants expires that `end_expired` has not ended yet; None if
+        none does. Takes one lookup."""
+        ...
+
+    async def end_expired(self, stamp: Stamp, most: int) -> int:
+        """Ends warrants that have expired by the time of the stamp, at most `most`, oldest first, and returns how
+        many. Each is logged once as expired, in whatever process this is called. Makes no revision if there are
+        none."""
+        ...
+
     async def delete_warrants(self, named: Sequence[NewWarrant], stamp: Stamp) -> Revision:
         """Deletes the warrants; objects stay. Raises NotFound, naming the first warrant that does not exist (or no
         longer does, when it is named twice), and deletes none."""
+        ...
+
+    async def match_warrants(self, equal: Mapping[str, str], most: int) -> Snapshot[tuple[Warrant, ...]]:
+        """Returns up to `most` warrants whose columns have these values, in no particular order. At least one column
+        must be given, of the first six.
+
+        Cost: with object_id or subject_id, or with object_type and relation, the warrants that have these, those that
+        ended and are not collected included; otherwise the rows looked at until enough are found."""
+        ...
+
+    async def delete_matches(self, found: Sequence[Warrant], stamp: Stamp) -> Snapshot[int]:
+        """Deletes those of these warrants that still exist, as they were read, and returns their number. One that was
+        deleted and created again since is another warrant, and stays."""
         ...
 
     async def list_warrants(

@@ -100,6 +100,14 @@ class Database(Protocol):
         """Implements Store.staleness."""
         ...
 
+    def now(self) -> int:
+        """Implements Store.now."""
+        ...
+
+    async def synchronize_clock(self) -> None:
+        """Implements Store.synchronize_clock."""
+        ...
+
     async def schema_version(self) -> int:
         """Returns the number of the last migration applied. Raises StoreUnavailable, or SchemaMismatch for an empty
         database."""

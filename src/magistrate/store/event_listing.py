@@ -23,12 +23,14 @@ _LAST = 9_223_372_036_854_775_807
 _CHANGE = (
     "SELECT r.written_at AS happened_at, 0 AS source, r.revision AS number, c.position AS position, "
     "c.action AS action, c.kind AS kind, c.key AS key, "
-    "CASE c.action WHEN 'deleted' THEN c.before ELSE c.after END AS content "
+    "CASE WHEN c.action IN ('deleted', 'expired') THEN c.before ELSE c.after END AS content, "
+    "c.starts_at AS starts_at, c.expires_at AS expires_at "
     "FROM {joined} WHERE r.revision > (SELECT changes_forgotten FROM head)"
 )
 _DECISION = (
     "SELECT r.decided_at AS happened_at, 1 AS source, r.number AS number, 0 AS position, r.action AS action, "
-    "'decision' AS kind, r.key AS key, r.context AS content FROM {joined}"
+    "'decision' AS kind, r.key AS key, r.context AS content, "
+    "CAST(NULL AS BIGINT) AS starts_at, CAST(NULL AS BIGINT) AS expires_at FROM {joined}"
 )
 _ORDERS = {
     _CHANGES: ("r.written_at", "r.revision", "c.position"),
@@ -36,11 +38,11 @@ _ORDERS = {
     None: ("happened_at", "source", "number", "position"),
 }
 _NOT_WITH_ITS_OBJECT = (
-    "NOT (c.action = 'deleted' AND EXISTS (SELECT 1 FROM change o "
-    "WHERE o.revision = c.revision AND o.position = 0 AND o.kind = 'object' AND o.action = 'deleted'))"
+    "NOT (c.action = 'deleted' AND (c.after IS NOT NULL OR EXISTS (SELECT 1 FROM change o "
+    "WHERE o.revision = c.revision AND o.position = 0 AND o.kind = 'object' AND o.action = 'deleted')))"
 )
-"""Excludes warrants that ended with their object: the deletion of objects begins a revision, and the warrants that
-end with them follow."""
+"""Excludes warrants that ended with their object, which `after` names. Earlier versions did not log that, but their
+revisions that begin with the deletion of an object delete no other warrants."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +61,9 @@ class _Reach:
 
 
 def events_statement(wanted: Slice, only: EventFilter, templates: JoinTemplates) -> Clause:
-    """Returns a statement that selects (revision, horizon, behind, *place, action, kind, key, content) for `limit +
-    1` rows, or twice as many, nearest to the boundary first, like `sql.list_statement`. The filter must have a kind."""
+    """Returns a statement that selects (revision, horizon, behind, *place, action, kind, key, content, starts_at,
+    expires_at) for `limit + 1` rows, or twice as many, nearest to the boundary first, like `sql.list_statement`. The
+    filter must have a kind."""
     ahead, beyond = _reaches(wanted, only)
     rows = _merge_events(ahead, only, templates)
     page = f"p.* FROM head h LEFT JOIN ({rows.sql}) p ON true ORDER BY {_order(None, ahead)}"
@@ -72,9 +75,10 @@ def events_statement(wanted: Slice, only: EventFilter, templates: JoinTemplates)
 
 
 def build_event(row: Row) -> Event:
-    """Builds an event from the columns (*place, action, kind, key, content)."""
-    *place, action, kind, key, content = row
-    return Event(action, kind, msgspec.json.decode(key, type=tuple[str, ...]), content, tuple(place))
+    """Builds an event from the columns (*place, action, kind, key, content, starts_at, expires_at)."""
+    *place, action, kind, key, content, starts_at, expires_at = row
+    names = msgspec.json.decode(key, type=tuple[str, ...])
+    return Event(action, kind, names, content, tuple(place), starts_at, expires_at)
 
 
 def _reaches(wanted: Slice, only: EventFilter) -> tuple[_Reach, _Reach | None]:

@@ -10,7 +10,7 @@ import msgspec
 from magistrate.store.slices import PageSlice, Slice, Snapshot
 
 EventKind = Literal["object", "object-type", "warrant", "decision"]
-Action = Literal["created", "updated", "deleted", "allowed", "denied"]
+Action = Literal["created", "updated", "deleted", "expired", "allowed", "denied"]
 
 Place = tuple[int, int, int, int]
 """Holds the place of an event among all events: its time in microseconds since 1970 UTC, 0 for a write and 1 for a
@@ -22,14 +22,16 @@ class Event(msgspec.Struct, frozen=True):
 
     `key` is the type and id of an object, the name of an object type, or the first six columns of a warrant and the
     digest of its policy; for a decision, the first six columns of the warrant that was checked. `content` is the
-    meta, definition or policy that was written or deleted; for a decision, the context as compact JSON. It is None if
-    there was none."""
+    meta, definition or policy that was written or ended; for a decision, the context as compact JSON. It is None if
+    there was none. `starts_at` and `expires_at` are the limits of a warrant that was written or has expired."""
 
     action: Action
     kind: EventKind
     key: tuple[str, ...]
     content: str | None
     place: Place
+    starts_at: int | None = None
+    expires_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,11 @@
 
 Nothing is therefore looked up before it is inserted. The insertion itself skips rows that exist already, and the
 inserted rows are read back by an index, as one range for all of them. That takes a tenth of the time of a lookup for
-each row. Warrants that are stored with another creation time are ended and read back in the same way."""
+each row. Warrants that are stored with another creation time, or other time limits, are ended and read back in the same
+way."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Literal
 
 from magistrate.engine.terms import Revision
 from magistrate.store import sql
@@ -24,7 +24,8 @@ from magistrate.store.database import Compute, Execute, Row, Script, Select
 from magistrate.store.object_types import OBJECT_TYPES
 from magistrate.store.objects import OBJECTS
 from magistrate.store.versioned import Effect, Key, WriteOutcome, put, write
-from magistrate.store.warrants import MAX_WARRANTS_IN_A_WRITE, keep_patterns, objects_of, warrant_key
+from magistrate.store.warrant_numbers import MAX_WARRANTS_IN_A_WRITE
+from magistrate.store.warrants import insert_warrants, keep_patterns, objects_of, warrant_key
 
 Written = Script[Snapshot[tuple[Imported, ...]]]
 
@@ -42,7 +43,7 @@ def import_batch(
             yield Execute(sql.DELETE_IMPORT, [(progress.source,)])
             row = (progress.source, progress.lines, progress.size_bytes, progress.mark)
             yield Execute(sql.KEEP_IMPORT, [] if progress.is_done else [row])
-        imported = Imported(len(types), len(objects), sum(effect.action == "created" for effect in warrants))
+        imported = Imported(len(types), len(objects), sum(effect.action != "deleted" for effect in warrants))
         return WriteOutcome((imported,), [*types, *objects, *warrants])
 
     return lambda head: write(head, stamp, tuple[Imported, ...], work)
@@ -78,8 +79,8 @@ def _insert_objects(wanted: Mapping[Key, str | None], stamp: Stamp, revision: Re
 def _insert_warrants(
     new: Sequence[NewWarrant], stamp: Stamp, revision: Revision
 ) -> Script[tuple[list[Effect], dict[Key, None]]]:
-    """Inserts those of the warrants that do not exist yet or state another creation time than the stored ones, which
-    are ended. Returns the effects, and the objects that new warrants name."""
+    """Inserts those of the warrants that do not exist yet, or state another creation time or other limits than the
+    stored ones, which are ended. Returns the effects, and the objects that new warrants name."""
     wanted: dict[Key, NewWarrant] = {}
     for warrant in new:
         wanted.setdefault(warrant_key(warrant), warrant)
@@ -87,35 +88,44 @@ def _insert_warrants(
         return [], {}
     first = revision * MAX_WARRANTS_IN_A_WRITE
     rows: dict[Key, Row] = {}
-    for number, (key, warrant) in enumerate(wanted.items(), first):
-        rows[key] = (*key, number, stamp.at if warrant.created_at is None else warrant.created_at, revision)
-    yield Execute(sql.INSERT_MISSING_WARRANT, list(rows.values()))
+    for number, (key, new_warrant) in enumerate(wanted.items(), first):
+        rows[key] = (*key, number, new_warrant.created_at, new_warrant.starts_at, new_warrant.expires_at)
+    yield from insert_warrants(rows.values(), stamp.at, revision, only_missing=True)
     [found] = yield Select(sql.NUMBERS_BETWEEN, [(first, first + len(rows))])
     inserted = {number for (number,) in found}
     keys = [key for number, key in enumerate(wanted, first) if number in inserted]
     policies = {key[6]: wanted[key].policy for key in keys if key[6]}
     yield Execute(sql.KEEP_POLICY, list(policies.items()))
     yield from keep_patterns(keys, revision)
-    dated = [key for key, warrant in wanted.items() if warrant.created_at is not None and rows[key][7] not in inserted]
-    renewed = yield from _renew_warrants([rows[key] for key in dated], revision)
-    effects = [_effect("deleted", key, wanted[key]) for key in renewed]
-    effects += [_effect("created", key, wanted[key]) for key in wanted if key in renewed or rows[key][7] in inserted]
+    effects = [_creation(rows[key], wanted[key]) for key in keys]
+    there = [row for row in rows.values() if row[7] not in inserted]
+    replaced = yield from _replace_warrants(there, stamp.at, revision)
+    for row, is_redated in replaced:
+        warrant = wanted[row[:7]]
+        if is_redated:
+            effects += [Effect("deleted", "warrant", row[:7], warrant.policy or None, None), _creation(row, warrant)]
+        else:
+            effects.append(_update(row, warrant))
     return effects, dict.fromkeys(objects_of(keys))
 
 
-def _renew_warrants(rows: Sequence[Row], revision: Revision) -> Script[dict[Key, None]]:
-    """Ends each stored warrant whose creation time differs from that of its row, and inserts the row instead. Returns
-    the keys."""
+def _replace_warrants(rows: Sequence[Row], at: int, revision: Revision) -> Script[Sequence[tuple[Row, bool]]]:
+    """Ends each stored warrant whose creation time or limits differ from those of its row, and inserts the row instead.
+    Returns these rows, and whether the creation time differs; a row without one keeps that of the stored warrant."""
     if not rows:
-        return {}
-    yield Execute(sql.END_WARRANT_OF_OTHER_AGE, [(revision, *row[:7], row[8]) for row in rows])
+        return []
+    yield Execute(sql.END_WARRANT_THAT_DIFFERS, [(revision, *row[:7], *row[8:]) for row in rows])
     [found] = yield Select(sql.WARRANTS_ENDED, [(revision,)])
-    ended = set(found)
-    renewed = [row for row in rows if row[:7] in ended]
-    yield Execute(sql.INSERT_WARRANT, renewed)
-    return {row[:7]: None for row in renewed}
+    created_at = {row[:7]: row[7] for row in found}
+    ended = [row for row in rows if row[:7] in created_at]
+    replacing = [(*row[:8], created_at[row[:7]] if row[8] is None else row[8], *row[9:]) for row in ended]
+    yield from insert_warrants(replacing, at, revision)
+    return [(row, row[8] != created_at[row[:7]]) for row in replacing]
 
 
-def _effect(action: Literal["created", "deleted"], key: Key, warrant: NewWarrant) -> Effect:
-    policy = warrant.policy or None
-    return Effect(action, "warrant", key, *((None, policy) if action == "created" else (policy, None)))
+def _creation(row: Row, warrant: NewWarrant) -> Effect:
+    return Effect("created", "warrant", row[:7], None, warrant.policy or None, *row[9:])
+
+
+def _update(row: Row, warrant: NewWarrant) -> Effect:
+    return Effect("updated", "warrant", row[:7], warrant.policy or None, warrant.policy or None, *row[9:])

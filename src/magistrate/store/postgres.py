@@ -29,6 +29,7 @@ from magistrate.store import migrate, sql
 from magistrate.store.batch_reads import JoinTemplates
 from magistrate.store.contract import Identity
 from magistrate.store.database import Compute, Find, Observer, Rows, Script, Select, Step, observe_nothing
+from magistrate.store.database_clock import DatabaseClock
 from magistrate.store.following import AGING_MS, STALE_MS, Mark, Staleness
 from magistrate.store.sealing import UNSEALED, Sealing
 from magistrate.store.sql import Parameter
@@ -36,6 +37,7 @@ from magistrate.store.sql_store import SqlStore
 
 T = TypeVar("T")
 
+READ_CLOCK = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 LOCK_HEAD = sql.READ_HEAD + " FOR UPDATE"
 
 ATTEMPTS = 4
@@ -151,6 +153,7 @@ class PostgresDatabase:
         self._timeout = timeout_ms / 1000
         self._writes = 0
         self._drained_at = 0.0
+        self._clock = DatabaseClock()
         self._abandoned: set[asyncio.Task[Any]] = set()
         # Writers wait for the head anyway; while they wait, they must not hold the connections that readers need.
         self._writing = asyncio.Semaphore(max(1, min(WRITERS, connections - 1)))
@@ -172,6 +175,19 @@ class PostgresDatabase:
 
     async def open(self) -> None:
         await self._pool.open()
+        await self.synchronize_clock()
+
+    def now(self) -> int:
+        return self._clock.now()
+
+    async def synchronize_clock(self) -> None:
+        async def once(connection: Connection) -> None:
+            sent_at = self._clock.local()
+            [(remote,)] = await (await connection.execute(READ_CLOCK)).fetchall()
+            self._clock.adjust(sent_at, self._clock.local(), remote)
+
+        self.statements += 1
+        await self._retry(once, may_repeat=lambda: True)
 
     async def read(self, sql: str, values: tuple[Parameter, ...], long: bool = False) -> Rows:
         self.statements += 1

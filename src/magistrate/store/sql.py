@@ -1,7 +1,7 @@
 """Holds every statement of every store, by name. Parameters are `?`, in order.
 
 One text serves SQLite and PostgreSQL: it uses only what both understand, and nothing that a wire-compatible database
-would lack (no advisory locks, no partial indexes). What differs between them is kept with the stores: how a write
+would lack (no advisory locks). What differs between them is kept with the stores: how a write
 transaction begins, the migrations, and the pieces of SQL that are filled into statements. A Dialect is filled into
 lists (how an index is named to the planner, how a member of `meta` is extracted), and a Joining into reads of
 warrants, objects and events (how tables are joined, how the texts of JSON arrays and keys are extracted).
@@ -10,10 +10,16 @@ Reads select from `head` in the same statement, so the rows and the revision the
 one round trip. ALIVE is a literal in the text: a planner that cannot see it would consider the column selective."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain
 
 from magistrate.store.contract import ALIVE, Slice
+from magistrate.store.table_listings import ENDED_BY_EXPIRY as ENDED_BY_EXPIRY
+from magistrate.store.table_listings import OBJECT_NAMES as OBJECT_NAMES
+from magistrate.store.table_listings import OBJECT_TYPES as OBJECT_TYPES
+from magistrate.store.table_listings import OBJECTS as OBJECTS
+from magistrate.store.table_listings import WARRANTS as WARRANTS
+from magistrate.store.table_listings import TableListing as TableListing
 
 Parameter = str | int | None
 
@@ -23,9 +29,26 @@ MAKE_HEAD = "INSERT INTO head (only_row, store_id, cursor_key, revision, horizon
 MOVE_HEAD = "UPDATE head SET revision = ?"
 MOVE_MODEL = "UPDATE head SET model_revision = ?"
 MOVE_HORIZON = "UPDATE head SET horizon = ? WHERE horizon < ?"
-INSERT_REVISION = "INSERT INTO revision (revision, written_at, actor) VALUES (?, ?, ?)"
+INSERT_REVISION = """
+INSERT INTO revision (revision, written_at, actor, reached_at)
+SELECT n.revision, n.written_at, n.actor, CASE WHEN p.reached_at > n.written_at THEN p.reached_at ELSE n.written_at END
+FROM (SELECT CAST(? AS BIGINT) AS revision, CAST(? AS BIGINT) AS written_at, CAST(? AS TEXT) AS actor) n
+LEFT JOIN revision p ON p.revision = n.revision - 1"""
+_FIND_REVISION = """
+SELECT h.revision, h.horizon, h.model_revision, r.revision, r.written_at, r.reached_at,
+    o.revision, o.written_at, o.reached_at
+FROM head h LEFT JOIN revision r ON r.revision = {found}
+LEFT JOIN revision o ON o.revision = (
+    SELECT revision FROM revision WHERE revision >= h.horizon ORDER BY revision LIMIT 1)"""
+FIND_REVISION = _FIND_REVISION.format(found="?")
+FIND_REVISION_AT = _FIND_REVISION.format(
+    found="(SELECT revision FROM revision WHERE reached_at <= ? ORDER BY reached_at DESC, revision DESC LIMIT 1)"
+)
 
 INSERT_CHANGE = "INSERT INTO change (revision, position, action, kind, key, before, after) VALUES (?, ?, ?, ?, ?, ?, ?)"
+INSERT_LIMITED_CHANGE = """
+INSERT INTO change (revision, position, action, kind, key, before, after, starts_at, expires_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 # A subquery limits the changes: for a join, SQLite would build an index of the whole log each time.
 LIST_WARRANT_CHANGES = """
 SELECT h.revision, h.changes_forgotten, h.model_revision, found.key FROM head h
@@ -96,12 +119,17 @@ VALUES (?, ?, ?, ?, {ALIVE})"""
 
 _PATTERN = "object_type, object_id, relation, subject_type, subject_id, subject_relation"
 _MODEL = f"""
-SELECT h.revision, h.horizon, h.model_revision, m.* FROM head h LEFT JOIN (
+SELECT h.revision, h.horizon, h.model_revision, m.*{{span}} FROM head h LEFT JOIN (
     SELECT 'type' AS kind, type, definition, '' AS c, '' AS d, '' AS e, '' AS f FROM object_type WHERE {{alive}}
     UNION ALL SELECT 'form', {_PATTERN} FROM warrant_form
 ) m ON true ORDER BY m.kind, m.type"""
-READ_MODEL = _MODEL.format(alive=f"deleted_revision = {ALIVE}")
-READ_MODEL_AT = _MODEL.format(alive="created_revision <= ? AND deleted_revision > ?")
+READ_MODEL = _MODEL.format(alive=f"deleted_revision = {ALIVE}", span="")
+_TYPES_CHANGED = "SELECT created_revision AS r FROM object_type UNION ALL SELECT deleted_revision FROM object_type"
+READ_MODEL_AT = _MODEL.format(
+    alive="created_revision <= ? AND deleted_revision > ?",
+    span=f""",
+    (SELECT max(r) FROM ({_TYPES_CHANGED}) c WHERE r <= ?), (SELECT min(r) FROM ({_TYPES_CHANGED}) c WHERE r > ?)""",
+)
 
 FIND_PATTERN = f"SELECT {_PATTERN} FROM warrant_form WHERE ({_PATTERN}) = (?, ?, ?, ?, ?, ?)"
 FIND_PATTERNS = f"SELECT {_PATTERN} FROM warrant_form WHERE ({_PATTERN}) IN"
@@ -109,19 +137,25 @@ INSERT_PATTERN = f"INSERT INTO warrant_form ({_PATTERN}) VALUES (?, ?, ?, ?, ?, 
 
 _WARRANT_KEY = "object_type, object_id, relation, subject_type, subject_id, subject_relation, policy"
 _FIND_WARRANTS = f"""
-SELECT {_WARRANT_KEY}, number, text, created_at FROM warrant LEFT JOIN policy ON digest = policy
-WHERE deleted_revision = {ALIVE} AND ({_WARRANT_KEY})"""
+SELECT {_WARRANT_KEY}, number, starts_at, expires_at, text, created_at
+FROM warrant LEFT JOIN policy ON digest = policy WHERE deleted_revision = {ALIVE} AND ({_WARRANT_KEY})"""
 FIND_WARRANT = f"{_FIND_WARRANTS} = (?, ?, ?, ?, ?, ?, ?)"
 FIND_WARRANTS = f"{_FIND_WARRANTS} IN"
 END_WARRANT = f"""
 UPDATE warrant SET deleted_revision = ?
 WHERE ({_WARRANT_KEY}) = (?, ?, ?, ?, ?, ?, ?) AND deleted_revision = {ALIVE}"""
-END_WARRANT_OF_OTHER_AGE = f"{END_WARRANT} AND created_at <> ?"
-WARRANTS_ENDED = f"SELECT {_WARRANT_KEY} FROM warrant WHERE deleted_revision = ?"
+# A NULL for created_at stands for any.
+END_WARRANT_THAT_DIFFERS = f"""{END_WARRANT} AND (created_at <> coalesce(?, created_at)
+OR starts_at IS DISTINCT FROM ? OR expires_at IS DISTINCT FROM ?)"""
+WARRANTS_ENDED = f"SELECT {_WARRANT_KEY}, created_at FROM warrant WHERE deleted_revision = ?"
 INSERT_WARRANT = f"""
 INSERT INTO warrant ({_WARRANT_KEY}, number, created_at, created_revision, deleted_revision)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {ALIVE})"""
 INSERT_MISSING_WARRANT = f"{INSERT_WARRANT} ON CONFLICT DO NOTHING"
+INSERT_LIMITED_WARRANT = f"""
+INSERT INTO warrant ({_WARRANT_KEY}, number, created_at, created_revision, deleted_revision, starts_at, expires_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {ALIVE}, ?, ?)"""
+INSERT_MISSING_LIMITED_WARRANT = f"{INSERT_LIMITED_WARRANT} ON CONFLICT DO NOTHING"
 NUMBERS_BETWEEN = "SELECT number FROM warrant WHERE number BETWEEN ? AND ?"
 KEEP_POLICY = "INSERT INTO policy (digest, text) VALUES (?, ?) ON CONFLICT (digest) DO NOTHING"
 WARRANTS_OF_OBJECT = f"""
@@ -130,7 +164,16 @@ WHERE object_id = ? AND object_type = ? AND deleted_revision = {ALIVE} ORDER BY 
 WARRANTS_OF_SUBJECT = f"""
 SELECT {_WARRANT_KEY}, text, number FROM warrant LEFT JOIN policy ON digest = policy
 WHERE subject_id = ? AND subject_type = ? AND deleted_revision = {ALIVE} ORDER BY number LIMIT ?"""
-END_NUMBERED_WARRANT = "UPDATE warrant SET deleted_revision = ? WHERE number = ?"
+NEXT_EXPIRY = f"""
+SELECT expires_at FROM warrant WHERE deleted_revision = {ALIVE} AND expires_at IS NOT NULL
+ORDER BY expires_at LIMIT 1"""
+EXPIRED_WARRANTS = f"""
+SELECT {_WARRANT_KEY}, number, starts_at, expires_at, text
+FROM warrant LEFT JOIN policy ON digest = policy
+WHERE deleted_revision = {ALIVE} AND expires_at <= ? ORDER BY expires_at, number LIMIT ?"""
+END_EXPIRED_WARRANT = "UPDATE warrant SET deleted_revision = ?, expired_revision = ? WHERE number = ?"
+END_NUMBERED_WARRANT = f"UPDATE warrant SET deleted_revision = ? WHERE number = ? AND deleted_revision = {ALIVE}"
+NUMBERS_ENDED = "SELECT number FROM warrant WHERE deleted_revision = ?"
 
 REVISIONS_FROM = "SELECT revision, written_at FROM revision WHERE revision >= ? ORDER BY revision LIMIT ?"
 ENDED_OBJECTS = """
@@ -154,70 +197,6 @@ EXPIRED_ONCE = "SELECT actor, key FROM idempotency WHERE written_at <= ? ORDER B
 
 
 @dataclass(frozen=True, slots=True)
-class TableListing:
-    """Describes a table that can be listed.
-
-    Each sort is a sequence of columns that is unique among the rows of one revision. An index serves each sort, with
-    and without a filter by `equal` (tests/store/test_query_plans.py verifies the plans)."""
-
-    table: str
-    columns: tuple[str, ...]
-    sorts: Mapping[str, tuple[str, ...]]
-    indexes: Mapping[tuple[str, ...], str]
-    """Maps columns to an index: first the columns that a filter fixes, then those by which the rows are sorted. In
-    the index, `deleted_revision` comes before them."""
-    searched: tuple[str, ...] = ()
-    joined: str = ""
-    narrowing: Mapping[str, str] = field(default_factory=dict)
-    """Maps columns whose filters leave few rows to the index that finds these rows, which are then sorted."""
-    members: Mapping[str, str] = field(default_factory=dict)
-    """Maps the members of `meta` that rows can be sorted by to the column that each makes. No index serves these
-    sorts: all rows that match the filter are read."""
-
-
-OBJECTS = TableListing(
-    table="object",
-    columns=("object_type", "object_id", "meta", "created_at"),
-    sorts={
-        "objectId": ("object_id", "object_type"),
-        "createdAt": ("created_at", "object_id", "object_type"),
-        "objectType": ("object_type", "object_id"),
-        "email": ("email_key", "object_id", "object_type"),
-        "name": ("name_key", "object_id", "object_type"),
-    },
-    indexes={
-        ("object_id", "object_type"): "object_by_id",
-        ("object_type", "object_id"): "object_by_type",
-        ("created_at", "object_id", "object_type"): "object_by_creation",
-        ("object_type", "created_at", "object_id"): "object_by_type_and_creation",
-        ("object_type", "email_key", "object_id"): "object_by_type",
-        ("object_type", "name_key", "object_id"): "object_by_type",
-    },
-    searched=("object_id", "meta"),
-    members={"email": "email_key", "name": "name_key"},
-)
-
-OBJECT_NAMES = replace(OBJECTS, columns=("object_type", "object_id"), searched=())
-
-OBJECT_TYPES = TableListing(
-    table="object_type",
-    columns=("type", "definition", "created_at"),
-    sorts={"typeId": ("type",), "createdAt": ("created_at", "type")},
-    indexes={("type",): "object_type_by_name", ("created_at", "type"): "object_type_by_creation"},
-    searched=("type",),
-)
-
-WARRANTS = TableListing(
-    table="warrant",
-    columns=(*_WARRANT_KEY.split(", ")[:-1], "text", "created_at", "number"),
-    sorts={"createdAt": ("created_at", "number")},
-    indexes={("created_at", "number"): "warrant_by_creation"},
-    joined=" LEFT JOIN policy ON digest = policy",
-    narrowing={"object_id": "warrant_by_object", "subject_id": "warrant_by_subject"},
-)
-
-
-@dataclass(frozen=True, slots=True)
 class Clause:
     """Holds a piece of SQL with the values of its parameters, in order."""
 
@@ -228,11 +207,12 @@ class Clause:
 @dataclass(frozen=True, slots=True)
 class ListFilter:
     """Selects rows of a list: `equal` holds the value of a column, `among` its allowed values, and `text` a substring
-    of the searched columns."""
+    of the searched columns. Rows that have expired at the time `unexpired_at` are left out."""
 
     equal: Mapping[str, str] = field(default_factory=dict)
     among: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     text: str | None = None
+    unexpired_at: int | None = None
 
     def is_searched(self, listing: TableListing) -> bool:
         """Returns whether rows are looked at that are not returned, because of a search or a filter that no index
@@ -270,13 +250,13 @@ def list_statement(listing: TableListing, wanted: Slice, only: ListFilter, at: i
     )
     table = _table(listing, wanted.sort, index, dialect)
     selected = (*listing.columns, *filter(None, [listing.members.get(wanted.sort)]))
-    rows = _select(selected, table, [*filters, ahead], onwards, wanted.limit + 1, at)
+    rows = _select(listing, selected, table, [*filters, ahead], onwards, wanted.limit + 1, at)
     columns = ", ".join(f"p.{column}" for column in listing.columns)
     page = f"{columns} FROM head h LEFT JOIN ({rows.sql}) p ON true ORDER BY {onwards}"
     if wanted.boundary is None:
         return Clause(f"SELECT h.revision, h.horizon, false, {page}", rows.values)
     # EXISTS is avoided: PostgreSQL ignores its order, and reads the whole table if it expects to find a row soon.
-    beyond = _select(selected, table, [*filters, behind], back, 1, at)
+    beyond = _select(listing, selected, table, [*filters, behind], back, 1, at)
     probe = f"(SELECT {ordered_by[0]} FROM ({beyond.sql}) q) IS NOT NULL"
     return Clause(f"SELECT h.revision, h.horizon, {probe}, {page}", beyond.values + rows.values)
 
@@ -292,6 +272,8 @@ def _filters(listing: TableListing, only: ListFilter) -> list[Clause]:
     filters = [Clause(f"{column} = ?", (value,)) for column, value in only.equal.items()]
     for column, values in only.among.items():
         filters.append(Clause(f"{column} IN ({', '.join('?' * len(values))})", values))
+    if only.unexpired_at is not None:
+        filters.append(Clause(f"coalesce(expires_at, {ALIVE}) > ?", (only.unexpired_at,)))
     if only.text is not None:
         filters.append(_contains(listing.searched, only.text))
     return filters
@@ -309,10 +291,16 @@ def _order(listing: TableListing, sort: str, only: ListFilter) -> tuple[tuple[st
 
 
 def _select(
-    selected: Sequence[str], table: str, conditions: list[Clause], order: str, limit: int, at: int | None
+    listing: TableListing,
+    selected: Sequence[str],
+    table: str,
+    conditions: list[Clause],
+    order: str,
+    limit: int,
+    at: int | None,
 ) -> Clause:
     """Returns a statement that selects rows alive now, or rows alive at a revision: those still alive and those that
-    ended since, each by an index of its own."""
+    ended since, each by an index of its own. Of a listing of ended rows, it selects those that ended by then."""
     columns = ", ".join(selected)
 
     def lives(*alive: Clause) -> Clause:
@@ -323,6 +311,9 @@ def _select(
             (*(value for clause in where for value in clause.values), limit),
         )
 
+    if listing.ended_by:
+        by_then = [] if at is None else [Clause(f"{listing.ended_by} <= ?", (at,))]
+        return lives(Clause(f"{listing.ended_by} IS NOT NULL"), *by_then)
     if at is None:
         return lives(Clause(f"deleted_revision = {ALIVE}"))
     written = Clause("created_revision <= ?", (at,))

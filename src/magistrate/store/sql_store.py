@@ -1,8 +1,9 @@
 """Implements the store over any Database: reads are single statements, writes are scripts."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import TypeVar
 
 import msgspec
@@ -13,6 +14,7 @@ from magistrate.engine.warrant_reader import AnyRead, ReadResult
 from magistrate.engine.warrants import Warrant, WarrantPattern
 from magistrate.errors import RevisionUnavailable, SchemaMismatch
 from magistrate.store import (
+    atomic_writes,
     collecting,
     decisions,
     event_listing,
@@ -25,6 +27,8 @@ from magistrate.store import (
 )
 from magistrate.store.batch_reads import objects_statement, read_statement, split_reads
 from magistrate.store.contract import (
+    ALIVE,
+    AtomicWrite,
     Identity,
     ImportBatch,
     Imported,
@@ -44,10 +48,13 @@ from magistrate.store.contract import (
     StoredObject,
     StoredObjectType,
     WarrantFilter,
+    WriteCounts,
 )
 from magistrate.store.database import Database, Execute, Row, Rows, Script, Select
 from magistrate.store.events import Event, EventFilter, NewDecision
 from magistrate.store.following import Mark, Staleness, WarrantChanges
+from magistrate.store.history import RevisionLookup, RevisionTime
+from magistrate.store.matching import match_statement
 from magistrate.store.sealing import UNSEALED, Sealing
 from magistrate.store.session_keys import KeptKeys, SessionKey
 
@@ -77,10 +84,15 @@ class SqlStore:
         self._identity = identity
         self.schema_version = schema_version
         self._sealing = sealing
+        self.now: Callable[[], int] = database.now
+        """Returns the time; this is the method of the database itself, because every check calls it."""
 
     @property
     def identity(self) -> Identity:
         return self._identity
+
+    async def synchronize_clock(self) -> None:
+        await self.database.synchronize_clock()
 
     async def check(self) -> Revision:
         found = await self.database.schema_version()
@@ -138,6 +150,10 @@ class SqlStore:
     ) -> Snapshot[tuple[Warrant, ...]]:
         return await self.database.transact(warrants.put_warrants(new, judge, stamp))
 
+    async def write(self, wanted: AtomicWrite, judge: Judge, stamp: Stamp) -> Snapshot[WriteCounts]:
+        written = await self.database.transact(atomic_writes.write_atomically(wanted, judge, stamp))
+        return Snapshot(written.revision, written.value[0])
+
     async def import_batch(
         self, batch: ImportBatch, judge: Judge, stamp: Stamp, progress: ImportProgress | None = None
     ) -> Snapshot[Imported]:
@@ -151,19 +167,51 @@ class SqlStore:
     async def delete_warrants(self, named: Sequence[NewWarrant], stamp: Stamp) -> Revision:
         return (await self.database.transact(warrants.delete_warrants(named, stamp))).revision
 
+    async def match_warrants(self, equal: Mapping[str, str], most: int) -> Snapshot[tuple[Warrant, ...]]:
+        statement = match_statement(equal, most, self.database.dialect)
+        # There may be many other rows between those that match.
+        rows = await self.database.read(statement.sql, statement.values, long=True)
+        found = await _build_warrants(row[1:] for row in rows if row[1] is not None)
+        return Snapshot(Revision(rows[0][0]), tuple(found))
+
+    async def delete_matches(self, found: Sequence[Warrant], stamp: Stamp) -> Snapshot[int]:
+        written = await self.database.transact(warrants.delete_matches(found, stamp))
+        return Snapshot(written.revision, written.value[0])
+
     async def list_warrants(
         self, wanted: Slice, only: WarrantFilter, at: Revision | None = None
     ) -> Snapshot[PageSlice[Warrant]]:
-        conditions = sql.ListFilter(only.equal, only.among)
-        return await self._list(sql.WARRANTS, wanted, conditions, at, warrants.build_warrant_of_page)
+        conditions = sql.ListFilter(only.equal, only.among, unexpired_at=only.unexpired_at)
+        listing = sql.ENDED_BY_EXPIRY if only.is_expired else sql.WARRANTS
+        return await self._list(listing, wanted, conditions, at, warrants.build_warrant_of_page)
+
+    async def next_expiry(self) -> int | None:
+        rows = await self.database.read(sql.NEXT_EXPIRY, ())
+        return rows[0][0] if rows else None
+
+    async def end_expired(self, stamp: Stamp, most: int) -> int:
+        return await self.database.transact(warrants.end_expired(stamp, most))
 
     async def read_model(self, at: Revision | None = None) -> Snapshot[StoredModel]:
         statement = sql.READ_MODEL if at is None else sql.READ_MODEL_AT
-        rows = await self.database.read(statement, () if at is None else (at, at))
+        rows = await self.database.read(statement, () if at is None else (at, at, at, at))
+        revision = _check_revision(rows[0], at)
         definitions = {row[4]: row[5] for row in rows if row[3] == "type"}
-        patterns = frozenset(WarrantPattern(warrant_names(*row[4:])) for row in rows if row[3] == "form")
-        model = StoredModel(Revision(rows[0][2]), definitions, patterns)
-        return Snapshot(_check_revision(rows[0], at), model)
+        patterns = frozenset(WarrantPattern(warrant_names(*row[4:10])) for row in rows if row[3] == "form")
+        span = None if at is None else _span_of_types(rows[0])
+        return Snapshot(revision, StoredModel(Revision(rows[0][2]), definitions, patterns, span))
+
+    async def find_revision(self, revision: Revision) -> RevisionLookup:
+        return await self._find_revision(sql.FIND_REVISION, revision)
+
+    async def find_revision_at(self, time: int) -> RevisionLookup:
+        return await self._find_revision(sql.FIND_REVISION_AT, time)
+
+    async def _find_revision(self, statement: str, value: int) -> RevisionLookup:
+        [(newest, horizon, model_revision, *times)] = await self.database.read(statement, (value,))
+        found, oldest = (RevisionTime(*row) if row[0] is not None else None for row in (times[:3], times[3:]))
+        is_readable = found is not None and found.revision >= horizon
+        return RevisionLookup(found if is_readable else None, newest, model_revision, oldest)
 
     async def read_warrants(self, reads: Sequence[AnyRead], at: Revision | None, most: int) -> ReadResult:
         first, *others = split_reads(reads)
@@ -306,6 +354,17 @@ class SqlStore:
         return _build_slice(rows, wanted, at, stored)
 
 
+async def _build_warrants(rows: Iterable[Row]) -> list[Warrant]:
+    """Builds a warrant from each row, and lets others run in between."""
+    built: list[Warrant] = []
+    remaining = iter(rows)
+    while batch := list(islice(remaining, FEW_ROWS)):
+        if built:
+            await asyncio.sleep(0)
+        built += (Warrant(*row) for row in batch)
+    return built
+
+
 def _build_slice(rows: Rows, wanted: Slice, at: Revision | None, stored: Callable[[Row], T]) -> Snapshot[PageSlice[T]]:
     """Builds the result from rows (revision, horizon, behind, *columns), nearest to the boundary first."""
     revision = _check_revision(rows[0], at)
@@ -331,6 +390,14 @@ def _check_revision(row: Row, at: Revision | None) -> Revision:
     if not horizon <= at <= newest:
         raise RevisionUnavailable(at)
     return at
+
+
+def _span_of_types(row: Row) -> tuple[Revision, Revision]:
+    """Returns from which revision to which the object types of a read at a revision are the same. The span begins at
+    the oldest readable revision at the earliest, because what ended before it may have been collected."""
+    newest, horizon, before, after = row[0], row[1], row[10], row[11]
+    until = newest if after in (None, ALIVE) else after - 1
+    return Revision(max(horizon, before or 0)), Revision(until)
 
 
 def _warrant_change(key: str) -> WarrantNames:

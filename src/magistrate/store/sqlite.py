@@ -166,6 +166,12 @@ class SqliteDatabase:
             self._raise_translated(error)
         return self._seen_revision
 
+    def now(self) -> int:
+        return time.time_ns() // 1_000
+
+    async def synchronize_clock(self) -> None:
+        """Does nothing: the database has the clock of this process."""
+
     async def schema_version(self) -> int:
         self._check_file()
         if self._damage is not None:

@@ -15,7 +15,7 @@ from magistrate.store.sqlite_connection import open_connection
 TIMEOUT_MS = 250
 
 _TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
-_INDEXES = "SELECT name, tbl_name FROM sqlite_schema WHERE type = 'index' AND rootpage > 0"
+_INDEXES = "SELECT name, tbl_name, sql FROM sqlite_schema WHERE type = 'index' AND rootpage > 0"
 _NEWEST_WARRANT = "SELECT coalesce(max(number), 0) FROM warrant"
 _WARRANT = """
 SELECT object_id, object_type, subject_id, subject_type FROM warrant WHERE number >= ? ORDER BY number LIMIT 1"""
@@ -43,6 +43,7 @@ def probe_file(path: str) -> None:
 def _first_rows(connection: apsw.Connection) -> Iterator[str]:
     for (table,) in connection.execute(_TABLES).fetchall():
         yield f"SELECT * FROM {table} LIMIT 1"
-    for index, table in connection.execute(_INDEXES).fetchall():
+    for index, table, statement in connection.execute(_INDEXES).fetchall():
         columns = [name for _, _, name in connection.execute(f"PRAGMA index_info({index})").fetchall() if name]
-        yield f"SELECT {columns[0]} FROM {table} INDEXED BY {index} LIMIT 1"
+        partial = str(statement or "").partition(" WHERE ")[2] or "true"
+        yield f"SELECT {columns[0]} FROM {table} INDEXED BY {index} WHERE {partial} LIMIT 1"

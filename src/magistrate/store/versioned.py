@@ -41,13 +41,17 @@ class Versioned(Generic[T]):
 
 class Effect(msgspec.Struct, frozen=True):
     """Records what a write did to one row, for the change log. `before` and `after` are the meta of an object, the
-    definition of an object type, or the policy of a warrant; None where there was none."""
+    definition of an object type, or the policy of a warrant; None where there was none. `after` of a warrant that ended
+    because an object was deleted is the key of that object, as JSON. `starts_at` and `expires_at` are the limits of a
+    warrant."""
 
-    action: Literal["created", "updated", "deleted"]
+    action: Literal["created", "updated", "deleted", "expired"]
     kind: Kind
     key: Key
     before: str | None
     after: str | None
+    starts_at: int | None = None
+    expires_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +77,9 @@ def write(
     outcome = yield from work(revision)
     yield Execute(sql.MOVE_HEAD, [(revision,)])
     yield Execute(sql.INSERT_REVISION, [(revision, stamp.at, stamp.actor)])
-    yield Execute(sql.INSERT_CHANGE, _build_log_rows(revision, outcome.effects))
+    ordinary, limited = _build_log_rows(revision, outcome.effects)
+    yield Execute(sql.INSERT_CHANGE, ordinary)
+    yield Execute(sql.INSERT_LIMITED_CHANGE, limited)
     if stamp.once is not None:
         rows = msgspec.json.encode(outcome.rows).decode()
         yield Execute(sql.DELETE_ONCE, [(stamp.actor, stamp.once.key)])
@@ -82,12 +88,22 @@ def write(
     return Snapshot(revision, outcome.rows)
 
 
-def _build_log_rows(revision: Revision, effects: Iterable[Effect]) -> list[tuple[Parameter, ...]]:
+LogRows = list[tuple[Parameter, ...]]
+
+
+def _build_log_rows(revision: Revision, effects: Iterable[Effect]) -> tuple[LogRows, LogRows]:
+    """Returns the rows of the change log, those on warrants with time limits apart."""
     encode = msgspec.json.encode
-    return [
-        (revision, position, effect.action, effect.kind, encode(effect.key).decode(), effect.before, effect.after)
-        for position, effect in enumerate(effects)
-    ]
+    ordinary: LogRows = []
+    limited: LogRows = []
+    for position, effect in enumerate(effects):
+        key = encode(effect.key).decode()
+        row = (revision, position, effect.action, effect.kind, key, effect.before, effect.after)
+        if effect.starts_at or effect.expires_at:
+            limited.append((*row, effect.starts_at, effect.expires_at))
+        else:
+            ordinary.append(row)
+    return ordinary, limited
 
 
 def find(table: Versioned[T], keys: Collection[Key]) -> Script[dict[Key, Row]]:

@@ -1,9 +1,12 @@
 """Writes warrants, as scripts.
 
-A warrant consists of its key: it is written once and ended, never changed. Its number encodes the revision that wrote
-it and its place in that write, so numbers are unique and in the order of writing without a counter."""
+A warrant is identified by its key, policy included. It is written once and ended, never changed: one that gets other
+time limits is ended, and written again."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Literal
 
 from magistrate.engine.names import WarrantNames, warrant_names
 from magistrate.engine.terms import WILDCARD, Revision
@@ -11,25 +14,22 @@ from magistrate.engine.warrants import Warrant, policy_digest, warrant_pattern
 from magistrate.errors import NotFound
 from magistrate.store import sql
 from magistrate.store.contract import Judge, NewWarrant, Snapshot, Stamp
-from magistrate.store.database import Execute, Find, Row, Script
+from magistrate.store.database import Execute, Find, Row, Script, Select
 from magistrate.store.object_types import OBJECT_TYPES
 from magistrate.store.objects import OBJECTS
 from magistrate.store.versioned import Effect, Key, Versioned, WriteOutcome, end, find, put, write
-
-MAX_WARRANTS_IN_A_WRITE = 1_048_576
-"""Limits the warrants of one write to 2^20: the place of a warrant in its write takes the last 20 bits of its number.
-"""
+from magistrate.store.warrant_numbers import FIRST_REPLACEMENT, MAX_WARRANTS_IN_A_WRITE
 
 
 def build_warrant(row: Row) -> Warrant:
-    """Builds a warrant from the columns (*key, number, text, created_at)."""
-    number, text, created_at = row[7:]
-    columns: Row = (*row[:6], text or "", created_at, number)
+    """Builds a warrant from the columns (*key, number, starts_at, expires_at, text, created_at)."""
+    number, starts_at, expires_at, text, created_at = row[7:]
+    columns: Row = (*row[:6], text or "", created_at, number, starts_at, expires_at)
     return Warrant(*columns)
 
 
 def build_warrant_of_page(row: Row) -> Warrant:
-    """Builds a warrant from the columns (*first six of the key, text, created_at, number)."""
+    """Builds a warrant from the columns (*first six of the key, text, created_at, number, starts_at, expires_at)."""
     columns: Row = (*row[:6], row[6] or "", *row[7:])
     return Warrant(*columns)
 
@@ -42,7 +42,7 @@ WARRANTS: Versioned[Warrant] = Versioned(
     end=sql.END_WARRANT,
     insert=sql.INSERT_WARRANT,
     stored=build_warrant,
-    missing=lambda key: NotFound("Warrant", _render_key(key)),
+    missing=lambda key: NotFound("Warrant", render_key(key)),
 )
 
 Written = Script[Snapshot[tuple[Warrant, ...]]]
@@ -50,24 +50,108 @@ Written = Script[Snapshot[tuple[Warrant, ...]]]
 
 def put_warrants(new: Sequence[NewWarrant], judge: Judge, stamp: Stamp) -> Callable[[Revision], Written]:
     def work(revision: Revision) -> Script[WriteOutcome[Warrant]]:
-        types = yield from find(OBJECT_TYPES, {(warrant.object.type,): None for warrant in new})
-        judge({name: definition for name, definition, _ in types.values()})
-        wanted = {warrant_key(warrant): warrant.policy for warrant in new}
-        stored = yield from find(WARRANTS, wanted)
-        inserted: list[Row] = []
-        for key, policy in wanted.items():
-            if key not in stored:
-                stored[key] = (*key, revision * MAX_WARRANTS_IN_A_WRITE + len(inserted), policy or None, stamp.at)
-                inserted.append(stored[key])
-        policies = {row[6]: row[8] for row in inserted if row[8]}
-        yield Execute(sql.KEEP_POLICY, list(policies.items()))
-        yield from keep_patterns(inserted, revision)
-        yield Execute(WARRANTS.insert, [(*row[:8], stamp.at, revision) for row in inserted])
-        effects = [Effect("created", "warrant", row[:7], None, row[8]) for row in inserted]
-        effects += yield from _create_missing(objects_of(inserted), stamp, revision)
+        stored, effects = yield from insert_all(new, judge, stamp, revision)
         return WriteOutcome(tuple(build_warrant(stored[warrant_key(warrant)]) for warrant in new), effects)
 
     return lambda head: write(head, stamp, tuple[Warrant, ...], work)
+
+
+def insert_all(
+    new: Sequence[NewWarrant], judge: Judge, stamp: Stamp, revision: Revision
+) -> Script[tuple[Mapping[Key, Row], list[Effect]]]:
+    """Makes every warrant be stored with its time limits, and inserts the objects that are missing. Returns the row of
+    every warrant, and what was changed: warrants first."""
+    types = yield from find(OBJECT_TYPES, {(warrant.object.type,): None for warrant in new})
+    judge({name: definition for name, definition, _ in types.values()})
+    wanted = {warrant_key(warrant): warrant for warrant in new}
+    stored = yield from find(WARRANTS, wanted)
+    plan = _plan_writes(wanted, stored, stamp.at, revision)
+    policies = {row[6]: row[10] for row in plan.inserted if row[10]}
+    yield Execute(sql.KEEP_POLICY, list(policies.items()))
+    yield from keep_patterns(plan.inserted, revision)
+    yield Execute(sql.END_NUMBERED_WARRANT, [(revision, row[7]) for row in plan.replaced])
+    yield Execute(sql.END_EXPIRED_WARRANT, [(revision, revision, row[7]) for row in plan.expired])
+    inserted = [(*row[:8], row[11], *row[8:10]) for row in plan.inserted]
+    yield from insert_warrants(inserted, stamp.at, revision)
+    created = yield from _create_missing(objects_of(plan.inserted), stamp, revision)
+    stored.update((row[:7], row) for row in plan.inserted)
+    return stored, plan.effects + created
+
+
+@dataclass(slots=True)
+class _WritePlan:
+    """Holds the rows that a write ends and inserts; each has the columns of `build_warrant`."""
+
+    inserted: list[Row] = field(default_factory=list)
+    replaced: list[Row] = field(default_factory=list)
+    expired: list[Row] = field(default_factory=list)
+    effects: list[Effect] = field(default_factory=list)
+
+
+def _plan_writes(
+    wanted: Mapping[Key, NewWarrant], stored: Mapping[Key, Row], at: int, revision: Revision
+) -> _WritePlan:
+    """Returns what is to be written so that the wanted warrants are stored."""
+    plan = _WritePlan()
+    first = revision * MAX_WARRANTS_IN_A_WRITE
+    for key, new in wanted.items():
+        former = stored.get(key)
+        number, created_at = first + len(plan.inserted), at
+        if former is not None and has_expired(former, at):
+            plan.expired.append(former)
+            plan.effects.append(_effect("expired", former))
+        elif former is not None:
+            is_over = new.lifetime is not None and former[-1] + new.lifetime <= at
+            if not is_over and former[8:10] == (new.starts_at, new.expires_at):
+                continue
+            plan.replaced.append(former)
+            number, created_at = number + FIRST_REPLACEMENT, at if is_over else former[-1]
+        row = (*key, number, new.starts_at, new.expires_at, new.policy or None, created_at)
+        plan.inserted.append(row)
+        plan.effects.append(_effect("created" if number < first + FIRST_REPLACEMENT else "updated", row))
+    return plan
+
+
+def has_expired(row: Row, at: int) -> bool:
+    expires_at = row[9]
+    return expires_at is not None and expires_at <= at
+
+
+def _effect(action: Literal["created", "updated", "expired"], row: Row) -> Effect:
+    """Returns the effect on a row; a warrant that is updated has the same policy before and after."""
+    before, after = (row[10] if action != "created" else None), (row[10] if action != "expired" else None)
+    return Effect(action, "warrant", row[:7], before, after, *row[8:10])
+
+
+def insert_warrants(rows: Iterable[Row], at: int, revision: Revision, only_missing: bool = False) -> Script[None]:
+    """Inserts warrants, given as rows (*key, number, created_at or None for `at`, starts_at, expires_at). With
+    `only_missing`, those that exist are left as they are."""
+    ordinary: list[Row] = []
+    limited: list[Row] = []
+    for row in rows:
+        *columns, created_at, starts_at, expires_at = row
+        stored = (*columns, at if created_at is None else created_at, revision)
+        if starts_at or expires_at:
+            limited.append((*stored, starts_at, expires_at))
+        else:
+            ordinary.append(stored)
+    yield Execute(sql.INSERT_MISSING_WARRANT if only_missing else sql.INSERT_WARRANT, ordinary)
+    yield Execute(sql.INSERT_MISSING_LIMITED_WARRANT if only_missing else sql.INSERT_LIMITED_WARRANT, limited)
+
+
+def end_expired(stamp: Stamp, most: int) -> Callable[[Revision], Script[int]]:
+    def script(head: Revision) -> Script[int]:
+        [expired] = yield Select(sql.EXPIRED_WARRANTS, [(stamp.at, most)])
+        if expired:
+            yield from write(head, stamp, tuple[Warrant, ...], partial(_end_expired, expired))
+        return len(expired)
+
+    return script
+
+
+def _end_expired(expired: Sequence[Row], revision: Revision) -> Script[WriteOutcome[Warrant]]:
+    yield Execute(sql.END_EXPIRED_WARRANT, [(revision, revision, row[7]) for row in expired])
+    return WriteOutcome((), [_effect("expired", row) for row in expired])
 
 
 def delete_warrants(named: Sequence[NewWarrant], stamp: Stamp) -> Callable[[Revision], Written]:
@@ -76,6 +160,21 @@ def delete_warrants(named: Sequence[NewWarrant], stamp: Stamp) -> Callable[[Revi
         return WriteOutcome((), effects)
 
     return lambda head: write(head, stamp, tuple[Warrant, ...], work)
+
+
+def delete_matches(found: Sequence[Warrant], stamp: Stamp) -> Callable[[Revision], Script[Snapshot[tuple[int, ...]]]]:
+    def work(revision: Revision) -> Script[WriteOutcome[int]]:
+        yield Execute(sql.END_NUMBERED_WARRANT, [(revision, warrant.number) for warrant in found])
+        [rows] = yield Select(sql.NUMBERS_ENDED, [(revision,)])
+        ended = {number for (number,) in rows}
+        effects = [
+            Effect("deleted", "warrant", (*warrant.names, policy_digest(warrant.policy)), warrant.policy or None, None)
+            for warrant in found
+            if warrant.number in ended
+        ]
+        return WriteOutcome((len(ended),), effects)
+
+    return lambda head: write(head, stamp, tuple[int, ...], work)
 
 
 def keep_patterns(rows: Iterable[Row], revision: Revision) -> Script[None]:
@@ -112,7 +211,7 @@ def warrant_key(warrant: NewWarrant) -> Key:
     return (*WarrantNames(object.type, object.id, warrant.relation, subject.type, subject.id, group), digest)
 
 
-def _render_key(key: Key) -> str:
+def render_key(key: Key) -> str:
     *names, digest = key
     names_text = warrant_names(*names).render()
     return f"{names_text}[{digest}]" if digest else names_text

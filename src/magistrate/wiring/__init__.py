@@ -2,14 +2,14 @@
 
 `stores.py` opens stores by a table, `contexts.py` builds the context of operations on one, and `preparing.py` prepares
 one for its service. `service.py` builds the service of a worker, whose keys `api_keys.py` keeps up to date, and
-`serving.py` runs it; `announcing.py` prints how to reach it.
+`serving.py` runs it; `announcing.py` prints how to reach it. `garbage.py` keeps garbage collections short.
 """
 
 from magistrate.wiring.announcing import SHOWN_TRIES as SHOWN_TRIES
 from magistrate.wiring.contexts import context_of as context_of
-from magistrate.wiring.contexts import microseconds_now as microseconds_now
 from magistrate.wiring.contexts import open_context as open_context
 from magistrate.wiring.contexts import open_import_context as open_import_context
+from magistrate.wiring.garbage import SURVIVORS as SURVIVORS
 from magistrate.wiring.preparing import Reached as Reached
 from magistrate.wiring.preparing import import_file as import_file
 from magistrate.wiring.preparing import prepare_store as prepare_store

@@ -1,6 +1,5 @@
 """Builds the context of operations on an open store."""
 
-import time
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
@@ -20,18 +19,14 @@ from magistrate.wiring.stores import open_store
 IMPORT_TIMEOUT_MS = 600_000
 
 
-def microseconds_now() -> int:
-    return time.time_ns() // 1_000
-
-
 def context_of(store: Store, settings: Settings) -> Context:
     models = Models(store)
-    decisions = DecisionLog(store, settings.decision_log, microseconds_now) if settings.decision_log else None
+    decisions = DecisionLog(store, settings.decision_log, store.now) if settings.decision_log else None
     return Context(
         store=store,
         models=models,
-        graph=LiveGraph(store, models, settings.graph_warrants, microseconds_now),
-        now=microseconds_now,
+        graph=LiveGraph(store, models, settings.graph_warrants, store.now),
+        now=store.now,
         new_id=lambda: str(uuid7()),
         max_meta_bytes=settings.max_meta_bytes,
         max_definition_bytes=settings.max_definition_bytes,
@@ -39,7 +34,7 @@ def context_of(store: Store, settings: Settings) -> Context:
         max_context_bytes=settings.max_context_bytes,
         max_query_work=settings.max_query_work,
         listings=Listings(settings.kept_query_entries),
-        session_keys=SessionKeys(store, microseconds_now),
+        session_keys=SessionKeys(store, store.now),
         decisions=decisions,
         is_strict=settings.strict,
     )

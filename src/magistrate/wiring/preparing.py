@@ -1,7 +1,6 @@
 """Does what a store needs before it is served, and the work of commands that use a store without a service."""
 
 import asyncio
-import gc
 import secrets
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,12 +16,10 @@ from magistrate.operations.importing.importer import import_lines
 from magistrate.operations.importing.line_file import LineFile
 from magistrate.operations.object_types import seed_object_types
 from magistrate.wiring.contexts import open_context, open_import_context
+from magistrate.wiring.garbage import SURVIVORS
 from magistrate.wiring.stores import migrate_store
 
 KEY_PREFIX = "magistrate_"
-GARBAGE_THRESHOLDS = (2_000, 10, 100)
-"""Sets the thresholds of `gc.set_threshold`. A full collection cannot be interrupted; during a large check it took a
-tenth of a second, again and again. The remains of large checks are dismantled instead (engine/evaluation.py)."""
 
 
 async def prepare_store(settings: Settings, example: Example | None = None) -> str | None:
@@ -66,8 +63,7 @@ def import_file(
 
     Raises InvalidRequest, StoreUnavailable, SchemaMismatch or InvalidSetting."""
     migrate_store(settings)
-    gc.set_threshold(*GARBAGE_THRESHOLDS)
-    gc.freeze()  # see create_application
+    SURVIVORS.install()
     given = LineFile(file, source, chunk_lines, settings.max_body_bytes)
 
     async def run_import() -> Reached:

@@ -17,11 +17,16 @@ from magistrate.config import Settings
 from magistrate.engine import query
 from magistrate.operations.background import attempt_work, running_beside
 from magistrate.operations.context import Context
+from magistrate.operations.expiry import end_expired
 from magistrate.operations.retention import delete_ended, delete_events
 from magistrate.wiring.api_keys import Hangup, ServiceKeys, SharedDigests
 from magistrate.wiring.contexts import open_context
 
 DELETE_EVERY_SECONDS = 600.0
+END_EXPIRED_EVERY_SECONDS = 1.0
+_PAUSES = random.Random()
+"""Chooses pauses, because every worker does the same work on the same store. It leaves alone the generator that all
+share, which a program around the service may have seeded."""
 LOOK_AT_PARENT_EVERY_SECONDS = 1.0
 WRITE_METRICS_EVERY_SECONDS = 1.0
 
@@ -57,7 +62,7 @@ async def open_service(
         forgetting = _delete_periodically(context, settings)
         METRICS.read = partial(_readings, context)
         works = [forgetting, _stop_with_parent(), asyncio.to_thread(query.read_grammar), _write_metrics_now_and_then()]
-        works.append(keys.keep_fresh())
+        works += [keys.keep_fresh(), _end_expired_periodically(context)]
         if provider is not None:
             works.append(provider.keys.keep_fresh())
         logging = context.decisions.writing() if context.decisions is not None else nullcontext()
@@ -67,9 +72,19 @@ async def open_service(
 
 async def _delete_periodically(context: Context, settings: Settings) -> None:
     while True:
-        # The pause is random, because every worker does this on the same store.
-        await asyncio.sleep(random.uniform(0.5, 1.5) * DELETE_EVERY_SECONDS)
+        await asyncio.sleep(_PAUSES.uniform(0.5, 1.5) * DELETE_EVERY_SECONDS)
         await attempt_work(_delete_ended(context, settings), "expired data could not be deleted")
+
+
+async def _end_expired_periodically(context: Context) -> None:
+    while True:
+        await asyncio.sleep(_PAUSES.uniform(0.5, 1) * END_EXPIRED_EVERY_SECONDS)
+        await attempt_work(_end_expired(context), "expired warrants could not be ended")
+
+
+async def _end_expired(context: Context) -> None:
+    await context.store.synchronize_clock()
+    await end_expired(context)
 
 
 async def _delete_ended(context: Context, settings: Settings) -> None:

@@ -1,7 +1,6 @@
 """Runs the service: in this process, or in workers under a supervisor."""
 
 import asyncio
-import gc
 import os
 import signal
 import socket
@@ -27,7 +26,8 @@ from magistrate.log import log_to_stderr
 from magistrate.operations.examples import read_example
 from magistrate.wiring.announcing import announce_example, announce_service
 from magistrate.wiring.api_keys import Hangup, SharedDigests, check_key_file
-from magistrate.wiring.preparing import GARBAGE_THRESHOLDS, prepare_store
+from magistrate.wiring.garbage import SURVIVORS
+from magistrate.wiring.preparing import prepare_store
 from magistrate.wiring.service import open_service
 from magistrate.wiring.stores import migrate_store, secure_store
 
@@ -43,9 +43,7 @@ def create_application(
     shared folder, workers share their counters and the digests of the key file. `hangup` is that of ServiceKeys."""
     log_to_stderr()
     METRICS.board = None if shared_folder is None else Board(shared_folder)
-    gc.collect()
-    gc.set_threshold(*GARBAGE_THRESHOLDS)
-    gc.freeze()  # imported modules stay: scanning them for garbage took 25 ms, in the middle of long queries
+    SURVIVORS.install()
     access_log = AccessLog(sys.stderr.fileno()) if settings.access_log else None
     shared = None if shared_folder is None else SharedDigests(shared_folder)
     cors = CorsPolicy(settings.cors_origins, settings.cors_all_routes) if settings.cors_origins else None

@@ -30,7 +30,9 @@ from magistrate.api.service import Answer, Call
 from magistrate.engine.decision import Decision
 from magistrate.engine.evaluation import Check
 from magistrate.errors import Forbidden, InvalidParameter
+from magistrate.operations.as_of import AS_OF, read_as_of
 from magistrate.operations.checks.check import PendingChecks
+from magistrate.operations.checks.check_as_of import check_as_of
 from magistrate.operations.checks.check_batch import ALL_NEEDED, UNTIL_AUTHORIZED, UNTIL_DENIED, Decisions
 from magistrate.operations.contextual_warrants import CONTEXTUAL_WARRANTS
 from magistrate.operations.strict import UsedName, require_defined_names
@@ -72,6 +74,7 @@ class CheckBody(msgspec.Struct, rename="camel", frozen=True):
     context: dict[str, Any] | None = None
     contextual_warrants: Annotated[list[WarrantBody], DOCUMENTED_LIMIT] | None = None
     strict: Annotated[bool | None, msgspec.Meta(description="whether undefined names are errors")] = None
+    as_of: Annotated[str | None, msgspec.Meta(description="a token or a time: the answer is that of then")] = None
     consistent_read: Annotated[bool | None, msgspec.Meta(description="accepted, without effect")] = None
 
 
@@ -94,11 +97,12 @@ def answer_check(call: Call[CheckBody]) -> Answer | Coroutine[Any, Any, Answer]:
         if call.body.contextual_warrants:
             raise Forbidden(f"a bearer token cannot pass {CONTEXTUAL_WARRANTS}")
         call = replace(call, body=replace(call.body, debug=None))  # the warrants of an answer name other users
-    if not call.body.contextual_warrants:
+    bodies = call.body.contextual_warrants
+    if not bodies:
         return _decide(call, ())
-    if not are_readable_at_once(call.body.contextual_warrants):
+    if not are_readable_at_once(bodies):
         return _answer_after_policies(call)
-    return _decide(call, read_contextual_warrants(call.body.contextual_warrants))
+    return _decide(call, read_contextual_warrants(bodies))
 
 
 async def _answer_after_policies(call: Call[CheckBody]) -> Answer:
@@ -110,11 +114,32 @@ def _decide(call: Call[CheckBody], contextual: Sequence[NewWarrant]) -> Answer |
     debug = bool(call.body.debug)
     started = call.context.now() if debug else 0
     op, checks = _read(call.body, call.context.max_context_bytes, call.holder)
+    if call.body.as_of is not None:
+        return _answer_as_of(op, checks, call.body.as_of, call, started, contextual)
     pending = PendingChecks(call.context, checks, STOP_AT[op], call.freshness, debug, contextual=contextual)
     decisions = pending.decide_at_once()
     is_strict = call.is_strict if call.body.strict is None else call.body.strict
     if decisions is None or (is_strict and not all(one.is_authorized for one in decisions.value)):
         return _answer_later(op, checks, pending, decisions, is_strict, call, started, contextual)
+    return _build_answer(op, checks, decisions, call, started)
+
+
+async def _answer_as_of(
+    op: str | None,
+    checks: Sequence[Check],
+    text: str,
+    call: Call[CheckBody],
+    started: int,
+    contextual: Sequence[NewWarrant],
+) -> Answer:
+    if call.holder is not None:
+        raise Forbidden(f"a bearer token can only check as of now: leave out {AS_OF}, or use an API key")
+    as_of = read_as_of(call.context.store.identity, text)
+    debug = bool(call.body.debug)
+    decisions = await check_as_of(call.context, checks, STOP_AT[op], as_of, call.freshness, debug, contextual)
+    if call.is_strict if call.body.strict is None else call.body.strict:
+        names = _collect_denied(checks, decisions)
+        await require_defined_names(call.context, names, decisions.revision, contextual, is_past=True)
     return _build_answer(op, checks, decisions, call, started)
 
 
@@ -131,10 +156,15 @@ async def _answer_later(
     if decisions is None:
         decisions = await pending.decide()
     if is_strict:
-        pairs = zip(checks, decisions.value, strict=False)
-        names = chain.from_iterable(_collect_names(check) for check, one in pairs if not one.is_authorized)
+        names = _collect_denied(checks, decisions)
         await require_defined_names(call.context, names, decisions.revision, contextual)
     return _build_answer(op, checks, decisions, call, started)
+
+
+def _collect_denied(checks: Sequence[Check], decisions: Decisions) -> Iterator[UsedName]:
+    """Returns the names in the checks that were denied."""
+    pairs = zip(checks, decisions.value, strict=False)
+    return chain.from_iterable(_collect_names(check) for check, one in pairs if not one.is_authorized)
 
 
 def _collect_names(check: Check) -> Iterator[UsedName]:

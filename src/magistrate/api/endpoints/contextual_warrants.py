@@ -8,7 +8,7 @@ from magistrate.api.endpoints.warrants import (
     PolicyFaults,
     WarrantBody,
     find_policy_faults,
-    read_judged_warrant,
+    read_warrant,
 )
 from magistrate.api.parse import decode_body
 from magistrate.engine.policy import is_kept
@@ -26,9 +26,9 @@ _DECODER = msgspec.json.Decoder(list[WarrantBody])
 _NO_FAULTS: PolicyFaults = {}
 
 
-def are_readable_at_once(bodies: Sequence[WarrantBody] | None) -> bool:
+def are_readable_at_once(bodies: Sequence[WarrantBody]) -> bool:
     """Returns whether no policy of these warrants has to be read first, which takes milliseconds if it is long."""
-    return not bodies or all(not body.policy or is_kept(body.policy) for body in bodies[:MAX_CONTEXTUAL_WARRANTS])
+    return all(not body.policy or is_kept(body.policy) for body in bodies[:MAX_CONTEXTUAL_WARRANTS])
 
 
 def read_contextual_warrants(
@@ -44,7 +44,7 @@ def read_contextual_warrants(
     new: list[NewWarrant] = []
     for place, body in enumerate(bodies):
         try:
-            new.append(read_judged_warrant(faults, body))
+            new.append(read_warrant(faults, body))
         except InvalidParameter as error:
             raise error.within(f"{CONTEXTUAL_WARRANTS}[{place}].") from None
     return new

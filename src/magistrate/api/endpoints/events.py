@@ -7,9 +7,12 @@ from typing import Annotated, Generic, TypeVar
 import msgspec
 
 from magistrate.api.endpoints.lists import list_answer
+from magistrate.api.endpoints.time_limits import render_limits
+from magistrate.api.freshness import token_of
 from magistrate.api.render import render_time
 from magistrate.api.service import Answer, Call
 from magistrate.engine.names import warrant_names
+from magistrate.engine.terms import Revision
 from magistrate.operations import events
 from magistrate.operations.events import (
     ACCESS_EVENT_LIST,
@@ -30,12 +33,12 @@ A = TypeVar("A")
 
 MetaJson = Annotated[msgspec.Raw, msgspec.Meta(extra_json_schema={"type": "object"})] | msgspec.UnsetType
 
-_TYPES = {kind_and_action: name for name, kind_and_action in ACCESS_TYPES.items()}
+_TYPES = {kind_and_action: name for name, of_type in ACCESS_TYPES.items() for kind_and_action in of_type}
 
 
 class ResourceEventAnswer(msgspec.Struct, rename="camel", kw_only=True):
     """Represents the creation, update or deletion of an object or an object type; `meta` is the object's meta or the
-    type's definition."""
+    type's definition. `token` names the revision that made the change."""
 
     id: str
     type: str
@@ -44,11 +47,13 @@ class ResourceEventAnswer(msgspec.Struct, rename="camel", kw_only=True):
     resource_id: str
     meta: MetaJson = msgspec.UNSET
     created_at: str
+    token: str
 
 
 class AccessEventAnswer(msgspec.Struct, rename="camel", kw_only=True):
-    """Represents a warrant that was created, deleted or checked; `meta` has its `policy`, or is the context of the
-    check."""
+    """Represents a warrant that was created, renewed, deleted or checked, or has expired; `meta` has its `policy`,
+    `startsAt` and `expiresAt`, as far as it has them, or is the context of the check. `token` names the revision that
+    made the change; a check has none."""
 
     id: str
     type: str
@@ -61,6 +66,7 @@ class AccessEventAnswer(msgspec.Struct, rename="camel", kw_only=True):
     subject_relation: str | msgspec.UnsetType = msgspec.UNSET
     meta: MetaJson = msgspec.UNSET
     created_at: str
+    token: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class EventsAnswer(msgspec.Struct, Generic[A], rename="camel", omit_defaults=True):
@@ -123,6 +129,7 @@ def _render_resource_event(identity: Identity, event: Event) -> ResourceEventAns
         resource_id=id,
         meta=msgspec.UNSET if event.content is None else msgspec.Raw(event.content),
         created_at=render_time(event.place[0]),
+        token=token_of(identity, Revision(event.place[2])),
     )
 
 
@@ -139,12 +146,13 @@ def _render_access_event(identity: Identity, event: Event) -> AccessEventAnswer:
         subject_relation=names.subject_relation or msgspec.UNSET,
         meta=_access_meta(event),
         created_at=render_time(event.place[0]),
+        token=msgspec.UNSET if event.kind == "decision" else token_of(identity, Revision(event.place[2])),
     )
 
 
 def _access_meta(event: Event) -> msgspec.Raw | msgspec.UnsetType:
-    if event.content is None:
-        return msgspec.UNSET
-    if event.kind == "warrant":
-        return msgspec.Raw(msgspec.json.encode({"policy": event.content}))
-    return msgspec.Raw(event.content)
+    if event.kind != "warrant":
+        return msgspec.UNSET if event.content is None else msgspec.Raw(event.content)
+    meta = {} if event.content is None else {"policy": event.content}
+    meta |= render_limits(event)
+    return msgspec.Raw(msgspec.json.encode(meta)) if meta else msgspec.UNSET

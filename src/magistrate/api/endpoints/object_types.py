@@ -17,6 +17,7 @@ from magistrate.engine.terms import TypeName, type_name
 from magistrate.errors import InvalidParameter, NotFound
 from magistrate.operations import object_types
 from magistrate.operations.definitions import read_definition
+from magistrate.operations.history import pin_page
 from magistrate.operations.object_types import OBJECT_TYPE_LIST, WrittenTypes
 from magistrate.operations.paging import read_search, read_wanted
 from magistrate.operations.scheduling import aside
@@ -58,7 +59,8 @@ async def apply(call: Call[list[ObjectTypeBody]]) -> Answer:
 
 
 async def get(call: Call[None]) -> Answer:
-    found = await object_types.get_object_type(call.context, _read_type_name(call.path["type"]), call.freshness)
+    name = _read_type_name(call.path["type"])
+    found = await object_types.get_object_type(call.context, name, call.freshness, call.as_of)
     return Answer(_render_object_type(found.value), found.revision)
 
 
@@ -77,6 +79,7 @@ async def delete(call: Call[None]) -> Answer:
 async def list_page(call: Call[None]) -> Answer:
     text = read_search(call.parameters)
     wanted = read_wanted(OBJECT_TYPE_LIST, call.parameters, call.context.store.identity)
+    wanted = await pin_page(call.context, wanted, call.as_of, call.freshness)
     found = await object_types.list_object_types(call.context, wanted, ObjectTypeFilter(text), call.freshness)
     return Answer(list_answer(found.value, _render_object_type), found.revision)
 

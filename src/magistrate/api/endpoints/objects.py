@@ -12,6 +12,7 @@ from magistrate.api.service import Answer, Call
 from magistrate.engine.terms import ID_CHARACTER, MAX_ID_LENGTH, ObjectRef, TypeName, object_id, object_ref, type_name
 from magistrate.errors import InvalidParameter, NotFound
 from magistrate.operations import objects
+from magistrate.operations.history import pin_page
 from magistrate.operations.objects import OBJECT_LIST, ObjectDraft, render_meta
 from magistrate.operations.paging import read_search, read_wanted
 from magistrate.operations.strict import UsedName, require_defined_names
@@ -67,7 +68,7 @@ async def create(call: Call[ObjectOrBatch]) -> Answer:
 
 
 async def get(call: Call[None]) -> Answer:
-    found = await objects.get_object(call.context, _read_object_ref(call), call.freshness)
+    found = await objects.get_object(call.context, _read_object_ref(call), call.freshness, call.as_of)
     return Answer(_render_object(found.value), found.revision)
 
 
@@ -91,9 +92,10 @@ async def list_page(call: Call[None]) -> Answer:
     wanted = read_wanted(OBJECT_LIST, call.parameters, call.context.store.identity)
     only = ObjectFilter(_read_type_filter(call.parameters.get("objectType")), text)
     is_strict = call.is_strict
+    wanted = await pin_page(call.context, wanted, call.as_of, call.freshness)
     found = await objects.list_objects(call.context, wanted, only, call.freshness)
     if is_strict and not found.value.rows and (of_type := call.parameters.get("objectType")):
-        await require_defined_names(call.context, [UsedName(of_type)], found.revision)
+        await require_defined_names(call.context, [UsedName(of_type)], found.revision, is_past=wanted.now is not None)
     return Answer(list_answer(found.value, _render_object), found.revision)
 
 

@@ -1,6 +1,7 @@
 """Defines the bodies and handlers of /v2/query and /v1/query (docs/compatibility.md#query)."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Annotated, Any, cast
 
 import msgspec
@@ -18,7 +19,9 @@ from magistrate.api.v1 import query as legacy_query
 from magistrate.engine.query import MAX_QUERY_LENGTH, Query, SubjectsQuery, read_query
 from magistrate.errors import InvalidParameter
 from magistrate.operations import query
+from magistrate.operations.as_of import AsOf, read_as_of
 from magistrate.operations.contextual_warrants import CONTEXTUAL_WARRANTS
+from magistrate.operations.history import pin_page
 from magistrate.operations.paging import MAX_LIMIT, Wanted, read_wanted
 from magistrate.operations.query import QueryRequest, StoredRow, query_kind
 from magistrate.operations.strict import UsedName, require_defined_names
@@ -58,6 +61,7 @@ class QueryBody(msgspec.Struct, rename="camel", frozen=True):
     sort_order: str | None = None
     next_cursor: str | None = None
     prev_cursor: str | None = None
+    as_of: Annotated[str | None, msgspec.Meta(description="a token or a time: the answer is that of then")] = None
     strict: bool | None = None
 
 
@@ -68,7 +72,7 @@ async def list_page(call: Call[None]) -> Answer:
     contextual = await judge_contextual_warrants(bodies)
     wanted = read_wanted(query_kind(contextual), call.parameters, call.context.store.identity)
     context = read_context(call.parameters.get("context"), limit)
-    return await _answer_query(call, QueryRequest(parsed, context, contextual), wanted, call.is_strict)
+    return await _answer_query(call, QueryRequest(parsed, context, contextual), wanted, call.as_of, call.is_strict)
 
 
 async def list_page_of_body(call: Call[QueryBody]) -> Answer:
@@ -87,14 +91,18 @@ async def list_page_of_body(call: Call[QueryBody]) -> Answer:
     wanted = read_wanted(query_kind(contextual), parameters, call.context.store.identity)
     context = check_context_size(body.context or {}, call.context.max_context_bytes)
     is_strict = call.context.is_strict if body.strict is None else body.strict
-    return await _answer_query(call, QueryRequest(parsed, context, contextual), wanted, is_strict)
+    as_of = None if body.as_of is None else read_as_of(call.context.store.identity, body.as_of)
+    return await _answer_query(call, QueryRequest(parsed, context, contextual), wanted, as_of, is_strict)
 
 
-async def _answer_query(call: Call[Any], request: QueryRequest, wanted: Wanted, is_strict: bool) -> Answer:
-    found = await query.list_page(call.context, request, wanted, call.freshness)
+async def _answer_query(
+    call: Call[Any], request: QueryRequest, wanted: Wanted, as_of: AsOf | None, is_strict: bool
+) -> Answer:
+    wanted = await pin_page(call.context, wanted, as_of, call.freshness)
+    found = await query.list_page(call.context, replace(request, now=wanted.now), wanted, call.freshness)
     if is_strict and not found.value.rows:
-        names = _collect_names(request.query)
-        await require_defined_names(call.context, names, found.revision, request.contextual)
+        names, is_past = _collect_names(request.query), wanted.now is not None
+        await require_defined_names(call.context, names, found.revision, request.contextual, is_past)
     return Answer(list_answer(found.value, _render_row), found.revision)
 
 

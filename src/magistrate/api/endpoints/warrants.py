@@ -1,14 +1,16 @@
 """Defines the bodies and handlers of /v2/warrants (docs/compatibility.md#warrants)."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Annotated
 
 import msgspec
+from msgspec.structs import replace
 
 from magistrate.api.endpoints.lists import list_answer
 from magistrate.api.endpoints.objects import TypeText
-from magistrate.api.parse import INVALID_BODY, MAX_BATCH, document_pattern, read_batch
+from magistrate.api.endpoints.time_limits import read_limits
+from magistrate.api.parse import INVALID_BODY, MAX_BATCH, document_pattern, read_batch, read_boolean
 from magistrate.api.render import render_time
 from magistrate.api.service import Answer, Call
 from magistrate.engine.policy import is_kept, policy_of_context, read_policy
@@ -25,14 +27,18 @@ from magistrate.engine.terms import (
 from magistrate.engine.warrants import Warrant
 from magistrate.errors import InvalidParameter, InvalidRequest, MissingParameter
 from magistrate.operations import warrants
+from magistrate.operations.history import pin_page
 from magistrate.operations.paging import read_wanted
 from magistrate.operations.scheduling import checkpoint
 from magistrate.operations.strict import UsedName, require_defined_names
-from magistrate.operations.warrants import WARRANT_LIST, read_filter
-from magistrate.store.contract import NewWarrant
+from magistrate.operations.warrants import list_kind, read_filter
+from magistrate.store.contract import NewWarrant, write_outcome
 
 IdOrWildcard = Annotated[str, document_pattern(rf"^({ID_CHARACTER}{{0,{MAX_ID_LENGTH}}}|\*)$")]
 RelationText = Annotated[str, document_pattern(r"^[a-zA-Z0-9_-]{0,64}$")]
+
+
+TimeText = Annotated[str, msgspec.Meta(extra_json_schema={"format": "date-time"})]
 
 
 class SubjectBody(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
@@ -46,7 +52,7 @@ class SubjectBody(msgspec.Struct, rename="camel", frozen=True, omit_defaults=Tru
 
 class WarrantBody(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
     """Represents a warrant to create or delete. `context` is the legacy form of a policy: variables that must be
-    equal."""
+    equal. `startsAt` and `expiresAt` are the times between which it counts; they have no effect when it is deleted."""
 
     object_type: TypeText | None = None
     object_id: IdOrWildcard | None = None
@@ -54,6 +60,8 @@ class WarrantBody(msgspec.Struct, rename="camel", frozen=True, omit_defaults=Tru
     subject: SubjectBody | None = None
     policy: str | None = None
     context: dict[str, str] | None = None
+    starts_at: TimeText | None = None
+    expires_at: TimeText | None = None
 
 
 class SubjectAnswer(msgspec.Struct, rename="camel", omit_defaults=True):
@@ -65,7 +73,7 @@ class SubjectAnswer(msgspec.Struct, rename="camel", omit_defaults=True):
 
 
 class WarrantAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True):
-    """Represents a stored warrant; `policy` is omitted when there is none."""
+    """Represents a stored warrant; `policy`, `startsAt` and `expiresAt` are omitted when there is none."""
 
     object_type: str
     object_id: str
@@ -73,10 +81,13 @@ class WarrantAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=
     subject: SubjectAnswer
     policy: str = ""
     created_at: str
+    starts_at: TimeText | msgspec.UnsetType = msgspec.UNSET
+    expires_at: TimeText | msgspec.UnsetType = msgspec.UNSET
 
 
 OUTCOME_HEADER = "Warrant-Outcome"
-"""Names the header that says, for each warrant of a request, whether it was created or existed unchanged."""
+"""Names the header that says, for each warrant of a request, whether it was created, existed and was updated, which
+renews its access, or existed unchanged."""
 
 WarrantOrBatch = WarrantBody | list[WarrantBody]
 
@@ -84,27 +95,31 @@ WarrantOrBatch = WarrantBody | list[WarrantBody]
 async def create(call: Call[WarrantOrBatch]) -> Answer:
     is_batch = isinstance(call.body, list)
     faults = await find_policy_faults(call.body[:MAX_BATCH] if isinstance(call.body, list) else [call.body])
-    new = _read_all(call.body, partial(read_judged_warrant, faults))
-    stamp = call.stamp()
+    new = _read_all(call.body, partial(read_warrant, faults))
     created = await warrants.create_warrants(
-        call.context, new, stamp, (lambda place: f"[{place}].") if is_batch else (lambda place: "")
+        call.context, new, call.stamp(), (lambda place: f"[{place}].") if is_batch else (lambda place: "")
     )
     answers = [render_warrant(row) for row in created.value]
-    outcomes = ["created" if row.created_at == stamp.at else "unchanged" for row in created.value]
+    outcomes = [write_outcome(row, created.revision) for row in created.value]
     return Answer(answers if is_batch else answers[0], created.revision, {OUTCOME_HEADER: ", ".join(outcomes)})
 
 
 async def delete(call: Call[WarrantOrBatch]) -> Answer:
-    named = _read_all(call.body, _read)
+    named = _read_all(call.body, read_named_warrant)
     return Answer(None, await warrants.delete_warrants(call.context, named, call.stamp()))
 
 
 async def list_page(call: Call[None]) -> Answer:
-    wanted = read_wanted(WARRANT_LIST, call.parameters, call.context.store.identity)
+    is_expired = read_boolean(call.parameters, "expired", default=False)
+    wanted = read_wanted(list_kind(is_expired), call.parameters, call.context.store.identity)
     is_strict = call.is_strict
-    found = await warrants.list_warrants(call.context, wanted, read_filter(call.parameters), call.freshness)
+    wanted = await pin_page(call.context, wanted, call.as_of, call.freshness)
+    now = call.context.now() if wanted.now is None else wanted.now
+    only = read_filter(call.parameters, now, is_expired)
+    found = await warrants.list_warrants(call.context, wanted, only, call.freshness)
     if is_strict and not found.value.rows:
-        await require_defined_names(call.context, _collect_names(call.parameters), found.revision)
+        names = _collect_names(call.parameters)
+        await require_defined_names(call.context, names, found.revision, is_past=wanted.now is not None)
     return Answer(list_answer(found.value, render_warrant), found.revision)
 
 
@@ -136,6 +151,8 @@ def render_warrant(row: Warrant) -> WarrantAnswer:
         subject=SubjectAnswer(row.subject_type, row.subject_id, row.subject_relation),
         policy=row.policy,
         created_at=render_time(row.created_at),
+        starts_at=msgspec.UNSET if row.starts_at is None else render_time(row.starts_at),
+        expires_at=msgspec.UNSET if row.expires_at is None else render_time(row.expires_at),
     )
 
 
@@ -147,7 +164,7 @@ PolicyFaults = Mapping[str, InvalidParameter | None]
 """Maps the text of a policy to its error, or None if it is valid."""
 
 
-async def find_policy_faults(bodies: Sequence[WarrantBody]) -> PolicyFaults:
+async def find_policy_faults(bodies: Iterable[WarrantBody]) -> PolicyFaults:
     """Reads every policy once. A long one takes milliseconds, so other requests can run between two of them. Errors are
     raised later, in the order of the elements."""
     faults: dict[str, InvalidParameter | None] = {}
@@ -172,25 +189,29 @@ def _policy_fault(text: str) -> InvalidParameter | None:
     return None
 
 
-def read_judged_warrant(faults: PolicyFaults, body: WarrantBody) -> NewWarrant:
-    """Returns the warrant that a body describes, given what `find_policy_faults` found. Raises InvalidRequest."""
-    new = _read(body)
+def read_warrant(faults: PolicyFaults, body: WarrantBody) -> NewWarrant:
+    """Returns a warrant to create. Raises the error of its policy, too."""
+    new = read_named_warrant(body)
     fault = faults.get(new.policy)
     if fault is not None:
         raise fault
-    return new
+    lifetime = read_policy(new.policy).lifetime if new.policy else None
+    return new if lifetime is None else replace(new, lifetime=lifetime)
 
 
 def read_new_warrant(body: WarrantBody) -> NewWarrant:
-    new = _read(body)
+    new = read_named_warrant(body)
     if new.policy:
         read_policy(new.policy)
     return new
 
 
-def _read(body: WarrantBody) -> NewWarrant:
+def read_named_warrant(body: WarrantBody) -> NewWarrant:
+    """Returns a warrant that is stored, or not: its policy is not read."""
     object, relation, subject = read_check(body.object_type, body.object_id, body.relation, body.subject)
-    return NewWarrant(object, relation, subject, _policy_text(body))
+    policy = _policy_text(body)
+    starts_at, expires_at = read_limits(body.starts_at, body.expires_at)
+    return NewWarrant(object, relation, subject, policy, starts_at=starts_at, expires_at=expires_at)
 
 
 def _policy_text(body: WarrantBody) -> str:

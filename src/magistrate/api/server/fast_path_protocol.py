@@ -22,8 +22,8 @@ class FastPathProtocol(BoundedProtocol):
         self._fast_path = self.app.fast_path  # the application must be an Application
         super().connection_made(transport)
 
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
+    def receive(self, data: bytes) -> None:
+        super().receive(data)
         if self._pending is not None and self._deadline is None:
             self._start_deadline()
 

@@ -13,7 +13,6 @@ from typing import Any, cast
 import httptools
 import uvicorn
 from uuid_utils import uuid7
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from magistrate.api.render import render_json
 from magistrate.api.server.client_transport import ClientTransport
@@ -27,6 +26,7 @@ from magistrate.api.server.connection_state import (
     RequestHead,
     StreamPosition,
 )
+from magistrate.api.server.slicing import SlicingProtocol
 from magistrate.api.server.throttled_warning import ThrottledWarning
 
 UNSENT_BYTES = 65_536
@@ -66,12 +66,11 @@ class BoundedConfig(uvicorn.Config):
         self.max_connections = max_connections
 
 
-class BoundedProtocol(HttpToolsProtocol):
+class BoundedProtocol(SlicingProtocol):
     """Refuses what is too large with 431, what is too slow with 408, what is not HTTP with 400, a transfer coding other
     than chunked with 501, and surplus connections with 503, and then closes the connection."""
 
     config: BoundedConfig
-    transport: ClientTransport  # type: ignore[assignment]  # it has what uvicorn uses of one
     _phase = Phase.SERVING
     _position = StreamPosition.HEAD
     _head: RequestHead
@@ -107,7 +106,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self.cycle.keep_alive = False
         return True
 
-    def data_received(self, data: bytes) -> None:
+    def receive(self, data: bytes) -> None:
         if self.transport.is_lingering:
             self.transport.discard(data)
             return
@@ -202,7 +201,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def timeout_keep_alive_handler(self) -> None:
         """Closes an idle connection, unless its next request has arrived while the loop was busy."""
-        if not self.transport.is_closing() and not self.transport.has_unread_bytes():
+        if not self.transport.is_closing() and not self.has_unread_bytes():
             self.transport.close()
 
     def shutdown(self) -> None:
@@ -219,7 +218,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def _announce_last_answer(self) -> None:
         """Makes the newest request the last, unless its answer has begun or another request is waiting to be read."""
         if self._is_answering() and not self.cycle.response_started and self.cycle.keep_alive:
-            if self.transport.has_unread_bytes():
+            if self.has_unread_bytes():
                 return
             self._last_answer = LastAnswer(self.cycle, is_for_body=False)
 
@@ -239,7 +238,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _end_grace(self) -> None:
         """Closes an idle connection. One that has begun a request has the time that a head may take."""
-        if self.transport.has_unread_bytes():
+        if self.has_unread_bytes():
             self._start_grace()
         elif not self._is_answering() and not self._head.earlier:
             self.transport.close()  # does nothing if it is closed already
@@ -301,7 +300,7 @@ class BoundedProtocol(HttpToolsProtocol):
             return
         self._head.earlier, self._head.idle_bytes = b"", 0
         self.parser = httptools.HttpRequestParser(self)
-        self.data_received(_UPGRADE_HEADER.sub(b"", head) + received[head_end:])
+        self.receive(_UPGRADE_HEADER.sub(b"", head) + received[head_end:])
 
     def _start_deadline(self) -> None:
         self._stop_deadline()

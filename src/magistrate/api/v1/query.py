@@ -29,6 +29,7 @@ from magistrate.engine.warrants import Warrant, policy_digest
 from magistrate.engine.written import unquote_id
 from magistrate.errors import InvalidParameter
 from magistrate.operations import object_types, query, warrants
+from magistrate.operations.as_of import AS_OF
 from magistrate.operations.checks.check import check_all
 from magistrate.operations.definitions import read_definition
 from magistrate.operations.paging import ListKind, Wanted, read_wanted
@@ -97,7 +98,8 @@ async def _list_stored(call: Call[None], conditions: LegacyQueryConditions) -> A
     if context is not None:
         columns["policy"] = policy_digest(policy_of_context(context))
     wanted = _read_page_bounds(call, WARRANT_LIST)
-    found = await warrants.list_warrants(call.context, wanted, WarrantFilter(columns), call.freshness)
+    only = WarrantFilter(columns, unexpired_at=call.context.now())
+    found = await warrants.list_warrants(call.context, wanted, only, call.freshness)
     return Answer([_render_stored(row) for row in found.value.rows], found.revision)
 
 
@@ -178,6 +180,8 @@ def _read_page_bounds(call: Call[None], kind: ListKind[Any]) -> Wanted:
     for name in ("lastId", "nextCursor", "prevCursor"):
         if name in call.parameters:
             raise InvalidParameter(name, "this query has no cursors: ask for up to 1000 rows with limit, or by q")
+    if AS_OF in call.parameters:
+        raise InvalidParameter(AS_OF, "this query is answered as of now only: ask by q")
     given = {name: text for name, text in call.parameters.items() if name not in ("sortBy", "sortOrder", "snapshot")}
     return read_wanted(kind, given, call.context.store.identity)
 

@@ -18,6 +18,7 @@ from magistrate.operations.paging import ListKind
 from magistrate.operations.resources import ASSIGNMENTS, RESOURCES, TENANTS, USERS, Resource
 
 _SHARED = ("/v2/object-types", "/v2/objects", "/v2/warrants", "/v2/sessions")
+_NOT_SHARED = ("/v2/warrants/delete",)
 
 _EVENTS: dict[str, tuple[Handler, Any]] = {
     "/v2/resource-events": (events.list_resource_events_v1, EventsAnswer[ResourceEventAnswer]),
@@ -30,7 +31,7 @@ VIEWS = {resource: ResourceView(resource) for resource in RESOURCES}
 def v1_routes(v2: Iterable[Route]) -> Iterator[Route]:
     """Returns all routes of v1, given those of v2."""
     for route in v2:
-        if route.path.startswith(_SHARED):
+        if route.path.startswith(_SHARED) and route.path not in _NOT_SHARED:
             yield _adapt_route(route)
         elif (route.method, route.path) == ("GET", "/v2/query"):
             yield _query(route)

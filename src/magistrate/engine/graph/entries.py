@@ -15,7 +15,7 @@ State = tuple[int, ObjectId]
 
 
 class Conditioned(NamedTuple):
-    """Holds a warrant with a policy and the states it leads to; these are empty when it names the subjects
+    """Holds a conditional warrant and the states it leads to; these are empty when it names the subjects
     themselves."""
 
     warrant: Warrant
@@ -29,7 +29,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     - `direct` has the names of the subjects they are given to, or is None when these are too many to be cached.
     - `own` has those of them that a warrant of the view's own relation names.
     - `closed` has the names of the states they lead to in views that memberships cover, `targets` all other states.
-    - `conditioned` has the warrants with a policy, which are in none of the others.
+    - `conditioned` has the conditional warrants, with a policy or a time limit, which are in none of the others.
     - `size` counts the warrants that the entry is made of.
     - `is_readable` is false when the entry cannot be used to decide a check.
     """
@@ -139,7 +139,7 @@ def read_entry(
         targets = tuple((number, warrant.subject_id) for number in target_views if number is not None)
         if targets and warrant.subject_id == WILDCARD:
             return UNREADABLE
-        if warrant.policy:
+        if warrant.is_conditional:
             conditioned += [Conditioned(warrant, ())] if is_direct else []
             conditioned += [Conditioned(warrant, targets)] if targets else []
             continue

@@ -13,8 +13,8 @@ Groups = tuple[str, ...]
 """Holds the names of the groups that a subject, or a group, is in by its own warrants; see `state_name`."""
 
 UNUSABLE: Groups = ("",)
-"""Marks members with too many groups, or with a warrant that has a policy. Their groups are expanded from the
-object's side instead of the subject's."""
+"""Marks members with too many groups, or with a conditional warrant. Their groups are expanded from the object's side
+instead of the subject's."""
 
 
 def len_or_one(states: Sequence[object]) -> int:
@@ -43,7 +43,7 @@ class Kind:
 
     def name_groups(self, warrants: Sequence[Warrant]) -> Groups:
         """Returns the groups of a member that has these warrants."""
-        if any(warrant.policy for warrant in warrants):
+        if any(warrant.is_conditional for warrant in warrants):
             return UNUSABLE
         states = (
             (number, warrant.object_id)

@@ -281,7 +281,10 @@ def _compile_reader(
             read = reads(*(argument.literal for argument in arguments))
         except Fault as fault:
             return failing_node(str(fault), static, offset, *arguments)
-        return compose_node(lambda run: apply(run, read), static, offset, *arguments)
+        node = compose_node(lambda run: apply(run, read), static, offset, *arguments)
+        if apply is expires_in and read.nanoseconds > 0:
+            node.lifetime = -(-read.nanoseconds // 1_000)
+        return node
     evaluates = [argument.evaluate for argument in arguments]
 
     def evaluate(run: PolicyRun) -> Any:

@@ -34,7 +34,17 @@ def compile_logic(children: list[PolicyNode], stops_at: bool, sign: str, offset:
                 break
         return value
 
-    return compose_node(evaluate, BOOL, offset, *others)
+    node = compose_node(evaluate, BOOL, offset, *others)
+    node.lifetime = _lifetime([child.lifetime for child in others], needs_all=not stops_at)
+    return node
+
+
+def _lifetime(lifetimes: list[int | None], needs_all: bool) -> int | None:
+    """Returns how long all of the parts may be true together, or one of them at least."""
+    known = [lifetime for lifetime in lifetimes if lifetime is not None]
+    if needs_all:
+        return min(known, default=None)
+    return max(known) if len(known) == len(lifetimes) else None
 
 
 def compile_negation(child: PolicyNode, sign: str, offset: int) -> PolicyNode:

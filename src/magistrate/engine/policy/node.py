@@ -42,7 +42,8 @@ class PolicyNode(msgspec.Struct):
     are literals themselves; `bounds` are those of a range between literals. `is_environment` says that it is all
     variables at once, `is_backwards` that it has `findLast` or `findLastIndex` in it. `variable` is
     the name if it is a variable whose type in the context is known. `patterns` counts the literal
-    regular expressions."""
+    regular expressions. `lifetime` is how long after the creation of the warrant the part may be true, in
+    microseconds; None if it is not known that this ever ends."""
 
     evaluate: Evaluate
     type: StaticType
@@ -58,6 +59,7 @@ class PolicyNode(msgspec.Struct):
     is_environment: bool = False
     is_backwards: bool = False
     variable: str | None = None
+    lifetime: int | None = None
 
 
 class Constant(msgspec.Struct, frozen=True, gc=False):

@@ -48,15 +48,20 @@ class PolicyProgram(NamedTuple):
 
 class Policy:
     """Represents a valid policy; only `read_policy` makes one. `names` are its variables. `weight`: how many parts one
-    evaluation runs through at most, loops once. `is_bool`: whether its type is bool whatever the variables are."""
+    evaluation runs through at most, loops once. `is_bool`: whether its type is bool whatever the variables are.
+    `lifetime`: how long after the creation of its warrant it may hold, in microseconds, because of `expiresIn`; None if
+    it is not known that this ever ends."""
 
-    __slots__ = ("_last", "is_bool", "names", "text", "weight")
+    __slots__ = ("_last", "is_bool", "lifetime", "names", "text", "weight")
 
-    def __init__(self, text: str, names: tuple[str, ...], weight: int, is_bool: bool) -> None:
+    def __init__(
+        self, text: str, names: tuple[str, ...], weight: int, is_bool: bool, lifetime: int | None = None
+    ) -> None:
         self.text = text
         self.names = names
         self.weight = weight
         self.is_bool = is_bool
+        self.lifetime = lifetime
         self._last: PolicyProgram | None = None  # for the types of the context before: most contexts are alike
 
     def holds(self, context: Mapping[str, Any], warrant: Warrant, now: int) -> bool | None:
@@ -129,7 +134,7 @@ def compile_policy(text: str) -> Policy:
     except Refusal as refusal:
         fault = _describe_refusal(text, refusal)
         raise InvalidParameter("policy", f"error validating policy '{text}': {fault}") from refusal
-    return Policy(text, tuple(environment.names), root.weight, root.type is BOOL)
+    return Policy(text, tuple(environment.names), root.weight, root.type is BOOL, root.lifetime)
 
 
 def _compile_program(policy: Policy, kinds: tuple[tuple[str, type], ...]) -> PolicyProgram:

@@ -35,8 +35,8 @@ def check_candidates(
     """Returns one RelationResult for each of the candidates. `report` returns the warrant to be reported, given the
     node that holds."""
     evaluation, by_warrants_alone = Evaluation(model, now, work), Evaluation(model.without_rules(), now, work)
-    nodes, read_clock = yield from _decide_candidates(evaluation, candidates)
-    explicit, _ = yield from _decide_candidates(by_warrants_alone, candidates)
+    nodes, valid_until = yield from _decide_candidates(evaluation, candidates)
+    explicit, explicit_until = yield from _decide_candidates(by_warrants_alone, candidates)
     relation_results = []
     for one, found, by_warrants in zip(candidates, nodes, explicit, strict=True):
         holding = {id: node for id, node in found.items() if node.value is TRUE}
@@ -50,12 +50,13 @@ def check_candidates(
         )
     for _ in chain(evaluation.release(), by_warrants_alone.release()):
         yield None
-    return Findings(relation_results, read_clock)
+    return Findings(relation_results, min(valid_until, explicit_until))
 
 
 def _decide_candidates(
     evaluation: Evaluation, candidates: Sequence[Candidates]
-) -> Steps[tuple[list[Mapping[ObjectId, CheckNode]], bool]]:
+) -> Steps[tuple[list[Mapping[ObjectId, CheckNode]], int]]:
+    """Returns the nodes of each of the candidates by id, and the time at which the first of them may change."""
     nodes: list[Mapping[ObjectId, CheckNode]] = []
     for one in candidates:
         found: dict[ObjectId, CheckNode] = {}
@@ -71,7 +72,7 @@ def _decide_candidates(
         warrants = yield reads
         if reads and warrants is not None:
             evaluation.take(warrants)
-    return nodes, evaluation.read_clock
+    return nodes, evaluation.valid_until
 
 
 def warrant_on_object(node: CheckNode) -> Warrant | None:

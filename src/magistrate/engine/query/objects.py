@@ -91,7 +91,7 @@ class _ObjectSearch:
             self._work.spend(1)
             if self._work.needs_checkpoint:
                 yield None
-        return Findings(relation_results, self._conditions.read_clock)
+        return Findings(relation_results, self._conditions.valid_until)
 
     def _begin(self) -> None:
         self._gain(self._graph.itself, self._subject.id, EXPLICIT)
@@ -188,7 +188,7 @@ class _ObjectSearch:
         value_of, default, limit = edge.origin.exceptions.get, edge.origin.default, edge.limit
         had = [value_of(warrant.subject_id, default) for warrant in warrants]
         values = [value if value < limit else limit for value in had]
-        if not any(warrant.policy for warrant in warrants):
+        if not any(warrant.is_conditional for warrant in warrants):
             return values
         policy_values = [self._conditions.value(warrant) for warrant in warrants]
         return [

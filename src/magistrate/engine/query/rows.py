@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from magistrate.engine.conditions import ALWAYS
 from magistrate.engine.query.result_set import EXPLICIT, ResultSet
 from magistrate.engine.terms import WILDCARD, ObjectId, RelationName, TypeName
 from magistrate.engine.truth import TRUE
@@ -68,11 +69,11 @@ class RelationResult:
 @dataclass(frozen=True, slots=True)
 class Findings:
     """Holds the rows of a query. `relation_results` is None if the result sets cannot be computed as a whole, because
-    groups connect a relation to its own negation: then every candidate has to be checked by itself. `read_clock`: at
-    another time the rows may differ."""
+    groups connect a relation to its own negation: then every candidate has to be checked by itself. From `valid_until`
+    on, the rows may differ."""
 
     relation_results: Sequence[RelationResult] | None
-    read_clock: bool = False
+    valid_until: int = ALWAYS
 
     @property
     def types_to_read(self) -> set[TypeName | None]:

@@ -104,7 +104,7 @@ class SubjectSearch:
         ordered = self._ordered
         ordered += yield from gather_items(components(self._places.values(), _PlanOnObject.children), self._work)
         if any(map(_rests_on_its_negation, ordered)):
-            return Findings(None, self._conditions.read_clock)
+            return Findings(None, self._conditions.valid_until)
         relation_results: list[RelationResult] = []
         unnamed = yield from self._solve_components(ordered, roots, None)
         exceptions = {of_type for place in self._places.values() for of_type in place.given}
@@ -122,7 +122,7 @@ class SubjectSearch:
                 RelationResult(None, relation, result_set, _reports(result_set))
                 for relation, result_set in unnamed.items()
             ]
-        return Findings(relation_results, self._conditions.read_clock)
+        return Findings(relation_results, self._conditions.valid_until)
 
     def _solve_components(
         self,

@@ -113,7 +113,7 @@ class Chunk:
         known = {name: definitions[name] for name in self._types_of_warrants() if name in definitions}
         numbers = [*self.warrants]
         try:
-            judge_warrants([*self.warrants.values()], lambda place: f"line {numbers[place]}: ")(known)
+            judge_warrants([*self.warrants.values()], lambda place: f"line {numbers[place]}: ", at=None)(known)
         except InvalidParameter as error:
             raise InvalidRequest(f"{error.parameter}: {error.message}") from None
 

@@ -308,11 +308,21 @@ class _CheckComparison:
         """Returns how many checks the server decided, and the differences between the answers."""
         pairs: list[tuple[Check, _CheckAnswer, _CheckAnswer]] = []
         for start in range(0, len(checks), CHECKS_AT_ONCE):
-            pairs += await asyncio.gather(*map(self._both, checks[start : start + CHECKS_AT_ONCE]))
+            pairs += await self._compare_at_once(checks[start : start + CHECKS_AT_ONCE])
         decided = [sampled for sampled, source, _ in pairs if source.is_decided]
         is_up = len(decided) == len(pairs) or await self._is_up(decided)
         differences = [await self._difference(*pair, is_up) for pair in pairs if pair[1].said != pair[2].said]
         return len(decided), differences
+
+    async def _compare_at_once(self, checks: Sequence[Check]) -> Sequence[tuple[Check, _CheckAnswer, _CheckAnswer]]:
+        """Raises the first failure once all have ended: a request that outlives the client leaves its connection
+        open."""
+        ended = await asyncio.gather(*map(self._both, checks), return_exceptions=True)
+        pairs = [one for one in ended if not isinstance(one, BaseException)]
+        for one in ended:
+            if isinstance(one, BaseException):
+                raise one
+        return pairs
 
     async def _is_up(self, decided: Sequence[Check]) -> bool:
         """Returns whether the server still decides a check that it decided before; only then did the undecided checks

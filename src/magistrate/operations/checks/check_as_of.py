@@ -1,0 +1,39 @@
+"""Decides checks as of the past: by an evaluation with the warrants and the model of then. The graph cache, which is at
+the newest revision, has no part in it."""
+
+from collections.abc import Sequence
+
+from magistrate.engine.evaluation import Check
+from magistrate.operations.as_of import AsOf
+from magistrate.operations.checks.check_batch import CheckBatch, Decisions, StopAt
+from magistrate.operations.checks.check_run import CheckRun
+from magistrate.operations.checks.evaluating import complete_run
+from magistrate.operations.consistency import Freshness
+from magistrate.operations.context import Context
+from magistrate.operations.contextual_warrants import ContextualWarrants
+from magistrate.operations.history import find_point
+from magistrate.operations.overlaid_reader import OverlaidReader
+from magistrate.store.contract import NewWarrant, Snapshot
+
+
+async def check_as_of(
+    ctx: Context,
+    checks: Sequence[Check],
+    stop_at: StopAt,
+    as_of: AsOf,
+    freshness: Freshness,
+    with_path: bool = False,
+    contextual: Sequence[NewWarrant] = (),
+) -> Decisions:
+    """Returns the decisions that these checks had at that point in time, like `check`. They are not logged: nobody was
+    given or refused access.
+
+    Raises what `check` and `find_point` raise."""
+    point = await find_point(ctx, as_of, freshness)
+    model = await ctx.models.at(point.revision, point.model_revision)
+    added = ContextualWarrants(contextual, point.now) if contextual else None
+    batch = CheckBatch(checks, stop_at, point.now, ctx.max_check_work, with_path, added)
+    if added is None:
+        return Snapshot(point.revision, await complete_run(ctx.store, CheckRun(model, batch), point.revision))
+    run, reader = CheckRun(added.extend_model(model), batch), OverlaidReader(ctx.store, added.overlay)
+    return Snapshot(point.revision, await complete_run(reader, run, point.revision))

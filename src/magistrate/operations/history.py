@@ -1,0 +1,75 @@
+"""Finds the state that a read as of the past asks for (docs/history.md): its revision, and the time at which policies
+are evaluated."""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from magistrate.engine.terms import Revision
+from magistrate.errors import InvalidParameter, NotRetained
+from magistrate.operations.as_of import AS_OF, NOT_REACHED, AsOf
+from magistrate.operations.consistency import Freshness
+from magistrate.operations.context import Context
+from magistrate.operations.paging import Wanted
+from magistrate.operations.times import render_time
+from magistrate.store.history import RevisionLookup
+
+
+class PointInTime(NamedTuple):
+    """Represents a past state: its revision, the time at which policies are evaluated, in microseconds since 1970 UTC,
+    and the revision that last changed the model, then or later."""
+
+    revision: Revision
+    now: int
+    model_revision: Revision
+
+
+async def find_point(ctx: Context, as_of: AsOf, freshness: Freshness) -> PointInTime:
+    """Returns the state that is asked for. For a revision, its time is the one at which it was written; for a time, its
+    revision is the newest that was reached by then.
+
+    The point in time says which revision to read, so the freshness only has to be one that the store has reached.
+
+    Raises InvalidParameter for a point in the future or a token from the future, NotRetained, StoreUnavailable.
+    """
+    now = ctx.now()
+    if as_of.revision is not None:
+        state = await ctx.store.find_revision(as_of.revision)
+        if as_of.revision > state.newest:
+            raise InvalidParameter(AS_OF, NOT_REACHED)
+    else:
+        assert as_of.time is not None
+        if as_of.time > now:
+            raise InvalidParameter(AS_OF, f"is in the future: the clock of the service is at {render_time(now)}")
+        state = await ctx.store.find_revision_at(as_of.time)
+    freshness.demand(state.newest)
+    if state.match is None:
+        raise _build_not_retained(state, now)
+    now = state.match.written_at if as_of.time is None else as_of.time
+    return PointInTime(state.match.revision, now, state.model_revision)
+
+
+async def find_revision(ctx: Context, as_of: AsOf | None, freshness: Freshness) -> Revision | None:
+    """Returns the revision to read at, None for the newest. Raises what `find_point` raises."""
+    return None if as_of is None else (await find_point(ctx, as_of, freshness)).revision
+
+
+async def pin_page(ctx: Context, wanted: Wanted, as_of: AsOf | None, freshness: Freshness) -> Wanted:
+    """Returns the page as of a point in time, or as of that of the page whose cursor leads to it. Without either, it is
+    left as it is.
+
+    Raises InvalidParameter for a cursor of a listing at another revision, and what `find_point` raises."""
+    if wanted.now is None and as_of is None:
+        return wanted
+    if wanted.at is None:
+        assert as_of is not None
+        point = await find_point(ctx, as_of, freshness)
+        return replace(wanted, at=point.revision, now=point.now, is_snapshot=True)
+    if wanted.now is None or (as_of is not None and not as_of.names(wanted.at, wanted.now)):
+        cursor = "prevCursor" if wanted.slice.backwards else "nextCursor"
+        raise InvalidParameter(cursor, f"its listing is not as of this {AS_OF}: begin again without a cursor")
+    await find_point(ctx, AsOf(revision=wanted.at), freshness)
+    return wanted
+
+
+def _build_not_retained(state: RevisionLookup, now: int) -> NotRetained:
+    return NotRetained(render_time(state.oldest.reached_at if state.oldest is not None else now))

@@ -1,0 +1,64 @@
+"""Keeps full garbage collections short: one scans only what came into being since the one before it.
+
+A full collection cannot be interrupted and scans every container in memory; with a large cache and many cached lists it
+held the event loop for 440 ms. What survives one is therefore frozen. Reference counting still frees frozen objects, so
+only cycles among them stay. If they accumulate, so that the frozen objects never become few any more, all objects are
+scanned once. That many are frozen for a while means nothing: those of a large check are freed at its end."""
+
+import gc
+from collections.abc import Mapping
+from typing import Any
+
+THRESHOLDS = (2_000, 10, 4)
+"""Sets the thresholds of `gc.set_threshold`: a full collection follows 100,000 new containers. The remains of large
+checks are dismantled instead (engine/evaluation.py)."""
+
+FULL_GENERATION = 2
+
+COUNTED_EVERY = 20
+"""Counts the full collections after which the frozen objects are counted, which takes some milliseconds."""
+
+COUNTS_OF_A_PERIOD = 20
+"""Counts the counts after which the lowest of them is judged."""
+
+FEW_OBJECTS = 500_000
+"""Limits the frozen objects that are left alone, however few they were before."""
+
+
+class SurvivorFreezer:
+    """Freezes the survivors of full collections, as a callback of the garbage collector."""
+
+    def __init__(self, few_objects: int = FEW_OBJECTS) -> None:
+        self._few_objects = few_objects
+        self._most = few_objects
+        self._collections = 0
+        self._counts: list[int] = []
+        self._scans_all = False
+
+    def install(self) -> None:
+        """Freezes what there is, imported modules for the most part, and from then on what survives."""
+        gc.collect()
+        gc.set_threshold(*THRESHOLDS)
+        gc.freeze()
+        if self.follow not in gc.callbacks:
+            gc.callbacks.append(self.follow)
+
+    def follow(self, phase: str, info: Mapping[str, Any]) -> None:
+        if phase != "stop" or info["generation"] != FULL_GENERATION:
+            return
+        gc.freeze()
+        if self._scans_all:
+            self._scans_all = False
+            self._most = max(self._few_objects, 2 * gc.get_freeze_count())
+        self._collections += 1
+        if not self._collections % COUNTED_EVERY:
+            self._counts.append(gc.get_freeze_count())
+        if len(self._counts) == COUNTS_OF_A_PERIOD:
+            self._scans_all = min(self._counts) > self._most
+            self._counts.clear()
+            if self._scans_all:
+                gc.unfreeze()
+
+
+SURVIVORS = SurvivorFreezer()
+"""Serves the whole process, however many services run in it."""

@@ -1,0 +1,141 @@
+"""Random warrants with time limits at random times: checks, paths, queries and the graph agree with the oracle, for
+which a warrant outside its limits is absent."""
+
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from magistrate.engine.conditions import ALWAYS
+from magistrate.engine.evaluation import Check
+from magistrate.engine.graph import Fetch, GivenUp, Graph, Walk
+from magistrate.engine.query import Query
+from magistrate.engine.query.finding import find
+from magistrate.engine.terms import ObjectRef, Revision
+from magistrate.engine.truth import MISSING, TRUE
+from magistrate.engine.warrants import Warrant
+from magistrate.engine.work import Work
+from tests import oracle
+from tests.memory_source import PLENTY, evaluated, found, found_paths, model_of, searched
+from tests.properties import test_graph, test_query
+from tests.properties.test_check import Types, model, oracle_path, oracle_value, question, values, warrants
+
+LAST = 6
+times = st.integers(0, LAST)
+Limits = tuple[int | None, int | None]
+limits: st.SearchStrategy[Limits] = st.one_of(
+    st.tuples(st.none(), st.none() | st.integers(1, LAST)),
+    st.integers(1, 4).flatmap(lambda start: st.tuples(st.just(start), st.none() | st.integers(start + 1, LAST))),
+)
+
+
+@st.composite
+def limited(draw: st.DrawFn, rarely_to_all: bool = False) -> list[Warrant]:
+    """Warrants about half of which have a start, an expiry or both."""
+    drawn = draw(warrants(rarely_to_all=rarely_to_all))
+    return [give_limits(one, draw(st.just((None, None)) | limits)) for one in drawn]
+
+
+def give_limits(warrant: Warrant, pair: Limits) -> Warrant:
+    return replace(warrant, starts_at=pair[0], expires_at=pair[1])
+
+
+@given(model(), limited(), st.lists(question(), min_size=1, max_size=5), times)
+def test_checks_and_paths_are_those_of_the_warrants_in_force(
+    drawn: Types, stored: list[Warrant], asked: list[Check], now: int
+) -> None:
+    counting = oracle.in_force(stored, now)
+
+    decided, _ = evaluated(model_of(drawn, stored), stored, asked, now)
+
+    assert values(decided) == [oracle_value(drawn, counting, one) for one in asked]
+    paths = found_paths(model_of(drawn, stored), stored, asked, now)
+    assert paths == [oracle_path(drawn, counting, one) for one in asked]
+
+
+@given(model(), limited(), test_query.others, test_query.query(), times)
+def test_queries_find_the_rows_of_the_warrants_in_force(
+    drawn: Types, stored: list[Warrant], more: list[ObjectRef], asked: Query, now: int
+) -> None:
+    if oracle.undefined_type(drawn, asked) is not None:
+        return
+    objects = test_query.existing(stored, more)
+    expected = oracle.query(test_query.facts(drawn, oracle.in_force(stored, now), objects), asked)
+
+    rows = found(model_of(drawn, stored), stored, objects, asked, test_query.CONTEXT, now).rows
+
+    assert [(row.type, row.id, row.relation, row.is_implicit) for row in rows] == [
+        (row.type, row.id, row.relation, row.is_implicit) for row in expected
+    ]
+    assert all(row.warrant in one.acceptable for row, one in zip(rows, expected, strict=True))
+
+
+@given(model(), limited(), test_query.others, test_query.query(), times)
+def test_rows_stay_as_they_are_until_the_time_that_the_findings_name(
+    drawn: Types, stored: list[Warrant], more: list[ObjectRef], asked: Query, now: int
+) -> None:
+    if oracle.undefined_type(drawn, asked) is not None:
+        return
+    known, objects = model_of(drawn, stored), test_query.existing(stored, more)
+    findings, _ = searched(find(known, asked, test_query.CONTEXT, now, Work(PLENTY)), stored)
+    rows = found(known, stored, objects, asked, test_query.CONTEXT, now).rows
+
+    assert findings.valid_until > now
+    assert findings.valid_until <= LAST or findings.valid_until == ALWAYS
+    if findings.relation_results is not None:
+        for later in range(now, min(findings.valid_until, LAST + 1)):
+            assert found(known, stored, objects, asked, test_query.CONTEXT, later).rows == rows
+
+
+def decided(graph: Graph, stored: Sequence[Warrant], asked: Check, now: int) -> tuple[bool, bool] | None:
+    """Whether the check is authorized, and whether implicitly; None if the walk gives up."""
+    for _ in range(100):
+        walk = Walk(graph, now, Work(PLENTY))
+        try:
+            decision = walk.decide(asked)
+        except GivenUp:
+            return None
+        if decision is not None:
+            return decision.is_authorized, decision.is_implicit
+        test_graph.filled(Fetch(graph, walk.missing), stored)
+    raise AssertionError("a walk does not find what was read for it")
+
+
+def by_the_book(
+    drawn: Types, ever: Sequence[Warrant], stored: Sequence[Warrant], asked: Check, now: int
+) -> tuple[bool, bool] | None:
+    [node], _ = evaluated(model_of(drawn, ever), oracle.in_force(stored, now), [asked], now)
+    if node.value == MISSING:
+        return None
+    warrant, _ = node.reason
+    is_explicit = warrant is not None and warrant.relation == node.relation
+    return node.value == TRUE, node.value == TRUE and not is_explicit
+
+
+@given(
+    model(),
+    limited(rarely_to_all=True),
+    st.lists(st.tuples(st.integers(0, 13), limits, test_graph.question(), times), min_size=1, max_size=6),
+    st.sampled_from((1, 2, 500)),
+)
+def test_a_graph_decides_by_the_time_of_each_check_while_warrants_come_go_and_are_renewed(
+    drawn: Types,
+    ever: list[Warrant],
+    steps: list[tuple[int, Limits, Check, int]],
+    most_each: int,
+) -> None:
+    """The graph is never told that time has passed."""
+    graph = Graph(model_of(drawn, ever), Revision(1), most=1_000, most_each=most_each)
+    stored = list(ever)
+    for revision, (number, pair, asked, now) in enumerate(steps, 2):
+        for moment in (now, now + 1, LAST):
+            if (decision := decided(graph, stored, asked, moment)) is not None:
+                assert decision == by_the_book(drawn, ever, stored, asked, moment)
+        if ever:
+            place = number % len(ever)
+            former = next((one for one in stored if one.names == ever[place].names), None)
+            stored = [one for one in stored if one is not former]
+            if former is None or pair != (None, None):
+                stored.append(give_limits(ever[place], pair))
+            graph.apply([ever[place].names], Revision(revision))

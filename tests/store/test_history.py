@@ -1,0 +1,204 @@
+"""Every sentence of magistrate/store/history.py, on every store."""
+
+import apsw
+import psycopg
+import pytest
+
+from magistrate import wiring
+from magistrate.config import SqliteUrl, read_database_url
+from magistrate.engine.terms import ObjectId, Revision, TypeName, type_name
+from magistrate.store import migrate
+from magistrate.store.contract import NewObject, NewObjectType, Stamp, Store
+from magistrate.store.history import RevisionLookup, RevisionTime
+from tests.running import settings_for
+
+pytestmark = pytest.mark.anyio
+
+SECOND = 1_000_000
+NOON = 1_763_683_200_000_000
+
+
+def noon(seconds: float) -> int:
+    return NOON + int(seconds * SECOND)
+
+
+async def write(store: Store, *seconds: float) -> None:
+    """Replaces one object at each of these times, given in seconds after noon."""
+    for second in seconds:
+        new = NewObject(TypeName("document"), ObjectId("a"), f'{{"at":{second}}}')
+        await store.put_objects([new], Stamp("ann", noon(second)))
+
+
+async def revision_at(store: Store, seconds: float) -> int | None:
+    found = (await store.find_revision_at(noon(seconds))).match
+    return None if found is None else found.revision
+
+
+def reached(revision: int, written: float, reached: float | None = None) -> RevisionTime:
+    return RevisionTime(Revision(revision), noon(written), noon(written if reached is None else reached))
+
+
+async def test_nothing_is_found_in_a_store_without_a_write(store: Store) -> None:
+    nothing = RevisionLookup(None, Revision(0), Revision(0), None)
+
+    assert await store.find_revision(Revision(0)) == nothing
+    assert await store.find_revision(Revision(1)) == nothing
+    assert await store.find_revision_at(noon(0)) == nothing
+
+
+async def test_a_revision_is_found_by_its_number_with_the_time_at_which_it_was_written(store: Store) -> None:
+    await write(store, 1, 2, 3)
+
+    found = await store.find_revision(Revision(2))
+
+    assert found == RevisionLookup(reached(2, 2), Revision(3), Revision(0), reached(1, 1))
+
+
+async def test_a_revision_that_is_not_written_yet_is_not_found(store: Store) -> None:
+    await write(store, 1)
+
+    assert (await store.find_revision(Revision(2))).match is None
+    assert (await store.find_revision(Revision(2**63 - 1))).match is None
+
+
+async def test_the_newest_revision_by_a_time_is_found_to_the_microsecond(store: Store) -> None:
+    await write(store, 1, 2, 2, 3)
+
+    found = [await revision_at(store, seconds) for seconds in (0.999999, 1, 1.999999, 2, 2.5, 3, 1e6)]
+
+    assert found == [None, 1, 1, 3, 3, 4, 4]
+
+
+async def test_the_revision_that_last_changed_the_model_is_found_as_well(store: Store) -> None:
+    await write(store, 1)
+    new = NewObjectType(TypeName("document"), '{"relations":{}}')
+    await store.put_object_types([new], lambda model: None, Stamp("ann", noon(2)))
+    await write(store, 3)
+
+    assert (await store.find_revision(Revision(1))).model_revision == 2
+    assert (await store.find_revision_at(noon(3))).model_revision == 2
+
+
+async def test_a_revision_whose_clock_was_behind_is_reached_with_the_one_before_it(store: Store) -> None:
+    await write(store, 10, -1_000_000, 20)
+
+    found = [await revision_at(store, seconds) for seconds in (-1_000_000, 9, 10, 19, 20)]
+
+    assert found == [None, None, 2, 2, 3]
+    assert (await store.find_revision(Revision(2))).match == reached(2, -1_000_000, 10)
+
+
+async def test_behind_a_revision_whose_clock_was_ahead_all_are_reached_when_its_time_has_come(store: Store) -> None:
+    await write(store, 10, 1_000, 20, 30, 2_000)
+
+    found = [await revision_at(store, seconds) for seconds in (10, 25, 999, 1_000, 1_999, 2_000)]
+
+    assert found == [1, 1, 1, 4, 4, 5]
+    assert (await store.find_revision(Revision(3))).match == reached(3, 20, 1_000)
+
+
+async def test_a_later_time_never_finds_an_earlier_revision(store: Store) -> None:
+    await write(store, 5, 3, 9, 1, 9, 4, 12, 11)
+
+    found = [await revision_at(store, seconds) or 0 for seconds in range(15)]
+
+    assert found == sorted(found)
+
+
+async def test_a_revision_that_was_collected_is_not_found_and_the_oldest_that_is_can_be_read(store: Store) -> None:
+    await write(store, 1, 2, 3, 4)
+
+    await store.collect(noon(2.5), 100)
+
+    by_number = await store.find_revision(Revision(1))
+    by_time = await store.find_revision_at(noon(1.5))
+    assert by_number == by_time == RevisionLookup(None, Revision(4), Revision(0), reached(2, 2))
+    assert by_number.oldest is not None
+    assert await revision_at(store, 2) == by_number.oldest.revision
+    assert await revision_at(store, 1.999999) is None
+
+
+async def test_whatever_is_younger_than_the_retention_is_found(store: Store) -> None:
+    await write(store, 1, 2, 7, 3, 8, 9)
+
+    for seconds in (1.5, 2.5, 7.5, 8.5):
+        while await store.collect(noon(seconds), 1):
+            pass
+        assert await revision_at(store, seconds) is not None
+
+
+async def test_a_revision_that_is_not_listed_any_more_is_not_found_even_if_it_can_be_read(store: Store) -> None:
+    for second in (1, 2, 3):
+        new = NewObject(TypeName("document"), ObjectId(f"at-{second}"), None)
+        await store.put_objects([new], Stamp("ann", noon(second)))
+
+    await store.delete_events(noon(2.5), 100)
+
+    by_number, by_time = await store.find_revision(Revision(1)), await store.find_revision_at(noon(1))
+    assert by_number == by_time == RevisionLookup(None, Revision(3), Revision(0), reached(2, 2))
+
+
+async def test_a_model_that_was_read_at_a_revision_has_the_span_of_its_types(store: Store) -> None:
+    def new(definition: str) -> list[NewObjectType]:
+        return [NewObjectType(TypeName("document"), definition)]
+
+    stamp = Stamp("ann", NOON)
+    await store.put_object_types(new('{"relations":{}}'), lambda model: None, stamp)
+    await write(store, 1, 2)
+    await store.put_object_types(new('{"relations":{"viewer":{}}}'), lambda model: None, stamp)
+    await write(store, 3)
+    await store.delete_object_type(type_name("document", "type"), stamp)
+
+    spans = [(await store.read_model(Revision(at))).value.span for at in range(1, 7)]
+
+    assert spans == [(1, 3), (1, 3), (1, 3), (4, 5), (4, 5), (6, 6)]
+    assert (await store.read_model()).value.span is None
+    await write(store, 4)
+    assert (await store.read_model(Revision(6))).value.span == (6, 7)
+
+
+async def test_the_span_of_a_model_never_reaches_behind_what_was_collected(store: Store) -> None:
+    stamp = Stamp("ann", noon(0))
+    for definition in ('{"relations":{}}', '{"relations":{"viewer":{}}}'):
+        await store.put_object_types([NewObjectType(TypeName("document"), definition)], lambda model: None, stamp)
+    await store.delete_object_type(type_name("document", "type"), stamp)
+    await write(store, 1, 2)
+
+    await store.collect(noon(0.5), 100)
+
+    assert (await store.read_model(Revision(4))).value.span == (3, 5)
+    assert (await store.read_model(Revision(4))).value.definitions == {}
+
+
+async def test_revisions_of_an_earlier_version_are_reached_in_their_order(database_url: str) -> None:
+    database = read_database_url(database_url)
+    earlier = migrate.migrations("sqlite" if isinstance(database, SqliteUrl) else "postgres")
+    last = next(migration.number for migration in earlier if migration.name == "time_of_revisions")
+    times = {1: 10, 2: 30, 3: 20, 4: 40}
+    statements = [
+        *(migration.sql for migration in earlier[: last - 1]),
+        migrate.CREATE_TABLE,
+        *(f"INSERT INTO migration (number, name) VALUES ({m.number}, '{m.name}')" for m in earlier[: last - 1]),
+        "INSERT INTO head (only_row, store_id, cursor_key, revision, horizon, model_revision) "
+        f"VALUES (1, '{'a' * 16}', '{'b' * 32}', 4, 1, 0)",
+        *(f"INSERT INTO revision VALUES ({revision}, {noon(at)}, 'ann')" for revision, at in times.items()),
+    ]
+    if isinstance(database, SqliteUrl):
+        connection = apsw.Connection(database.path)
+        for statement in statements:
+            connection.execute(statement)
+        connection.close()
+    else:
+        with psycopg.connect(database.conninfo, autocommit=True) as postgres:
+            for statement in statements:
+                postgres.execute(statement.encode())
+
+    wiring.migrate_store(settings_for(database_url))
+
+    store = await wiring.open_store(settings_for(database_url))
+    found = [await revision_at(store, seconds) for seconds in (9, 10, 20, 30, 40)]
+    await write(store, 35)
+    after = await store.find_revision(Revision(5))
+    await store.close()
+    assert found == [None, 1, 1, 3, 4]
+    assert after.match == reached(5, 35, 40)

@@ -1,0 +1,333 @@
+"""The sentences of magistrate/store/contract.py about time limits, renewal and the clock, on every store."""
+
+import asyncio
+import time
+
+import pytest
+from msgspec.structs import replace
+
+from magistrate import wiring
+from magistrate.engine.terms import Revision
+from magistrate.engine.warrants import Warrant
+from magistrate.errors import NotFound
+from magistrate.store.contract import (
+    ImportBatch,
+    NewWarrant,
+    Once,
+    Slice,
+    Snapshot,
+    Stamp,
+    Store,
+    WarrantFilter,
+    write_outcome,
+)
+from magistrate.store.database_clock import DatabaseClock
+from magistrate.store.events import Event, EventFilter, EventsOfKind
+from tests.change_log import list_changes
+from tests.running import settings_for
+from tests.store.test_warrants import NOW, anything_goes, delete, new, objects, stamp
+
+pytestmark = pytest.mark.anyio
+
+ANN = "document:plan#viewer@user:ann"
+BOB = "document:plan#viewer@user:bob"
+HOUR = 3_600_000_000
+EVERYTHING = Slice("createdAt", 1_000)
+
+
+def limited(written: str, starts_at: int | None = None, expires_at: int | None = None) -> NewWarrant:
+    return replace(new(written), starts_at=starts_at, expires_at=expires_at)
+
+
+async def put(
+    store: Store, *warrants: NewWarrant, at: int = NOW, once: Once | None = None
+) -> Snapshot[tuple[Warrant, ...]]:
+    return await store.put_warrants(warrants, anything_goes, stamp(at, once))
+
+
+def outcomes(written: Snapshot[tuple[Warrant, ...]]) -> list[str]:
+    return [write_outcome(row, written.revision) for row in written.value]
+
+
+async def rows(store: Store, only: WarrantFilter | None = None, at: int | None = None) -> list[Warrant]:
+    revision = None if at is None else Revision(at)
+    return list((await store.list_warrants(EVERYTHING, only or WarrantFilter(), revision)).value.rows)
+
+
+async def expired(store: Store, at: int | None = None) -> list[str]:
+    return [row.render() for row in await rows(store, WarrantFilter(is_expired=True), at)]
+
+
+async def unexpired(store: Store, now: int, at: int | None = None) -> list[str]:
+    return [row.render() for row in await rows(store, WarrantFilter(unexpired_at=now), at)]
+
+
+async def end(store: Store, at: int, most: int = 1_000) -> int:
+    return await store.end_expired(Stamp("expiry", at), most)
+
+
+async def events(store: Store) -> list[Event]:
+    listed = await store.list_events(Slice("createdAt", 100), EventFilter([EventsOfKind("warrant")]))
+    return list(listed.value.rows)
+
+
+async def test_limits_are_read_back_as_written(store: Store) -> None:
+    written = await put(store, limited(ANN, NOW + 1, NOW + HOUR), limited(BOB, expires_at=NOW + HOUR), new("a:a#a@a:a"))
+
+    assert [(row.starts_at, row.expires_at) for row in written.value] == [
+        (NOW + 1, NOW + HOUR),
+        (None, NOW + HOUR),
+        (None, None),
+    ]
+    assert tuple(await rows(store)) == written.value
+    assert outcomes(written) == ["created"] * 3
+
+
+async def test_other_limits_replace_those_of_a_stored_warrant_which_keeps_its_creation_time(store: Store) -> None:
+    await put(store, limited(ANN, expires_at=NOW + 5), new(BOB))
+
+    renewed = await put(store, limited(ANN, NOW, NOW + HOUR), new(BOB), at=NOW + 1)
+
+    assert outcomes(renewed) == ["updated", "unchanged"]
+    assert (renewed.value[0].created_at, renewed.value[0].expires_at) == (NOW, NOW + HOUR)
+    assert await unexpired(store, NOW + 6) == [BOB, ANN]
+    assert [(change.action, change.key[4]) for change in await list_changes(store, 1)] == [("updated", "ann")]
+    [before] = [row for row in await rows(store, at=1) if row.subject_id == "ann"]
+    assert before.expires_at == NOW + 5
+
+
+async def test_the_same_limits_change_nothing_and_no_limits_remove_them(store: Store) -> None:
+    await put(store, limited(ANN, NOW, NOW + HOUR))
+
+    again = await put(store, limited(ANN, NOW, NOW + HOUR), at=NOW + 1)
+    unlimited = await put(store, new(ANN), at=NOW + 2)
+
+    assert (outcomes(again), outcomes(unlimited)) == (["unchanged"], ["updated"])
+    assert [(row.starts_at, row.expires_at) for row in await rows(store)] == [(None, None)]
+    assert await end(store, NOW + 2 * HOUR) == 0
+
+
+async def test_of_several_that_are_the_same_the_last_counts(store: Store) -> None:
+    written = await put(store, limited(ANN, expires_at=NOW + 1), limited(ANN, expires_at=NOW + 2))
+
+    assert [row.expires_at for row in written.value] == [NOW + 2] * 2
+    assert [row.expires_at for row in await rows(store)] == [NOW + 2]
+
+
+async def test_a_repeated_write_answers_with_the_outcome_of_the_first(store: Store) -> None:
+    await put(store, limited(ANN, expires_at=NOW + 5))
+    once = Once("key", "fingerprint")
+    first = await put(store, new(ANN), new(BOB), at=NOW + 1, once=once)
+
+    again = await put(store, new(ANN), new(BOB), at=NOW + 2, once=once)
+
+    assert again == first
+    assert outcomes(again) == ["updated", "created"]
+
+
+async def test_a_warrant_that_has_expired_ends_and_is_created_anew(store: Store) -> None:
+    """Whether or not it was ended before."""
+    await put(store, limited(ANN, expires_at=NOW + 5), limited(BOB, expires_at=NOW + 5))
+    await put(store, limited(ANN, expires_at=NOW + HOUR), at=NOW + 4)  # a renewal just in time
+
+    again = await put(store, limited(ANN, expires_at=NOW + 9), limited(BOB, expires_at=NOW + 9), at=NOW + 5)
+
+    assert outcomes(again) == ["updated", "created"]
+    assert [row.created_at for row in again.value] == [NOW, NOW + 5]
+    assert [(change.action, change.key[4]) for change in await list_changes(store, 2)] == [
+        ("updated", "ann"),
+        ("expired", "bob"),
+        ("created", "bob"),
+    ]
+    assert await end(store, NOW + 9) == 2
+    assert outcomes(await put(store, limited(BOB, expires_at=NOW + 20), at=NOW + 10)) == ["created"]
+
+
+async def test_a_policy_that_can_hold_no_more_is_renewed(store: Store) -> None:
+    lasting = replace(new(f'{ANN}[expiresIn("1h")]'), lifetime=HOUR)
+    await put(store, lasting)
+
+    early = await put(store, lasting, at=NOW + HOUR - 1)
+    late = await put(store, lasting, at=NOW + HOUR)
+
+    assert (outcomes(early), outcomes(late)) == (["unchanged"], ["updated"])
+    assert [row.created_at for row in await rows(store)] == [NOW + HOUR]
+
+
+async def test_warrants_end_at_their_expiry_once_oldest_first(store: Store) -> None:
+    await put(store, limited(ANN, expires_at=NOW + 9), limited(BOB, expires_at=NOW + 5), new("a:a#a@a:a"))
+    assert await store.next_expiry() == NOW + 5
+
+    assert await end(store, NOW + 4) == 0
+    assert await store.check() == 1  # no revision
+    assert await end(store, NOW + 5) == 1
+    assert await store.next_expiry() == NOW + 9
+    assert await end(store, NOW + 20) == 1
+    assert await store.next_expiry() is None
+    assert await end(store, NOW + 20) == 0
+
+    assert await store.check() == 3
+    assert [(change.action, change.key[4], change.actor) for change in await list_changes(store, 1)] == [
+        ("expired", "bob", "expiry"),
+        ("expired", "ann", "expiry"),
+    ]
+    assert await unexpired(store, NOW) == ["a:a#a@a:a"]
+    assert len(await objects(store)) == 4  # they stay
+
+
+async def test_at_most_so_many_are_ended_at_once(store: Store) -> None:
+    await put(store, *[limited(f"document:plan#viewer@user:u{n}", expires_at=NOW + 9 - n) for n in range(5)])
+
+    assert [await end(store, NOW + 9, most=2) for _ in range(4)] == [2, 2, 1, 0]
+    assert [change.key[4] for change in await list_changes(store, 1)] == ["u4", "u3", "u2", "u1", "u0"]
+
+
+async def test_several_processes_end_each_warrant_once(store: Store, database_url: str) -> None:
+    other = await wiring.open_store(settings_for(database_url))
+    try:
+        await put(store, *[limited(f"document:plan#viewer@user:u{n}", expires_at=NOW + 1) for n in range(40)])
+
+        ended = await asyncio.gather(*[end(one, NOW + 1, most=3) for one in (store, other) * 10])
+    finally:
+        await other.close()
+
+    assert sum(ended) == 40
+    assert sorted(change.key[4] for change in await list_changes(store, 1)) == sorted(f"u{n}" for n in range(40))
+
+
+async def test_the_expired_are_listed_by_themselves_with_every_filter_and_page(store: Store) -> None:
+    many = [f"document:d{n}#viewer@user:ann" for n in range(5)]
+    await put(store, *[limited(text, expires_at=NOW + 5) for text in many], new(BOB), limited(ANN, expires_at=NOW + 9))
+    await end(store, NOW + 5)
+
+    assert await expired(store) == many
+    assert await expired(store, at=1) == []
+    assert await expired(store, at=2) == many
+    only = WarrantFilter({"object_type": "document"}, {"object_id": ("d1", "*")}, is_expired=True)
+    assert [row.object_id for row in await rows(store, only)] == ["d1"]
+    walked: list[str] = []
+    wanted = Slice("createdAt", 2)
+    for _ in range(3):
+        part = (await store.list_warrants(wanted, WarrantFilter(is_expired=True))).value
+        walked += [row.render() for row in part.rows]
+        wanted = Slice("createdAt", 2, boundary=(part.rows[-1].created_at, part.rows[-1].number))
+    assert walked == many
+    assert (part.precedes, part.follows) == (True, False)
+
+
+async def test_a_deleted_or_renewed_warrant_is_none_of_the_expired(store: Store) -> None:
+    await put(store, limited(ANN, expires_at=NOW + 5), limited(BOB, expires_at=NOW + 5))
+    await delete(store, ANN)
+    await put(store, new(BOB), at=NOW + 1)
+
+    assert await end(store, NOW + 9) == 0
+    assert await expired(store) == []
+
+
+async def test_a_list_leaves_out_what_has_expired_before_it_is_ended(store: Store) -> None:
+    await put(store, limited(ANN, expires_at=NOW + 5), limited(BOB, NOW + 100, NOW + HOUR))
+
+    assert await unexpired(store, NOW + 4) == [ANN, BOB]  # one that is yet to start is listed
+    assert await unexpired(store, NOW + 5) == [BOB]
+    assert await unexpired(store, NOW + 5, at=1) == [BOB]
+
+
+async def test_what_has_expired_can_be_read_at_earlier_revisions_until_it_is_collected(store: Store) -> None:
+    await put(store, limited(ANN, expires_at=NOW + 5))
+    await end(store, NOW + 5)
+    assert [row.render() for row in await rows(store, at=1)] == [ANN]
+    with pytest.raises(NotFound):
+        await delete(store, ANN)
+
+    assert await store.collect(NOW + 4, 100) == 0
+    assert await store.collect(NOW + 5, 100) == 1
+
+    assert await expired(store) == []
+
+
+async def test_expiry_is_an_event_with_its_policy_and_limits(store: Store) -> None:
+    await put(store, limited(f"{ANN}[x == 1]", NOW + 1, NOW + 5))
+    await put(store, limited(f"{ANN}[x == 1]", NOW + 1, NOW + 6), at=NOW + 1)
+    await end(store, NOW + 6)
+
+    assert [(one.action, one.content, one.starts_at, one.expires_at, one.place[0]) for one in await events(store)] == [
+        ("created", "x == 1", NOW + 1, NOW + 5, NOW),
+        ("updated", "x == 1", NOW + 1, NOW + 6, NOW + 1),
+        ("expired", "x == 1", NOW + 1, NOW + 6, NOW + 6),
+    ]
+
+
+async def test_followers_see_renewal_and_expiry_as_changes(store: Store) -> None:
+    await put(store, limited(ANN, expires_at=NOW + 5))
+    renewed = await put(store, limited(ANN, expires_at=NOW + 6))
+    await end(store, NOW + 6)
+
+    for after in (Revision(1), renewed.revision):
+        changes = (await store.list_warrant_changes(after, 10)).changes
+        assert {change.render() for change in changes or ()} == {ANN}
+
+
+def imported(*warrants: NewWarrant) -> ImportBatch:
+    return ImportBatch(warrants=warrants)
+
+
+async def test_an_import_writes_and_replaces_limits(store: Store) -> None:
+    dated = replace(limited(ANN, NOW - 9, NOW - 5), created_at=NOW - 10)
+    await store.import_batch(imported(dated, limited(BOB, expires_at=NOW + 5)), anything_goes, stamp())
+    assert [(row.created_at, row.starts_at, row.expires_at) for row in await rows(store)] == [
+        (NOW - 10, NOW - 9, NOW - 5),
+        (NOW, None, NOW + 5),
+    ]
+    assert await unexpired(store, NOW) == [BOB]
+
+    same = await store.import_batch(imported(dated, limited(BOB, expires_at=NOW + 5)), anything_goes, stamp())
+    longer = await store.import_batch(
+        imported(replace(dated, expires_at=None), new(BOB)), anything_goes, stamp(NOW + 1)
+    )
+
+    assert (same.value.warrants, longer.value.warrants) == (0, 2)
+    assert [(row.created_at, row.starts_at, row.expires_at) for row in await rows(store)] == [
+        (NOW - 10, NOW - 9, None),
+        (NOW, None, None),
+    ]
+    assert [change.action for change in await list_changes(store, 2)] == ["updated", "updated"]
+
+
+async def test_an_import_with_another_creation_time_replaces_limits_too(store: Store) -> None:
+    await store.import_batch(
+        imported(replace(limited(ANN, expires_at=NOW + 5), created_at=NOW)), anything_goes, stamp()
+    )
+
+    await store.import_batch(imported(replace(new(ANN), created_at=NOW - 1)), anything_goes, stamp())
+
+    assert [(row.created_at, row.expires_at) for row in await rows(store)] == [(NOW - 1, None)]
+    assert [change.action for change in await list_changes(store, 1)] == ["deleted", "created"]
+
+
+async def test_the_clock_of_the_store_goes_with_that_of_this_machine(store: Store) -> None:
+    """Here both are the same machine."""
+    before = time.time_ns() // 1_000
+    await store.synchronize_clock()
+
+    assert before - 1_000_000 < store.now() < time.time_ns() // 1_000 + 1_000_000
+
+
+def test_a_clock_is_moved_only_as_far_as_it_is_wrong() -> None:
+    local = 0
+    clock = DatabaseClock(lambda: local)
+
+    clock.adjust(sent_at=100, received_at=120, remote=1_000_110)
+    assert clock.now() == 1_000_000  # half of the round trip each way
+
+    clock.adjust(sent_at=200, received_at=900, remote=1_000_700)  # slow, but it may be so
+    assert clock.now() == 1_000_000
+    clock.adjust(sent_at=1_000, received_at=1_004, remote=1_001_009)  # at least 5 ahead
+    assert clock.now() == 1_000_005
+    clock.adjust(sent_at=2_000, received_at=2_004, remote=900_000)  # it was set back
+    assert clock.now() == 898_000
+    local = 50
+    assert clock.now() == 898_050
+
+
+def test_a_clock_that_was_never_measured_is_that_of_the_process() -> None:
+    assert abs(DatabaseClock(lambda: 0).now() - time.time_ns() // 1_000) < 60_000_000
