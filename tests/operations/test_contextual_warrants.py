@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from magistrate.engine.query import read_query
 from magistrate.engine.query.rows import QueryRow
@@ -199,6 +200,22 @@ async def test_the_types_and_relations_are_those_of_the_revision(node: Node) -> 
 
     assert unknown.value.parameter == "contextualWarrants[1].relation"
     assert deleted.value.parameter == "contextualWarrants[0].objectType"
+
+
+@pytest.mark.parametrize("written", ["folder:1#viewer@user:ann", "team:eng#member@user:ann"])
+async def test_a_time_limit_counts_instead_of_that_of_the_stored_warrant(node: Node, written: str) -> None:
+    await node.grant("folder:1#viewer@team:eng#member", written)
+    past, future = node.ctx.now() - 1, node.ctx.now() + 60_000_000
+    asked = [question("folder:1#viewer@user:ann")]
+    answers = []
+
+    for _ in range(2):
+        for limits in ({}, {"expires_at": past}, {"starts_at": future}, {"expires_at": future}):
+            added = [structs.replace(new(written), **limits)]
+            found = await check(node.ctx, asked, ALL_NEEDED, NO_DEMAND, contextual=added)
+            answers.append(found.value[0].is_authorized)
+
+    assert answers == 2 * [True, False, False, True]
 
 
 async def test_the_budget_counts_contextual_warrants(node: Node) -> None:

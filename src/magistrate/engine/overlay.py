@@ -76,6 +76,12 @@ class Overlay:
         return not self._removed and not self._removed_objects
 
     @property
+    def may_replace(self) -> bool:
+        """Returns whether an added warrant may take away what a stored one gives: it then has a time limit, and counts
+        instead of a stored one without."""
+        return any(warrant.starts_at or warrant.expires_at for warrant in self.added)
+
+    @property
     def patterns(self) -> Set[WarrantPattern]:
         """Returns the patterns of the added warrants."""
         if self._patterns is None:
@@ -133,6 +139,12 @@ class Overlay:
         """Returns whether an added warrant, on any object, matches the request by its names and its kind of subject."""
         kind = _kind_of_subjects(request)
         return any((request.type, relation, kind) in self._by_object for relation in request.relations)
+
+    def find_objects(self, request: WarrantsByObject) -> Iterator[ObjectId]:
+        """Yields the objects of those warrants, WILDCARD included; one may occur more than once."""
+        kind = _kind_of_subjects(request)
+        for relation in request.relations:
+            yield from self._by_object.get((request.type, relation, kind), ())
 
     def find(self, read: AnyRead) -> Iterator[Warrant]:
         """Yields the added warrants that match the read."""

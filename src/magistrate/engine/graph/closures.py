@@ -6,14 +6,12 @@ not been read yet, and later continues from there. No group is expanded twice.
 
 from collections.abc import Callable, Container, Mapping, Sequence
 
-from magistrate.engine.graph.entries import together
+from magistrate.engine.graph.entries import EitherNames, join_names, together
 from magistrate.engine.graph.kinds import UNUSABLE, Groups, Kind
 from magistrate.engine.terms import ObjectId
 from magistrate.engine.work import Work
 
 Member = tuple[Kind, ObjectId]
-
-NO_GROUPS: Mapping[Member, Groups] = {}
 
 MOST_GROUPS_ALTOGETHER = 5_000
 """Limits the groups in a closure that is used."""
@@ -28,11 +26,10 @@ class MembershipClosure:
     `names` has the groups found so far, in the form of `state_name`, and `missing` the members whose groups have to be
     read before it can continue. It `is_open` until every group that can be found is found; it `is_complete` when these
     are all groups there are, and not `is_usable` when some may be missing. `changes` is the number of membership
-    changes that it takes into account. `added` has further groups of members, which are not stored.
+    changes that it takes into account.
     """
 
     __slots__ = (
-        "_added",
         "_collected",
         "_waiting",
         "changes",
@@ -45,11 +42,8 @@ class MembershipClosure:
         "weight",
     )
 
-    def __init__(
-        self, subject_id: ObjectId, members: Sequence[Member], changes: int, added: Mapping[Member, Groups] = NO_GROUPS
-    ) -> None:
+    def __init__(self, subject_id: ObjectId, members: Sequence[Member], changes: int) -> None:
         self.subject_id = subject_id
-        self._added = added
         self.changes = changes
         self._collected: set[str] = set()
         self.names: Container[str] = self._collected
@@ -104,8 +98,34 @@ class MembershipClosure:
 
     def _groups_of(self, member: Member) -> Groups | None:
         kind, id = member
-        groups = kind.find(id)
-        if groups is None or not self._added:
-            return groups
+        return kind.find(id)
+
+
+class ExtendedClosure(MembershipClosure):
+    """Holds the groups of `closure`, which is complete, and those that follow from memberships that are not stored.
+
+    `members` are members of groups in `added`, and the subject is each of them.
+    """
+
+    __slots__ = ("_added", "_known")
+
+    def __init__(self, closure: MembershipClosure, members: Sequence[Member], added: Mapping[Member, Groups]) -> None:
+        super().__init__(closure.subject_id, members, closure.changes)
+        self._added = added
+        self._known = closure.names
+        self.names = EitherNames(self._known, self._collected)
+
+    def grow(self, member_of: Callable[[str], Member | None], work: Work) -> None:
+        super().grow(member_of, work)
+        if not self.is_open:
+            self.names = join_names(self._known, self.names)
+
+    def _add(self, groups: Sequence[str], member_of: Callable[[str], Member | None]) -> None:
+        super()._add([name for name in groups if name not in self._known], member_of)
+
+    def _groups_of(self, member: Member) -> Groups | None:
+        groups = super()._groups_of(member)
+        if groups is None:
+            return None
         more = self._added.get(member, ())
         return UNUSABLE if groups is UNUSABLE or more is UNUSABLE else groups + more

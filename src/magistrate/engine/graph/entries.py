@@ -1,6 +1,7 @@
 """Defines the cache entry of one object in one view."""
 
 from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -73,6 +74,22 @@ def together(names: Sequence[str]) -> Container[str]:
     memory, which is what lookups wait for.
     """
     return "".join(names) if len(names) <= FEW_NAMES else frozenset(names)
+
+
+@dataclass(frozen=True, slots=True)
+class EitherNames:
+    """Contains the names that are in one of two containers."""
+
+    one: Container[str]
+    other: Container[str]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.one or name in self.other
+
+
+def join_names(names: Container[str], more: Container[str]) -> Container[str]:
+    """Returns a container with the names of both."""
+    return names + more if isinstance(names, str) and isinstance(more, str) else EitherNames(names, more)
 
 
 def subject_name(id: ObjectId) -> str:

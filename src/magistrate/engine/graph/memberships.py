@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 
 from magistrate.engine.expansion import Plan
-from magistrate.engine.graph.closures import NO_GROUPS, Member, MembershipClosure
+from magistrate.engine.graph.closures import ExtendedClosure, Member, MembershipClosure
 from magistrate.engine.graph.entries import parse_state, state_name
 from magistrate.engine.graph.kinds import Groups, Kind
 from magistrate.engine.graph.segments import CacheSegment, Capacity
@@ -82,7 +82,11 @@ class Memberships:
         if closure is not None and closure.changes == self._changes and not closure.is_open:
             return closure
         if closure is None or not self._is_current(closure):
-            closure = self.begin_closure(id)
+            members = [
+                (self._subjects, id),
+                *([(self._subjects, ObjectId(WILDCARD))] if self._has_subject_wildcard else []),
+            ]
+            closure = MembershipClosure(id, members, self._changes)
             self._closures.keep(id, closure)
         if closure.is_open and not closure.is_blocked:
             self._closures.evict(id)
@@ -92,17 +96,23 @@ class Memberships:
                 self._closures.keep(id, closure)
         return closure
 
-    def begin_closure(self, id: ObjectId, added: Mapping[Member, Groups] = NO_GROUPS) -> MembershipClosure:
-        """Returns a new closure of a subject, which is not cached; `added` has further groups of members."""
-        members = [(self._subjects, id)]
-        if self._has_subject_wildcard:
-            members.append((self._subjects, ObjectId(WILDCARD)))
-        return MembershipClosure(id, members, self._changes, added)
+    def extend_closure(self, closure: MembershipClosure, added: Mapping[Member, Groups]) -> MembershipClosure:
+        """Returns the complete closure with these groups of members as well; nothing of it is cached. `grow` then
+        grows it."""
+        members = [member for member in added if self._is_in(closure, member)]
+        return ExtendedClosure(closure, members, added) if members else closure
 
     def grow(self, closure: MembershipClosure, work: Work) -> None:
         """Grows a closure that is not cached, as far as is possible now. Raises BudgetExceeded."""
         if closure.is_open and not closure.is_blocked:
             closure.grow(self._member, work)
+
+    def _is_in(self, closure: MembershipClosure, member: Member) -> bool:
+        """Returns whether the subject of the closure is this member, or is in this group."""
+        kind, id = member
+        if kind is self._subjects:
+            return id in (closure.subject_id, WILDCARD)
+        return any(state_name((number, id)) in closure.names for number in kind.own)
 
     def find_groups(self, warrants: Iterable[Warrant]) -> Mapping[Member, Groups]:
         """Returns the groups that these warrants alone give to their members; most warrants make no members."""
@@ -119,11 +129,7 @@ class Memberships:
         if behind > len(self._changed):
             return False
         for kind, id in islice(reversed(self._changed), behind):
-            if kind is self._subjects:
-                is_in_it = id in (closure.subject_id, WILDCARD)
-            else:
-                is_in_it = any(state_name((number, id)) in closure.names for number in kind.own)
-            if is_in_it:
+            if self._is_in(closure, (kind, id)):
                 return False
         closure.changes = self._changes
         return True

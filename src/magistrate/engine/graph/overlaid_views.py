@@ -1,9 +1,8 @@
 """Shows the views of a graph with the warrants of an overlay, without storing anything in them."""
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
 
-from magistrate.engine.graph.entries import UNREADABLE, Entry, read_entry
+from magistrate.engine.graph.entries import ALL_SUBJECTS, UNREADABLE, Entry, join_names, read_entry
 from magistrate.engine.graph.graph import Graph
 from magistrate.engine.graph.segments import CacheSegment, Key
 from magistrate.engine.graph.views import PlanView
@@ -40,21 +39,25 @@ class _AddedEntries:
         self._view = view
         self._requests = requests
         self._overlay = overlay
-        self._entries: dict[ObjectId, Entry | None] = {}
+        self._entries: dict[ObjectId, Entry] = {}
+        ids = {id for request in requests for id in overlay.find_objects(request)}
+        self.ids: Container[str] = ALL_SUBJECTS if WILDCARD in ids else ids
+        """Contains the ids of the objects that have such an entry."""
 
-    def find(self, id: ObjectId) -> Entry | None:
-        """Returns the entry of an object, or None if no added warrant is on it."""
-        if id not in self._entries:
-            self._entries[id] = self._read(id)
-        return self._entries[id]
+    def find(self, id: ObjectId) -> Entry:
+        """Returns the entry of an object, which is among `ids`."""
+        entry = self._entries.get(id)
+        if entry is None:
+            entry = self._entries[id] = self._read(id)
+        return entry
 
-    def _read(self, id: ObjectId) -> Entry | None:
+    def _read(self, id: ObjectId) -> Entry:
         added: dict[int, Warrant] = {}
         for request in self._requests:
             for warrant in self._overlay.find(WarrantRead(request, (id, WILDCARD))):
                 added[warrant.number] = warrant
         view = self._view
-        return read_entry(view.plan, view.subject_type, added.values(), self._graph, is_whole=True) if added else None
+        return read_entry(view.plan, view.subject_type, added.values(), self._graph, is_whole=True)
 
 
 class _OverlaidSegment(CacheSegment[Entry]):
@@ -70,49 +73,33 @@ class _OverlaidSegment(CacheSegment[Entry]):
 
 
 class _OverlaidEntries(dict[Key, Entry]):
+    """Holds the entries that consist of stored and added warrants."""
+
     def __init__(self, stored: CacheSegment[Entry], added: _AddedEntries) -> None:
         super().__init__()
         self._stored = stored
         self._added = added
+        self._ids = added.ids
 
     def get(self, key: Key, default: object = None) -> Entry | None:  # type: ignore[override]  # without a default
-        entry = super().get(key)
-        if entry is None:
-            entry = self._stored.young.get(key) or self._stored.find(key)
-            if entry is not None:
-                id = ObjectId(key if isinstance(key, str) else key[0])
-                entry = self[key] = join_entries(entry, self._added.find(id))
-        return entry
+        stored = self._stored.young.get(key) or self._stored.find(key)
+        id = key if isinstance(key, str) else key[0]
+        if stored is None or id not in self._ids:
+            return stored
+        if key not in self:
+            self[key] = join_entries(stored, self._added.find(ObjectId(id)))
+        return self[key]
 
 
-def join_entries(entry: Entry, more: Entry | None) -> Entry:
+def join_entries(entry: Entry, more: Entry) -> Entry:
     """Returns an entry with the warrants of both; `direct` is None if it is None in the first."""
-    if more is None:
-        return entry
     if not entry.is_readable or not more.is_readable:
         return UNREADABLE
     return Entry(
-        direct=None if entry.direct is None else _join_names(entry.direct, more.direct or ""),
-        own=_join_names(entry.own, more.own),
+        direct=None if entry.direct is None else join_names(entry.direct, more.direct or ""),
+        own=join_names(entry.own, more.own),
         closed=entry.closed + more.closed,
         targets=entry.targets + more.targets,
         conditioned=entry.conditioned + more.conditioned,
         size=entry.size + more.size,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _EitherNames:
-    """Contains the names that are in one of two containers."""
-
-    one: Container[str]
-    other: Container[str]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.one or name in self.other
-
-
-def _join_names(names: Container[str], more: Container[str]) -> Container[str]:
-    if isinstance(names, str) and isinstance(more, str):
-        return names + more
-    return _EitherNames(names, more)

@@ -22,7 +22,8 @@ from magistrate.engine.work import Work
 class OverlaidWalk(Walk):
     """Decides checks as if the warrants of the overlay had been written.
 
-    It gives up if the overlay removes warrants, or if the model of the graph has not all patterns of those it adds.
+    It gives up if the overlay removes warrants or may replace some, or if the model of the graph lacks a pattern of
+    those it adds.
     """
 
     __slots__ = ("_added_groups", "_closures", "_is_possible", "_overlay")
@@ -31,7 +32,8 @@ class OverlaidWalk(Walk):
         super().__init__(graph, now, work, shares)
         self._views = OverlaidViews(graph, overlay)
         self._overlay = overlay
-        self._is_possible = overlay.only_adds and overlay.patterns <= graph.model.patterns
+        may_end = not overlay.only_adds or overlay.may_replace
+        self._is_possible = not may_end and overlay.patterns <= graph.model.patterns
         self._added_groups: dict[TypeName, Mapping[Member, Groups]] = {}
         self._closures: dict[tuple[TypeName, ObjectId], MembershipClosure] = {}
 
@@ -42,14 +44,17 @@ class OverlaidWalk(Walk):
 
     def _find_closure(self) -> MembershipClosure:
         of_type, id = self._subject_type, self._subject_id
+        stored = super()._find_closure()
+        if not stored.is_complete:
+            return stored  # the walk then expands groups from the object's side, with the added warrants
         memberships = self._graph.memberships(of_type)
         if of_type not in self._added_groups:
             self._added_groups[of_type] = memberships.find_groups(self._overlay.added)
         added = self._added_groups[of_type]
         if not added:
-            return super()._find_closure()
+            return stored
         closure = self._closures.get((of_type, id))
         if closure is None:
-            closure = self._closures[of_type, id] = memberships.begin_closure(id, added)
+            closure = self._closures[of_type, id] = memberships.extend_closure(stored, added)
         memberships.grow(closure, self.work)
         return closure

@@ -47,15 +47,13 @@ class GraphRounds:
     def _begin_round(self, left: list[int]) -> None:
         left.reverse()
         self._left = left
-        self._walk = self._begin_walk(shares=len(self._decisions) > 1)
+        batch, shares = self._batch, len(self._decisions) > 1
+        if batch.contextual is None:
+            self._walk = Walk(self._graph, batch.now, self._work, shares)
+        else:
+            self._walk = OverlaidWalk(self._graph, batch.now, self._work, shares, batch.contextual.overlay)
         self.missing: Missing = self._walk.missing
         self._is_open = False
-
-    def _begin_walk(self, shares: bool) -> Walk:
-        batch = self._batch
-        if batch.contextual is None:
-            return Walk(self._graph, batch.now, self._work, shares)
-        return OverlaidWalk(self._graph, batch.now, self._work, shares, batch.contextual.overlay)
 
     def walk(self, stops_when_open: bool = False) -> bool:
         """Walks for one turn, and returns whether the round is complete. With `stops_when_open`, the turn ends at the
