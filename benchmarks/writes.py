@@ -26,7 +26,8 @@ from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, 
 from magistrate.operations.warrants import DELETED_TOGETHER
 from magistrate.store import sql
 from magistrate.store.contract import ImportBatch, NewObjectType, NewWarrant, Stamp
-from magistrate.store.warrants import MAX_WARRANTS_IN_A_WRITE, warrant_key
+from magistrate.store.warrant_numbers import MAX_WARRANTS_IN_A_WRITE
+from magistrate.store.warrants import warrant_key
 
 ROUNDS = 5
 WRITES = 12

@@ -67,6 +67,7 @@ PACKAGES = (
     "engine.graph",
     "engine.query",
     "engine.policy",
+    "engine.explanation",
     "store",
     "cli",
 )

@@ -22,6 +22,8 @@ from magistrate.engine.terms import Subject, object_id, object_ref, relation_nam
 from magistrate.operations.examples import read_example
 from magistrate.operations.warrants import create_warrants, delete_warrants
 from magistrate.store.contract import NewWarrant
+from magistrate.store.postgres import PostgresDatabase
+from magistrate.store.sqlite import SqliteDatabase
 from tests.generated_docs import BLOCKS, ROOT, filled
 from tests.running import KEY, running_service, settings_for
 
@@ -73,7 +75,8 @@ async def write_history(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> 
 
     def set_clock(time: str) -> None:
         now = int(datetime.fromisoformat(time).timestamp() * 1_000_000)
-        monkeypatch.setattr(wiring.contexts, "microseconds_now", lambda: now)
+        for database in (SqliteDatabase, PostgresDatabase):
+            monkeypatch.setattr(database, "now", lambda self: now)
 
     set_clock("2025-11-03T08:00:00+00:00")
     await wiring.prepare_store(settings, read_example("document-sharing"))

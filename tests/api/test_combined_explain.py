@@ -36,7 +36,7 @@ def test_an_explanation_counts_contextual_warrants(defined: Client) -> None:
 
     denied = explain(defined)
     assert denied["decision"] == "denied"
-    assert [one["create"] for one in denied["wouldAllow"]][0] == [warrant_body(ANN_IN_TEAM)]
+    assert denied["wouldAllow"][0]["create"] == [warrant_body(ANN_IN_TEAM)]
 
     allowed = explain(defined, contextualWarrants=[warrant_body(ANN_IN_TEAM)])
     assert allowed["decision"] == "allowed"
