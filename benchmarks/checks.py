@@ -67,7 +67,7 @@ def measure_checks(seconds: int) -> str:
     `seconds` besides."""
     with ExitStack() as stack:
         cases = [
-            _loaded(store, stack.enter_context(databases())(f"checks_{size}"), DATASETS["drive"](size, SEED))
+            loaded_case(store, stack.enter_context(databases())(f"checks_{size}"), DATASETS["drive"](size, SEED))
             for store, databases in STORES.items()
             for size in SIZES
         ]
@@ -77,7 +77,7 @@ def measure_checks(seconds: int) -> str:
     return f"{_engine_table(cases)}\n{_http_table(over_http)}"
 
 
-def _loaded(store: str, url: str, dataset: Dataset) -> Case:
+def loaded_case(store: str, url: str, dataset: Dataset) -> Case:
     load(url, dataset)
     with serving(url) as server:
         bodies = [{"type": name, "relations": relations} for name, relations in dataset.types.items()]
@@ -103,15 +103,19 @@ async def _ask_in_process(cases: Sequence[Case]) -> None:
 
 
 async def _timed(case: Case, context: Context, database: CountingDatabase, question: Check) -> bool:
-    object = ObjectRef(TypeName(question.object_type), ObjectId(question.object_id))
-    subject = Subject(TypeName(question.subject_type), ObjectId(question.subject_id))
-    asked = evaluation.Check(object, RelationName(question.relation), subject)
+    asked = as_check(question)
     database.reads = 0
     started = time.perf_counter()
     found = await check_all(context, [asked], NO_DEMAND)
     case.milliseconds[-1].append((time.perf_counter() - started) * 1_000)
     case.reads.append(database.reads)
     return found.value[0].is_authorized
+
+
+def as_check(question: Check) -> evaluation.Check:
+    object = ObjectRef(TypeName(question.object_type), ObjectId(question.object_id))
+    subject = Subject(TypeName(question.subject_type), ObjectId(question.subject_id))
+    return evaluation.Check(object, RelationName(question.relation), subject)
 
 
 async def _round_trip(database: CountingDatabase) -> float:

@@ -7,12 +7,12 @@ from magistrate.engine.evaluation import Check
 from magistrate.engine.explanation import Explanation, ExplanationSearch
 from magistrate.engine.plans import Model
 from magistrate.engine.rules import render_rule
-from magistrate.engine.terms import Revision
 from magistrate.engine.undefined_names import Relations, find_undefined_names
 from magistrate.engine.work import Work
-from magistrate.operations.checks.evaluating import complete_run
+from magistrate.operations.checks.evaluating import drive_run, release_run
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
+from magistrate.operations.scheduling import checkpoint
 from magistrate.operations.strict import collect_names, list_undefined_names
 from magistrate.store.contract import Snapshot
 
@@ -32,15 +32,26 @@ async def explain_check(ctx: Context, check: Check, freshness: Freshness, is_str
     Raises BudgetExceeded; InvalidParameter if the token is from the future or, with `is_strict`, for a name in a denied
     check that the model does not define.
     """
-    newest = await ctx.store.read_warrants((), None, 1)
-    freshness.demand(newest.newest)
-    model = await ctx.models.at(newest.revision, newest.model_revision)
-    return Snapshot(newest.revision, await _explain_at(ctx, model, check, newest.revision, is_strict))
+    now = ctx.now()
+    search = ExplanationSearch(await ctx.models.get_known(), check, now, Work(ctx.max_check_work))
+    try:
+        while (reads := search.advance()) is None:
+            await checkpoint()
+        first = await ctx.store.read_warrants(reads, None, search.work.left + 1)
+        freshness.demand(first.newest)
+        model = await ctx.models.at(first.revision, first.model_revision)
+        if model is search.model:
+            search.take(first.warrants)
+        else:
+            release_run(search)
+            search = ExplanationSearch(model, check, now, Work(ctx.max_check_work))
+        explanation = await drive_run(ctx, search, first.revision)
+    finally:
+        release_run(search)
+    return Snapshot(first.revision, _add_undefined_names(model, check, explanation, is_strict))
 
 
-async def _explain_at(ctx: Context, model: Model, check: Check, at: Revision, is_strict: bool) -> ExplainedCheck:
-    search = ExplanationSearch(model, check, ctx.now(), Work(ctx.max_check_work))
-    explanation = await complete_run(ctx, search, at)
+def _add_undefined_names(model: Model, check: Check, explanation: Explanation, is_strict: bool) -> ExplainedCheck:
     faults = [*list_undefined_names(model, collect_names(check))]
     if faults and is_strict and not explanation.is_allowed:
         raise faults[0]
