@@ -11,8 +11,8 @@ from benchmarks.batches import measure_batches
 from benchmarks.checks import measure_checks
 from benchmarks.cores import LOAD_CORE, SERVER_CORE
 from benchmarks.document import write_document
-from benchmarks.fairness import command as fairness
 from benchmarks.explanations import measure_explanations
+from benchmarks.fairness import command as fairness
 from benchmarks.imports import measure_imports
 from benchmarks.lists import measure_lists
 from benchmarks.load import GENERATOR

@@ -66,10 +66,8 @@ def test_a_loop_is_named_and_the_exit_code_is_that_of_a_denial(written: Magistra
 def test_what_is_unknown_is_marked_and_several_changes_are_joined(written: Magistrate) -> None:
     lines = written("explain", "page:home#visible@user:eve", "--context", "risk:=5").stdout.splitlines()
 
-    assert (
-        "        no   page:home#reader@user:eve  by page:home#reader@user:eve  if amount < 10, but amount was not sent"
-        in [line.replace("?  ", "no ") for line in lines]
-    )
+    unknown = "?    page:home#reader@user:eve  by page:home#reader@user:eve  if amount < 10, but amount was not sent"
+    assert unknown in [line.strip() for line in lines]
     place = lines.index("    delete  page:home#blocked@user:eve[risk > 3]")
     assert lines[place + 1].strip().startswith("and ")
 
