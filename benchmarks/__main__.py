@@ -11,6 +11,7 @@ from benchmarks.batches import measure_batches
 from benchmarks.checks import measure_checks
 from benchmarks.cores import LOAD_CORE, SERVER_CORE
 from benchmarks.document import write_document
+from benchmarks.explanations import measure_explanations
 from benchmarks.fairness import command as fairness
 from benchmarks.imports import measure_imports
 from benchmarks.lists import measure_lists
@@ -26,6 +27,7 @@ TOPICS = {
     "batch": measure_batches,
     "import": measure_imports,
     "checks": measure_checks,
+    "explain": measure_explanations,
     "lists": measure_lists,
     "observing": measure_observing,
     "startup": measure_startup,

@@ -78,7 +78,7 @@ def measure_checks(seconds: int) -> str:
     `seconds` besides."""
     with ExitStack() as stack:
         cases = [
-            _loaded(store, stack.enter_context(databases())(f"checks_{size}"), DATASETS["drive"](size, SEED))
+            loaded_case(store, stack.enter_context(databases())(f"checks_{size}"), DATASETS["drive"](size, SEED))
             for store, databases in STORES.items()
             for size in SIZES
         ]
@@ -88,7 +88,7 @@ def measure_checks(seconds: int) -> str:
     return f"{_engine_table(cases)}\n{_as_of_table(cases)}\n{_http_table(over_http)}"
 
 
-def _loaded(store: str, url: str, dataset: Dataset) -> Case:
+def loaded_case(store: str, url: str, dataset: Dataset) -> Case:
     load(url, dataset)
     with serving(url) as server:
         bodies = [{"type": name, "relations": relations} for name, relations in dataset.types.items()]
@@ -119,7 +119,7 @@ async def _ask_in_process(cases: Sequence[Case]) -> None:
 
 
 async def _timed(case: Case, context: Context, database: CountingDatabase, question: Check) -> bool:
-    asked = _check_of(question)
+    asked = as_check(question)
     database.reads = 0
     started = time.perf_counter()
     found = await check_all(context, [asked], NO_DEMAND)
@@ -129,13 +129,13 @@ async def _timed(case: Case, context: Context, database: CountingDatabase, quest
 
 
 async def _time_as_of(case: Case, context: Context, past: AsOf, question: Check) -> None:
-    asked = _check_of(question)
+    asked = as_check(question)
     started = time.perf_counter()
     await check_as_of(context, [asked], ALL_NEEDED, past, NO_DEMAND)
     case.as_of_milliseconds[-1].append((time.perf_counter() - started) * 1_000)
 
 
-def _check_of(question: Check) -> evaluation.Check:
+def as_check(question: Check) -> evaluation.Check:
     object = ObjectRef(TypeName(question.object_type), ObjectId(question.object_id))
     subject = Subject(TypeName(question.subject_type), ObjectId(question.subject_id))
     return evaluation.Check(object, RelationName(question.relation), subject)

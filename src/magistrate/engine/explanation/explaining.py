@@ -54,18 +54,19 @@ class ExplanationSearch(Search[Explanation]):
 
     def _explain(self, check: Check, now: int) -> Steps[Explanation]:
         known = KnownWarrants(self.model)
+        trial = Trial(self.model, check, now, self.work, with_paths=True, with_all_rules=True)
+        self._trials.append(trial)
+        root = yield from trial.run(known)
+        if root.value is TRUE:
+            return (yield from _explain_allowed(trial, root, self.work))
+        # Without paths, an arrow that another one includes is left out; people need not read both.
         trial = Trial(self.model, check, now, self.work, with_all_rules=True)
         self._trials.append(trial)
         root = yield from trial.run(known)
-        if root.value is not TRUE:
-            return (yield from _explain_denied(self.model, trial, root, now, known, self.work))
-        trial = Trial(self.model, check, now, self.work, with_paths=True, with_all_rules=True)
-        self._trials.append(trial)
-        return (yield from _explain_allowed(trial, known, self.work))
+        return (yield from _explain_denied(self.model, trial, root, now, known, self.work))
 
 
-def _explain_allowed(trial: Trial, known: KnownWarrants, work: Work) -> Steps[Explanation]:
-    root = yield from trial.run(known)
+def _explain_allowed(trial: Trial, root: CheckNode, work: Work) -> Steps[Explanation]:
     search = PathSearch(trial.evaluation.model, [root], work)
     yield from search.prepare()
     path = yield from search.find(root)

@@ -8,15 +8,15 @@ from magistrate.engine.explanation import Explanation, ExplanationSearch
 from magistrate.engine.plans import Model
 from magistrate.engine.rules import render_rule
 from magistrate.engine.undefined_names import Relations, find_undefined_names
-from magistrate.engine.warrant_reader import WarrantReader
 from magistrate.engine.work import Work
 from magistrate.operations.as_of import AsOf
-from magistrate.operations.checks.evaluating import complete_run
+from magistrate.operations.checks.evaluating import complete_run, drive_run, release_run
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.contextual_warrants import ContextualWarrants
-from magistrate.operations.history import PointInTime, find_point
+from magistrate.operations.history import find_point
 from magistrate.operations.overlaid_reader import overlaid
+from magistrate.operations.scheduling import checkpoint
 from magistrate.operations.strict import collect_names, list_undefined_names
 from magistrate.store.contract import NewWarrant, Snapshot
 
@@ -44,25 +44,48 @@ async def explain_check(
     Raises BudgetExceeded; what `find_point` raises; InvalidParameter for a contextual warrant that could not be written
     or, with `is_strict`, for a name in a denied check that the model does not define.
     """
-    point = await _find_newest(ctx, freshness) if as_of is None else await find_point(ctx, as_of, freshness)
-    model = await ctx.models.at(point.revision, point.model_revision)
-    added = ContextualWarrants(contextual, point.now)
+    if as_of is not None:
+        return await _explain_as_of(ctx, check, freshness, is_strict, as_of, contextual)
+    now = ctx.now()
+    added, known = ContextualWarrants(contextual, now), await ctx.models.get_known()
     reader = overlaid(ctx.store, added.overlay if contextual else None)
-    explained = await _explain_at(ctx, reader, added.extend_model(model), check, point, is_strict)
-    return Snapshot(point.revision, explained)
+    search = ExplanationSearch(added.overlay.extend_model(known), check, now, Work(ctx.max_check_work))
+    try:
+        while (reads := search.advance()) is None:
+            await checkpoint()
+        first = await reader.read_warrants(reads, None, search.work.left + 1)
+        freshness.demand(first.newest)
+        model = await ctx.models.at(first.revision, first.model_revision)
+        extended = added.extend_model(model)
+        if model is known:
+            search.take(first.warrants)
+        else:
+            release_run(search)
+            search = ExplanationSearch(extended, check, now, Work(ctx.max_check_work))
+        explanation = await drive_run(reader, search, first.revision)
+    finally:
+        release_run(search)
+    return Snapshot(first.revision, _add_undefined_names(extended, check, explanation, is_strict))
 
 
-async def _find_newest(ctx: Context, freshness: Freshness) -> PointInTime:
-    newest = await ctx.store.read_warrants((), None, 1)
-    freshness.demand(newest.newest)
-    return PointInTime(newest.revision, ctx.now(), newest.model_revision)
-
-
-async def _explain_at(
-    ctx: Context, reader: WarrantReader, model: Model, check: Check, point: PointInTime, is_strict: bool
-) -> ExplainedCheck:
+async def _explain_as_of(
+    ctx: Context,
+    check: Check,
+    freshness: Freshness,
+    is_strict: bool,
+    as_of: AsOf,
+    contextual: Sequence[NewWarrant],
+) -> Snapshot[ExplainedCheck]:
+    point = await find_point(ctx, as_of, freshness)
+    added = ContextualWarrants(contextual, point.now)
+    model = added.extend_model(await ctx.models.at(point.revision, point.model_revision))
+    reader = overlaid(ctx.store, added.overlay if contextual else None)
     search = ExplanationSearch(model, check, point.now, Work(ctx.max_check_work))
     explanation = await complete_run(reader, search, point.revision)
+    return Snapshot(point.revision, _add_undefined_names(model, check, explanation, is_strict))
+
+
+def _add_undefined_names(model: Model, check: Check, explanation: Explanation, is_strict: bool) -> ExplainedCheck:
     faults = [*list_undefined_names(model, collect_names(check))]
     if faults and is_strict and not explanation.is_allowed:
         raise faults[0]
