@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import pytest
 
 from magistrate.store.contract import ALIVE
-from tests.conftest import STORES, new_database_url
 from tests.databases import Dump, dump
 from tests.processes.service_process import ServiceProcess
 from tests.running import KEY, Client
@@ -62,17 +60,14 @@ def write_until_killed(
             acknowledged.append(f"{name}-{number}")
 
 
-@pytest.mark.parametrize("kind", STORES)
-def test_killed_50_times_it_keeps_whole_writes_and_every_acknowledged_one(
-    kind: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
-    url = new_database_url(kind, tmp_path, request)
+def kill_in_the_middle_of_writes(url: str, folder: Path) -> None:
+    """Kills a service on this database ROUNDS times, and compares what is stored with what was acknowledged."""
     chance = random.Random(20_251_115)
     acknowledged: list[str] = []
     replaced: list[str] = []
 
     for round_number in range(ROUNDS):
-        with ServiceProcess(tmp_path, database_url=url, api_key=KEY) as service:
+        with ServiceProcess(folder, database_url=url, api_key=KEY) as service:
             threads = [
                 threading.Thread(target=write_until_killed, args=(service, f"{round_number}-{writer}", *what))
                 for writer, what in enumerate([(write_batch, acknowledged)] * WRITERS + [(replace_role, replaced)])
