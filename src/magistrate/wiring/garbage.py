@@ -1,22 +1,23 @@
-"""Keeps full garbage collections short: one scans only what came into being since the one before it.
+"""Keeps garbage collections short: what has survived some allocations is not scanned again.
 
 A full collection cannot be interrupted and scans every container in memory; with a large cache and many cached lists it
-held the event loop for 440 ms. What survives one is therefore frozen. Reference counting still frees frozen objects, so
-only cycles among them stay. If they accumulate, so that the frozen objects never become few any more, all objects are
-scanned once. That many are frozen for a while means nothing: those of a large check are freed at its end."""
+held the event loop for 440 ms. What survives two young collections is therefore frozen. Reference counting still frees
+frozen objects, so only cycles among them stay. If they accumulate, so that the frozen objects never become few any
+more, all objects are scanned once. That many are frozen for a while means nothing: those of a large check are freed at
+its end."""
 
 import gc
 from collections.abc import Mapping
 from typing import Any
 
-THRESHOLDS = (2_000, 10, 4)
-"""Sets the thresholds of `gc.set_threshold`: a full collection follows 100,000 new containers. The remains of large
+THRESHOLDS = (2_000, 10, 100)
+"""Sets the thresholds of `gc.set_threshold`: objects are frozen after 20,000 new containers. The remains of large
 checks are dismantled instead (engine/evaluation.py)."""
 
 FULL_GENERATION = 2
 
-COUNTED_EVERY = 20
-"""Counts the full collections after which the frozen objects are counted, which takes some milliseconds."""
+COUNTED_EVERY = 100
+"""Counts the collections after which the frozen objects are counted, which takes some milliseconds."""
 
 COUNTS_OF_A_PERIOD = 20
 """Counts the counts after which the lowest of them is judged."""
@@ -26,7 +27,7 @@ FEW_OBJECTS = 500_000
 
 
 class SurvivorFreezer:
-    """Freezes the survivors of full collections, as a callback of the garbage collector."""
+    """Freezes the survivors of collections, as a callback of the garbage collector."""
 
     def __init__(self, few_objects: int = FEW_OBJECTS) -> None:
         self._few_objects = few_objects
@@ -44,12 +45,15 @@ class SurvivorFreezer:
             gc.callbacks.append(self.follow)
 
     def follow(self, phase: str, info: Mapping[str, Any]) -> None:
-        if phase != "stop" or info["generation"] != FULL_GENERATION:
+        if phase != "stop" or info["generation"] == 0:
             return
-        gc.freeze()
         if self._scans_all:
+            if info["generation"] < FULL_GENERATION:
+                return
             self._scans_all = False
+            gc.freeze()
             self._most = max(self._few_objects, 2 * gc.get_freeze_count())
+        gc.freeze()
         self._collections += 1
         if not self._collections % COUNTED_EVERY:
             self._counts.append(gc.get_freeze_count())
