@@ -12,7 +12,7 @@ import psycopg
 
 from magistrate.config import SqliteUrl, read_database_url
 from magistrate.store import sql
-from magistrate.store.postgres import migrate_postgres
+from magistrate.store.postgres_migrating import migrate_postgres
 from magistrate.store.sqlite_file import migrate_sqlite
 
 ACTOR = "key-00000000"

@@ -23,7 +23,7 @@ from magistrate import wiring
 from magistrate.cli.importing import CHUNK_LINES
 from magistrate.config import SqliteUrl, read_database_url, read_settings
 from magistrate.store import sql
-from magistrate.store.postgres import migrate_postgres
+from magistrate.store.postgres_migrating import migrate_postgres
 from magistrate.store.sqlite_file import migrate_sqlite
 
 DATASET = "drive"

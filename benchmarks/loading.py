@@ -12,7 +12,7 @@ from benchmarks.datasets.dataset import Dataset, WarrantRow
 from magistrate.config import SqliteUrl, read_database_url
 from magistrate.store import sql
 from magistrate.store.contract import ALIVE
-from magistrate.store.postgres import migrate_postgres
+from magistrate.store.postgres_migrating import migrate_postgres
 from magistrate.store.sqlite_file import migrate_sqlite
 
 REVISION = 1

@@ -25,7 +25,8 @@ from magistrate.store.contract import ALIVE, Slice
 from magistrate.store.event_listing import events_statement
 from magistrate.store.events import EventFilter, EventsOfKind
 from magistrate.store.matching import match_statement
-from magistrate.store.postgres import PostgresDatabase, find_each
+from magistrate.store.postgres import PostgresDatabase
+from magistrate.store.postgres_statements import find_each
 from magistrate.store.sqlite import SqliteDatabase
 from tests.databases import PostgresServer
 from tests.running import settings_for

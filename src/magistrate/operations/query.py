@@ -59,7 +59,7 @@ class QueryRequest:
 
 
 def query_kind(contextual: Sequence[NewWarrant]) -> ListKind[QueryRow]:
-    """Returns the kind of the listing. Cursors lead on in a listing with the same contextual warrants only."""
+    """Returns the kind of the listing. A cursor is valid only with the same contextual warrants."""
     if not contextual:
         return QUERY_LIST
     return replace(QUERY_LIST, name=f"{QUERY_LIST.name}+{digest_warrants(contextual)}")

@@ -8,14 +8,12 @@ between may pool transactions."""
 import asyncio
 import os
 import random
-import re
 import socket
 import time
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass
-from functools import lru_cache, partial
-from itertools import count
+from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -25,13 +23,15 @@ from psycopg.rows import TupleRow
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
 from magistrate.engine.terms import Revision
-from magistrate.errors import InvalidSetting, OutcomeUnknown, SchemaMismatch, StoreUnavailable
+from magistrate.errors import OutcomeUnknown, SchemaMismatch, StoreUnavailable
 from magistrate.store import migrate, sql
 from magistrate.store.batch_reads import JoinTemplates
 from magistrate.store.contract import Identity
 from magistrate.store.database import Compute, Find, Observer, Rows, Script, Select, Step, observe_nothing
 from magistrate.store.database_clock import DatabaseClock
 from magistrate.store.following import AGING_MS, STALE_MS, Mark, Staleness
+from magistrate.store.postgres_migrating import whole_seconds
+from magistrate.store.postgres_statements import find_each, number_placeholders
 from magistrate.store.sealing import UNSEALED, Sealing
 from magistrate.store.sql import Parameter
 from magistrate.store.sql_store import SqlStore
@@ -46,7 +46,6 @@ ATTEMPTS = 4
 connection turns out to be dead."""
 
 _CONFLICTS = (errors.SerializationFailure, errors.DeadlockDetected)
-_MIGRATION_RACES = (errors.DuplicateTable, errors.UniqueViolation, *_CONFLICTS)
 
 Connection = psycopg.AsyncConnection[TupleRow]
 
@@ -70,42 +69,6 @@ class _Attempt:
 
     connection: Connection | None = None
     is_abandoned: bool = False
-
-
-def migrate_postgres(conninfo: str, timeout_ms: int) -> None:
-    """Brings the schema up to date in one transaction; several processes may try at once, and one of them does it.
-
-    Raises StoreUnavailable, SchemaMismatch if a newer version has migrated the database, or InvalidSetting for a URL
-    that libpq refuses."""
-    check_conninfo(conninfo)
-    for attempt in range(1, ATTEMPTS + 1):
-        try:
-            with psycopg.connect(conninfo, connect_timeout=_seconds(timeout_ms), client_encoding="utf8") as connection:
-                return _migrate(connection)
-        except _MIGRATION_RACES as error:
-            if attempt == ATTEMPTS:
-                raise StoreUnavailable(f"PostgreSQL cannot be migrated now: {error}") from error
-        except psycopg.OperationalError as error:
-            raise StoreUnavailable(f"PostgreSQL cannot be reached: {error}") from error
-
-
-def reach_postgres(conninfo: str, timeout_ms: int) -> None:
-    """Connects to the server once. Raises StoreUnavailable with the reason that the server gives, or InvalidSetting
-    for a URL that libpq refuses."""
-    check_conninfo(conninfo)
-    try:
-        psycopg.connect(conninfo, connect_timeout=_seconds(timeout_ms)).close()
-    except psycopg.OperationalError as error:
-        raise StoreUnavailable(f"PostgreSQL cannot be reached: {error}") from error
-
-
-def check_conninfo(conninfo: str) -> None:
-    """Raises InvalidSetting if libpq cannot parse the connection string."""
-    try:
-        psycopg.conninfo.conninfo_to_dict(conninfo)
-    except psycopg.ProgrammingError:
-        # libpq's message quotes the part it does not understand, which may be the password.
-        raise InvalidSetting("database URL: libpq cannot read it; special characters must be percent-encoded") from None
 
 
 async def open_postgres(
@@ -162,7 +125,7 @@ class PostgresDatabase:
             conninfo,
             kwargs={
                 "autocommit": True,
-                "connect_timeout": _seconds(timeout_ms),
+                "connect_timeout": whole_seconds(timeout_ms),
                 "client_encoding": "utf8",
                 # The raw cursor sends statements as they are; others parse long ones anew each time.
                 "cursor_factory": psycopg.AsyncRawCursor,
@@ -194,7 +157,7 @@ class PostgresDatabase:
         self.statements += 1
 
         async def once(connection: Connection) -> Rows:
-            cursor = await connection.execute(_text(sql), values)
+            cursor = await connection.execute(number_placeholders(sql), values)
             rows: Rows = await cursor.fetchmany(ROWS_AT_ONCE)
             while len(rows) % ROWS_AT_ONCE == 0 and (batch := await cursor.fetchmany(ROWS_AT_ONCE)):
                 rows += batch
@@ -268,9 +231,9 @@ class PostgresDatabase:
         self.statements += len(step.values)
         cursor = connection.cursor()
         if not isinstance(step, Select):
-            await cursor.executemany(_text(step.sql), step.values)
+            await cursor.executemany(number_placeholders(step.sql), step.values)
             return []
-        await cursor.executemany(_text(step.sql), step.values, returning=True)
+        await cursor.executemany(number_placeholders(step.sql), step.values, returning=True)
         found = [await cursor.fetchall()]
         while cursor.nextset():
             found.append(await cursor.fetchall())
@@ -376,41 +339,3 @@ async def _configure(connection: Connection) -> None:
     """Sets the isolation level, which is sent with each BEGIN: a stricter default of the database would make writers
     that wait for the head fail."""
     await connection.set_isolation_level(psycopg.IsolationLevel.READ_COMMITTED)
-
-
-def _migrate(connection: psycopg.Connection[TupleRow]) -> None:
-    encoding = connection.info.parameter_status("server_encoding")
-    if encoding != "UTF8":
-        raise InvalidSetting(f"database URL: the database has the encoding {encoding}; it must be UTF8")
-    connection.execute(migrate.CREATE_TABLE)
-    raw = psycopg.RawCursor(connection)
-    [applied] = connection.execute(migrate.READ_VERSION).fetchone() or (0,)
-    for migration in migrate.pending("postgres", applied):
-        connection.execute(migration.sql)
-        raw.execute(_text(migrate.INSERT_MIGRATION), (migration.number, migration.name))
-    if connection.execute(sql.READ_HEAD).fetchone() is None:
-        raw.execute(_text(sql.MAKE_HEAD), migrate.new_identity())
-
-
-@lru_cache(maxsize=64)
-def find_each(one: str) -> str:
-    """Returns a statement that finds the rows of all keys in a JSON array, given the one for a single key. Each key is
-    looked up by itself: OFFSET 0 keeps the planner from joining them with the whole table."""
-    numbers = count()
-    found = re.sub(r"\?", lambda _: f"k.key_{next(numbers)}", one)
-    columns = ", ".join(f"key ->> {number} AS key_{number}" for number in range(one.count("?")))
-    keys = f"SELECT {columns} FROM json_array_elements(?::json) k (key) OFFSET 0"
-    return f"SELECT f.* FROM ({keys}) k CROSS JOIN LATERAL ({found} OFFSET 0) f"
-
-
-@lru_cache(maxsize=1024)
-def _text(statement: str) -> str:
-    """Returns a statement with PostgreSQL's placeholders, `$1` for the first `?`; none of our statements has a
-    question mark elsewhere."""
-    places = count(1)
-    return re.sub(r"\?", lambda _: f"${next(places)}", statement)
-
-
-def _seconds(milliseconds: int) -> int:
-    """Returns whole seconds, rounded up, which is all that libpq's connect_timeout accepts."""
-    return -(-milliseconds // 1000)

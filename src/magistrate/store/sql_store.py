@@ -19,6 +19,7 @@ from magistrate.store import (
     decisions,
     event_listing,
     importing,
+    key_digests,
     object_types,
     objects,
     signing,
@@ -50,7 +51,7 @@ from magistrate.store.contract import (
     WarrantFilter,
     WriteCounts,
 )
-from magistrate.store.database import Database, Execute, Row, Rows, Script, Select
+from magistrate.store.database import Database, Row, Rows
 from magistrate.store.events import Event, EventFilter, NewDecision
 from magistrate.store.following import Mark, Staleness, WarrantChanges
 from magistrate.store.history import RevisionLookup, RevisionTime
@@ -305,22 +306,10 @@ class SqlStore:
         return [digest for (digest,) in await self.database.read(sql.LIST_KEY_DIGESTS, ())]
 
     async def keep_key_digest(self, digest: str, at: int) -> bool:
-        def script(head: Revision) -> Script[bool]:
-            [kept] = yield Select(sql.LIST_KEY_DIGESTS, [()])
-            if not kept:
-                yield Execute(sql.KEEP_KEY_DIGEST, [(digest, at)])
-            return not kept
-
-        return await self.database.transact(script, makes_revision=False)
+        return await self.database.transact(key_digests.keep_key_digest(digest, at), makes_revision=False)
 
     async def replace_key_digests(self, digest: str, at: int) -> int:
-        def script(head: Revision) -> Script[int]:
-            [replaced] = yield Select(sql.LIST_KEY_DIGESTS, [()])
-            yield Execute(sql.DELETE_KEY_DIGESTS, [()])
-            yield Execute(sql.KEEP_KEY_DIGEST, [(digest, at)])
-            return len(replaced)
-
-        return await self.database.transact(script, makes_revision=False)
+        return await self.database.transact(key_digests.replace_key_digests(digest, at), makes_revision=False)
 
     async def session_keys(self) -> KeptKeys:
         return signing.open_kept_keys(await self.database.read(sql.LIST_SESSION_KEYS, ()), self._sealing)

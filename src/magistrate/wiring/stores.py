@@ -74,7 +74,7 @@ def _secure_sqlite(url: SqliteUrl, fix_permissions: bool) -> None:
 
 
 def _migrate_postgres(url: PostgresUrl, settings: Settings) -> None:
-    from magistrate.store.postgres import migrate_postgres
+    from magistrate.store.postgres_migrating import migrate_postgres
 
     migrate_postgres(url.conninfo, settings.store_timeout_ms)
 
@@ -88,7 +88,7 @@ async def _open_postgres(url: PostgresUrl, settings: Settings, observer: Observe
 
 
 def _reach_postgres(url: PostgresUrl, settings: Settings) -> None:
-    from magistrate.store.postgres import reach_postgres
+    from magistrate.store.postgres_migrating import reach_postgres
 
     reach_postgres(url.conninfo, settings.store_timeout_ms)
 

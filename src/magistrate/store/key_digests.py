@@ -1,0 +1,27 @@
+"""Keeps the digests of API keys, as scripts."""
+
+from collections.abc import Callable
+
+from magistrate.engine.terms import Revision
+from magistrate.store import sql
+from magistrate.store.database import Execute, Script, Select
+
+
+def keep_key_digest(digest: str, at: int) -> Callable[[Revision], Script[bool]]:
+    def script(head: Revision) -> Script[bool]:
+        [kept] = yield Select(sql.LIST_KEY_DIGESTS, [()])
+        if not kept:
+            yield Execute(sql.KEEP_KEY_DIGEST, [(digest, at)])
+        return not kept
+
+    return script
+
+
+def replace_key_digests(digest: str, at: int) -> Callable[[Revision], Script[int]]:
+    def script(head: Revision) -> Script[int]:
+        [replaced] = yield Select(sql.LIST_KEY_DIGESTS, [()])
+        yield Execute(sql.DELETE_KEY_DIGESTS, [()])
+        yield Execute(sql.KEEP_KEY_DIGEST, [(digest, at)])
+        return len(replaced)
+
+    return script
