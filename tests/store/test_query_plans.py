@@ -67,9 +67,9 @@ def templates(dialect: sql.Dialect) -> JoinTemplates:
     return SqliteDatabase.templates if dialect.index_hint else PostgresDatabase.templates
 
 
-def read_together(at: int | None, *reads: AnyRead) -> Spoken:
+def read_together(at: int | None, *reads: AnyRead, with_expired: bool = False) -> Spoken:
     revision = None if at is None else Revision(at)
-    return lambda dialect: read_statement(reads, revision, 1_000, templates(dialect))
+    return lambda dialect: read_statement(reads, revision, 1_000, templates(dialect), with_expired)
 
 
 def objects_found(*refs: ObjectRef) -> Spoken:
@@ -186,8 +186,9 @@ READS: dict[str, AnyRead] = {
 }
 OF_WARRANTS = [
     *[
-        pytest.param(read_together(at, read), id=f"read-{at=}-{name}")
+        pytest.param(read_together(at, read, with_expired=with_expired), id=f"read-{at=}-{with_expired=}-{name}")
         for at in (None, 5)
+        for with_expired in (False, True)
         for name, read in READS.items()
     ],
     pytest.param(

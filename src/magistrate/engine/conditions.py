@@ -47,6 +47,12 @@ class PolicyEvaluator:
             value = self._values[warrant.number] = self._evaluate(warrant)
         return value
 
+    def policy_value(self, warrant: Warrant) -> Truth:
+        """Returns the value of a warrant's policy whatever its time limits, TRUE when it has none."""
+        if warrant.is_in_force(self._now):
+            return self.value(warrant)
+        return self._evaluate_policy(warrant) if warrant.policy else TRUE
+
     def is_known(self, warrant: Warrant) -> bool:
         """Returns whether `value` takes no time."""
         is_conditional = warrant.policy or warrant.expires_at or warrant.starts_at

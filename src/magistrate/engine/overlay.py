@@ -180,6 +180,9 @@ class Overlay:
                     yield from _pick(by_subject.get(subject_id, {}), None)
 
 
+NO_CHANGES = Overlay(())
+
+
 def _pick(by_object: _ByObject, ids: Sequence[ObjectId] | None) -> Iterator[Warrant]:
     """Yields the warrants on these objects, or on all."""
     for id in by_object if ids is None else ids:

@@ -17,7 +17,7 @@ or has been collected."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 import msgspec
 
@@ -160,9 +160,6 @@ class Imported(msgspec.Struct, frozen=True):
     types: int
     objects: int
     warrants: int
-
-
-Kind = Literal["object", "object-type", "warrant"]
 
 
 Judge = Callable[[Mapping[TypeName, str]], None]
@@ -394,6 +391,10 @@ class Store(WarrantReader, SessionKeyStore, EventStore, HistoryStore, Protocol):
         """Stores the digest in place of all others, at once, and returns how many there were. Makes no revision."""
         ...
 
-    async def read_warrants(self, reads: Sequence[AnyRead], at: Revision | None, most: int) -> ReadResult: ...
+    async def read_warrants(
+        self, reads: Sequence[AnyRead], at: Revision | None, most: int, with_expired: bool = False
+    ) -> ReadResult:
+        """Implements WarrantReader; `with_expired` adds warrants that had expired by then and are not collected."""
+        ...
 
     async def close(self) -> None: ...
