@@ -4,13 +4,14 @@ store."""
 import random
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from magistrate import wiring
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName, object_ref
-from magistrate.store.contract import NewObject, NewObjectType, NewWarrant, Slice, Stamp, Store
+from magistrate.store.contract import NewObject, NewObjectType, NewWarrant, Slice, Snapshot, Stamp, Store
 from magistrate.store.decisions import DELETED_AT_ONCE
-from magistrate.store.events import Event, EventFilter, EventsOfKind, NewDecision
+from magistrate.store.events import DecisionRecord, Event, EventFilter, EventsOfKind
 from magistrate.store.session_keys import SessionKey
 from tests.change_log import list_changes
 from tests.databases import dump
@@ -37,8 +38,8 @@ def viewer(id: str, policy: str = "", subject: Subject = ANN) -> NewWarrant:
     return NewWarrant(ObjectRef(TypeName("document"), ObjectId(id)), RelationName("viewer"), subject, policy)
 
 
-def decided(at: int, is_authorized: bool = True, id: str = "a", context: str | None = None) -> NewDecision:
-    return NewDecision(at, is_authorized, ("document", id, "viewer", "user", "ann", ""), context)
+def decided(at: int, is_authorized: bool = True, id: str = "a", context: str | None = None) -> DecisionRecord:
+    return DecisionRecord(at, is_authorized, ("document", id, "viewer", "user", "ann", ""), context, Revision(1))
 
 
 def anything_goes(model: object) -> None:
@@ -224,6 +225,19 @@ async def test_what_makes_no_revision_makes_nothing_stale(store: Store, database
     assert store.mark()[1] == before
     await store.put_objects([new("b")], stamp(NOW))
     assert store.mark()[1] != before
+
+
+async def test_a_decision_is_found_by_the_place_of_its_event(store: Store) -> None:
+    first, second = decided(NOW), decided(NOW + 1, False, "b", '{"x":1}')
+    second = msgspec.structs.replace(second, contextual_warrants='[["a"]]', is_partial=True, revision=None)
+    await store.keep_decisions([first, second], 10)
+    places = [event.place for event in await events(store, EventFilter([EventsOfKind("decision")]))]
+
+    found = [(await store.find_decision(number, at)).value for at, _, number, _ in places]
+
+    assert found == [second, first]
+    assert (await store.find_decision(1, NOW + 1)).value is None
+    assert await store.find_decision(2**62, 2**62) == Snapshot(Revision(0), None)
 
 
 async def test_of_all_decisions_the_last_stay(store: Store) -> None:

@@ -252,6 +252,7 @@ OF_EVENTS = [
     pytest.param(looked_up(sql.DELETE_DECISIONS, 100, 100), id="forget-decisions"),
     pytest.param(looked_up(sql.DELETE_SURPLUS_DECISIONS, 100, 100), id="surplus"),
     pytest.param(looked_up(sql.LAST_DECISION), id="last-decision"),
+    pytest.param(looked_up(sql.FIND_DECISION, 100, 100), id="find-decision"),
     pytest.param(looked_up(sql.FIND_REVISION, 100), id="find-revision"),
     pytest.param(looked_up(sql.FIND_REVISION_AT, 100), id="find-revision-at"),
     pytest.param(looked_up(sql.INSERT_REVISION, ROWS, ROWS, "key"), id="insert-revision"),
@@ -305,7 +306,7 @@ def log_rows() -> dict[str, list[tuple[object, ...]]]:
             for number in range(1, ROWS)
             for place in range(3)
         ],
-        "decision": [(number, number, "allowed", key, None) for number in range(1, ROWS)],
+        "decision": [(number, number, "allowed", key, None, 1, None, 0) for number in range(1, ROWS)],
     }
 
 

@@ -27,7 +27,7 @@ class Route:
     where it need not wait, and requests may take the fast path (see fast_path.py). `takes_bearer`: a bearer token is
     accepted as well as a key. `is_typed`: the answer has a Content-Type, even if it is empty. `has_preconditions`: the
     route answers 409 if one of them does not hold. `is_repeatable`: it is safe to send again as it is, so it takes no
-    Idempotency-Key."""
+    Idempotency-Key. `reads_past`: the route reads a past state that the request names without `asOf`."""
 
     method: str
     path: str
@@ -43,6 +43,7 @@ class Route:
     is_typed: bool = True
     has_preconditions: bool = False
     is_repeatable: bool = False
+    reads_past: bool = False
 
     @property
     def takes_key(self) -> bool:

@@ -2,8 +2,20 @@
 
 from collections.abc import Iterable
 
-from magistrate.api.endpoints import check, events, explain, object_types, objects, query, sessions, warrants, writes
+from magistrate.api.endpoints import (
+    check,
+    decisions,
+    events,
+    explain,
+    object_types,
+    objects,
+    query,
+    sessions,
+    warrants,
+    writes,
+)
 from magistrate.api.endpoints.check import CheckAnswer, CheckBody
+from magistrate.api.endpoints.decisions import DecisionAnswer, ReplayAnswer
 from magistrate.api.endpoints.events import AccessEventAnswer, ResourceEventAnswer
 from magistrate.api.endpoints.explain import ExplainAnswer, ExplainBody
 from magistrate.api.endpoints.lists import ListAnswer
@@ -186,6 +198,14 @@ V2_ROUTES: tuple[Route, ...] = (
     Route(
         "GET", "/v2/access-events", events.list_access_events, "List what was granted, revoked, allowed and denied",
         answer=ListAnswer[AccessEventAnswer], parameters=_ACCESS_EVENT_LIST,
+    ),
+    Route(
+        "GET", "/v2/decisions/{id}", decisions.get, "Get a recorded decision of a check",
+        answer=DecisionAnswer, not_found=True,
+    ),
+    Route(
+        "GET", "/v2/decisions/{id}/replay", decisions.replay, "Make a recorded decision again, and explain it",
+        answer=ReplayAnswer, not_found=True, reads_past=True,
     ),
 )  # fmt: skip
 

@@ -16,6 +16,7 @@ from magistrate.cli.importing import import_command
 from magistrate.cli.keys import keys
 from magistrate.cli.objects import objects
 from magistrate.cli.query import query
+from magistrate.cli.replay import replay
 from magistrate.cli.service import with_settings
 from magistrate.cli.sessions import sessions
 from magistrate.cli.types import types
@@ -62,6 +63,7 @@ for command in (
     types,
     objects,
     events,
+    replay,
     import_command,
     sessions,
     keys,

@@ -55,7 +55,11 @@ SELECT h.revision, h.changes_forgotten, h.model_revision, found.key FROM head h
 LEFT JOIN (SELECT key FROM change WHERE revision > ? AND kind = 'warrant' LIMIT ?) found ON true"""
 
 LAST_DECISION = "SELECT coalesce(max(number), 0) FROM decision"
-INSERT_DECISIONS = "INSERT INTO decision (number, decided_at, action, key, context) VALUES "
+INSERT_DECISIONS = """
+INSERT INTO decision (number, decided_at, action, key, context, revision, contextual_warrants, is_partial) VALUES """
+FIND_DECISION = """
+SELECT h.revision, h.horizon, d.decided_at, d.action, d.key, d.context, d.revision, d.contextual_warrants, d.is_partial
+FROM head h LEFT JOIN decision d ON d.number = ? AND d.decided_at = ?"""
 DELETE_SURPLUS_DECISIONS = """
 DELETE FROM decision WHERE number <= ? AND number < (SELECT min(number) FROM decision) + ?"""
 

@@ -50,7 +50,7 @@ from magistrate.store.contract import (
     WriteCounts,
 )
 from magistrate.store.database import Database, Row, Rows
-from magistrate.store.events import Event, EventFilter, NewDecision
+from magistrate.store.events import DecisionRecord, Event, EventFilter
 from magistrate.store.following import Mark, Staleness, WarrantChanges
 from magistrate.store.history import RevisionLookup, RevisionTime
 from magistrate.store.matching import match_statement
@@ -298,8 +298,12 @@ class SqlStore:
         rows = await self.database.read(statement.sql, statement.values, long=True)
         return _build_slice(rows, wanted, None, event_listing.build_event)
 
-    async def keep_decisions(self, new: Sequence[NewDecision], most: int) -> None:
+    async def keep_decisions(self, new: Sequence[DecisionRecord], most: int) -> None:
         await self.database.transact(decisions.keep_decisions(new, most), makes_revision=False)
+
+    async def find_decision(self, number: int, at: int) -> Snapshot[DecisionRecord | None]:
+        [row] = await self.database.read(sql.FIND_DECISION, (number, at))
+        return Snapshot(Revision(row[0]), None if row[2] is None else decisions.build_decision(row[2:]))
 
     async def delete_events(self, before: int, most: int) -> int:
         return await self.database.transact(collecting.delete_events(before, most), makes_revision=False)

@@ -9,6 +9,7 @@ from magistrate.engine.work import Work
 from magistrate.errors import BudgetExceeded
 from magistrate.operations.checks.check_batch import ALL_NEEDED, CheckBatch, Decisions, StopAt
 from magistrate.operations.checks.check_run import CheckRun
+from magistrate.operations.checks.decision_log import DecisionLog
 from magistrate.operations.checks.evaluating import drive_run, release_run
 from magistrate.operations.checks.extended_graph import NO_PATTERNS
 from magistrate.operations.checks.graph_rounds import GraphRounds
@@ -97,7 +98,7 @@ class PendingChecks:
             if rounds.missing.groups:
                 self._ctx.graph.read_ahead(graph, rounds.missing)
             if self._log is not None:
-                self._log.note(self._batch.checks, decided.value)
+                self._note(self._log, decided)
         return decided
 
     async def decide(self) -> Decisions:
@@ -110,8 +111,12 @@ class PendingChecks:
         if decided is None:
             decided = await self._evaluate()
         if self._log is not None:
-            self._log.note(self._batch.checks, decided.value)
+            self._note(self._log, decided)
         return decided
+
+    def _note(self, log: DecisionLog, decided: Decisions) -> None:
+        contextual = self._batch.contextual
+        log.note(self._batch.checks, decided, self._batch.now, () if contextual is None else contextual.new)
 
     async def _decide_from_graph(self) -> Decisions | None:
         """Returns the decisions, or None if they have to be made without the graph.
