@@ -229,7 +229,7 @@ class Stack:
         stack = self._stack
         self._ended = OPEN
         while stack[-1].level > level:
-            part = stack.pop()
-            self._ended = part.level
-            operand = part.complete(operand)
+            begun = stack.pop()
+            self._ended = begun.level
+            operand = begun.complete(operand)
         return operand
