@@ -59,12 +59,11 @@ class BlockStack:
                 )
             block.inner = indent
         elif indent != block.inner and (block.kind != "model" or reader.token in _STATEMENTS["model"]):
-            expected = f"{len(block.inner)} blanks" if block.inner else "no blank"
-            if len(indent) == len(block.inner):
-                expected += " of the same kind"
-            report(
-                reader.refuse("wrong_indentation", f"this line begins with {len(indent)} blanks, not with {expected}")
-            )
+            expected = f"the lines before it in this block by {_count_blanks(block.inner)}"
+            if block.kind == "model":
+                expected = f"and {reader.token} must begin at the left margin"
+            message = f"this line is indented by {_count_blanks(indent)}, {expected}"
+            report(reader.refuse("wrong_indentation", message))
         return block
 
     def level_of(self, width: int) -> int:
@@ -97,11 +96,14 @@ class BlockStack:
         """Reports a word that no statement begins with, and reads the statement as if it began with the most similar
         word, so that what stands below it is not misunderstood."""
         words = _STATEMENTS[block.kind]
-        meant = nearest_name(reader.token, words)
+        meant = _FOREIGN_WORDS.get(reader.token, "")
+        meant = meant if meant in words else nearest_name(reader.token, words)
         message = f"expected {', '.join(words)}, found {reader.shown}"
-        self._declarations.report(reader.refuse("unknown_keyword", message, meant), reader.line)
+        is_relation = block.kind == "rules" and block.declared is not None and reader.token in block.declared.relations
+        suggestion = f"relation {reader.token}" if is_relation and not meant else meant
+        self._declarations.report(reader.refuse("unknown_keyword", message, suggestion), reader.line)
         block.is_faulty = True
-        if meant and meant != "version":
+        if meant:
             reader.token = meant
             with suppress(StatementRefusal):  # one fault for a statement is enough
                 words[meant](self, block, indent, reader)
@@ -118,6 +120,9 @@ class BlockStack:
         else:
             message = f"the rule {word} must stand below `inherit … if`, indented deeper"
             home = None
+            if word in GROUPS:  # what stands below it belongs to it
+                begin = NameAt(word, reader.line, reader.column)
+                self._open(Block("rules", indent, block.level + 1, begin, declared=block.declared, is_faulty=True))
         self._declarations.report(reader.refuse("misplaced_statement", message), reader.line)
         if home is not None:
             while kind == "model" and len(self._blocks) > 1:
@@ -166,7 +171,6 @@ class BlockStack:
             self._read_rule(inherited, indent, reader)
 
     def _read_rule(self, block: Block, indent: str, reader: LineReader) -> None:
-        assert block.declared is not None
         word = reader.token
         inner = Block("rules", indent, block.level + 1, NameAt(word, reader.line, reader.column), is_faulty=True)
         inner.declared = block.declared
@@ -174,7 +178,8 @@ class BlockStack:
             self._open(inner)
         rule = self._read_only_rule(block, reader)
         inner.rules, inner.is_faulty = rule.rules, False
-        self._declarations.note_rule(block.declared, rule)
+        if block.declared is not None:
+            self._declarations.note_rule(block.declared, rule)
 
     def _read_only_rule(self, block: Block, reader: LineReader) -> RuleClause:
         """Returns the rule that is next, without those in it."""
@@ -188,6 +193,11 @@ class BlockStack:
             raise
         block.rules.append(rule)
         return rule
+
+
+def _count_blanks(indent: str) -> str:
+    kind = "tab" if indent and not indent.strip("\t") else "blank"
+    return f"{len(indent)} {kind}{'' if len(indent) == 1 else 's'}" if indent else "nothing"
 
 
 Statement = Callable[[BlockStack, Block, str, LineReader], None]
@@ -212,3 +222,6 @@ _PLACES: Mapping[str, BlockKind] = {
     **dict.fromkeys(_STATEMENTS["model"], "model"),
 }
 """Maps a word to the block where the statement that begins with it belongs, if it stands in another."""
+
+_FOREIGN_WORDS = {"define": "relation", "permission": "relation", "definition": "type", "condition": "policy"}
+"""Maps the words of other languages to ours, for suggestions."""

@@ -45,6 +45,7 @@ class Declarations:
         self.strays: list[NameAt] = []
         self.report = report
         self._has_version = False
+        self._misses_version = False
         self._description: list[str] = []
         self._description_at = NameAt("///")
         self._required: set[str] = set()
@@ -78,21 +79,21 @@ class Declarations:
         written = self.document.version
         if VERSIONS.index(written) < VERSIONS.index(version) and what not in self._required:
             self._required.add(what)
-            message = f"{what} needs version {version} of the language; this text has version {written}"
+            message = f"{what} came with version {version} of the language; this text has version {written}"
             self.report(StatementRefusal("needs_version", message, column, f"version {version}"))
 
     def read_version(self, reader: LineReader) -> None:
         if self._has_version:
             raise reader.refuse("repeated_version", "the version is written twice")
         self._has_version = True
-        if self.document.types or self.document.policies:
+        if self._misses_version:
             self.report(reader.refuse("misplaced_version", "the version must be the first statement"))
         reader.advance()
         self.document.version = read_version(reader)
 
     def _begin_declaration(self, reader: LineReader) -> None:
-        if not self._has_version:
-            self._has_version = True
+        if not self._has_version and not self._misses_version:
+            self._misses_version = True
             self.report(
                 reader.refuse(
                     "missing_version", "a model begins with the version of its language", f"version {NEWEST_VERSION}"
@@ -185,7 +186,7 @@ class Declarations:
 
     def finish(self, last_line: int) -> None:
         """Connects the rules with their relations, and reports the faults of the whole text."""
-        if not self._has_version:
+        if not self._has_version and not self._misses_version:
             message = "a model begins with the version of its language"
             self.report(StatementRefusal("missing_version", message, 1, f"version {NEWEST_VERSION}"), 1)
         for declared in self.document.types.values():

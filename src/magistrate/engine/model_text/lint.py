@@ -160,7 +160,8 @@ def _rules_that_never_hold(
         if rule.kind != "arrow" or rule.link.text not in declared.relations:
             continue
         for of_type in rule.types:
-            if not obtainable.has_link(declared.name.text, rule.link.text, of_type.text):
+            is_known = of_type.text in obtainable.document.types
+            if is_known and not obtainable.has_link(declared.name.text, rule.link.text, of_type.text):
                 message = f"{rule.link.text} of a {declared.name.text} is never a {of_type.text}, so this never holds"
                 yield _finding("impossible_rule", of_type, message)
 
@@ -222,7 +223,7 @@ def _find_direct_permissions(document: ModelDocument) -> Iterator[Finding]:
         name = relation.name.text
         if relation.rule is None or relation.allowed == [] or not _is_permission(name):
             continue
-        message = f"{name} of {declared.name.text} is computed by its rule, but warrants can give it, too; write []"
+        message = f"{name} of {declared.name.text} is computed by its rule, but warrants can give it, too"
         yield _finding("direct_permission", relation.name, message, f"relation {name} []")
 
 

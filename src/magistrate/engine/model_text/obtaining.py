@@ -15,7 +15,7 @@ class Obtainable:
     """Tells which relations of a model somebody can get."""
 
     def __init__(self, document: ModelDocument) -> None:
-        self._document = document
+        self.document = document
         self._obtained: set[Key] = set()
         self._needs: list[int] = []
         self._above: list[int] = []
@@ -29,11 +29,11 @@ class Obtainable:
 
     def has(self, of_type: str, relation: str) -> bool:
         """Returns whether somebody can get the relation on an object of this type."""
-        return (of_type, relation) in self._obtained or self._document.relation(of_type, relation) is None
+        return (of_type, relation) in self._obtained or self.document.relation(of_type, relation) is None
 
     def has_link(self, of_type: str, link: str, linked_type: str) -> bool:
         """Returns whether a warrant can give the relation `link` on an object of `of_type` to one of `linked_type`."""
-        relation = self._document.relation(of_type, link)
+        relation = self.document.relation(of_type, link)
         if relation is None or relation.allowed is None:
             return True
         return any(clause.type.text == linked_type for clause in relation.allowed)
@@ -48,7 +48,7 @@ class Obtainable:
 
     def _add_leaf(self, above: int, of_type: str, relation: str) -> None:
         """Adds what is possible as soon as somebody can get a relation."""
-        is_known = self._document.relation(of_type, relation) is not None
+        is_known = self.document.relation(of_type, relation) is not None
         node = self._add_node(above, 1 if is_known else 0)
         if is_known:
             self._waiting.setdefault((of_type, relation), []).append(node)

@@ -4,6 +4,7 @@ A statement that cannot be read is one fault, and parsing continues behind it: w
 that one mistake is reported once. See decisions/0049 why this is no generated parser.
 """
 
+import re
 from typing import NamedTuple
 
 from magistrate.engine.model_text.blocks import BlockStack
@@ -18,6 +19,7 @@ MAX_MODEL_CHARACTERS = 4_194_304
 """Limits the text of a model in characters (4 Mi)."""
 
 _BLANKS = " \t\r"
+_DECLARATION = re.compile(r"\n(?=(?:type|policy)[ \t])")
 
 
 class ParsedModel(NamedTuple):
@@ -127,7 +129,7 @@ class _Parser:
         if close is None:
             refusal = StatementRefusal("unclosed_policy", f"policy {policy.name.text} has no closing }}", bracket)
             self._report(refusal, line.number)
-            return end + 1
+            return self._skip_policy(end)
         written = self._text[line.offset + bracket : close]
         policy.expression, policy.at = read_expression(written, line.number, bracket + 1)
         if not policy.expression.strip():
@@ -143,6 +145,13 @@ class _Parser:
         if behind.token:
             self._report(behind.refuse("unexpected_token", f"expected the end of the line, found {behind.shown}"))
         return end + 1
+
+    def _skip_policy(self, end: int) -> int:
+        """Returns where the next declaration begins, behind a policy whose own end is not known."""
+        found = _DECLARATION.search(self._text, end)
+        start = found.end() if found is not None else len(self._text) + 1
+        self._number += self._text.count("\n", end + 1, start)
+        return start
 
     def _measure_comments(self) -> None:
         """Gives the comments before a statement the level of the block before it to which they are indented."""
