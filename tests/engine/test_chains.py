@@ -93,7 +93,7 @@ def found(findings: Findings, wanted: str) -> set[str]:
     """The relations with which an id was found."""
     existing = [ObjectId("d"), ObjectId("ann"), ObjectId("bob")]
     listed = [one for one in findings.relation_results or () if one.type is not None]
-    return {one.relation for one in listed if wanted in one.ids(existing)}
+    return {one.relation for one in listed if wanted in [*one.ids(existing)]}
 
 
 @pytest.mark.parametrize("name", CHAINS)

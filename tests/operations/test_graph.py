@@ -365,3 +365,21 @@ async def test_no_write_is_missed_however_fast_changes_are_deleted(nodes: tuple[
 
     assert wrong == []
     assert deleted > 60
+
+
+async def test_rows_are_cached_in_steps_when_the_time_is_up(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    groups = [f"folder:f#viewer@team:{number}#member" for number in range(400)]
+    await node.grant(*groups, "team:1#member@user:ann")
+    turns = 0
+
+    async def count_checkpoint() -> None:
+        nonlocal turns
+        turns += 1
+
+    monkeypatch.setattr("magistrate.operations.checks.graph.is_time_up", lambda: True)
+    monkeypatch.setattr("magistrate.operations.checks.graph.checkpoint", count_checkpoint)
+    fetches = node.ctx.graph.counts.fetches
+
+    assert await node.allowed("folder:f#viewer@user:bob") is False
+
+    assert turns > node.ctx.graph.counts.fetches - fetches >= 1

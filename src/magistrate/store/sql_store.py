@@ -195,7 +195,8 @@ class SqlStore:
 
     async def read_model(self, at: Revision | None = None) -> Snapshot[StoredModel]:
         statement = sql.READ_MODEL if at is None else sql.READ_MODEL_AT
-        rows = await self.database.read(statement, () if at is None else (at, at, at, at))
+        # A model may be large, and is read only when it has changed.
+        rows = await self.database.read(statement, () if at is None else (at, at, at, at), long=True)
         revision = _check_revision(rows[0], at)
         definitions = {row[4]: row[5] for row in rows if row[3] == "type"}
         patterns = frozenset(WarrantPattern(warrant_names(*row[4:10])) for row in rows if row[3] == "form")

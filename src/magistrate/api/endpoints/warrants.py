@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 from msgspec.structs import replace
 
-from magistrate.api.endpoints.lists import list_answer
+from magistrate.api.endpoints.lists import render_page
 from magistrate.api.endpoints.objects import TypeText
 from magistrate.api.endpoints.time_limits import read_limits
 from magistrate.api.parse import INVALID_BODY, MAX_BATCH, document_pattern, read_batch, read_boolean
@@ -120,7 +120,7 @@ async def list_page(call: Call[None]) -> Answer:
     if is_strict and not found.value.rows:
         names = _collect_names(call.parameters)
         await require_defined_names(call.context, names, found.revision, is_past=wanted.now is not None)
-    return Answer(list_answer(found.value, render_warrant), found.revision)
+    return Answer(await render_page(found.value, render_warrant), found.revision)
 
 
 def _collect_names(parameters: Mapping[str, str]) -> Iterator[UsedName]:
