@@ -128,6 +128,27 @@ def test_a_strict_list_refuses_undefined_names(defined: Client, path: str, param
     )
 
 
+@pytest.mark.parametrize(
+    ("path", "parameter", "message"),
+    [
+        ("/v1/objects?objectType=pag", "objectType", "object type pag is not defined; did you mean page?"),
+        ("/v1/objects?objctType=page", "objctType", NO_FILTER.format("/v1/objects")),
+        ("/v1/warrants?objectType=page&relation=can-edt", "relation", NO_RELATION),
+        ("/v1/query?q=select page where user:ann is can-edt", "q", NO_RELATION),
+        ("/v1/users?x=1", "x", "is no parameter of /v1/users"),
+    ],
+)
+def test_a_strict_list_of_v1_refuses_undefined_names(defined: Client, path: str, parameter: str, message: str) -> None:
+    assert defined.get(path).status_code == 200
+
+    refused = defined.get(path + "&strict=true")
+
+    assert (refused.status_code, refused.json()) == (
+        400,
+        {"code": "invalid_parameter", "parameter": parameter, "message": message},
+    )
+
+
 def test_a_strict_list_of_defined_names_is_as_any_other(defined: Client) -> None:
     for path in (
         "/v2/objects?objectType=page",
