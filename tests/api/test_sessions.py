@@ -221,7 +221,8 @@ def test_what_a_session_needs_is_demanded(served: Served, body: dict[str, Any], 
 
 
 @pytest.mark.parametrize(
-    ("given", "seconds"), [({}, 86_400), ({"ttl": 1}, 1), ({"ttl": MAX_TTL}, MAX_TTL), ({"ttl": None}, 86_400)]
+    ("given", "seconds"),
+    [({}, 86_400), ({"ttl": 0}, 86_400), ({"ttl": 1}, 1), ({"ttl": MAX_TTL}, MAX_TTL), ({"ttl": None}, 86_400)],
 )
 def test_a_token_is_good_for_as_long_as_is_said(served: Served, given: dict[str, Any], seconds: int) -> None:
     before = time.time()
