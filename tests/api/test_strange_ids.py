@@ -1,5 +1,6 @@
 """Ids with slashes, commas, braces and percent signs mean the same in every request."""
 
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from tests.api.test_objects import STRANGE_IDS
 from tests.running import Client
 
-MODEL = {"document": {"viewer": {}}}
+MODEL: dict[str, Any] = {"document": {"viewer": {}}}
 
 
 @pytest.fixture

@@ -56,7 +56,7 @@ def test_a_policy_is_given_in_brackets_or_apart(noted: Magistrate) -> None:
     assert listed(noted) == NOTED
 
 
-def test_json_tells_what_was_written_and_deleted(noted: Magistrate) -> None:
+def test_json_holds_what_was_written_and_deleted(noted: Magistrate) -> None:
     [created] = noted.json("warrants", "create", NOTED[2])
     found = noted.json("warrants", "list", "--object-id", "b", "--relation", "writer")
 

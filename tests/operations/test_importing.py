@@ -54,7 +54,7 @@ async def context(store: Store, database_url: str) -> Context:
 async def imported(
     context: Context, content: bytes, chunk_lines: int = 100, source: str | None = None, max_line_bytes: int = 4_096
 ) -> list[Reached]:
-    """Everything that is told."""
+    """All progress that is reported."""
     told: list[Reached] = []
     given = LineFile(BufferedReader(BytesIO(content)), source, chunk_lines, max_line_bytes)
     await import_lines(context, given, partial(read_line, context, MAX_DEPTH), told.append)
