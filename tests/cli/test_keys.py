@@ -8,15 +8,15 @@ import pytest
 from click.testing import CliRunner, Result
 
 from magistrate import wiring
-from magistrate.api.auth.callers import key_digest
 from magistrate.cli.commands import main
 from magistrate.config import Settings, read_settings
+from magistrate.operations.keys import key_digest
 from tests.databases import dump
 from tests.running import Client, running_service
 
 PRINTED = re.compile(
     r"API key, shown only this once: (magistrate_[A-Za-z0-9_-]{43})\n"
-    r"Running services take it after SIGHUP or a restart, unless they have --api-key or --api-key-file\n"
+    r"Running services take it within a second, unless they have --api-key or --api-key-file\n"
 )
 
 
