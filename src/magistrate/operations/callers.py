@@ -58,5 +58,6 @@ class Caller(msgspec.Struct, frozen=True):
 
 def expand_scopes(names: Iterable[str]) -> frozenset[Scope]:
     """Returns the scopes that these names stand for; unknown ones, of a later version, count for nothing."""
-    scopes = frozenset(scope for scope in Scope if scope in {*names})
+    given = {*names}
+    scopes = frozenset(scope for scope in Scope if scope in given)
     return ALL_SCOPES if Scope.ADMIN in scopes else scopes
