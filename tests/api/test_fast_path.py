@@ -12,6 +12,7 @@ import pytest
 from magistrate.api.server.fast_path import FastPath, PendingRequest
 from magistrate.config import read_settings
 from tests.api.sockets import connect, is_hung_up, read_answer
+from tests.issuing import issue_key, wait_for_key
 from tests.running import KEY, Client, running_service, settings_for
 from tests.scenario_files import warrant_body
 
@@ -202,6 +203,51 @@ def test_a_key_sent_as_a_bearer_takes_the_fast_path(services: Services, monkeypa
         services[0].post("/v2/check", content=ALLOWED, headers={"Authorization": credential})
 
     assert begun == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("name", "scopes", "object_types", "statuses"),
+    [
+        ("checker", ["check"], None, [200, 200]),
+        ("limited", ["check", "read"], ["folder"], [200, 403]),
+        ("reader", ["read"], None, [403, 403]),
+        ("other", ["check"], ["group"], [403, 200]),
+    ],
+)
+def test_a_stored_key_is_answered_alike(
+    services: Services, name: str, scopes: list[str], object_types: list[str] | None, statuses: list[int]
+) -> None:
+    quick, slow = services
+    secret = issue_key(quick, name, *scopes, **({"objectTypes": object_types} if object_types else {}))
+    wait_for_key(slow, secret)
+    of_group = msgspec.json.encode({"warrants": [warrant_body("group:g#member@user:ann")]})
+    for body, status in zip((ALLOWED, of_group), statuses, strict=True):
+        for client in services:
+            client.post("/v2/check", content=body).raise_for_status()
+
+        found = answers(quick, request(body, key=secret))
+
+        assert found == answers(slow, request(body, key=secret))
+        assert found[0][0].startswith(f"HTTP/1.1 {status} ".encode())
+
+
+def test_a_check_with_a_stored_key_takes_the_fast_path(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[bool] = []
+    answer = FastPath.answer
+
+    def observed(self: FastPath, *given: object) -> bytes | None:
+        found = answer(self, *given)  # type: ignore[arg-type]  # handed on as they are
+        taken.append(found is not None)
+        return found
+
+    plain = issue_key(services[0], "plain", "check")
+    limited = issue_key(services[0], "limited", "check", objectTypes=["folder", "group"])
+    monkeypatch.setattr(FastPath, "answer", observed)
+    for secret in (plain, limited):
+        with Client(str(services[0].base_url), secret) as client:
+            client.post("/v2/check", content=ALLOWED).raise_for_status()
+
+    assert taken == [True, True]
 
 
 def test_a_write_is_seen_on_the_same_connection(services: Services) -> None:
