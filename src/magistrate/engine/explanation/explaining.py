@@ -68,7 +68,7 @@ class ExplanationSearch(Search[Explanation]):
         self._trials.append(trial)
         root = yield from trial.run(known)
         tree = yield from _build_tree(trial, root, now, self.work)
-        own_work = Work(min(self.work.left, WORK_FOR_SUGGESTIONS))
+        own_work = self.work.split(WORK_FOR_SUGGESTIONS)
         search = SuggestionSearch(self.model, check, now, known, own_work, contextual)
         is_complete = yield from _complete_within(search.run(trial, root), own_work)
         return Explanation(False, tree, (), search.suggestions, is_complete and search.is_complete)
