@@ -1,4 +1,4 @@
-"""Relations that rest on each other for thousands of them: decided, found and told, with others getting their turn."""
+"""Relations that rest on each other for thousands of them: decided, found and described, with yields to others."""
 
 from collections.abc import Callable
 from typing import Protocol, TypeVar

@@ -1,4 +1,4 @@
-"""How the cost of a query grows with what is asked about, in calls of functions: no clock is as even as they are."""
+"""How the cost of a query grows with its data, in calls of functions: no clock is as even as they are."""
 
 from collections.abc import Callable, Sequence
 
@@ -80,7 +80,7 @@ def test_twice_as_much_takes_about_twice_as_long(case: Callable[[int], Case]) ->
     assert sum(calls_a_turn(case(32))) < 2.5 * sum(calls_a_turn(case(16)))
 
 
-def test_rules_may_rest_on_each_other_as_deep_as_a_definition_has_room() -> None:
+def test_rules_may_rest_on_each_other_as_deep_as_a_definition_may_be() -> None:
     assert sum(calls_a_turn(one_in_another(600)))
 
 
@@ -115,7 +115,7 @@ def always() -> bool:
 
 
 def calls_a_turn(case: Case, is_time_up: Callable[[], bool] = never) -> list[int]:
-    """Of Python's functions and built-in ones, in each turn of the search, and in telling the warrants of all rows."""
+    """Of Python's functions and built-in ones, in each turn of the search, and in finding the warrants of all rows."""
     types, written, text = case
     warrants = [stored_warrant(one, number, 0) for number, one in enumerate(written)]
     search = find(model_of(types, warrants), read_query(text), {}, 0, Work(PLENTY, is_time_up))

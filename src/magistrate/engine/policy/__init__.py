@@ -13,6 +13,7 @@ from magistrate.engine.policy.policy import (
     PolicyOutcome,
     is_kept,
     policy_of_context,
+    read_new_policy,
     read_policy,
 )
 from magistrate.engine.policy.run import MAX_STEPS, STEPS_AT_ONCE
@@ -25,5 +26,6 @@ __all__ = [
     "PolicyOutcome",
     "is_kept",
     "policy_of_context",
+    "read_new_policy",
     "read_policy",
 ]
