@@ -23,7 +23,6 @@ from benchmarks.table import markdown_table
 from magistrate import wiring
 from magistrate.config import read_settings
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
-from magistrate.operations.warrants import DELETED_TOGETHER
 from magistrate.store import sql
 from magistrate.store.contract import ImportBatch, NewObjectType, NewWarrant, Stamp
 from magistrate.store.warrant_numbers import MAX_WARRANTS_IN_A_WRITE
@@ -69,7 +68,7 @@ def measure_writes(seconds: int) -> str:
     first = markdown_table(
         f"Atomic writes of {ELEMENTS:,} new warrants", ("", "warrants/s", "of bare inserts", "target"), rates
     )
-    title = f"POST of one object, in ms, while {DELETED:,} warrants are deleted by filter, {DELETED_TOGETHER} together"
+    title = f"POST of one object, in ms, while {DELETED:,} warrants are deleted by filter"
     header = ("", "warrants/s", "posts", "p50 alone", "longest alone", "p50", "p99", "longest", "target of the longest")
     return f"{first}\n{markdown_table(title, header, waits)}"
 
