@@ -8,6 +8,7 @@ import sys
 import apsw
 
 from benchmarks.batches import measure_batches
+from benchmarks.callers import measure_callers
 from benchmarks.checks import measure_checks
 from benchmarks.contextual_warrants import measure_contextual_warrants
 from benchmarks.cores import LOAD_CORE, SERVER_CORE
@@ -27,6 +28,7 @@ TOPICS = {
     "requests": measure_request_rates,
     "batch": measure_batches,
     "import": measure_imports,
+    "callers": measure_callers,
     "checks": measure_checks,
     "contextual": measure_contextual_warrants,
     "explain": measure_explanations,

@@ -64,7 +64,7 @@ class Overlay:
     # What follows is computed when it is first needed: a check that the graph cache decides needs little of it.
 
     @cached_property
-    def _changed_ends(self) -> Set[tuple[ObjectId, ObjectId]]:
+    def _ids_of_changes(self) -> Set[tuple[ObjectId, ObjectId]]:
         """Returns the ids in all these warrants; most stored warrants have others, and need not be compared."""
         removed = {(names.object_id, names.subject_id) for names, _ in self._removed}
         return removed | {(warrant.object_id, warrant.subject_id) for warrant in self.added}
@@ -135,7 +135,7 @@ class Overlay:
         the one that counts instead of it as old."""
         if self._removed_objects and not self._removed_objects.isdisjoint(_ends(stored)):
             return False
-        if (stored.object_id, stored.subject_id) not in self._changed_ends:
+        if (stored.object_id, stored.subject_id) not in self._ids_of_changes:
             return True
         key = warrant_key(stored)
         if key in self._removed:
