@@ -96,7 +96,7 @@ sources = st.none() | st.fixed_dictionaries(
 
 @st.composite
 def types(draw: st.DrawFn, name: str) -> TypeBody:
-    relations = draw(st.dictionaries(relation_names, rules(), max_size=4))
+    relations: dict[str, RuleBody | None] = {**draw(st.dictionaries(relation_names, rules(), max_size=4))}
     of_relations = st.sampled_from([*relations] or [""])
     order = [*relations]
     allowed = draw(st.dictionaries(of_relations, allowed_types)) if relations else {}
