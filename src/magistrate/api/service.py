@@ -40,7 +40,7 @@ class Service:
 class Call(msgspec.Struct, Generic[B], frozen=True):
     """Represents one request, authenticated and decoded. `path` holds the variables of the route's path, `parameters`
     the query string; `body` is None for routes that take none; `holder` is the user that the bearer token was made for,
-    or None if there is no such user."""
+    or None if there is no such user. `request_id` is the one in the answer."""
 
     context: Context
     path: Mapping[str, str]
@@ -50,6 +50,7 @@ class Call(msgspec.Struct, Generic[B], frozen=True):
     freshness: Freshness
     once: Once | None
     holder: Holder | None = None
+    request_id: str | None = None
 
     @property
     def actor(self) -> str:
@@ -74,7 +75,7 @@ class Call(msgspec.Struct, Generic[B], frozen=True):
         return None if text is None else read_as_of(self.context.store.identity, text)
 
     def stamp(self) -> Stamp:
-        return self.context.stamp(self.caller.actor, self.once)
+        return self.context.stamp(self.caller.actor, self.once, self.request_id)
 
 
 class Answer(msgspec.Struct, frozen=True):

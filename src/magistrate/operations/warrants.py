@@ -106,7 +106,7 @@ def read_exact_filter(given: Mapping[str, str | None]) -> Mapping[str, str]:
 
 
 async def delete_matching(
-    ctx: Context, equal: Mapping[str, str], most: int, actor: str, is_dry_run: bool = False
+    ctx: Context, equal: Mapping[str, str], most: int, stamp: Callable[[], Stamp], is_dry_run: bool = False
 ) -> Snapshot[DeletedMatches]:
     """Deletes up to `most` of the warrants whose columns have these values now, in several writes; those that match
     from now on stay. A dry run only counts them.
@@ -118,7 +118,7 @@ async def delete_matching(
         return Snapshot(found.revision, DeletedMatches(len(matches), has_more))
     revision, deleted = found.revision, 0
     for start in range(0, len(matches), DELETED_TOGETHER):
-        written = await ctx.store.delete_matches(matches[start : start + DELETED_TOGETHER], ctx.stamp(actor))
+        written = await ctx.store.delete_matches(matches[start : start + DELETED_TOGETHER], stamp())
         revision, deleted = written.revision, deleted + written.value
     return Snapshot(revision, DeletedMatches(deleted, has_more))
 
