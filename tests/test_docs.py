@@ -21,8 +21,9 @@ from magistrate.cli.commands import main
 from magistrate.config import SETTINGS, Settings
 from magistrate.engine.evaluation import Check
 from magistrate.engine.terms import Subject, object_id, object_ref, relation_name, type_name
-from magistrate.operations.checks.check import check
+from magistrate.operations.checks.check import PendingChecks
 from magistrate.operations.checks.check_batch import ALL_NEEDED
+from magistrate.operations.checks.decision_log import RequestOrigin
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.examples import read_example
 from magistrate.operations.warrants import create_warrants, delete_warrants
@@ -107,7 +108,8 @@ async def decide_on_saturday(settings: Settings, set_clock: Callable[[str], None
         checked = Check(
             object_ref("document", "payroll"), relation_name("can-read", "relation"), subject, {"network": "office"}
         )
-        await check(context, [checked], ALL_NEEDED, NO_DEMAND)
+        origin = RequestOrigin("portal", "01990f4e-7c1a-7b5e-9c3d-5a1f0e8d2b46")
+        await PendingChecks(context, [checked], ALL_NEEDED, NO_DEMAND, origin=origin).decide()
         await context.decisions.write()
 
 

@@ -36,6 +36,8 @@ def test_a_decision_is_shown_with_all_that_was_kept(types: Client) -> None:
         **warrant_body("document:shown#viewer@user:ann"),
         "context": {"x": 1},
         "contextualWarrants": [member],
+        "actor": event["actor"],
+        "requestId": asked.headers["Warrant-Request-Id"],
         "decidedAt": event["createdAt"],
         "token": asked.headers["Warrant-Token"],
     }

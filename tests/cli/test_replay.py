@@ -38,7 +38,7 @@ def decided(magistrate: Magistrate, *check: str) -> str:
     deadline = time.monotonic() + 20
     while True:
         table = magistrate("events", "access", "--limit", "1").stdout.splitlines()
-        if table[0].split() == ["TIME", "EVENT", "WARRANT", "DECISION"]:
+        if table[0].split() == ["TIME", "EVENT", "WARRANT", "BY", "DECISION"]:
             return table[1].split()[-1]
         assert time.monotonic() < deadline, table
         time.sleep(0.02)

@@ -39,11 +39,13 @@ RESOURCE_COLUMNS: Columns = {
     "TIME": lambda event: event["createdAt"],
     "EVENT": lambda event: event["type"],
     "RESOURCE": lambda event: f"{event['resourceType']}:{event['resourceId']}",
+    "BY": lambda event: event.get("actor", ""),
 }
 ACCESS_COLUMNS: Columns = {
     "TIME": lambda event: event["createdAt"],
     "EVENT": lambda event: event["type"].removeprefix("access_"),
     "WARRANT": _render_access,
+    "BY": lambda event: event.get("actor", ""),
     "DECISION": lambda event: event["id"] if event["type"] in DECISION_TYPES else "",
 }
 """Maps the titles of columns to their contents; DECISION has the ids that `magistrate replay` takes."""

@@ -40,20 +40,21 @@ def keep_decisions(decisions: Sequence[DecisionRecord], most: int) -> Callable[[
 def _insertion(rows: int) -> str:
     """Returns one statement for many rows: between two statements, a thread that writes has to wait for the
     interpreter."""
-    return sql.INSERT_DECISIONS + ", ".join(["(?, ?, ?, ?, ?, ?, ?, ?)"] * rows)
+    return sql.INSERT_DECISIONS + ", ".join(["(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"] * rows)
 
 
 def _row(number: int, decision: DecisionRecord) -> tuple[Parameter, ...]:
     action = _ALLOWED if decision.is_authorized else _DENIED
     key = msgspec.json.encode(decision.names).decode()
     kept = (decision.context, decision.revision, decision.contextual_warrants, int(decision.is_partial))
-    return (number, decision.at, action, key, *kept)
+    return (number, decision.at, action, key, *kept, decision.actor, decision.request_id)
 
 
 def build_decision(row: Row) -> DecisionRecord:
-    """Builds a decision from the columns (decided_at, action, key, context, revision, contextual_warrants,
-    is_partial)."""
-    at, action, key, context, revision, contextual_warrants, is_partial = row
+    """Builds a decision from the columns (decided_at, action, key, context, revision, contextual_warrants, is_partial,
+    actor, request_id)."""
+    at, action, key, context, revision, contextual_warrants, is_partial, *origin = row
     names = msgspec.json.decode(key, type=tuple[str, ...])
     made_at = None if revision is None else Revision(revision)
-    return DecisionRecord(at, action == _ALLOWED, names, context, made_at, contextual_warrants, bool(is_partial))
+    kept = (context, made_at, contextual_warrants, bool(is_partial))
+    return DecisionRecord(at, action == _ALLOWED, names, *kept, *origin)

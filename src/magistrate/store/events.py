@@ -27,7 +27,8 @@ class Event(msgspec.Struct, frozen=True):
     `key` is the type and id of an object, the name of an object type, or the first six columns of a warrant and the
     digest of its policy; for a decision, the first six columns of the warrant that was checked. `content` is the
     meta, definition or policy that was written or ended; for a decision, the context as compact JSON. It is None if
-    there was none. `starts_at` and `expires_at` are the limits of a warrant that was written or has expired."""
+    there was none. `starts_at` and `expires_at` are the limits of a warrant that was written or has expired.
+    `actor` and `request_id` say who made the request and which it was, as far as that is known."""
 
     action: Action
     kind: EventKind
@@ -36,6 +37,8 @@ class Event(msgspec.Struct, frozen=True):
     place: Place
     starts_at: int | None = None
     expires_at: int | None = None
+    actor: str | None = None
+    request_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,8 @@ class DecisionRecord(msgspec.Struct, frozen=True):
     It consists of the time for which it was made, whether the check was authorized, and the names of the check.
     `context` is compact JSON, None if it was empty. `revision` is the one at which it was made, None if it was stored
     by a version that did not keep it. `contextual_warrants` is a JSON array, None if there were none. `is_partial` says
-    that the context or the contextual warrants are not kept although there were some."""
+    that the context or the contextual warrants are not kept although there were some. `actor` and `request_id` are as
+    in Event."""
 
     at: int
     is_authorized: bool
@@ -74,6 +78,8 @@ class DecisionRecord(msgspec.Struct, frozen=True):
     revision: Revision | None
     contextual_warrants: str | None = None
     is_partial: bool = False
+    actor: str | None = None
+    request_id: str | None = None
 
 
 class EventStore(Protocol):

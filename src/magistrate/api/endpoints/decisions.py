@@ -29,6 +29,8 @@ class DecisionAnswer(msgspec.Struct, rename="camel", kw_only=True):
     subject: SubjectAnswer
     context: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
     contextual_warrants: list[WarrantBody] | msgspec.UnsetType = msgspec.UNSET
+    actor: str | msgspec.UnsetType = msgspec.UNSET
+    request_id: str | msgspec.UnsetType = msgspec.UNSET
     decided_at: str
     token: str | msgspec.UnsetType = msgspec.UNSET
     complete: bool | msgspec.UnsetType = msgspec.UNSET
@@ -69,6 +71,8 @@ def _render_decision(identity: Identity, recorded: RecordedDecision) -> Decision
         subject=SubjectAnswer(check.subject.type, check.subject.id, check.subject.relation or ""),
         context={**check.context} if check.context else msgspec.UNSET,
         contextual_warrants=[_render_contextual(one) for one in recorded.contextual] or msgspec.UNSET,
+        actor=record.actor or msgspec.UNSET,
+        request_id=record.request_id or msgspec.UNSET,
         decided_at=render_time(record.at),
         token=msgspec.UNSET if record.revision is None else token_of(identity, record.revision),
         complete=False if record.is_partial else msgspec.UNSET,

@@ -9,7 +9,7 @@ from magistrate.engine.work import Work
 from magistrate.errors import BudgetExceeded
 from magistrate.operations.checks.check_batch import ALL_NEEDED, CheckBatch, Decisions, StopAt
 from magistrate.operations.checks.check_run import CheckRun
-from magistrate.operations.checks.decision_log import DecisionLog
+from magistrate.operations.checks.decision_log import UNKNOWN, DecisionLog, RequestOrigin
 from magistrate.operations.checks.evaluating import drive_run, release_run
 from magistrate.operations.checks.extended_graph import NO_PATTERNS
 from magistrate.operations.checks.graph_rounds import GraphRounds
@@ -61,7 +61,7 @@ class PendingChecks:
     """Represents checks that wait for their decisions. `decide_at_once` is called first, and `decide` if it returned
     None; a caller that cannot wait may leave it at that."""
 
-    __slots__ = ("_batch", "_ctx", "_freshness", "_log", "_patterns", "_rounds", "_work")
+    __slots__ = ("_batch", "_ctx", "_freshness", "_log", "_origin", "_patterns", "_rounds", "_work")
 
     def __init__(
         self,
@@ -72,8 +72,10 @@ class PendingChecks:
         with_path: bool = False,
         is_logged: bool = True,
         contextual: Sequence[NewWarrant] = (),
+        origin: RequestOrigin = UNKNOWN,
     ) -> None:
         self._ctx = ctx
+        self._origin = origin
         self._freshness = freshness
         self._log = ctx.decisions if is_logged else None
         now = ctx.now()
@@ -119,8 +121,8 @@ class PendingChecks:
         return decided
 
     def _note(self, log: DecisionLog, decided: Decisions) -> None:
-        contextual = self._batch.contextual
-        log.note(self._batch.checks, decided, self._batch.now, () if contextual is None else contextual.new)
+        contextual = () if self._batch.contextual is None else self._batch.contextual.new
+        log.note(self._batch.checks, decided, self._batch.now, contextual, self._origin)
 
     async def _decide_from_graph(self) -> Decisions | None:
         """Returns the decisions, or None if they have to be made without the graph.

@@ -5,7 +5,7 @@ it."""
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -31,6 +31,16 @@ _WarrantRow = tuple[str, str, str, str, str, str, str, int | None, int | None]
 """Holds the columns of a contextual warrant: its names, its policy and its time limits."""
 
 
+class RequestOrigin(NamedTuple):
+    """Names who made a request, and the request, as far as they are known."""
+
+    actor: str | None = None
+    request_id: str | None = None
+
+
+UNKNOWN = RequestOrigin()
+
+
 class DecisionLog:
     """Holds the decisions of one process that wait to be written; the store keeps the last `most_kept` of all
     processes.
@@ -50,6 +60,7 @@ class DecisionLog:
         decided: Snapshot[list[Decision]],
         at: int,
         contextual: Sequence[NewWarrant] = (),
+        origin: RequestOrigin = UNKNOWN,
     ) -> None:
         """Records these decisions, one per check; there may be fewer decisions than checks. They were made for the time
         `at`, in microseconds since 1970 UTC, with these contextual warrants. Raises nothing."""
@@ -69,7 +80,7 @@ class DecisionLog:
             names = (object.type, object.id, check.relation, subject.type, subject.id, subject.relation or "")
             is_partial = lacks_context or lacks_warrants
             allowed, revision = decision.is_authorized, decided.revision
-            self._waiting.append(DecisionRecord(at, allowed, names, context, revision, warrants, is_partial))
+            self._waiting.append(DecisionRecord(at, allowed, names, context, revision, warrants, is_partial, *origin))
             self._waiting_bytes += len(context or "") + len(warrants or "")
 
     async def write(self) -> None:
