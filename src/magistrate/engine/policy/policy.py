@@ -124,6 +124,12 @@ def is_kept(text: str) -> bool:
     return _POLICIES.find(text) is not None
 
 
+def may_read_clock(text: str) -> bool:
+    """Returns whether the value of a policy may depend on the time. It compiles nothing: a text without these words
+    cannot."""
+    return "now" in text or "expiresIn" in text
+
+
 def compile_policy(text: str) -> Policy:
     """Returns the policy of a text. Raises InvalidParameter: see `read_policy`."""
     if len(text.encode(errors="surrogatepass")) > MAX_POLICY_LENGTH:

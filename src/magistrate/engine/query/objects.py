@@ -42,10 +42,16 @@ _ANY_OTHER = ObjectId("")
 
 
 def find_objects(
-    model: Model, targets: Sequence[Target], subject: ObjectRef, conditions: PolicyEvaluator, work: Work
+    model: Model,
+    targets: Sequence[Target],
+    subject: ObjectRef,
+    conditions: PolicyEvaluator,
+    work: Work,
+    is_exact: bool = False,
 ) -> Steps[Findings]:
-    """Returns one RelationResult for each of these types and relations."""
-    graph = ReverseGraph(model, subject.type, work)
+    """Returns one RelationResult for each of these types and relations. Only with `is_exact` are the values in it exact
+    that are short of TRUE."""
+    graph = ReverseGraph(model, subject.type, work, is_exact)
     yield from graph.connect(targets)
     if graph.negations is None:
         return Findings(None)
