@@ -2,8 +2,20 @@
 
 from collections.abc import Iterable
 
-from magistrate.api.endpoints import check, events, explain, object_types, objects, query, sessions, warrants, writes
+from magistrate.api.endpoints import (
+    check,
+    difference,
+    events,
+    explain,
+    object_types,
+    objects,
+    query,
+    sessions,
+    warrants,
+    writes,
+)
 from magistrate.api.endpoints.check import CheckAnswer, CheckBody
+from magistrate.api.endpoints.difference import DifferenceAnswer, DifferenceBody
 from magistrate.api.endpoints.events import AccessEventAnswer, ResourceEventAnswer
 from magistrate.api.endpoints.explain import ExplainAnswer, ExplainBody
 from magistrate.api.endpoints.lists import ListAnswer
@@ -17,6 +29,9 @@ from magistrate.api.route import AS_OF_PARAMETER, ONE_ROW, SEARCH, TEXT, Paramet
 from magistrate.api.v1.routes import v1_routes
 from magistrate.engine.query import MAX_QUERY_LENGTH
 from magistrate.operations.contextual_warrants import CONTEXTUAL_WARRANTS, MAX_CONTEXTUAL_WARRANTS
+from magistrate.operations.difference.narrowing import OBJECT, OF, SUBJECT, Q
+from magistrate.operations.difference.pages import DIFFERENCE_LIST
+from magistrate.operations.difference.revisions import FROM, TO
 from magistrate.operations.events import (
     ACCESS_EVENT_LIST,
     ACCESS_NAMES,
@@ -55,6 +70,15 @@ _QUERY_LIST = list_parameters(
         TEXT,
     ),
     AS_OF_PARAMETER,
+)
+_DIFFERENCE_LIST = list_parameters(
+    DIFFERENCE_LIST,
+    Parameter(FROM, "the state that access is compared with: a token, or a time in RFC 3339", TEXT),
+    Parameter(TO, "the state whose access is compared, likewise; now if it is absent", TEXT),
+    Parameter(OF, "only such access, separated by commas: `document#viewer@user,document#editor@user`", TEXT),
+    Parameter(SUBJECT, "only access of this subject: `user:ann`", TEXT),
+    Parameter(OBJECT, "only access to this object: `document:plan`", TEXT),
+    Parameter(Q, "only access that this query finds", TEXT | {"maxLength": MAX_QUERY_LENGTH}),
 )
 
 
@@ -174,6 +198,14 @@ V2_ROUTES: tuple[Route, ...] = (
     Route(
         "POST", "/v2/query", query.list_page_of_body, "The same, with the parameters as members of the body",
         answer=ListAnswer[QueryRowAnswer], body=QueryBody, not_found=True,
+    ),
+    Route(
+        "GET", "/v2/difference", difference.list_page, "List the access that was gained and lost between two revisions",
+        answer=DifferenceAnswer, parameters=_DIFFERENCE_LIST,
+    ),
+    Route(
+        "POST", "/v2/difference", difference.list_page_of_proposal, "List the access that a proposal would change",
+        answer=DifferenceAnswer, body=DifferenceBody, not_found=True,
     ),
     Route(
         "POST", "/v2/sessions", sessions.create, "Create a token with which a user checks their own access",

@@ -28,6 +28,18 @@ def read_write(text: str) -> Json:
     return value
 
 
+def read_proposal(text: str) -> Json:
+    """Returns the proposal that a file describes: the member `proposal` of the body of POST /v2/difference, in which a
+    warrant may be a text. Raises InvalidRequest like `read_write`."""
+    value = _read_document(text)
+    if not isinstance(value, dict):
+        raise InvalidRequest('the file contains no proposal; write {"create": ["document:plan#viewer@user:ann"]}')
+    for name in ("delete", "create"):
+        if isinstance(value.get(name), list):
+            value[name] = [_read_text(one, _read_warrant, f"{name}[{index}]") for index, one in enumerate(value[name])]
+    return value
+
+
 def _read_lists(lists: Json, name: str) -> Json:
     """Returns the members of `delete` or `create`, with every text in an array read."""
     readers: dict[str, Callable[[str], Any]] = {"warrants": _read_warrant, "objects": read_ref}
