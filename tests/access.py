@@ -1,10 +1,11 @@
-"""All access of a state, by the oracle: every relation on every object, for every subject, without a context."""
+"""All access of a state, by the oracle: every relation on every object, for every subject, without a context; and what
+may be allowed with one."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from magistrate.engine.policy import read_policy
-from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, Subject, TypeName
+from magistrate.engine.terms import WILDCARD, ObjectRef, Subject, TypeName
 from magistrate.engine.warrants import Warrant
 from tests import oracle
 
@@ -33,7 +34,12 @@ def access(types: Types, warrants: Sequence[Warrant], objects: Collection[Object
     def holds(warrant: Warrant) -> bool | None:
         return read_policy(warrant.policy).holds({}, warrant, now)
 
-    return frozenset(_rows(types, counting, objects, holds))
+    def may_hold(warrant: Warrant) -> bool | None:
+        return None if {*read_policy(warrant.policy).names} - {"now"} else holds(warrant)
+
+    allowed = {row for row, value in _rows(types, counting, objects, holds) if value == oracle.Truth.TRUE}
+    undecided = {row for row, value in _rows(types, counting, objects, may_hold) if value == oracle.Truth.UNKNOWN}
+    return frozenset({*allowed, *(row._replace(is_conditional=True) for row in undecided - allowed)})
 
 
 def _rows(
@@ -41,24 +47,22 @@ def _rows(
     warrants: Sequence[Warrant],
     objects: Collection[ObjectRef],
     holds: Callable[[Warrant], bool | None],
-) -> Iterator[AccessRow]:
+) -> Iterator[tuple[AccessRow, oracle.Truth]]:
     nodes = [oracle.Node(one.type, one.id, relation) for one in objects for relation in types.get(one.type, ())]
     bare = {name: dict.fromkeys(relations) for name, relations in types.items()}
     of_nobody = _values(types, warrants, nodes, oracle.NOBODY, holds)
     for subject in objects:
         values = _values(types, warrants, nodes, Subject(subject.type, subject.id), holds)
-        yield from (AccessRow(*node, *_names(subject), False) for node in nodes if values[node] == oracle.Truth.TRUE)
-        yield from (AccessRow(*node, *_names(subject), True) for node in nodes if values[node] == oracle.Truth.UNKNOWN)
+        yield from ((AccessRow(*node, subject.type, subject.id, False), values[node]) for node in nodes)
     for name in sorted({*types, *(one.subject_type for one in warrants), *(one.type for one in objects)}):
         wildcard = Subject(TypeName(name), WILDCARD)
         values = _values(types, warrants, nodes, wildcard, holds)
         explicit = _values(bare, warrants, nodes, wildcard, holds)
         for node in nodes:
             value, unnamed = values[node], of_nobody[node]
-            if explicit[node] == oracle.Truth.TRUE or value == oracle.Truth.TRUE != unnamed:
-                yield AccessRow(*node, name, WILDCARD, False)
-            elif value == oracle.Truth.UNKNOWN and unnamed == oracle.Truth.FALSE:
-                yield AccessRow(*node, name, WILDCARD, True)
+            is_own = explicit[node] == oracle.Truth.TRUE or unnamed == oracle.Truth.FALSE
+            if is_own or value == oracle.Truth.TRUE != unnamed:
+                yield AccessRow(*node, name, WILDCARD, False), value
 
 
 def _values(
@@ -74,10 +78,6 @@ def _values(
         if node not in equations:
             equations.update(ground.equations_from(node))
     return oracle.solution(equations)
-
-
-def _names(subject: ObjectRef) -> tuple[TypeName, ObjectId]:
-    return subject.type, subject.id
 
 
 def difference(before: Access, after: Access) -> Difference:

@@ -73,7 +73,7 @@ def some_timed(draw: st.DrawFn) -> list[Warrant]:
     """Warrants some of which have a policy that depends on the time, or on nothing."""
     drawn = draw(warrants())
     changed = [
-        structs.replace(one, policy=draw(st.sampled_from((FOR_A_MOMENT, ALWAYS_TRUE)))) if draw(rare) else one
+        structs.replace(one, policy=draw(st.sampled_from((FOR_A_MOMENT, ALWAYS_TRUE, "x != 1", "x == 1 || now == now")))) if draw(rare) else one
         for one in drawn
     ]
     return list({one.render(): one for one in changed}.values())

@@ -1,7 +1,7 @@
 """Compares the values of relations in two states, and reports what was gained and lost.
 
-A subject has access if the check without a context is allowed (TRUE). It has conditional access if that check is
-undecided (UNKNOWN): a policy that matters cannot be evaluated without a context. Either can be gained or lost.
+A subject has access if the check without a context is allowed (TRUE). It has conditional access if that check is not,
+but may be allowed with a context (UNKNOWN). Either can be gained or lost.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence

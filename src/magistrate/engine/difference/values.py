@@ -1,15 +1,22 @@
-"""Evaluates, in one state, relations on objects without a context: for all subjects at once, or one by one."""
+"""Evaluates, in one state, relations on objects: for all subjects at once, or one by one.
+
+The value is TRUE if the check without a context is allowed, and UNKNOWN if it is not but may be with a context: if it
+is undecided as long as nothing is known of the context (ANY_CONTEXT). What is decided then has the same value with
+every context, so the value without a context is needed only for the rest."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
+from magistrate.engine.conditions import ANY_CONTEXT
 from magistrate.engine.evaluation import Check, Evaluation
 from magistrate.engine.query.candidates import NOBODY
 from magistrate.engine.query.result_set import EXPLICIT, ListValue, ResultSet, truth_of
 from magistrate.engine.query.search import Steps
 from magistrate.engine.query.subjects import Root, SubjectSearch
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, Subject, TypeName
-from magistrate.engine.truth import FALSE, TRUE, UNKNOWN, Truth
+from magistrate.engine.truth import FALSE, MISSING, TRUE, UNKNOWN, Truth
 
 _NOBODY_AT_ALL = Subject(TypeName(""), WILDCARD)
 """Stands for a subject that no warrant names, and that is of a type that no warrant names."""
@@ -49,6 +56,24 @@ class SubjectSets:
                 yield from (ObjectRef(of_type, id) for id, value in result_set.exceptions.items() if value)
 
 
+def combine_values(with_any_context: ListValue, without_context: ListValue) -> ListValue:
+    """Returns the value, given the two that it consists of."""
+    if without_context >= TRUE:
+        return without_context
+    return FALSE if with_any_context >= TRUE else with_any_context
+
+
+def combine_sets(with_any_context: SubjectSets, without_context: SubjectSets) -> SubjectSets:
+    """Returns the values of the same relation, given the two that each consists of."""
+    combined: dict[TypeName | None, ResultSet] = {}
+    for of_type in with_any_context.result_sets:
+        one, other = with_any_context.of_type(of_type), without_context.of_type(of_type)
+        found = combined[of_type] = ResultSet(combine_values(one.default, other.default))
+        for id in (*one.exceptions, *other.exceptions):
+            found.exceptions[id] = combine_values(one.value(id), other.value(id))
+    return SubjectSets(combined)
+
+
 NO_SUBJECTS = SubjectSets({None: ResultSet()})
 """Holds the values of a relation that is not defined."""
 
@@ -62,7 +87,16 @@ def find_subject_sets(search: SubjectSearch, roots: Sequence[Root]) -> Steps[Map
 
 
 def decide_checks(evaluation: Evaluation, checks: Sequence[Check]) -> Steps[list[Truth]]:
-    """Returns the values of the checks. The evaluation may have decided others before."""
+    """Returns the values of the checks, whose context is ANY_CONTEXT. The evaluation may have decided others before."""
+    values = yield from _decide(evaluation, checks)
+    undecided = [place for place, value in enumerate(values) if value in (UNKNOWN, MISSING)]
+    alone = [msgspec.structs.replace(checks[place], context={}) for place in undecided]
+    for place, value in zip(undecided, (yield from _decide(evaluation, alone)) if alone else (), strict=True):
+        values[place] = truth_of(combine_values(values[place], value))
+    return values
+
+
+def _decide(evaluation: Evaluation, checks: Sequence[Check]) -> Steps[list[Truth]]:
     nodes = []
     for check in checks:
         while (node := evaluation.add_check(check)) is None:
@@ -90,7 +124,7 @@ def check_subjects(
     object, relation = root
 
     def build_check(of_type: TypeName, id: ObjectId) -> Check:
-        return Check(object, relation, _NOBODY_AT_ALL if id == NOBODY else Subject(of_type, id))
+        return Check(object, relation, _NOBODY_AT_ALL if id == NOBODY else Subject(of_type, id), ANY_CONTEXT)
 
     refs = [(of_type, id) for of_type, ids in subjects.items() for id in (*ids, WILDCARD)]
     values = yield from decide_checks(evaluation, [build_check(*ref) for ref in (*refs, (TypeName(""), NOBODY))])

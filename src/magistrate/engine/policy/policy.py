@@ -27,6 +27,7 @@ MAX_POLICY_LENGTH = 4_096
 _STEPS_FOR_A_CHARACTER = 5
 _MISSING = object()
 _RESERVED_NAME = "$env"
+_NEVER_FROM_CONTEXT = ("now", "warrant")
 
 
 class PolicyOutcome(msgspec.Struct, frozen=True, gc=False):
@@ -63,6 +64,12 @@ class Policy:
         self.is_bool = is_bool
         self.lifetime = lifetime
         self._last: PolicyProgram | None = None  # for the types of the context before: most contexts are alike
+
+    @property
+    def reads_context(self) -> bool:
+        """Returns whether the policy may depend on variables of the context. One that only declares variables of its
+        own counts as well."""
+        return any(name not in _NEVER_FROM_CONTEXT for name in self.names) or _RESERVED_NAME in self.text
 
     def holds(self, context: Mapping[str, Any], warrant: Warrant, now: int) -> bool | None:
         """Returns whether the condition is true of this context; None after an error, when the result is unknown.

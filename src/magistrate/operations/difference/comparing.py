@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from magistrate.engine.conditions import ANY_CONTEXT
 from magistrate.engine.difference.affected import Affected
 from magistrate.engine.difference.comparing import AccessChange, compare_sets, compare_values, types_to_list
 from magistrate.engine.difference.reverse_expansion import ObjectRelation
@@ -63,7 +64,7 @@ class Comparer:
     ) -> Sequence[Truth]:
         """Returns the value of each pair; FALSE where the relation is not defined."""
         checks = [
-            Check(ObjectRef(node.type, node.id), node.relation, Subject(subject.type, subject.id))
+            Check(ObjectRef(node.type, node.id), node.relation, Subject(subject.type, subject.id), ANY_CONTEXT)
             for node, subject in pairs
             if search.defines(node.type, node.relation)
         ]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from magistrate.engine.conditions import PolicyEvaluator
+from magistrate.engine.conditions import ANY_CONTEXT, PolicyEvaluator
 from magistrate.engine.difference.comparing import Existence
 from magistrate.engine.difference.origins import WarrantChange
 from magistrate.engine.names import ObjectId, TypeName, warrant_names
@@ -112,13 +112,15 @@ async def _build_state(ctx: Context, point: PointInTime) -> ComparedState:
 async def _list_timed(ctx: Context, before: ComparedState, after: ComparedState, work: Work) -> list[WarrantChange]:
     """Returns the warrants that came to count, or ceased to, by time alone."""
     span = Span(before.at, after.at, before.now, after.now)
-    had, has = PolicyEvaluator({}, before.now, work), PolicyEvaluator({}, after.now, work)
+    evaluators = [
+        (PolicyEvaluator(context, before.now, work), PolicyEvaluator(context, after.now, work))
+        for context in (ANY_CONTEXT, {})
+    ]
     changes: list[WarrantChange] = []
     for warrant in await ctx.store.list_timed_warrants(span, work.left + 1):
         work.spend(1)
-        values = had.value(warrant), has.value(warrant)
-        if values[0] is not values[1]:
-            changes.append(WarrantChange(warrant, values[1] > values[0]))
+        values = {(had.value(warrant), has.value(warrant)) for had, has in evaluators}
+        changes += [WarrantChange(warrant, later > earlier) for earlier, later in values if earlier is not later]
         if work.needs_checkpoint:
             await checkpoint()
             work.pass_checkpoint()

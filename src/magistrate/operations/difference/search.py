@@ -3,12 +3,12 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import TypeVar
 
-from magistrate.engine.conditions import PolicyEvaluator
+from magistrate.engine.conditions import ANY_CONTEXT, PolicyEvaluator
 from magistrate.engine.difference.affected import Affected, Concerned
 from magistrate.engine.difference.influences import Influences
 from magistrate.engine.difference.origins import ChangeOrigin, list_type_origins, list_warrant_origins
 from magistrate.engine.difference.reverse_expansion import ObjectRelation, ReverseExpansion
-from magistrate.engine.difference.values import SubjectSets, decide_checks, find_subject_sets
+from magistrate.engine.difference.values import SubjectSets, combine_sets, decide_checks, find_subject_sets
 from magistrate.engine.evaluation import Check, Evaluation
 from magistrate.engine.query.candidates import NOBODY
 from magistrate.engine.query.objects import find_objects
@@ -24,9 +24,13 @@ from magistrate.operations.difference.states import ComparedState, StateComparis
 
 T = TypeVar("T")
 
+MOST_ALONE = 32
+"""Limits the relations on objects that are searched again, each by itself, if one of them rests on its own negation:
+each search may read what all the others do."""
+
 
 class StateSearch:
-    """Evaluates relations in one state, without a context. Checks share what earlier ones read."""
+    """Evaluates relations in one state. Checks, whose context is ANY_CONTEXT, share what earlier ones read."""
 
     def __init__(self, state: ComparedState, types: Sequence[TypeName], work: Work) -> None:
         self.state = state
@@ -41,9 +45,10 @@ class StateSearch:
         return await self.run(decide_checks(self.evaluation, checks)) if checks else ()
 
     async def find_sets(self, roots: Sequence[Root]) -> Mapping[Root, SubjectSets | None]:
-        """Returns the subjects of each of these relations on objects; None where it rests on its own negation."""
+        """Returns the subjects of each of these relations on objects; None where it rests on its own negation, or one
+        of many others does."""
         found = await self._find_together(roots)
-        if len(roots) > 1 and None in found.values():
+        if 1 < len(roots) <= MOST_ALONE and None in found.values():
             alone = [await self._find_together([root]) for root in roots]
             found = {root: sets for one in alone for root, sets in one.items()}
         return found
@@ -51,12 +56,21 @@ class StateSearch:
     async def _find_together(self, roots: Sequence[Root]) -> Mapping[Root, SubjectSets | None]:
         if not roots:
             return {}
-        subjects = SubjectSearch(self.state.model, self.types, True, self.build_conditions(), self.work)
+        conditions = self.build_conditions()
+        found = await self._search(roots, conditions)
+        if not conditions.depends_on_context:
+            return found
+        alone = await self._search(roots, PolicyEvaluator({}, self.state.now, self.work))
+        both = ((root, sets, alone[root]) for root, sets in found.items())
+        return {root: combine_sets(one, other) if one and other else None for root, one, other in both}
+
+    async def _search(self, roots: Sequence[Root], conditions: PolicyEvaluator) -> Mapping[Root, SubjectSets | None]:
+        subjects = SubjectSearch(self.state.model, self.types, True, conditions, self.work)
         search = Search(self.state.model, self.work, find_subject_sets(subjects, roots), subjects.remains)
         return await complete_run(self.state.reader, search, self.state.at)
 
     def build_conditions(self) -> PolicyEvaluator:
-        return PolicyEvaluator({}, self.state.now, self.work)
+        return PolicyEvaluator(ANY_CONTEXT, self.state.now, self.work)
 
     def defines(self, of_type: TypeName, relation: RelationName) -> bool:
         """Returns whether the relation is defined, so that there can be access to it."""
@@ -143,7 +157,7 @@ class AffectedSearch:
         self, nodes: Collection[ObjectRelation], only: ObjectRef
     ) -> Mapping[ObjectRelation, Concerned]:
         subject = Subject(only.type, only.id)
-        checks = [Check(ObjectRef(node.type, node.id), node.relation, subject) for node in nodes]
+        checks = [Check(ObjectRef(node.type, node.id), node.relation, subject, ANY_CONTEXT) for node in nodes]
         both = zip(nodes, await self.before.check(checks), await self.after.check(checks), strict=True)
         return {node: frozenset([only] if before or after else ()) for node, before, after in both}
 
