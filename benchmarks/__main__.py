@@ -10,6 +10,7 @@ import apsw
 from benchmarks.batches import measure_batches
 from benchmarks.checks import measure_checks
 from benchmarks.cores import LOAD_CORE, SERVER_CORE
+from benchmarks.differences import measure_differences
 from benchmarks.document import write_document
 from benchmarks.explanations import measure_explanations
 from benchmarks.fairness import command as fairness
@@ -28,6 +29,7 @@ TOPICS = {
     "import": measure_imports,
     "checks": measure_checks,
     "explain": measure_explanations,
+    "difference": measure_differences,
     "lists": measure_lists,
     "observing": measure_observing,
     "startup": measure_startup,

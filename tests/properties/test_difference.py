@@ -38,7 +38,8 @@ from tests.running import settings_for
 from tests.test_check_scenarios import emptied
 
 FOR_A_MOMENT = 'expiresIn("4us")'
-ALWAYS_TRUE = "1 == 1"
+POLICIES = (FOR_A_MOMENT, "1 == 1", "x != 1", "x == 1 || now == now")
+"""Hold for a moment, always, without a context, and always as well; the last two read the context."""
 MICROSECONDS_FOR_AN_EXAMPLE = 1_000
 
 
@@ -72,10 +73,7 @@ steps = st.lists(
 def some_timed(draw: st.DrawFn) -> list[Warrant]:
     """Warrants some of which have a policy that depends on the time, or on nothing."""
     drawn = draw(warrants())
-    changed = [
-        structs.replace(one, policy=draw(st.sampled_from((FOR_A_MOMENT, ALWAYS_TRUE, "x != 1", "x == 1 || now == now")))) if draw(rare) else one
-        for one in drawn
-    ]
+    changed = [structs.replace(one, policy=draw(st.sampled_from(POLICIES))) if draw(rare) else one for one in drawn]
     return list({one.render(): one for one in changed}.values())
 
 

@@ -42,6 +42,22 @@ COLUMNS: Columns = {
     metavar="FILE",
     help="compare the state now with that after a proposal, in JSON or YAML (- for standard input)",
 )
+@click.option(
+    "--create",
+    "created",
+    metavar="WARRANT",
+    multiple=True,
+    shell_complete=complete_objects,
+    help="compare the state now with that after this warrant is created; can be repeated",
+)
+@click.option(
+    "--delete",
+    "deleted",
+    metavar="WARRANT",
+    multiple=True,
+    shell_complete=complete_objects,
+    help="the same for a warrant that is deleted",
+)
 @click.option("--of", metavar="ACCESS", multiple=True, help="only such access: document#viewer@user; can be repeated")
 @click.option("--subject", metavar="SUBJECT", shell_complete=complete_objects, help="only access of this subject")
 @click.option("--object", metavar="OBJECT", shell_complete=complete_objects, help="only access to this object")
@@ -55,6 +71,8 @@ def diff(
     since: str | None,
     until: str | None,
     proposal: IO[str] | None,
+    created: tuple[str, ...],
+    deleted: tuple[str, ...],
     of: tuple[str, ...],
     subject: str | None,
     object: str | None,
@@ -66,8 +84,11 @@ def diff(
 
     magistrate diff --from 3d --of document#viewer@user
 
-    or what a proposal would change, without writing it. Its file has the members of a proposal of POST /v2/difference;
-    warrants may be texts:
+    or what a change would do, without making it, as in
+
+    magistrate diff --create team:eng#member@user:kim --delete document:plan#viewer@user:bob
+
+    The file of a larger proposal has the members of that of POST /v2/difference; warrants may be texts:
 
     \b
     create: ["team:eng#member@user:kim"]
@@ -75,12 +96,13 @@ def diff(
     narrower = {"of": ",".join(of) or None, "subject": subject, "object": object, "q": query}
     parameters = {name: text for name, text in narrower.items() if text is not None}
     sizes = list_page_sizes(limit, shows_all)
-    if proposal is not None:
+    if proposal is not None or created or deleted:
         if since is not None or until is not None:
             raise InvalidRequest("a proposal is compared with the state now; leave out --from and --to")
-        pages = client.compare_proposal(read_proposal(proposal.read()), parameters, sizes)
+        proposed = read_proposal("{}" if proposal is None else proposal.read(), created, deleted)
+        pages = client.compare_proposal(proposed, parameters, sizes)
     elif since is None:
-        raise InvalidRequest("--from or --proposal says what to compare with")
+        raise InvalidRequest("say what to compare with: --from, or --create, --delete or --proposal")
     else:
         times = {"from": read_as_of(since, "--from"), "to": read_as_of(until, "--to")}
         given = {name: text for name, text in times.items() if text is not None}
