@@ -28,7 +28,7 @@ from magistrate.operations.difference.proposal import Proposal, list_proposed_di
 from magistrate.operations.difference.revisions import RevisionsRequest, list_difference, revisions_kind
 from magistrate.operations.paging import ListKind, Page, Wanted, read_wanted
 from magistrate.operations.warrants import create_warrants
-from magistrate.store.contract import NewWarrant, Snapshot
+from magistrate.store.contract import NewObject, NewWarrant, Snapshot
 
 SIZES = (10_000, 1_000_000)
 PEOPLE = 10
@@ -127,15 +127,17 @@ async def _prepare(context: Context) -> Proposal:
 
 
 async def _change(context: Context, case: Case) -> RevisionsRequest:
-    """Writes many revisions, each of one warrant that shares a document with a user; both exist."""
-    generator, before = Random(SEED), await context.store.check()
+    """Writes many revisions, each of one warrant that shares a document with a user. Both are made to exist before,
+    because data sets are loaded without objects."""
+    generator, stamp = Random(SEED), context.stamp("bench")
     documents = sorted({one.object_id for one in case.asked if one.object_type == "document"})
     users = sorted({one.subject_id for one in case.asked})
-    existing = await context.store.find_objects([ObjectRef(TypeName("user"), ObjectId(id)) for id in users], before)
+    existing = [("document", id) for id in documents] + [("user", id) for id in users]
+    await context.store.put_objects([NewObject(TypeName(of), ObjectId(id), None) for of, id in existing], stamp)
+    before = await context.store.check()
     for _ in range(CHANGES):
-        document, user = generator.choice(documents), generator.choice(existing.value).id
-        new = new_warrant("document", document, "reader", "user", user)
-        await create_warrants(context, [new], context.stamp("bench"), str)
+        new = new_warrant("document", generator.choice(documents), "reader", "user", generator.choice(users))
+        await create_warrants(context, [new], stamp, str)
     return RevisionsRequest(write_token(context.store.identity, before), None, Narrowing())
 
 

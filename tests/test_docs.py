@@ -74,7 +74,7 @@ INTERNS = NewWarrant(
 
 
 async def write_history(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Writes what docs/history.md and docs/difference.md tell: a mistake on a Friday, corrected on the Tuesday after."""
+    """Writes what documents OF_THE_PAST tell: a mistake on a Friday that is corrected on the Tuesday after."""
 
     def set_clock(time: str) -> None:
         now = int(datetime.fromisoformat(time).timestamp() * 1_000_000)
