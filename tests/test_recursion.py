@@ -56,6 +56,7 @@ BOUNDED: dict[str, str] = {
     "magistrate.operations.contextual_warrants.ContextualWarrants.extend_model": ANOTHER,
     "magistrate.operations.expired_warrants.ReaderWithExpired.read_warrants": ANOTHER,
     "magistrate.operations.importing.importer.": ANOTHER,
+    "magistrate.operations.difference.states.UnitedReader.read_warrants": ANOTHER,
     "magistrate.store.postgres.PostgresDatabase.": ANOTHER,
     "magistrate.store.sql_keys.SqlKeys.": ANOTHER,
     "magistrate.store.sql_store.SqlStore.": ANOTHER,
