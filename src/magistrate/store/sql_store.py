@@ -60,10 +60,10 @@ from magistrate.store.sql_keys import SqlKeys
 
 T = TypeVar("T")
 
-FEW_ROWS = 2_000
+FEW_ROWS = 500
 """Limits the warrants that may be read while others wait, which takes some milliseconds; more are read as a long
 read."""
-MANY_IDS = 1_000
+MANY_IDS = 500
 """Limits the ids of an ordinary read; one with more ids is a long read from the start, because it is likely to return
 many rows."""
 
