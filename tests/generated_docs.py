@@ -68,6 +68,7 @@ PACKAGES = (
     "operations.checks",
     "operations.sessions",
     "operations.importing",
+    "operations.difference",
     "engine",
     "engine.rules",
     "engine.model_text",
@@ -75,6 +76,7 @@ PACKAGES = (
     "engine.query",
     "engine.policy",
     "engine.explanation",
+    "engine.difference",
     "store",
     "cli",
 )
