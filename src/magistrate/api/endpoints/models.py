@@ -1,7 +1,7 @@
 """Defines the bodies and handlers of /v2/model: whole models, as text or JSON (docs/models.md)."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TypeVar
 
@@ -12,13 +12,17 @@ from magistrate.api.written_body import WrittenBody
 from magistrate.engine.model_text.document import ModelDocument
 from magistrate.engine.model_text.faults import ModelFault, describe_fault
 from magistrate.engine.model_text.json_bodies import ModelBody
+from magistrate.engine.model_text.json_members import read_members
+from magistrate.engine.model_text.json_model import read_body
 from magistrate.engine.model_text.json_rendering import render_body
 from magistrate.engine.model_text.rendering import render_model
 from magistrate.engine.model_text.reports import ModelReport, report_text, report_value
 from magistrate.engine.model_text.versions import exact_document
 from magistrate.engine.positions import position
+from magistrate.engine.terms import TypeName
 from magistrate.errors import InvalidModel, InvalidRequest
 from magistrate.operations.scheduling import aside
+from magistrate.operations.whole_model import read_whole_model
 
 T = TypeVar("T")
 
@@ -47,6 +51,25 @@ class ModelValidationAnswer(msgspec.Struct):
     valid: bool
     errors: list[ModelFaultAnswer]
     warnings: list[ModelFaultAnswer]
+
+
+async def get(call: Call[None]) -> Answer:
+    """Answers with all object types, by name, in JSON or as text if `Accept` names it."""
+    found = await read_whole_model(call.context, call.freshness, call.as_of)
+    definitions = found.value.definitions
+    is_text = _read_accept(call.accept) == TEXT_TYPE
+    work = partial(_render_stored, definitions, is_text)
+    answer = await aside(work, sum(map(len, definitions.values())) * COST)
+    return Answer(answer, found.revision, {"Vary": "Accept"}, is_text=is_text)
+
+
+def _render_stored(definitions: Mapping[TypeName, str], is_text: bool) -> object:
+    types = [{"type": name, **msgspec.json.decode(definitions[name])} for name in sorted(definitions)]
+    members = read_members(types)
+    if is_text:
+        document, _ = read_body(members, lambda path: (0, 0))
+        return render_model(document)
+    return encode_model(ModelBody([body for _, body in members.types]))
 
 
 async def validate(call: Call[WrittenBody]) -> Answer:
