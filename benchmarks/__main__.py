@@ -18,6 +18,7 @@ from benchmarks.imports import measure_imports
 from benchmarks.lists import measure_lists
 from benchmarks.load import GENERATOR
 from benchmarks.mixed import command as mixed
+from benchmarks.models import measure_models
 from benchmarks.observing import measure_observing
 from benchmarks.request_rates import measure_request_rates
 from benchmarks.startup import measure_startup
@@ -31,6 +32,7 @@ TOPICS = {
     "checks": measure_checks,
     "explain": measure_explanations,
     "lists": measure_lists,
+    "models": measure_models,
     "observing": measure_observing,
     "startup": measure_startup,
     "writes": measure_writes,

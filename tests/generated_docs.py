@@ -73,6 +73,7 @@ PACKAGES = (
     "engine.graph",
     "engine.query",
     "engine.policy",
+    "engine.model_text",
     "engine.explanation",
     "store",
     "cli",
