@@ -70,7 +70,7 @@ def compile_document(document: ModelDocument) -> Model:
         read = read_object_type(body.type, source, relations)
         types[read.name] = read
     assert find_negation_loop(types.get, types) is None
-    return Model(types, Revision(1), ())
+    return Model(types, Revision(1), frozenset())
 
 
 def compile_plans(model: Model) -> None:

@@ -161,7 +161,7 @@ MATCHED: dict[str, dict[str, str]] = {
 
 
 def matched(equal: dict[str, str]) -> Spoken:
-    return lambda dialect: match_statement(equal, 1_000, dialect)
+    return lambda dialect: match_statement(equal, 1_000, 5, dialect)
 
 
 MATCHES = [pytest.param(matched(equal), id=f"match-{name}") for name, equal in MATCHED.items()]

@@ -158,7 +158,7 @@ class ReverseGraph:
         self._by_plan: dict[Plan | Operation, ReverseNode] = {}
         self._fresh: list[ReverseNode] = []
         self._indexes: dict[tuple[str, str, str], ReverseIndex] = {}
-        self.remains: Sequence[Container] = (self._indexes,)
+        self.remains: Sequence[Container] = (self._indexes, self._by_plan)
         self.itself = ReverseNode(None)
         self.roots: dict[Target, ReverseNode] = {}
         self.negations: list[list[ReverseNode]] | None = None

@@ -25,7 +25,15 @@ from magistrate.engine.query.result_set import (
     restrict_each,
 )
 from magistrate.engine.query.rows import Findings, RelationResult, Reports
-from magistrate.engine.query.search import Checkpoints, Steps, fetch_warrants, gather_items, prepare_plans, take_steps
+from magistrate.engine.query.search import (
+    Checkpoints,
+    Steps,
+    discard,
+    fetch_warrants,
+    gather_items,
+    prepare_plans,
+    take_steps,
+)
 from magistrate.engine.sorting import sort_in_steps
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, TypeName
 from magistrate.engine.truth import MISSING, TRUE
@@ -284,7 +292,14 @@ class SubjectSearch:
                     place.plan.rule, [child.result_set for child in place.children()], self._work
                 )
             )
-        return (yield from highest((yield from self._shares(place, place.plan, of_type)), self._work))
+        shares = yield from self._shares(place, place.plan, of_type)
+        return (yield from self._merge(shares))
+
+    def _merge(self, shares: list[Share]) -> Checkpoints[ResultSet]:
+        """Returns the maximum of the shares, and frees them."""
+        result_set = yield from highest(shares, self._work)
+        yield from discard([shares], self._work)
+        return result_set
 
     def _shares(self, place: _PlanOnObject, plan: Plan, of_type: TypeName | None) -> Checkpoints[list[Share]]:
         """Returns every alternative, in order. Subjects that are named one after another share one result set."""
@@ -328,7 +343,9 @@ class SubjectSearch:
         assert isinstance(root.plan, Plan)
         shares = yield from self._shares(root, root.plan, of_type)
         explicit = yield from restrict_each(shares, self._work)
-        return (yield from highest([*explicit, *shares], self._work))
+        explicit += shares
+        shares.clear()
+        return (yield from self._merge(explicit))
 
 
 def _reports(result_set: ResultSet) -> Reports:
