@@ -58,7 +58,7 @@ async def test_a_delete_by_filter_is_written_in_chunks_of_that_size(
     await node.grant(*(f"folder:{number}#viewer@user:ann" for number in range(8)))
     before = await node.ctx.store.check()
 
-    deleted = await delete_matching(node.ctx, {"relation": "viewer"}, 100, "ann")
+    deleted = await delete_matching(node.ctx, {"relation": "viewer"}, 100, lambda: node.ctx.stamp("ann"))
 
     assert deleted.value == (8, False)
     assert deleted.revision == before + writes == await node.ctx.store.check()

@@ -206,7 +206,8 @@ async def test_a_delete_by_filter_neither_counts_nor_deletes_what_has_expired(
     await grant(node, limited("document:a#viewer@user:ann", None, 1_100), new("document:b#viewer@user:ann"))
 
     async def deleted(is_dry_run: bool, most: int = 10) -> tuple[int, bool]:
-        return (await delete_matching(node.ctx, {"subject_id": "ann"}, most, "ann", is_dry_run)).value
+        equal = {"subject_id": "ann"}
+        return (await delete_matching(node.ctx, equal, most, lambda: node.ctx.stamp("ann"), is_dry_run)).value
 
     assert (await deleted(is_dry_run=True), await deleted(is_dry_run=True, most=1)) == ((2, False), (1, True))
     clock.time = 1_100

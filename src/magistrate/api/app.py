@@ -56,6 +56,7 @@ _RECEIVE = "magistrate.receive"
 _QUERY = "magistrate.query_string"
 _LEDGER = "magistrate.ledger"
 _STARTED = "magistrate.started"
+_REQUEST_ID = "magistrate.request_id"
 
 log = structlog.get_logger()
 
@@ -148,21 +149,22 @@ class Application:
         if b"%2f" in scope["raw_path"].lower():
             scope |= {"path": decode_path(scope["raw_path"]), HAS_SLASH: True}
         scope |= {_RECEIVE: receive, _QUERY: scope["query_string"], "query_string": b""}
-        scope |= {_LEDGER: self._ledger, _STARTED: perf_counter()}
+        scope |= {_LEDGER: self._ledger, _STARTED: perf_counter(), _REQUEST_ID: str(uuid7())}
         try:
             await self._app(scope, _receive_nothing, send)
         except asyncio.CancelledError:
-            await _answer_cancelled(send, self._cors.raw_headers(scope["headers"]) if self._cors else {})
+            further_headers = self._cors.raw_headers(scope["headers"]) if self._cors else {}
+            await _answer_cancelled(send, scope[_REQUEST_ID], further_headers)
 
 
-async def _answer_cancelled(send: Send, further_headers: Mapping[str, str]) -> None:
+async def _answer_cancelled(send: Send, request_id: str, further_headers: Mapping[str, str]) -> None:
     """Answers a request that the server cancels because it must stop. Once a response has begun, nothing can be
     sent."""
     body = render_json(error_body(errors.StoreUnavailable("the service is stopping")))
     headers = {
         "content-type": "application/json",
         "content-length": str(len(body)),
-        "warrant-request-id": str(uuid7()),
+        "warrant-request-id": request_id,
         "retry-after": RETRY_AFTER_SECONDS,
         "connection": "close",
         **further_headers,
@@ -263,8 +265,8 @@ def _responder(running: Running, route: Route) -> Responder:
                 decoding = partial(decode, raw, service.limits.max_json_depth)
                 body = decoding() if len(raw) <= LARGE_BODY_BYTES else await asyncio.to_thread(decoding)
             once = _once(req, raw) if route.takes_key else None
-            accept = req.get_header("Accept") or ""
-            call = Call(service.context, path, parameters, body, caller, freshness, once, holder, accept)
+            accept, request_id = req.get_header("Accept") or "", req.scope[_REQUEST_ID]
+            call = Call(service.context, path, parameters, body, caller, freshness, once, holder, accept, request_id)
             if caller.object_types is not None:
                 caller.require_types(route.list_types(call))
             if route.parameters and not route.writes:
@@ -343,7 +345,7 @@ def _once(req: falcon.asgi.Request, body: bytes) -> Once | None:
 
 
 def _finish(req: falcon.asgi.Request, resp: falcon.asgi.Response) -> None:
-    request_id = str(uuid7())
+    request_id: str = req.scope[_REQUEST_ID]
     resp.set_header("Warrant-Request-Id", request_id)
     ledger: Ledger = req.scope[_LEDGER]
     ledger.record_answer(

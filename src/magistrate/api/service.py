@@ -41,7 +41,7 @@ class Service:
 class Call(msgspec.Struct, Generic[B], frozen=True):
     """Represents one request, authenticated and decoded. `path` holds the variables of the route's path, `parameters`
     the query string; `body` is None for routes that take none; `holder` is the user that the bearer token was made for,
-    or None if there is no such user. `accept` is the header of this name."""
+    or None if there is no such user. `accept` is the header of this name, and `request_id` the id in the answer."""
 
     context: Context
     path: Mapping[str, str]
@@ -52,6 +52,7 @@ class Call(msgspec.Struct, Generic[B], frozen=True):
     once: Once | None
     holder: Holder | None = None
     accept: str = ""
+    request_id: str | None = None
 
     @property
     def actor(self) -> str:
@@ -76,7 +77,7 @@ class Call(msgspec.Struct, Generic[B], frozen=True):
         return None if text is None else read_as_of(self.context.store.identity, text)
 
     def stamp(self) -> Stamp:
-        return self.context.stamp(self.caller.actor, self.once)
+        return self.context.stamp(self.caller.actor, self.once, self.request_id)
 
 
 class Answer(msgspec.Struct, frozen=True):

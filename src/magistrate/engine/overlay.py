@@ -97,7 +97,7 @@ class Overlay:
     def _has_limits(self) -> bool:
         return any(warrant.starts_at or warrant.expires_at for warrant in self.added)
 
-    def drop_limits(self, now: int) -> "Overlay | None":
+    def remove_limits(self, now: int) -> "Overlay | None":
         """Returns an overlay of the same warrants without their time limits, or None if one of them is not in force at
         this time: it gives nothing then, but still counts instead of a stored one. The overlay must remove nothing."""
         if not self._has_limits:

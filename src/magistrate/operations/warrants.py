@@ -104,7 +104,7 @@ def read_exact_filter(given: Mapping[str, str | None]) -> Mapping[str, str]:
 
 
 async def delete_matching(
-    ctx: Context, equal: Mapping[str, str], most: int, actor: str, is_dry_run: bool = False
+    ctx: Context, equal: Mapping[str, str], most: int, stamp: Callable[[], Stamp], is_dry_run: bool = False
 ) -> Snapshot[DeletedMatches]:
     """Deletes up to `most` of the warrants whose columns have these values now, in several writes, between which others
     can write; those that match from now on stay. A dry run only counts them.
@@ -116,7 +116,7 @@ async def delete_matching(
         return Snapshot(found.revision, DeletedMatches(len(matches), has_more))
     size, revision, deleted, start = ChunkSize(), found.revision, 0, 0
     while chunk := matches[start : start + size.rows]:
-        written = await ctx.store.delete_matches(chunk, ctx.stamp(actor))
+        written = await ctx.store.delete_matches(chunk, stamp())
         revision, deleted, start = written.revision, deleted + written.value.deleted, start + len(chunk)
         size.adapt(len(chunk), written.value.held_seconds)
         if start < len(matches):

@@ -62,12 +62,13 @@ IDEMPOTENCY_HOURS = 24
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """Records who writes, when (in microseconds since 1970 UTC; the `created_at` of new rows), and whether the write
-    happens only once."""
+    """Records who writes, when (in microseconds since 1970 UTC; the `created_at` of new rows), whether the write
+    happens only once, and the id of the request; None if there was no request."""
 
     actor: str
     at: int
     once: Once | None = None
+    request_id: str | None = None
 
 
 class NewObject(msgspec.Struct, frozen=True):

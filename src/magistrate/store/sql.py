@@ -30,9 +30,11 @@ MOVE_HEAD = "UPDATE head SET revision = ?"
 MOVE_MODEL = "UPDATE head SET model_revision = ?"
 MOVE_HORIZON = "UPDATE head SET horizon = ? WHERE horizon < ?"
 INSERT_REVISION = """
-INSERT INTO revision (revision, written_at, actor, reached_at)
-SELECT n.revision, n.written_at, n.actor, CASE WHEN p.reached_at > n.written_at THEN p.reached_at ELSE n.written_at END
-FROM (SELECT CAST(? AS BIGINT) AS revision, CAST(? AS BIGINT) AS written_at, CAST(? AS TEXT) AS actor) n
+INSERT INTO revision (revision, written_at, actor, request_id, reached_at)
+SELECT n.revision, n.written_at, n.actor, n.request_id,
+    CASE WHEN p.reached_at > n.written_at THEN p.reached_at ELSE n.written_at END
+FROM (SELECT CAST(? AS BIGINT) AS revision, CAST(? AS BIGINT) AS written_at, CAST(? AS TEXT) AS actor,
+    CAST(? AS TEXT) AS request_id) n
 LEFT JOIN revision p ON p.revision = n.revision - 1"""
 _FIND_REVISION = """
 SELECT h.revision, h.horizon, h.model_revision, r.revision, r.written_at, r.reached_at,
@@ -55,7 +57,7 @@ SELECT h.revision, h.changes_forgotten, h.model_revision, found.key FROM head h
 LEFT JOIN (SELECT key FROM change WHERE revision > ? AND kind = 'warrant' LIMIT ?) found ON true"""
 
 LAST_DECISION = "SELECT coalesce(max(number), 0) FROM decision"
-INSERT_DECISIONS = "INSERT INTO decision (number, decided_at, action, key, context) VALUES "
+INSERT_DECISIONS = "INSERT INTO decision (number, decided_at, action, key, context, actor, request_id) VALUES "
 DELETE_SURPLUS_DECISIONS = """
 DELETE FROM decision WHERE number <= ? AND number < (SELECT min(number) FROM decision) + ?"""
 

@@ -31,7 +31,7 @@ class OverlaidWalk(Walk):
 
     def __init__(self, graph: Graph, now: int, work: Work, shares: bool, overlay: Overlay) -> None:
         super().__init__(graph, now, work, shares)
-        in_force = overlay.drop_limits(now) if overlay.only_adds else None
+        in_force = overlay.remove_limits(now) if overlay.only_adds else None
         self._is_possible = in_force is not None and overlay.patterns <= graph.model.patterns
         self._overlay = in_force or overlay
         self._views = OverlaidViews(graph, self._overlay)
