@@ -12,13 +12,15 @@ from magistrate.engine.model_text.json_model import read_body
 from magistrate.engine.model_text.json_positions import JsonPositions
 from magistrate.engine.model_text.json_rendering import render_body
 from magistrate.engine.model_text.lint import lint_document, lint_text
+from magistrate.engine.model_text.meaning import find_meaningless
 from magistrate.engine.model_text.parser import ParsedModel, parse_model
 
 
 @dataclass(frozen=True, slots=True)
 class ModelReport:
-    """Holds a model and its faults. It can be used if `errors` are empty. `findings` are those of lint, of which some
-    are errors; there are none if the model cannot be used. `parsed` is None for a model in JSON."""
+    """Holds a model and its faults. It can be converted if `errors` are empty. `findings` are those of lint and what
+    has no meaning (meaning.py), of which some are errors; there are none if the model cannot be read. `parsed` is None
+    for a model in JSON."""
 
     document: ModelDocument
     errors: list[ModelFault]
@@ -39,7 +41,7 @@ def is_json(text: str) -> bool:
 def report_text(text: str) -> ModelReport:
     """Returns the model of a text."""
     parsed = parse_model(text)
-    findings = [] if parsed.faults else lint_text(parsed)
+    findings = [] if parsed.faults else _sort([*find_meaningless(parsed.document), *lint_text(parsed)])
     return ModelReport(parsed.document, [*parsed.faults], findings, parsed)
 
 
@@ -51,8 +53,12 @@ def report_value(value: object, text: str) -> ModelReport:
     for fault in faults[:MAX_FAULTS]:
         line, column = positions.locate(fault.parameter)
         errors.append(ModelFault("invalid_member", f"{fault.parameter}: {fault.message}", line, column))
-    errors.sort(key=lambda error: (error.line, error.column))
-    return ModelReport(document, errors, [] if errors else lint_document(document))
+    findings = [] if errors else _sort([*find_meaningless(document), *lint_document(document)])
+    return ModelReport(document, _sort(errors), findings)
+
+
+def _sort(faults: list[ModelFault]) -> list[ModelFault]:
+    return sorted(faults, key=lambda fault: (fault.line, fault.column, fault.code))
 
 
 def render_json(document: ModelDocument) -> Any:
