@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from magistrate.api.endpoints.models import MAX_TEXT_CHARACTERS
 from magistrate.engine.model_text.faults import MAX_FAULTS
 from tests.running import Client
 
@@ -210,8 +211,13 @@ def test_the_predefined_types_are_a_text_without_findings_but_one(client: Client
 def test_a_large_model_with_many_errors_is_answered(client: Client) -> None:
     text = "version 1.0\n" + "type t\n    relation r [\n" * 40_000
 
+    assert len(text) < MAX_TEXT_CHARACTERS
+
     assert len(validated(client, text)["errors"]) == MAX_FAULTS
 
 
 def test_too_large_a_model_is_refused_unread(client: Client) -> None:
-    assert [one["code"] for one in validated(client, "//\n" * 1_500_000)["errors"]] == ["model_too_large"]
+    comments = "//" * (MAX_TEXT_CHARACTERS // 2)
+
+    assert [one["code"] for one in validated(client, comments + "\n")["errors"]] == ["model_too_large"]
+    assert [one["code"] for one in validated(client, comments)["errors"]] == ["missing_version"]

@@ -23,7 +23,7 @@ POLICIES = {
 
 
 def errors_of(report: ModelReport) -> list[str]:
-    return [f"{one.line}:{one.column} {one.describe()}" for one in report.faults if one.is_error]
+    return [f"{one.line}:{one.column} {one.describe()}" for one in report.list_faults() if one.is_error]
 
 
 @pytest.mark.parametrize(("text", "error"), POLICIES.values(), ids=POLICIES)
