@@ -12,6 +12,7 @@ from benchmarks.callers import measure_callers
 from benchmarks.checks import measure_checks
 from benchmarks.contextual_warrants import measure_contextual_warrants
 from benchmarks.cores import LOAD_CORE, SERVER_CORE
+from benchmarks.differences import measure_differences
 from benchmarks.document import write_document
 from benchmarks.explanations import measure_explanations
 from benchmarks.fairness import command as fairness
@@ -33,6 +34,7 @@ TOPICS = {
     "checks": measure_checks,
     "contextual": measure_contextual_warrants,
     "explain": measure_explanations,
+    "difference": measure_differences,
     "lists": measure_lists,
     "models": measure_models,
     "observing": measure_observing,

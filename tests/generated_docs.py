@@ -68,6 +68,7 @@ PACKAGES = (
     "operations.checks",
     "operations.sessions",
     "operations.importing",
+    "operations.difference",
     "engine",
     "engine.rules",
     "engine.graph",
@@ -75,6 +76,7 @@ PACKAGES = (
     "engine.policy",
     "engine.model_text",
     "engine.explanation",
+    "engine.difference",
     "store",
     "cli",
 )

@@ -10,6 +10,7 @@ import click
 import magistrate
 from magistrate.cli.check import check
 from magistrate.cli.completion import completion
+from magistrate.cli.diff import diff
 from magistrate.cli.events import events
 from magistrate.cli.explain import explain
 from magistrate.cli.importing import import_command
@@ -58,6 +59,7 @@ for command in (
     check,
     explain,
     query,
+    diff,
     write,
     warrants,
     types,
