@@ -159,6 +159,11 @@ V2_ROUTES: tuple[Route, ...] = (
         scope=Scope.MODEL, list_types=list_in_path("type"),
     ),
     Route(
+        "GET", "/v2/model", models.get, "Get the whole model, in JSON or as text",
+        answer=ModelBody, parameters=ONE_ROW, answers_text=True,
+        scope=Scope.READ, list_types=list_all,
+    ),
+    Route(
         "POST", "/v2/model/validate", models.validate, "Find what is wrong with a model in text or JSON",
         answer=ModelValidationAnswer, body=ModelBody | list[TypeBody], takes_text=True,
         scope=Scope.READ, list_types=list_none,
