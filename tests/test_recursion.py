@@ -57,6 +57,7 @@ BOUNDED: dict[str, str] = {
     "magistrate.operations.importing.importer.": ANOTHER,
     "magistrate.operations.overlaid_reader.OverlaidReader.read_warrants": ANOTHER,
     "magistrate.store.postgres.PostgresDatabase.": ANOTHER,
+    "magistrate.store.sql_keys.SqlKeys.": ANOTHER,
     "magistrate.store.sql_store.SqlStore.": ANOTHER,
 }
 """By what the name of the first function of a circle, in alphabetical order, begins with."""

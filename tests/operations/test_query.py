@@ -288,7 +288,7 @@ async def test_what_is_kept_holds_on_to_nothing_but_rows(ctx: Context) -> None:
 
 
 def listing(entries: int) -> SnapshotListing:
-    return SnapshotListing([], {}, result_entries=entries - LEAST_ENTRIES)
+    return SnapshotListing([], {}, size=entries - LEAST_ENTRIES)
 
 
 def key(revision: int) -> ListingKey:

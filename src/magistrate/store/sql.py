@@ -30,9 +30,11 @@ MOVE_HEAD = "UPDATE head SET revision = ?"
 MOVE_MODEL = "UPDATE head SET model_revision = ?"
 MOVE_HORIZON = "UPDATE head SET horizon = ? WHERE horizon < ?"
 INSERT_REVISION = """
-INSERT INTO revision (revision, written_at, actor, reached_at)
-SELECT n.revision, n.written_at, n.actor, CASE WHEN p.reached_at > n.written_at THEN p.reached_at ELSE n.written_at END
-FROM (SELECT CAST(? AS BIGINT) AS revision, CAST(? AS BIGINT) AS written_at, CAST(? AS TEXT) AS actor) n
+INSERT INTO revision (revision, written_at, actor, request_id, reached_at)
+SELECT n.revision, n.written_at, n.actor, n.request_id,
+    CASE WHEN p.reached_at > n.written_at THEN p.reached_at ELSE n.written_at END
+FROM (SELECT CAST(? AS BIGINT) AS revision, CAST(? AS BIGINT) AS written_at, CAST(? AS TEXT) AS actor,
+    CAST(? AS TEXT) AS request_id) n
 LEFT JOIN revision p ON p.revision = n.revision - 1"""
 _FIND_REVISION = """
 SELECT h.revision, h.horizon, h.model_revision, r.revision, r.written_at, r.reached_at,
@@ -55,7 +57,7 @@ SELECT h.revision, h.changes_forgotten, h.model_revision, found.key FROM head h
 LEFT JOIN (SELECT key FROM change WHERE revision > ? AND kind = 'warrant' LIMIT ?) found ON true"""
 
 LAST_DECISION = "SELECT coalesce(max(number), 0) FROM decision"
-INSERT_DECISIONS = "INSERT INTO decision (number, decided_at, action, key, context) VALUES "
+INSERT_DECISIONS = "INSERT INTO decision (number, decided_at, action, key, context, actor, request_id) VALUES "
 DELETE_SURPLUS_DECISIONS = """
 DELETE FROM decision WHERE number <= ? AND number < (SELECT min(number) FROM decision) + ?"""
 
@@ -186,8 +188,11 @@ EXPIRED_WARRANTS = f"""
 SELECT {_WARRANT_KEY}, number, starts_at, expires_at, text
 FROM warrant LEFT JOIN policy ON digest = policy
 WHERE deleted_revision = {ALIVE} AND expires_at <= ? ORDER BY expires_at, number LIMIT ?"""
+# Not coalesce(expires_at, ...) > ?: PostgreSQL would expect two of three rows to have expired, and read more instead.
+UNEXPIRED = "(expires_at <= ?) IS NOT TRUE"
 END_EXPIRED_WARRANT = "UPDATE warrant SET deleted_revision = ?, expired_revision = ? WHERE number = ?"
 END_NUMBERED_WARRANT = f"UPDATE warrant SET deleted_revision = ? WHERE number = ? AND deleted_revision = {ALIVE}"
+END_MATCHED_WARRANT = f"{END_NUMBERED_WARRANT} AND {UNEXPIRED}"
 NUMBERS_ENDED = "SELECT number FROM warrant WHERE deleted_revision = ?"
 
 REVISIONS_FROM = "SELECT revision, written_at FROM revision WHERE revision >= ? ORDER BY revision LIMIT ?"
@@ -288,7 +293,7 @@ def _filters(listing: TableListing, only: ListFilter) -> list[Clause]:
     for column, values in only.among.items():
         filters.append(Clause(f"{column} IN ({', '.join('?' * len(values))})", values))
     if only.unexpired_at is not None:
-        filters.append(Clause(f"coalesce(expires_at, {ALIVE}) > ?", (only.unexpired_at,)))
+        filters.append(Clause(UNEXPIRED, (only.unexpired_at,)))
     if only.text is not None:
         filters.append(_contains(listing.searched, only.text))
     return filters

@@ -53,6 +53,7 @@ from magistrate.store.database import Database, Row, Rows
 from magistrate.store.events import Event, EventFilter, NewDecision
 from magistrate.store.following import Mark, Staleness, WarrantChanges
 from magistrate.store.history import RevisionLookup, RevisionTime
+from magistrate.store.holds import DeletedChunk, TimedScript
 from magistrate.store.matching import match_statement
 from magistrate.store.sealing import UNSEALED, Sealing
 from magistrate.store.sql_keys import SqlKeys
@@ -165,16 +166,17 @@ class SqlStore(SqlKeys):
     async def delete_warrants(self, named: Sequence[NewWarrant], stamp: Stamp) -> Revision:
         return (await self.database.transact(warrants.delete_warrants(named, stamp))).revision
 
-    async def match_warrants(self, equal: Mapping[str, str], most: int) -> Snapshot[tuple[Warrant, ...]]:
-        statement = match_statement(equal, most, self.database.dialect)
+    async def match_warrants(self, equal: Mapping[str, str], most: int, at: int) -> Snapshot[tuple[Warrant, ...]]:
+        statement = match_statement(equal, most, at, self.database.dialect)
         # There may be many other rows between those that match.
         rows = await self.database.read(statement.sql, statement.values, long=True)
         found = await _build_warrants(row[1:] for row in rows if row[1] is not None)
         return Snapshot(Revision(rows[0][0]), tuple(found))
 
-    async def delete_matches(self, found: Sequence[Warrant], stamp: Stamp) -> Snapshot[int]:
-        written = await self.database.transact(warrants.delete_matches(found, stamp))
-        return Snapshot(written.revision, written.value[0])
+    async def delete_matches(self, found: Sequence[Warrant], stamp: Stamp) -> Snapshot[DeletedChunk]:
+        timed = TimedScript(warrants.delete_matches(found, stamp))
+        written = await self.database.transact(timed.begin)
+        return Snapshot(written.revision, DeletedChunk(written.value[0], timed.measure_seconds()))
 
     async def list_warrants(
         self, wanted: Slice, only: WarrantFilter, at: Revision | None = None
