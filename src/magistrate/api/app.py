@@ -23,6 +23,7 @@ from falcon.constants import COMBINED_METHODS
 from uuid_utils import uuid7
 
 from magistrate import errors
+from magistrate.api.auditing import BODY, CALLER, ROUTE, audit_answer
 from magistrate.api.auth.bearer import identify_caller
 from magistrate.api.cors import CorsPolicy, answer_options
 from magistrate.api.deadline import Deadlines
@@ -189,8 +190,9 @@ def _public_responders(running: Running) -> list[tuple[str, str, Responder]]:
         async def respond(req: falcon.asgi.Request, resp: falcon.asgi.Response) -> None:
             if page.scope is not None:
                 service, header = running.service, req.get_header("Authorization")
-                found = await identify_caller(service.keys, service.bearers, header, takes_bearer=False)
-                found.caller.require_scope(page.scope)
+                caller, _ = await identify_caller(service.keys, service.bearers, header, takes_bearer=False)
+                req.scope[CALLER] = caller
+                caller.require_scope(page.scope)
             resp.content_type = page.content_type
             resp.set_headers(dict(page.headers))
             resp.data = await page.body(lambda: running.service)
@@ -251,8 +253,10 @@ def _responder(running: Running, route: Route) -> Responder:
         service = running.service
         identity = service.context.store.identity
         with running.deadlines.begin(service.limits.request_timeout_ms, route.writes) as deadline:
+            req.scope[ROUTE] = route
             header = req.get_header("Authorization")
             caller, holder = await identify_caller(service.keys, service.bearers, header, route.takes_bearer)
+            req.scope[CALLER] = caller
             caller.require_scope(route.scope)
             parameters = read_parameters(req.scope[_QUERY]) if req.scope[_QUERY] else {}
             freshness = NO_DEMAND if route.writes else _freshness(req, identity)
@@ -263,6 +267,7 @@ def _responder(running: Running, route: Route) -> Responder:
                 deadline.resume()
                 decoding = partial(decode_body, raw, decoder, service.limits.max_json_depth)
                 body = decoding() if len(raw) <= LARGE_BODY_BYTES else await asyncio.to_thread(decoding)
+                req.scope[BODY] = raw
             once = _once(req, raw) if route.takes_key else None
             call = Call(
                 service.context, path, parameters, body, caller, freshness, once, holder, req.scope[_REQUEST_ID]
@@ -340,6 +345,8 @@ def _finish(req: falcon.asgi.Request, resp: falcon.asgi.Response) -> None:
     ledger.record_answer(
         req.method, req.uri_template or "", render_path(req), resp.status_code, request_id, req.scope[_STARTED]
     )
+    if ledger.audit_log is not None:
+        audit_answer(ledger.audit_log, req, resp, request_id)
 
 
 async def _answer_error(
