@@ -70,6 +70,7 @@ PACKAGES = (
     "operations.importing",
     "engine",
     "engine.rules",
+    "engine.model_text",
     "engine.graph",
     "engine.query",
     "engine.policy",

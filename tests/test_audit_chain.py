@@ -140,7 +140,10 @@ def test_bodies_are_recorded_up_to_a_length_and_then_as_a_digest(format: str) ->
     short = AUDIT_FORMATS[format](record(0, b'{ "a" :\n 1 }'), 0, begin_chain())
     long = AUDIT_FORMATS[format](record(0, b'{"a":"' + b"x" * 5_000 + b'"}'), 7, begin_chain())
 
+    text = AUDIT_FORMATS[format](record(0, b'type "d"\n'), 0, begin_chain())
+
     assert b'"request":{"a":1}' in short
+    assert rb'"request":"type \"d\"\n"' in text
     assert b"\n" not in short
     assert b'"requestBytes":5008' in long
     assert b'"dropped":7' in long

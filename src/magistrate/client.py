@@ -104,6 +104,10 @@ class Client:
         needed."""
         return self._list("/v2/object-types", _as_of(as_of), page_size)
 
+    def get_model(self, as_of: str | None = None) -> Json:
+        """Returns all object types and policies, also as of a past token or RFC 3339 time."""
+        return self._object("GET", "/v2/model", parameters=_as_of(as_of))
+
     def create_object(self, object_type: str, object_id: str | None, meta: Json | None) -> Json:
         """Creates an object; without an id, the service generates one."""
         body = {"objectType": object_type, "objectId": object_id, "meta": meta}

@@ -339,7 +339,7 @@ BREAKS = [break_status, break_redirect, break_json, break_shape, break_length, b
 
 
 @pytest.mark.parametrize("break_", BREAKS)
-def test_while_the_keys_cannot_be_had_nobody_can_tell(
+def test_while_the_keys_are_unreachable_tokens_are_503(
     tmp_path: Path, hurried: None, break_: Callable[[JwksServer], None]
 ) -> None:
     with jwks_server(*KEYS) as provider:

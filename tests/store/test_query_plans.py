@@ -53,7 +53,7 @@ def relation_results(wanted: Slice, equal: dict[str, str], at: int | None = None
     return lambda dialect: sql.list_statement(sql.OBJECTS, wanted, sql.ListFilter(equal), at, dialect)
 
 
-def looked_up(statement: str, *values: str | int) -> Spoken:
+def looked_up(statement: str, *values: str | int | None) -> Spoken:
     return lambda dialect: sql.Clause(statement, values)
 
 
@@ -161,7 +161,7 @@ MATCHED: dict[str, dict[str, str]] = {
 
 
 def matched(equal: dict[str, str]) -> Spoken:
-    return lambda dialect: match_statement(equal, 1_000, dialect)
+    return lambda dialect: match_statement(equal, 1_000, 5, dialect)
 
 
 MATCHES = [pytest.param(matched(equal), id=f"match-{name}") for name, equal in MATCHED.items()]

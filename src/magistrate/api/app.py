@@ -37,8 +37,8 @@ from magistrate.api.route import Route
 from magistrate.api.routes import ROUTES
 from magistrate.api.server.fast_path import FastPath
 from magistrate.api.server.ledger import Ledger
-from magistrate.api.service import Call, Service, answer_call
-from magistrate.engine.suggestions import suggest_name
+from magistrate.api.service import Call, Service, answer_call, render_body
+from magistrate.api.written_body import read_written_body
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.store.contract import Identity, Once
 
@@ -245,7 +245,7 @@ def _refuse_method(methods: Sequence[str]) -> Responder:
 
 
 def _responder(running: Running, route: Route) -> Responder:
-    decoder = msgspec.json.Decoder(route.body) if route.body is not None else None
+    decode = _body_decoder(route)
 
     async def respond(req: falcon.asgi.Request, resp: falcon.asgi.Response, **path: str) -> None:
         if HAS_SLASH in req.scope:
@@ -261,41 +261,42 @@ def _responder(running: Running, route: Route) -> Responder:
             parameters = read_parameters(req.scope[_QUERY]) if req.scope[_QUERY] else {}
             freshness = NO_DEMAND if route.writes else _freshness(req, identity)
             body, raw = None, b""
-            if decoder is not None:
+            if decode is not None:
                 deadline.pause()
                 raw = await _read_body(req, service) or (b"{}" if route.may_lack_body else b"")
                 deadline.resume()
-                decoding = partial(decode_body, raw, decoder, service.limits.max_json_depth)
+                decoding = partial(decode, raw, service.limits.max_json_depth)
                 body = decoding() if len(raw) <= LARGE_BODY_BYTES else await asyncio.to_thread(decoding)
                 req.scope[BODY] = raw
             once = _once(req, raw) if route.takes_key else None
-            call = Call(
-                service.context, path, parameters, body, caller, freshness, once, holder, req.scope[_REQUEST_ID]
-            )
+            accept, request_id = req.get_header("Accept") or "", req.scope[_REQUEST_ID]
+            call = Call(service.context, path, parameters, body, caller, freshness, once, holder, accept, request_id)
             if caller.object_types is not None:
                 caller.require_types(route.list_types(call))
             if route.parameters and not route.writes:
-                _check_parameters(route, call)
+                route.check_parameters(call)
             answer = await answer_call(route.handler, call)
         token = token_of(identity, answer.revision)
         for header in TOKEN_HEADERS:
             resp.set_header(header, token)
         resp.set_headers(answer.headers)
-        resp.data = b"" if answer.value is None else render_json(answer.value)
+        resp.data = render_body(answer)
         if route.is_typed:
-            resp.content_type = public.JSON
+            resp.content_type = public.TEXT if answer.is_text else public.JSON
         _finish(req, resp)
 
     return respond
 
 
-def _check_parameters(route: Route, call: Call[Any]) -> None:
-    """Raises InvalidParameter for a query parameter that the route does not know, if the request is strict."""
-    if call.parameters and call.is_strict:
-        known = [parameter.name for parameter in route.parameters]
-        for name in call.parameters:
-            if name not in known:
-                raise errors.InvalidParameter(name, f"is no parameter of {route.path}{suggest_name(name, known)}")
+def _body_decoder(route: Route) -> Callable[[bytes, int], Any] | None:
+    """Returns what decodes the bodies of a route, which takes the bytes and the limit of nesting; None if they are
+    ignored."""
+    if route.takes_text:
+        return read_written_body
+    if route.body is None:
+        return None
+    decoder = msgspec.json.Decoder(route.body)
+    return lambda raw, max_depth: decode_body(raw, decoder, max_depth)
 
 
 async def _read_body(req: falcon.asgi.Request, service: Service) -> bytes:

@@ -7,6 +7,7 @@ from magistrate.api.endpoints import (
     events,
     explain,
     keys,
+    models,
     object_types,
     objects,
     query,
@@ -19,6 +20,7 @@ from magistrate.api.endpoints.events import AccessEventAnswer, ResourceEventAnsw
 from magistrate.api.endpoints.explain import ExplainAnswer, ExplainBody
 from magistrate.api.endpoints.keys import IssuedKeyAnswer, KeyAnswer, KeyBody, RotationBody
 from magistrate.api.endpoints.lists import ListAnswer
+from magistrate.api.endpoints.models import ModelValidationAnswer
 from magistrate.api.endpoints.object_types import ObjectTypeAnswer, ObjectTypeBody
 from magistrate.api.endpoints.objects import MetaBody, ObjectAnswer, ObjectOrBatch, ObjectRefBody
 from magistrate.api.endpoints.query import QueryBody, QueryRowAnswer
@@ -40,6 +42,7 @@ from magistrate.api.used_types import (
     list_none,
 )
 from magistrate.api.v1.routes import v1_routes
+from magistrate.engine.model_text.json_bodies import ModelBody, TypeBody
 from magistrate.engine.query import MAX_QUERY_LENGTH
 from magistrate.operations.callers import Scope
 from magistrate.operations.contextual_warrants import CONTEXTUAL_WARRANTS, MAX_CONTEXTUAL_WARRANTS
@@ -140,6 +143,16 @@ V2_ROUTES: tuple[Route, ...] = (
         "DELETE", "/v2/object-types/{type}", object_types.delete, "Delete an object type",
         writes=True, not_found=True,
         scope=Scope.MODEL, list_types=list_in_path("type"),
+    ),
+    Route(
+        "POST", "/v2/model/validate", models.validate, "Find what is wrong with a model in text or JSON",
+        answer=ModelValidationAnswer, body=ModelBody | list[TypeBody], takes_text=True,
+        scope=Scope.READ, list_types=list_none,
+    ),
+    Route(
+        "POST", "/v2/model/convert", models.convert, "Convert a model from text to JSON, or back",
+        answer=ModelBody, body=ModelBody | list[TypeBody], takes_text=True, answers_text=True,
+        scope=Scope.READ, list_types=list_none,
     ),
     Route(
         "POST", "/v2/objects", objects.create, "Create an object, or 1 to 100 of them",

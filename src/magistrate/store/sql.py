@@ -188,8 +188,11 @@ EXPIRED_WARRANTS = f"""
 SELECT {_WARRANT_KEY}, number, starts_at, expires_at, text
 FROM warrant LEFT JOIN policy ON digest = policy
 WHERE deleted_revision = {ALIVE} AND expires_at <= ? ORDER BY expires_at, number LIMIT ?"""
+# Not coalesce(expires_at, ...) > ?: PostgreSQL would expect two of three rows to have expired, and read more instead.
+UNEXPIRED = "(expires_at <= ?) IS NOT TRUE"
 END_EXPIRED_WARRANT = "UPDATE warrant SET deleted_revision = ?, expired_revision = ? WHERE number = ?"
 END_NUMBERED_WARRANT = f"UPDATE warrant SET deleted_revision = ? WHERE number = ? AND deleted_revision = {ALIVE}"
+END_MATCHED_WARRANT = f"{END_NUMBERED_WARRANT} AND {UNEXPIRED}"
 NUMBERS_ENDED = "SELECT number FROM warrant WHERE deleted_revision = ?"
 
 REVISIONS_FROM = "SELECT revision, written_at FROM revision WHERE revision >= ? ORDER BY revision LIMIT ?"
@@ -290,7 +293,7 @@ def _filters(listing: TableListing, only: ListFilter) -> list[Clause]:
     for column, values in only.among.items():
         filters.append(Clause(f"{column} IN ({', '.join('?' * len(values))})", values))
     if only.unexpired_at is not None:
-        filters.append(Clause(f"coalesce(expires_at, {ALIVE}) > ?", (only.unexpired_at,)))
+        filters.append(Clause(UNEXPIRED, (only.unexpired_at,)))
     if only.text is not None:
         filters.append(_contains(listing.searched, only.text))
     return filters

@@ -53,16 +53,17 @@ from magistrate.store.database import Database, Row, Rows
 from magistrate.store.events import Event, EventFilter, NewDecision
 from magistrate.store.following import Mark, Staleness, WarrantChanges
 from magistrate.store.history import RevisionLookup, RevisionTime
+from magistrate.store.holds import DeletedChunk, TimedScript
 from magistrate.store.matching import match_statement
 from magistrate.store.sealing import UNSEALED, Sealing
 from magistrate.store.sql_keys import SqlKeys
 
 T = TypeVar("T")
 
-FEW_ROWS = 2_000
+FEW_ROWS = 500
 """Limits the warrants that may be read while others wait, which takes some milliseconds; more are read as a long
 read."""
-MANY_IDS = 1_000
+MANY_IDS = 500
 """Limits the ids of an ordinary read; one with more ids is a long read from the start, because it is likely to return
 many rows."""
 
@@ -165,16 +166,17 @@ class SqlStore(SqlKeys):
     async def delete_warrants(self, named: Sequence[NewWarrant], stamp: Stamp) -> Revision:
         return (await self.database.transact(warrants.delete_warrants(named, stamp))).revision
 
-    async def match_warrants(self, equal: Mapping[str, str], most: int) -> Snapshot[tuple[Warrant, ...]]:
-        statement = match_statement(equal, most, self.database.dialect)
+    async def match_warrants(self, equal: Mapping[str, str], most: int, at: int) -> Snapshot[tuple[Warrant, ...]]:
+        statement = match_statement(equal, most, at, self.database.dialect)
         # There may be many other rows between those that match.
         rows = await self.database.read(statement.sql, statement.values, long=True)
         found = await _build_warrants(row[1:] for row in rows if row[1] is not None)
         return Snapshot(Revision(rows[0][0]), tuple(found))
 
-    async def delete_matches(self, found: Sequence[Warrant], stamp: Stamp) -> Snapshot[int]:
-        written = await self.database.transact(warrants.delete_matches(found, stamp))
-        return Snapshot(written.revision, written.value[0])
+    async def delete_matches(self, found: Sequence[Warrant], stamp: Stamp) -> Snapshot[DeletedChunk]:
+        timed = TimedScript(warrants.delete_matches(found, stamp))
+        written = await self.database.transact(timed.begin)
+        return Snapshot(written.revision, DeletedChunk(written.value[0], timed.measure_seconds()))
 
     async def list_warrants(
         self, wanted: Slice, only: WarrantFilter, at: Revision | None = None
@@ -192,7 +194,8 @@ class SqlStore(SqlKeys):
 
     async def read_model(self, at: Revision | None = None) -> Snapshot[StoredModel]:
         statement = sql.READ_MODEL if at is None else sql.READ_MODEL_AT
-        rows = await self.database.read(statement, () if at is None else (at, at, at, at))
+        # A model may be large, and is read only when it has changed.
+        rows = await self.database.read(statement, () if at is None else (at, at, at, at), long=True)
         revision = _check_revision(rows[0], at)
         definitions = {row[4]: row[5] for row in rows if row[3] == "type"}
         patterns = frozenset(WarrantPattern(warrant_names(*row[4:10])) for row in rows if row[3] == "form")

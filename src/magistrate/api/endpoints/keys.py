@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import msgspec
 
 from magistrate.api.auth.callers import OPERATOR
-from magistrate.api.endpoints.lists import list_answer
+from magistrate.api.endpoints.lists import render_page
 from magistrate.api.endpoints.objects import TypeText
 from magistrate.api.parse import document_pattern
 from magistrate.api.render import render_time
@@ -89,7 +89,7 @@ async def get(call: Call[None]) -> Answer:
 async def list_page(call: Call[None]) -> Answer:
     wanted = read_wanted(KEY_LIST, call.parameters, call.context.store.identity)
     found = await keys.list_keys(call.context, wanted, call.freshness)
-    return Answer(list_answer(found.value, _render_key), found.revision)
+    return Answer(await render_page(found.value, _render_key), found.revision)
 
 
 async def delete(call: Call[None]) -> Answer:

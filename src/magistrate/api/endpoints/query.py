@@ -12,7 +12,7 @@ from magistrate.api.endpoints.contextual_warrants import (
     decode_contextual_warrants,
     judge_contextual_warrants,
 )
-from magistrate.api.endpoints.lists import ListAnswer, list_answer
+from magistrate.api.endpoints.lists import ListAnswer, render_page
 from magistrate.api.endpoints.policy_context import check_context_size, read_context
 from magistrate.api.endpoints.warrants import WarrantAnswer, WarrantBody, render_warrant
 from magistrate.api.service import Answer, Call
@@ -105,7 +105,7 @@ async def _answer_query(
     if is_strict and not found.value.rows:
         names, is_past = _collect_names(request.query), wanted.now is not None
         await require_defined_names(call.context, names, found.revision, request.contextual, is_past)
-    return Answer(list_answer(found.value, partial(_render_row, call.caller)), found.revision)
+    return Answer(await render_page(found.value, partial(_render_row, call.caller)), found.revision)
 
 
 def _collect_names(parsed: Query) -> Iterator[UsedName]:

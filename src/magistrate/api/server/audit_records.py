@@ -53,7 +53,10 @@ def _build_body_members(body: bytes) -> Mapping[str, object]:
     if not body:
         return {}
     if len(body) <= MOST_BODY_BYTES:
-        return {"request": msgspec.json.decode(body)}
+        try:
+            return {"request": msgspec.json.decode(body)}
+        except msgspec.DecodeError:  # some routes take text as well
+            return {"request": body.decode(errors="replace")}
     return {"requestSha256": hashlib.sha256(body).hexdigest(), "requestBytes": len(body)}
 
 

@@ -99,7 +99,7 @@ class FastPath:
         value = decode_body(body, decoder, pending.service.limits.max_json_depth)
         caller = pending.caller
         request_id = str(uuid7())
-        call = Call(context, {}, {}, value, caller, freshness, None, None, request_id)
+        call = Call(context, {}, {}, value, caller, freshness, None, request_id=request_id)
         if caller.object_types is not None:
             caller.require_types(route.list_types(call))
         answer = route.handler(call)
