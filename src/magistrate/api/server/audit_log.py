@@ -21,6 +21,7 @@ from magistrate.errors import InvalidSetting
 STANDARD_OUTPUT = "-"
 WRITTEN_EVERY_SECONDS = 0.2
 RETRIED_EVERY_SECONDS = 1.0
+CLOSED_WITHIN_SECONDS = 5.0
 AT_ONCE = 1_000
 MOST_RECORDS = 10_000
 """Limits the records that wait to be written."""
@@ -142,11 +143,12 @@ class AuditLog:
         return self.dropped
 
     def close(self) -> None:
-        """Writes what waits, once, and ends the thread."""
+        """Writes what waits, once, and ends the thread. A disk that hangs is not waited for any longer."""
         self._is_closing.set()
         self._has_records.set()
-        self._thread.join()
-        self._file.close()
+        self._thread.join(CLOSED_WITHIN_SECONDS)
+        if not self._thread.is_alive():
+            self._file.close()
 
     def _write_on(self) -> None:
         is_last = False
