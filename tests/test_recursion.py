@@ -54,7 +54,6 @@ BOUNDED: dict[str, str] = {
     "magistrate.engine.policy.layouts._render_offset": "calls itself once, for the numeric form of a zone",
     "magistrate.engine.policy.types.slice_of": "calls itself once, for a type that is not its own argument",
     "magistrate.operations.contextual_warrants.ContextualWarrants.extend_model": ANOTHER,
-    "magistrate.operations.expired_warrants.ReaderWithExpired.read_warrants": ANOTHER,
     "magistrate.operations.importing.importer.": ANOTHER,
     "magistrate.operations.difference.states.UnitedReader.read_warrants": ANOTHER,
     "magistrate.store.postgres.PostgresDatabase.": ANOTHER,
