@@ -12,6 +12,7 @@ from benchmarks.callers import measure_callers
 from benchmarks.checks import measure_checks
 from benchmarks.contextual_warrants import measure_contextual_warrants
 from benchmarks.cores import LOAD_CORE, SERVER_CORE
+from benchmarks.differences import measure_differences
 from benchmarks.document import write_document
 from benchmarks.explanations import measure_explanations
 from benchmarks.fairness import command as fairness
@@ -19,6 +20,7 @@ from benchmarks.imports import measure_imports
 from benchmarks.lists import measure_lists
 from benchmarks.load import GENERATOR
 from benchmarks.mixed import command as mixed
+from benchmarks.models import measure_models
 from benchmarks.observing import measure_observing
 from benchmarks.request_rates import measure_request_rates
 from benchmarks.startup import measure_startup
@@ -32,7 +34,9 @@ TOPICS = {
     "checks": measure_checks,
     "contextual": measure_contextual_warrants,
     "explain": measure_explanations,
+    "difference": measure_differences,
     "lists": measure_lists,
+    "models": measure_models,
     "observing": measure_observing,
     "startup": measure_startup,
     "writes": measure_writes,

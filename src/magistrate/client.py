@@ -225,6 +225,17 @@ class Client:
         }
         return self._post_pages("/v2/query", body | _contextual_member(contextual_warrants), page_sizes)
 
+    def difference(self, parameters: Mapping[str, str], page_sizes: Iterable[int]) -> Iterator[Json]:
+        """Yields pages of the access that was gained and lost between two revisions, like `query`. `parameters` are
+        query parameters: from, to, of, subject, object, q."""
+        return self._pages("/v2/difference", parameters, page_sizes)
+
+    def compare_proposal(
+        self, proposal: Json, parameters: Mapping[str, str], page_sizes: Iterable[int]
+    ) -> Iterator[Json]:
+        """Yields pages of the access that a proposal would change: of, subject, object and q narrow it."""
+        return self._post_pages("/v2/difference", {"proposal": proposal, **parameters}, page_sizes)
+
     def _list(self, path: str, filters: Mapping[str, str], page_size: int) -> Iterator[Json]:
         for page in self._pages(path, filters, repeat(page_size)):
             yield from page["results"]

@@ -11,6 +11,7 @@ import magistrate
 from magistrate.cli.audit import audit
 from magistrate.cli.check import check
 from magistrate.cli.completion import completion
+from magistrate.cli.diff import diff
 from magistrate.cli.events import events
 from magistrate.cli.explain import explain
 from magistrate.cli.importing import import_command
@@ -60,6 +61,7 @@ for command in (
     check,
     explain,
     query,
+    diff,
     write,
     warrants,
     types,

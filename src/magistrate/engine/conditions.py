@@ -18,6 +18,9 @@ about two microseconds."""
 ALWAYS = 9_223_372_036_854_775_807
 """Stands for the end of a result that does not depend on the time."""
 
+ANY_CONTEXT: Mapping[str, Any] = {"*": "any"}
+"""Stands for a context of which nothing is known: policies that read it are UNKNOWN. No variable can be called `*`."""
+
 _VALUES: dict[bool | None, Truth] = {True: TRUE, False: FALSE, None: UNKNOWN}
 
 
@@ -40,10 +43,19 @@ class PolicyEvaluator:
     """Evaluates policies with one context, at one time.
 
     `now` is in microseconds since 1970 UTC. `valid_until` is the time at which the first of the values may change; it
-    is `now` when any policy read the clock.
+    is `now` when any policy read the clock. `depends_on_context`: with ANY_CONTEXT a policy was UNKNOWN.
     """
 
-    __slots__ = ("_context", "_long", "_now", "_policies", "_values", "_work", "valid_until")
+    __slots__ = (
+        "_context",
+        "_long",
+        "_now",
+        "_policies",
+        "_values",
+        "_work",
+        "depends_on_context",
+        "valid_until",
+    )
 
     def __init__(self, context: Mapping[str, Any], now: int, work: Work) -> None:
         self._context = context
@@ -53,6 +65,7 @@ class PolicyEvaluator:
         self._values: dict[int, Truth] = {}
         self._long: dict[int, _LongEvaluation] = {}
         self.valid_until = ALWAYS
+        self.depends_on_context = False
 
     def value(self, warrant: Warrant) -> Truth:
         """Returns the value of a warrant's policy, TRUE when it has none, and FALSE outside its time limits. Each
@@ -112,6 +125,9 @@ class PolicyEvaluator:
     def _evaluate_policy(self, warrant: Warrant, most_steps: int) -> Truth | None:
         policy = self._policy(warrant.policy)
         if policy is None:
+            return UNKNOWN
+        if self._context is ANY_CONTEXT and policy.reads_context:
+            self.depends_on_context = True
             return UNKNOWN
         begun = self._long.pop(warrant.number, None)
         outcome = begun.complete() if begun else policy.outcome(self._context, warrant, self._now, most_steps)

@@ -22,7 +22,7 @@ class ContextualWarrants:
 
     def __init__(self, new: Sequence[NewWarrant], now: int) -> None:
         self._new = new
-        self.overlay = Overlay(_build_warrant(one, now, FIRST_NUMBER + place) for place, one in enumerate(new))
+        self.overlay = Overlay(build_warrant(one, now, FIRST_NUMBER + place) for place, one in enumerate(new))
 
     def require_defined(self, model: Model) -> None:
         """Raises InvalidParameter for the first warrant that could not be written with this model."""
@@ -47,7 +47,8 @@ def digest_warrants(new: Sequence[NewWarrant]) -> str:
     return hashlib.blake2b(msgspec.json.encode(new), digest_size=16).hexdigest()
 
 
-def _build_warrant(new: NewWarrant, now: int, number: int) -> Warrant:
+def build_warrant(new: NewWarrant, now: int, number: int) -> Warrant:
+    """Returns the warrant as it would be if it were created now, with this number."""
     object, subject = new.object, new.subject
     names = (object.type, object.id, new.relation, subject.type, subject.id, subject.relation or "")
     return Warrant(*names, new.policy, now, number, new.starts_at, new.expires_at)

@@ -118,9 +118,9 @@ async def delete_matching(
     while chunk := matches[start : start + size.rows]:
         written = await ctx.store.delete_matches(chunk, stamp())
         revision, deleted, start = written.revision, deleted + written.value.deleted, start + len(chunk)
-        size.adapt(len(chunk), written.value.held_seconds)
+        size.adapt(len(chunk), written.value.hold_seconds)
         if start < len(matches):
-            await asyncio.sleep(pause_seconds(written.value.held_seconds))
+            await asyncio.sleep(pause_seconds(written.value.hold_seconds))
     return Snapshot(revision, DeletedMatches(deleted, has_more))
 
 
@@ -142,13 +142,22 @@ def judge_warrants(new: Sequence[NewWarrant], element: Callable[[int], str], at:
     def judge(definitions: Mapping[TypeName, str]) -> None:
         defined = {name: read_definition(definition).relations for name, definition in definitions.items()}
         for place, warrant in enumerate(new):
-            fault = warrant_fault(warrant, defined)
-            if fault is None and at is not None and warrant.expires_at is not None and warrant.expires_at <= at:
-                fault = InvalidParameter("expiresAt", "must be in the future")
+            fault = find_warrant_fault(warrant, defined, at)
             if fault is not None:
                 raise fault.within(element(place))
 
     return judge
+
+
+def find_warrant_fault(
+    warrant: NewWarrant, defined: Mapping[TypeName, Container[str]], at: int | None
+) -> InvalidParameter | None:
+    """Returns why the warrant cannot be written with these object types, or None. It may not have expired at the time
+    `at`, if it is given."""
+    fault = warrant_fault(warrant, defined)
+    if fault is None and at is not None and warrant.expires_at is not None and warrant.expires_at <= at:
+        return InvalidParameter("expiresAt", "must be in the future")
+    return fault
 
 
 def warrant_fault(warrant: NewWarrant, defined: Mapping[TypeName, Container[str]]) -> InvalidParameter | None:

@@ -56,6 +56,14 @@ LIST_WARRANT_CHANGES = """
 SELECT h.revision, h.changes_forgotten, h.model_revision, found.key FROM head h
 LEFT JOIN (SELECT key FROM change WHERE revision > ? AND kind = 'warrant' LIMIT ?) found ON true"""
 
+# Row values are compared as a range of the primary key.
+LIST_CHANGES = """
+SELECT h.revision, h.changes_forgotten, found.* FROM head h LEFT JOIN (
+    SELECT revision, position, action, kind, key, before, after, starts_at, expires_at FROM change
+    WHERE revision > ? AND revision <= ? AND (revision, position) > (?, ?) AND kind IN ('object', 'warrant')
+    ORDER BY revision, position LIMIT ?
+) found ON true ORDER BY found.revision, found.position"""
+
 LAST_DECISION = "SELECT coalesce(max(number), 0) FROM decision"
 INSERT_DECISIONS = "INSERT INTO decision (number, decided_at, action, key, context, actor, request_id) VALUES "
 DELETE_SURPLUS_DECISIONS = """
@@ -174,7 +182,7 @@ INSERT INTO warrant ({_WARRANT_KEY}, number, created_at, created_revision, delet
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {ALIVE}, ?, ?)"""
 INSERT_MISSING_LIMITED_WARRANT = f"{INSERT_LIMITED_WARRANT} ON CONFLICT DO NOTHING"
 NUMBERS_BETWEEN = "SELECT number FROM warrant WHERE number BETWEEN ? AND ?"
-KEEP_POLICY = "INSERT INTO policy (digest, text) VALUES (?, ?) ON CONFLICT (digest) DO NOTHING"
+KEEP_POLICY = "INSERT INTO policy (digest, text, reads_clock) VALUES (?, ?, ?) ON CONFLICT (digest) DO NOTHING"
 WARRANTS_OF_OBJECT = f"""
 SELECT {_WARRANT_KEY}, text, number FROM warrant LEFT JOIN policy ON digest = policy
 WHERE object_id = ? AND object_type = ? AND deleted_revision = {ALIVE} ORDER BY number LIMIT ?"""
@@ -194,6 +202,27 @@ END_EXPIRED_WARRANT = "UPDATE warrant SET deleted_revision = ?, expired_revision
 END_NUMBERED_WARRANT = f"UPDATE warrant SET deleted_revision = ? WHERE number = ? AND deleted_revision = {ALIVE}"
 END_MATCHED_WARRANT = f"{END_NUMBERED_WARRANT} AND {UNEXPIRED}"
 NUMBERS_ENDED = "SELECT number FROM warrant WHERE deleted_revision = ?"
+
+_TIMED_WARRANT = (
+    "w.object_type, w.object_id, w.relation, w.subject_type, w.subject_id, w.subject_relation, w.policy, "
+    "w.created_at, w.number, w.starts_at, w.expires_at"
+)
+# Each arm reads a range of a partial index, whose condition has to be repeated. CROSS JOIN keeps SQLite from beginning
+# with the warrants.
+_LIMIT_REACHED = """
+SELECT {columns} FROM warrant w WHERE w.deleted_revision = {alive}
+    AND w.{limit} IS NOT NULL AND w.{limit} > ? AND w.{limit} <= ? AND w.created_revision <= ?
+UNION ALL SELECT {columns} FROM warrant w WHERE w.deleted_revision > ? AND w.deleted_revision < {alive}
+    AND w.{limit} IS NOT NULL AND w.{limit} > ? AND w.{limit} <= ? AND w.created_revision <= ?"""
+LIST_TIMED_WARRANTS = f"""
+SELECT h.revision, h.horizon, u.object_type, u.object_id, u.relation, u.subject_type, u.subject_id, u.subject_relation,
+    coalesce(p.text, ''), u.created_at, u.number, u.starts_at, u.expires_at
+FROM head h LEFT JOIN (SELECT * FROM (
+    {_LIMIT_REACHED.format(columns=_TIMED_WARRANT, alive=ALIVE, limit="starts_at")}
+    UNION ALL {_LIMIT_REACHED.format(columns=_TIMED_WARRANT, alive=ALIVE, limit="expires_at")}
+    UNION ALL SELECT {_TIMED_WARRANT} FROM policy c CROSS JOIN warrant w WHERE c.reads_clock = 1
+        AND w.policy = c.digest AND w.policy <> '' AND w.deleted_revision > ? AND w.created_revision <= ?
+) v LIMIT ?) u ON true LEFT JOIN policy p ON p.digest = u.policy"""
 
 REVISIONS_FROM = "SELECT revision, written_at FROM revision WHERE revision >= ? ORDER BY revision LIMIT ?"
 ENDED_OBJECTS = """

@@ -12,7 +12,7 @@ from magistrate.engine.names import WarrantNames, warrant_names
 from magistrate.engine.terms import ObjectRef, Revision, TypeName
 from magistrate.engine.warrant_reader import AnyRead, ReadResult
 from magistrate.engine.warrants import Warrant, WarrantPattern
-from magistrate.errors import RevisionUnavailable, SchemaMismatch
+from magistrate.errors import SchemaMismatch
 from magistrate.store import (
     atomic_writes,
     collecting,
@@ -52,10 +52,10 @@ from magistrate.store.contract import (
 from magistrate.store.database import Database, Row, Rows
 from magistrate.store.events import Event, EventFilter, NewDecision
 from magistrate.store.following import Mark, Staleness, WarrantChanges
-from magistrate.store.history import RevisionLookup, RevisionTime
 from magistrate.store.holds import DeletedChunk, TimedScript
 from magistrate.store.matching import match_statement
 from magistrate.store.sealing import UNSEALED, Sealing
+from magistrate.store.sql_history import SqlHistory, check_revision
 from magistrate.store.sql_keys import SqlKeys
 
 T = TypeVar("T")
@@ -73,7 +73,7 @@ FEW_LARGE_ROWS = 50
 long read. This many with 64 KB each take some ten milliseconds."""
 
 
-class SqlStore(SqlKeys):
+class SqlStore(SqlKeys, SqlHistory):
     """Implements store/contract.py over a Database. `schema_version` is the number of the newest migration of this
     version."""
 
@@ -113,7 +113,7 @@ class SqlStore(SqlKeys):
             [row] = await self.database.read(sql.GET_OBJECT, (ref.type, ref.id))
         else:
             [row] = await self.database.read(sql.GET_OBJECT_AT, (ref.type, ref.id, at, at))
-        return Snapshot(_check_revision(row, at), None if row[2] is None else objects.build_object(row[2:]))
+        return Snapshot(check_revision(row, at), None if row[2] is None else objects.build_object(row[2:]))
 
     async def list_objects(
         self, wanted: Slice, only: ObjectFilter, at: Revision | None = None
@@ -125,7 +125,7 @@ class SqlStore(SqlKeys):
         statement = objects_statement(refs, at, self.database.templates)
         rows = await self.database.read(statement.sql, statement.values, long=len(refs) > FEW_LARGE_ROWS)
         found = (objects.build_object(row[2:]) for row in rows if row[2] is not None)
-        return Snapshot(_check_revision(rows[0], at), tuple(found))
+        return Snapshot(check_revision(rows[0], at), tuple(found))
 
     async def list_names(
         self, of_type: TypeName | None, after: ObjectName | None, limit: int, at: Revision
@@ -196,23 +196,11 @@ class SqlStore(SqlKeys):
         statement = sql.READ_MODEL if at is None else sql.READ_MODEL_AT
         # A model may be large, and is read only when it has changed.
         rows = await self.database.read(statement, () if at is None else (at, at, at, at), long=True)
-        revision = _check_revision(rows[0], at)
+        revision = check_revision(rows[0], at)
         definitions = {row[4]: row[5] for row in rows if row[3] == "type"}
         patterns = frozenset(WarrantPattern(warrant_names(*row[4:10])) for row in rows if row[3] == "form")
         span = None if at is None else _span_of_types(rows[0])
         return Snapshot(revision, StoredModel(Revision(rows[0][2]), definitions, patterns, span))
-
-    async def find_revision(self, revision: Revision) -> RevisionLookup:
-        return await self._find_revision(sql.FIND_REVISION, revision)
-
-    async def find_revision_at(self, time: int) -> RevisionLookup:
-        return await self._find_revision(sql.FIND_REVISION_AT, time)
-
-    async def _find_revision(self, statement: str, value: int) -> RevisionLookup:
-        [(newest, horizon, model_revision, *times)] = await self.database.read(statement, (value,))
-        found, oldest = (RevisionTime(*row) if row[0] is not None else None for row in (times[:3], times[3:]))
-        is_readable = found is not None and found.revision >= horizon
-        return RevisionLookup(found if is_readable else None, newest, model_revision, oldest)
 
     async def read_warrants(self, reads: Sequence[AnyRead], at: Revision | None, most: int) -> ReadResult:
         first, *others = split_reads(reads)
@@ -228,11 +216,11 @@ class SqlStore(SqlKeys):
         left = most if is_long else min(most, FEW_ROWS)
         statement = read_statement(reads, at, left, self.database.templates)
         rows = await self.database.read(statement.sql, statement.values, long=is_long)
-        revision, model_revision = _check_revision(rows[0], at), Revision(rows[0][2])
+        revision, model_revision = check_revision(rows[0], at), Revision(rows[0][2])
         if left <= len(rows) and left < most:
             statement = read_statement(reads, revision, most, self.database.templates)
             rows = await self.database.read(statement.sql, statement.values, long=True)
-            _check_revision(rows[0], revision)
+            check_revision(rows[0], revision)
         answers: list[list[Warrant]] = [[] for _ in reads]
         if rows[0][3] is not None:
             for start in range(0, len(rows), FEW_ROWS):
@@ -247,7 +235,7 @@ class SqlStore(SqlKeys):
             [row] = await self.database.read(sql.GET_OBJECT_TYPE, (name,))
         else:
             [row] = await self.database.read(sql.GET_OBJECT_TYPE_AT, (name, at, at))
-        return Snapshot(_check_revision(row, at), None if row[2] is None else object_types.build_object_type(row[2:]))
+        return Snapshot(check_revision(row, at), None if row[2] is None else object_types.build_object_type(row[2:]))
 
     async def list_object_types(
         self, wanted: Slice, only: ObjectTypeFilter, at: Revision | None = None
@@ -334,7 +322,7 @@ async def _build_warrants(rows: Iterable[Row]) -> list[Warrant]:
 
 def _build_slice(rows: Rows, wanted: Slice, at: Revision | None, stored: Callable[[Row], T]) -> Snapshot[PageSlice[T]]:
     """Builds the result from rows (revision, horizon, behind, *columns), nearest to the boundary first."""
-    revision = _check_revision(rows[0], at)
+    revision = check_revision(rows[0], at)
     found = [stored(row[3:]) for row in rows if row[3] is not None]
     behind, ahead = bool(rows[0][2]) and bool(found), len(found) > wanted.limit
     found = found[: wanted.limit]
@@ -346,17 +334,6 @@ def _build_slice(rows: Rows, wanted: Slice, at: Revision | None, stored: Callabl
 def _object_name(row: Row) -> ObjectName:
     of_type, id = row
     return of_type, id
-
-
-def _check_revision(row: Row, at: Revision | None) -> Revision:
-    """Returns the revision of a read, whose rows begin with the newest and the oldest readable revision. Raises
-    RevisionUnavailable."""
-    newest, horizon = row[0], row[1]
-    if at is None:
-        return Revision(newest)
-    if not horizon <= at <= newest:
-        raise RevisionUnavailable(at)
-    return at
 
 
 def _span_of_types(row: Row) -> tuple[Revision, Revision]:

@@ -47,6 +47,11 @@ NODES_SCANNED_FOR_ONE = 8
 """Counts the places that take as much work to look through as one takes to solve."""
 
 
+Root = tuple[ObjectRef, RelationName]
+"""Names a relation on an object whose subjects are searched."""
+
+SetsByType = Mapping[TypeName | None, Mapping[Root, ResultSet]]
+
 _Order = tuple[int, tuple[int, int]]
 
 
@@ -105,36 +110,45 @@ class SubjectSearch:
         self.remains: Sequence[Container] = (self._places, self._ordered, *self._facts.containers())
 
     def steps(self, object: ObjectRef, relations: Sequence[RelationName]) -> Steps[Findings]:
-        roots: dict[RelationName, _PlanOnObject] = {}
-        for relation in relations:
+        found = yield from self.find_result_sets([(object, relation) for relation in relations])
+        if found is None:
+            return Findings(None, self._conditions.valid_until)
+        unnamed = found[None]
+        relation_results: list[RelationResult] = []
+        for of_type in self._types:
+            for root, result_set in found[of_type].items():
+                has_wildcard = result_set.default is EXPLICIT or result_set.default >= TRUE > unnamed[root].default
+                relation_results.append(
+                    RelationResult(of_type, root[1], result_set, _reports(result_set), has_wildcard)
+                )
+        if self._others:
+            relation_results += [
+                RelationResult(None, relation, result_set, _reports(result_set))
+                for (_, relation), result_set in unnamed.items()
+            ]
+        return Findings(relation_results, self._conditions.valid_until)
+
+    def find_result_sets(self, roots: Sequence[Root]) -> Steps[SetsByType | None]:
+        """Returns the result sets of all these relations on objects, by type of the subjects; None stands for any type
+        that no warrant names. Returns None in place of them if one of the relations rests on its own negation."""
+        places: dict[Root, _PlanOnObject] = {}
+        for object, relation in roots:
             yield from prepare_plans(self._model, [(object.type, relation)], self._work)
-            roots[relation] = self._place(self._model.plan(object.type, relation), object.id)
+            places[object, relation] = self._place(self._model.plan(object.type, relation), object.id)
             if self._work.needs_checkpoint:
                 yield None
         yield from self._read()
         ordered = self._ordered
         ordered += yield from gather_items(components(self._places.values(), _PlanOnObject.children), self._work)
         if (yield from self._find_negation(ordered)):
-            return Findings(None, self._conditions.valid_until)
-        relation_results: list[RelationResult] = []
-        unnamed = yield from self._solve_components(ordered, roots, None)
+            return None
+        unnamed = yield from self._solve_components(ordered, places, None)
+        found: dict[TypeName | None, Mapping[Root, ResultSet]] = {None: unnamed}
         for of_type in self._types:
-            result_sets = (
-                (yield from self._solve_components(ordered, roots, of_type))
-                if of_type in self._given_types
-                else unnamed
-            )
-            for relation, result_set in result_sets.items():
-                has_wildcard = result_set.default is EXPLICIT or result_set.default >= TRUE > unnamed[relation].default
-                relation_results.append(
-                    RelationResult(of_type, relation, result_set, _reports(result_set), has_wildcard)
-                )
-        if self._others:
-            relation_results += [
-                RelationResult(None, relation, result_set, _reports(result_set))
-                for relation, result_set in unnamed.items()
-            ]
-        return Findings(relation_results, self._conditions.valid_until)
+            found[of_type] = unnamed
+            if of_type in self._given_types:
+                found[of_type] = yield from self._solve_components(ordered, places, of_type)
+        return found
 
     def _find_negation(self, ordered: Sequence[list[_PlanOnObject]]) -> Checkpoints[bool]:
         """Returns whether a place rests on its own negation."""
@@ -150,18 +164,18 @@ class SubjectSearch:
     def _solve_components(
         self,
         components: Sequence[list[_PlanOnObject]],
-        roots: Mapping[RelationName, _PlanOnObject],
+        roots: Mapping[Root, _PlanOnObject],
         of_type: TypeName | None,
-    ) -> Checkpoints[dict[RelationName, ResultSet]]:
-        """Returns by relation the result set over the subjects of a type. None stands for any type that no warrant
+    ) -> Checkpoints[dict[Root, ResultSet]]:
+        """Returns by root the result set over the subjects of a type. None stands for any type that no warrant
         names."""
         for component in components:
             yield from self._solve(component, of_type)
             if self._work.needs_checkpoint:
                 yield None
-        result_sets: dict[RelationName, ResultSet] = {}
-        for relation, root in roots.items():
-            result_sets[relation] = yield from self._solve_root(root, of_type)
+        result_sets: dict[Root, ResultSet] = {}
+        for root, place in roots.items():
+            result_sets[root] = yield from self._solve_root(place, of_type)
         return result_sets
 
     def _read(self) -> Steps[None]:
