@@ -18,7 +18,7 @@ FIRST_PREVIOUS = "0" * 64
 _SEALED = re.compile(rb'(.*),"hash":"([0-9a-f]{64})"\}', re.DOTALL)
 
 
-class Link(msgspec.Struct, frozen=True):
+class ChainLink(msgspec.Struct, frozen=True):
     """Represents the members of a line by which it follows another."""
 
     chain: str
@@ -29,24 +29,24 @@ class Link(msgspec.Struct, frozen=True):
 class SealedLine(msgspec.Struct, frozen=True):
     """Represents a line that is what its hash says."""
 
-    link: Link
+    link: ChainLink
     hash: str
 
     @property
-    def next(self) -> Link:
-        return Link(self.link.chain, self.link.sequence + 1, self.hash)
+    def next(self) -> ChainLink:
+        return ChainLink(self.link.chain, self.link.sequence + 1, self.hash)
 
 
-_LINKS = msgspec.json.Decoder(Link)
+_LINKS = msgspec.json.Decoder(ChainLink)
 
 
-def begin_chain() -> Link:
+def begin_chain() -> ChainLink:
     """Returns the link of the first line of a new chain."""
-    return Link(secrets.token_hex(8), 0, FIRST_PREVIOUS)
+    return ChainLink(secrets.token_hex(8), 0, FIRST_PREVIOUS)
 
 
 def seal_line(content: bytes) -> tuple[bytes, str]:
-    """Returns the line, without its end, for a JSON object with the members of a Link; and its hash."""
+    """Returns the line, without its end, for a JSON object with the members of a ChainLink; and its hash."""
     digest = hashlib.sha256(content).hexdigest()
     return content[:-1] + b',"hash":"' + digest.encode() + b'"}', digest
 

@@ -15,7 +15,7 @@ from contextlib import suppress
 import structlog
 
 from magistrate.api.server.audit_records import AUDIT_FORMATS, AuditRecord
-from magistrate.audit_chain import Link, begin_chain, read_sealed_line, seal_line
+from magistrate.audit_chain import ChainLink, begin_chain, read_sealed_line, seal_line
 from magistrate.errors import InvalidSetting
 
 STANDARD_OUTPUT = "-"
@@ -38,7 +38,7 @@ class ChainedFile:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._link: Link | None = None
+        self._link: ChainLink | None = None
         """Holds the link of the next line, None if it has to be read from the file."""
         self._size = -1
         self._descriptor = 1 if path == STANDARD_OUTPUT else -1
@@ -71,12 +71,12 @@ class ChainedFile:
             os.close(self._descriptor)
             self._descriptor = -1
 
-    def _seal(self, link: Link, contents: "Sequence[LineContent]") -> list[bytes]:
+    def _seal(self, link: ChainLink, contents: "Sequence[LineContent]") -> list[bytes]:
         lines = []
         for render in contents:
             line, digest = seal_line(render(link))
             lines.append(line + b"\n")
-            link = Link(link.chain, link.sequence + 1, digest)
+            link = ChainLink(link.chain, link.sequence + 1, digest)
         self._link = link
         return lines
 
@@ -107,7 +107,7 @@ class LineContent:
         self._record = record
         self._dropped = dropped
 
-    def __call__(self, link: Link) -> bytes:
+    def __call__(self, link: ChainLink) -> bytes:
         return AUDIT_FORMATS[self._format](self._record, self._dropped, link)
 
 
@@ -202,7 +202,7 @@ def check_audit_log(path: str) -> None:
         )
 
 
-def _read_end(descriptor: int, size: int, otherwise: Link | None) -> tuple[Link, int]:
+def _read_end(descriptor: int, size: int, otherwise: ChainLink | None) -> tuple[ChainLink, int]:
     """Returns the link of the next line, and the size of the file without the line at its end that was not written
     completely, which is cut off: the process that wrote it was killed. In an empty file the next link is `otherwise`,
     or that of a new chain; so it is behind a line that is not what its hash says, so that this stays visible."""

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from magistrate.api.render import render_time
-from magistrate.audit_chain import Link
+from magistrate.audit_chain import ChainLink
 
 CHANGE, REFUSED, ADMINISTRATIVE = "change", "refused", "administrative"
 """Name the kinds of audited requests."""
@@ -60,12 +60,12 @@ def _build_body_members(body: bytes) -> Mapping[str, object]:
     return {"requestSha256": hashlib.sha256(body).hexdigest(), "requestBytes": len(body)}
 
 
-def _render_json(record: AuditRecord, dropped: int, link: Link) -> bytes:
+def _render_json(record: AuditRecord, dropped: int, link: ChainLink) -> bytes:
     members = _build_members(record, dropped)
     return msgspec.json.encode({"time": render_time(record.at), **members, **msgspec.structs.asdict(link)})
 
 
-def _render_cloud_event(record: AuditRecord, dropped: int, link: Link) -> bytes:
+def _render_cloud_event(record: AuditRecord, dropped: int, link: ChainLink) -> bytes:
     """Renders a CloudEvent 1.0 with three extension attributes, those of the link."""
     event = {
         "specversion": "1.0",
@@ -79,7 +79,7 @@ def _render_cloud_event(record: AuditRecord, dropped: int, link: Link) -> bytes:
     return msgspec.json.encode(event | msgspec.structs.asdict(link))
 
 
-AUDIT_FORMATS: Mapping[str, Callable[[AuditRecord, int, Link], bytes]] = {
+AUDIT_FORMATS: Mapping[str, Callable[[AuditRecord, int, ChainLink], bytes]] = {
     "json": _render_json,
     "cloudevents": _render_cloud_event,
 }
