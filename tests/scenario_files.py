@@ -66,6 +66,7 @@ class WrittenRule(msgspec.Struct, rename="camel", frozen=True, omit_defaults=Tru
     of_type: str | None = None
     with_relation: str | None = None
     rules: "list[WrittenRule | None] | None" = None
+    for_all: str | None = None
 
 
 WrittenTypes = dict[str, dict[str, WrittenRule | None]]

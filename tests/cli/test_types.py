@@ -118,7 +118,7 @@ def test_what_was_done_before_a_fault_is_seen(clean: Magistrate) -> None:
         ('[{"type": "a", "relations": {}}, {"type": "a", "relations": {}}]', "the file names the type a twice"),
         (
             '{"file": {"a": {"inheritsIf": "b"}}}',
-            "'inheritsIf' is not a member of rules; the members are inheritIf, ",
+            "'inheritsIf' is not a member of rules; the members are forAll, inheritIf, ",
         ),
         ('{"file": {"a": {"inheritIf": "anyOf", "rules": [{}, {"x": 1}]}}}', "file#a: 'x' is not a member of rules"),
         ('{"file": {"relations": {"viewer": {}}}}', "file#relations: 'viewer' is not a member of rules"),

@@ -9,7 +9,7 @@ from magistrate.errors import InvalidRequest
 
 Definition = dict[str, Any]
 
-RULE_MEMBERS = {"inheritIf", "ofType", "withRelation", "rules"}
+RULE_MEMBERS = {"inheritIf", "ofType", "withRelation", "rules", "forAll"}
 
 _COMBINED = {"anyOf": (" or ", ""), "allOf": (" and ", ""), "noneOf": (" and ", "not ")}
 """Maps a combination to the words between its rules and the words before each of them. Others, which the service may
@@ -78,6 +78,8 @@ def _check_parts(rule: Any, place: str) -> Sequence[Any]:
 
 def _missing_member(rule: Definition) -> str | None:
     """Returns the member that the other members of a rule require, or None."""
+    if "forAll" in rule:
+        return next((member for member in ("forAll", "ofType", "withRelation") if not rule.get(member)), None)
     if rule.get("inheritIf") in _COMBINED:
         return None if rule.get("rules") else "rules"
     for member, other in (("inheritIf", "rules"), ("ofType", "withRelation"), ("withRelation", "ofType")):
@@ -119,6 +121,8 @@ def _describe_rule(rule: Definition | None, described_rules: Sequence[str]) -> s
             return separator.join(before + _describe_branch(description) for description in described_rules)
         case {"inheritIf": keyword, "rules": _}:
             return f"{keyword}({', '.join(description or 'nobody' for description in described_rules)})"
+        case {"forAll": relation, "ofType": of_type, "withRelation": link}:
+            return f"{relation} of every {of_type} that is its {link}"
         case {"inheritIf": relation, "ofType": of_type, "withRelation": link}:
             return f"{relation} of any {of_type} that is its {link}"
         case {"inheritIf": relation}:

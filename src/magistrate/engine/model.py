@@ -72,7 +72,9 @@ def read_object_type(
     _check_source(source)
     if relations is None:
         raise MissingParameter("relations")
-    rules = {relation_name(key, "relations"): read_rule(definition) for key, definition in _check_names(relations)}
+    rules = {
+        relation_name(key, "relations"): read_rule(definition, relations) for key, definition in _check_names(relations)
+    }
     return ObjectType(checked_name, rules, source)
 
 

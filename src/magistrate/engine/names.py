@@ -11,6 +11,9 @@ RelationName = NewType("RelationName", str)
 ObjectId = NewType("ObjectId", str)
 Revision = NewType("Revision", int)
 
+WILDCARD = ObjectId("*")
+"""Stands for every object, or every subject, of the type in place of an id. No object can have this id."""
+
 
 class WarrantNames(NamedTuple):
     """Holds the names in a warrant, such as ('document', 'plan', 'viewer', 'team', 'eng', 'member').

@@ -16,10 +16,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 from magistrate.engine.expansion import ArrowBranch, Branch, Expansion, Operation, Plan, UsersetBranch
-from magistrate.engine.flattening import Compiling, FlatBranch, LinkNames, flatten_relation, flatten_rule
+from magistrate.engine.flattening import Compiling, FlatBranch, flatten_relation, flatten_rule
 from magistrate.engine.model import ObjectType
-from magistrate.engine.rules.rule import Combined
-from magistrate.engine.terms import WILDCARD, RelationName, Revision, Subject, TypeName
+from magistrate.engine.read_requests import build_request
+from magistrate.engine.rules.rule import Combined, LinkNames
+from magistrate.engine.terms import RelationName, Revision, Subject, TypeName
 from magistrate.engine.warrant_reader import WarrantsByObject
 from magistrate.engine.warrants import Warrant, WarrantPattern
 from magistrate.engine.work import Work
@@ -105,7 +106,7 @@ class Model:
         if plan in self._followed:
             return True
         named = [(plan.type, branch) for branch in plan.branches if isinstance(branch, str)]
-        named += [(link.of_type, link.relation) for link in plan.links] if isinstance(plan, Plan) else []
+        named += [(link.of_type, link.relation) for link in plan.links]
         if not all(self.prepare(of_type, relation, work) for of_type, relation in named):
             return False
         if plan.branches or named:  # a plan that leads nowhere may be of an undefined relation
@@ -273,7 +274,7 @@ class _Compilation:
                 draft.made = yield from self._make_plan(draft)
             else:
                 branches = tuple(branch if isinstance(branch, str) else branch.made for branch in draft.branches)
-                draft.made = Operation(self._type, draft.rule, branches)
+                draft.made = Operation(self._type, draft.rule, branches, self._find_operation_links(draft.rule))
             yield STEPS_FOR_A_PLAN
         return whole_plan.made
 
@@ -290,6 +291,16 @@ class _Compilation:
             draft.branches.append(_draft_branch(flat_branches))
             yield 1
         return [branch for branch in draft.branches if not isinstance(branch, str)]
+
+    def _find_operation_links(self, rule: Combined) -> tuple[ArrowBranch, ...]:
+        """Returns the arrow to the objects that a quantifier asks about; nothing for another rule."""
+        if rule.quantifier is None:
+            return ()
+        link = rule.quantifier.link
+        patterns = self._model.patterns_on(self._type, [link.with_relation])
+        patterns = [pattern for pattern in patterns if pattern.subject_type == link.of_type]
+        requests = (build_request(self._type, patterns, link.of_type), build_request(self._type, patterns, None))
+        return (ArrowBranch(*link, _without_none(*requests)),)
 
     def _make_plan(self, draft: _PlanDraft) -> Compiling[Plan]:
         named = [flat_branch for flat_branch in draft.flat_branches if isinstance(flat_branch, LinkNames)]
@@ -358,31 +369,3 @@ def _last(compiling: Compiling[Plan]) -> Plan:
         except StopIteration as done:
             plan: Plan = done.value
             return plan
-
-
-def build_request(
-    of_type: TypeName, patterns: Iterable[WarrantPattern], subjects: Subject | TypeName | None
-) -> WarrantsByObject | None:
-    """Returns the request for warrants to such subjects, or None when no pattern is to such subjects.
-
-    It names no relation and no `*` that does not occur in these patterns.
-    """
-    found = [pattern for pattern in patterns if _is_among(pattern, subjects)]
-    if not found:
-        return None
-    named = tuple(dict.fromkeys(pattern.relation for pattern in found))
-    has_object_wildcard, has_subject_wildcard = (
-        any(pattern.object_id for pattern in found),
-        any(pattern.subject_id for pattern in found),
-    )
-    return WarrantsByObject(of_type, named, subjects, has_object_wildcard, has_subject_wildcard)
-
-
-def _is_among(pattern: WarrantPattern, subjects: Subject | TypeName | None) -> bool:
-    """Returns whether a warrant of this pattern can be given to the subjects of a WarrantsByObject."""
-    if subjects is None:
-        return pattern.subject_relation != ""
-    if not isinstance(subjects, Subject):
-        return (pattern.subject_type, pattern.subject_relation) == (subjects, "")
-    same_kind = (pattern.subject_type, pattern.subject_relation) == (subjects.type, subjects.relation or "")
-    return same_kind and (subjects.id != WILDCARD or pattern.subject_id == WILDCARD)

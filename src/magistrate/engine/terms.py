@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import msgspec
 
-from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
+from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, TypeName
 from magistrate.engine.rules import RULE_OPERATORS
 from magistrate.errors import InvalidParameter, MissingParameter
 
@@ -50,10 +50,6 @@ DOTS_MESSAGE = "cannot be '.' or '..', which mean something else in a path"
 _TYPE_NAME = re.compile(r"[a-z0-9_-]+")
 _RELATION_NAME = re.compile(r"[a-zA-Z0-9_-]+")
 _OBJECT_ID = re.compile(ID_CHARACTER + "+")
-
-
-WILDCARD = ObjectId("*")
-"""Stands for every object, or every subject, of the type in place of an id. No object can have this id."""
 
 
 # Structs are created five times as fast as dataclasses, and every check creates some.

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from magistrate.engine.rules import RULE_OPERATORS
 from magistrate.engine.rules.rule import RuleDefinition
+from magistrate.engine.rules.self_rule import SelfRule
 from magistrate.engine.suggestions import suggest_name
 
 Relations = Mapping[str, RuleDefinition | None]
@@ -19,7 +20,7 @@ def find_undefined_names(model: Mapping[str, Relations], types: Iterable[str]) -
                 one = waiting.pop()
                 if one is not None and one.inherit_if in RULE_OPERATORS:
                     waiting += reversed(one.rules or ())
-                elif one is not None and one.inherit_if:
+                elif one is not None:
                     for fault in _faults_of_rule(model, of_type, one):
                         yield f"{of_type}#{relation}: {fault}"
 
@@ -27,14 +28,17 @@ def find_undefined_names(model: Mapping[str, Relations], types: Iterable[str]) -
 def _faults_of_rule(model: Mapping[str, Relations], of_type: str, rule: RuleDefinition) -> Iterator[str]:
     """Yields what is undefined in a rule that is no combination of others."""
     own = model[of_type]
+    named = rule.inherit_if or rule.for_all
+    if not named or (named == SelfRule.keyword and not rule.of_type and named not in own):
+        return
     if rule.with_relation and rule.with_relation not in own:
         yield _describe_relation(of_type, rule.with_relation, own)
     named_type = rule.of_type or of_type
     relations = model.get(named_type)
     if relations is None:
         yield f"object type {named_type} is not defined{suggest_name(named_type, model)}"
-    elif rule.inherit_if and rule.inherit_if not in relations:
-        yield _describe_relation(named_type, rule.inherit_if, relations)
+    elif named not in relations:
+        yield _describe_relation(named_type, named, relations)
 
 
 def _describe_relation(of_type: str, relation: str, relations: Relations) -> str:

@@ -105,7 +105,7 @@ class RepairCollector:
             return None
         plan = goal.node.plan
         if isinstance(plan, Operation):
-            return _Goal(edge.child, plan.rule.require(goal.holds).value is TRUE)
+            return _Goal(edge.child, goal.holds if plan.links else plan.rule.require(goal.holds).value is TRUE)
         if not goal.holds and (edge.limit is FALSE or edge.child.value in (FALSE, None)):
             return None
         return _Goal(edge.child, goal.holds)
@@ -113,16 +113,19 @@ class RepairCollector:
     def _note_changes(self, goals: Iterable[_Goal]) -> Generator[None, Any, None]:
         """Fixes the order of all changes, the nearest goals first."""
         for goal in goals:
-            if _is_met(goal) or not isinstance(goal.node.plan, Plan):
+            plan = goal.node.plan
+            if _is_met(goal) or (isinstance(plan, Operation) and not plan.links):
                 continue
-            for relation in self._creatable(goal.node.plan) if goal.holds else ():
+            for relation in self._creatable(plan) if goal.holds and isinstance(plan, Plan) else ():
                 self._order.note(self._create(goal.node, relation), self._kind(goal.node, relation))
+            ends_links = isinstance(plan, Operation)
             edges = ((edge.warrant, edge.limit) for edge in goal.node.edges if edge.warrant is not None)
             for warrant, limit in chain(self._evaluation.find_direct(goal.node), edges):
-                if not goal.holds and limit is not FALSE:
+                if (ends_links or not goal.holds) and limit is not FALSE:
                     self._order.note(Change.delete(warrant), ChangeKind.DELETE)
-                if warrant.policy and (limit is not TRUE if goal.holds else limit is not FALSE):
-                    yield from self._note_values(warrant, goal.holds)
+                for holds in (True, False) if ends_links else (goal.holds,):
+                    if warrant.policy and limit is not (TRUE if holds else FALSE):
+                        yield from self._note_values(warrant, holds)
             yield from self._charge(1)
 
     def _note_values(self, warrant: Warrant, holds: bool) -> Generator[None, Any, None]:
@@ -158,11 +161,27 @@ class RepairCollector:
         if _is_met(goal):
             return [NO_CHANGE]
         node, plan = goal.node, goal.node.plan
+        if isinstance(plan, Operation) and plan.links:
+            return self._quantify(node, goal.holds)
         if isinstance(plan, Operation):
             requirement = plan.rule.require(goal.holds)
             needed = [self._find(edge.child, requirement.value is TRUE) for edge in node.edges]
             return self._some_of(needed, requirement.count)
         return self._allow(node, plan) if goal.holds else self._exclude(node, plan)
+
+    def _quantify(self, node: CheckNode, holds: bool) -> Sets:
+        """Returns the sets for a quantifier: it holds if every link leads to where the relation holds, or ends. It does
+        not if one leads elsewhere, or all end."""
+        sets, ended, excluded = [NO_CHANGE] if node.edges else [], [NO_CHANGE], Sets()
+        for edge in node.edges:
+            assert edge.warrant is not None
+            ending = self._ending(edge.warrant, edge.limit)
+            granting = self._find(edge.child, True)
+            sets = self._both(sets, self._keep_smallest([*granting, *ending]))
+            certain = self._policy_sets(edge.warrant, edge.limit, TRUE)
+            excluded += self._both(self._find(edge.child, False), certain)
+            ended = self._both(ended, ending)
+        return sets if holds else self._keep_smallest([*excluded, *ended])
 
     def _find(self, node: CheckNode, holds: bool) -> Sets:
         """Returns the sets for a goal; none for one that is not examined, and perhaps was never evaluated."""

@@ -135,7 +135,7 @@ class TreeBuilder:
         if isinstance(node.plan, Operation):
             rule = node.plan.rule
             places = rule.explain([edge.child.value for edge in node.edges])
-            edges = [(node.edges[place], rule.rules[place].describe()) for place in places]
+            edges = [(node.edges[place], rule.rules[place].describe() if rule.rules else "") for place in places]
             return [_expand(edge, text) for edge, text in edges], len(node.edges) - len(edges)
         count = len(direct) + len(node.edges)
         support = self._supports.get(node) if node.value is TRUE else None

@@ -29,10 +29,11 @@ class CombinedView(NamedTuple):
     """Represents a combination on an object.
 
     `branches` are views of the same object, by number, and other combinations on it. `number` identifies the
-    combination.
+    combination, `type` is that of the object.
     """
 
     number: int
+    type: TypeName
     rule: Combined
     branches: "tuple[int | CombinedView, ...]"
 

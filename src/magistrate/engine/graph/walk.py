@@ -8,6 +8,9 @@ when the walk becomes too long. An Evaluation then decides the check.
 
 While the membership closure of the subject is incomplete, the walk also expands groups from the object's side, as an
 Evaluation does. It therefore never needs more rounds of reads than an Evaluation, whichever side is longer.
+
+Quantifiers are left to an Evaluation: entries do not tell the objects on which nothing can be granted from those that
+are not linked.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,6 +27,7 @@ from magistrate.engine.graph.entries import EMPTY, Conditioned, Entry, State, pa
 from magistrate.engine.graph.graph import Graph
 from magistrate.engine.graph.missing import Missing
 from magistrate.engine.graph.views import CombinedView, PlanView
+from magistrate.engine.rules.rule import CheckedNames
 from magistrate.engine.terms import WILDCARD, ObjectId, Subject
 from magistrate.engine.truth import FALSE, TRUE, UNKNOWN, Truth
 from magistrate.engine.work import Work
@@ -304,13 +308,19 @@ class Walk:
 
     def _combine_branches(self, operation: CombinedView, id: ObjectId) -> Truth | None:
         rule, is_known = operation.rule, True
+        if rule.quantifier is not None:
+            raise GivenUp
+        if rule.leaf is not None:
+            value = rule.leaf.decide(CheckedNames(operation.type, id, self._subject_type, self._subject_id, ""))
+            if value is TRUE or value is FALSE:
+                return value
+            raise GivenUp
         values: list[Truth] = []
         for branch in operation.branches:
-            value = self._value((branch, id)) if isinstance(branch, int) else self._decide_operation(branch, id)
-            if value is None:
-                is_known, value = False, UNKNOWN
-            values.append(value)
-            if value is rule.decisive:
+            found = self._value((branch, id)) if isinstance(branch, int) else self._decide_operation(branch, id)
+            is_known = is_known and found is not None
+            values.append(UNKNOWN if found is None else found)
+            if found is rule.decisive:
                 early = rule.combine(values + [UNKNOWN] * (len(operation.branches) - len(values)))
                 if early is TRUE or early is FALSE:
                     return early

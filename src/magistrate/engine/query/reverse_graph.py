@@ -111,7 +111,7 @@ class ReverseNode:
         self.origins: list[ReverseNode] = []
         self.indexes: dict[ReverseIndex, None] = {}
         self.steps = 1
-        self.waits = isinstance(plan, Operation) and not plan.rule.is_monotone
+        self.waits = isinstance(plan, Operation) and not (plan.rule.is_monotone and not plan.links)
         self.is_exact = False
         self.is_needed_anywhere = False
         self.first_warrants: dict[ObjectId, PlacedWarrant] | None = None
@@ -141,9 +141,9 @@ class ReverseNode:
 class ReverseGraph:
     """Holds all stages that one subject can reach on the way to the targets. `itself` is the start.
 
-    After connecting, `negations` are the stages that wait, not being monotone: first those that rest on no other, then
-    those that rest on these only, and so on; None if one rests on itself, so that there is no order in which to compute
-    the stages."""
+    After connecting, `negations` are the stages that wait, being quantifiers or not monotone: first those that rest on
+    no other, then those that rest on these only, and so on; None if one rests on itself, so that there is no order in
+    which to compute the stages."""
 
     def __init__(self, model: Model, subject_type: TypeName, work: Work) -> None:
         self._model = model
@@ -197,6 +197,9 @@ class ReverseGraph:
             branch.wholes.append(node)
         if isinstance(plan, Plan):
             yield from self._connect_patterns(node, plan)
+            return
+        for link in plan.links:
+            node.origins.append((yield from self._find_node(link.of_type, link.relation)))
 
     def _connect_patterns(self, node: ReverseNode, plan: Plan) -> Checkpoints[None]:
         for pattern in self._model.patterns_to_subjects(plan):

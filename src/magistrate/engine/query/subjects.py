@@ -5,7 +5,8 @@ on the same object. Then each of these places gets its result set over the subje
 rests on. Places on a cycle are computed in rounds until none gains anything (a fixpoint)."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from magistrate.engine.components import components
@@ -13,7 +14,7 @@ from magistrate.engine.conditions import PolicyEvaluator
 from magistrate.engine.dismantling import Container, Linked
 from magistrate.engine.expansion import Branch, Expansion, Operation, Plan
 from magistrate.engine.facts import Facts
-from magistrate.engine.plans import Model, build_request
+from magistrate.engine.plans import Model
 from magistrate.engine.query.result_set import (
     EXPLICIT,
     ListValue,
@@ -23,12 +24,15 @@ from magistrate.engine.query.result_set import (
     highest,
     limit_of,
     restrict_each,
+    weigh_result_set,
 )
 from magistrate.engine.query.rows import Findings, RelationResult, Reports
 from magistrate.engine.query.search import Checkpoints, Steps, fetch_warrants, gather_items, prepare_plans, take_steps
+from magistrate.engine.read_requests import build_request
+from magistrate.engine.rules.rule import Combined
 from magistrate.engine.sorting import sort_in_steps
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, TypeName
-from magistrate.engine.truth import MISSING, TRUE
+from magistrate.engine.truth import FALSE, MISSING, TRUE
 from magistrate.engine.warrant_reader import WarrantsByObject
 from magistrate.engine.warrants import Warrant, WarrantPattern, creation_order
 from magistrate.engine.work import Work
@@ -52,16 +56,24 @@ class _PlaceEdge(NamedTuple):
 
 class _PlanOnObject(Linked):
     """Represents a plan or a gate on one object; WILDCARD: on any object. `given` has the warrants to subjects
-    themselves, by their type. `result_set` is over the subjects of the type that is currently solved."""
+    themselves, by their type. `floor` is the value that a quantifier begins with. `result_set` is over the subjects of
+    the type that is currently solved."""
 
-    __slots__ = ("given", "id", "plan", "result_set", "targets")
+    __slots__ = ("floor", "given", "id", "plan", "result_set", "targets")
 
     def __init__(self, plan: Plan | Operation, id: ObjectId) -> None:
         self.plan = plan
         self.id = id
         self.given: dict[TypeName, list[Warrant]] = {}
         self.targets: list[_PlaceEdge] = []
+        self.floor = FALSE
         self.result_set = ResultSet()
+
+    @property
+    def subject_types(self) -> Iterable[TypeName]:
+        """Returns the types of subjects that are named on this place."""
+        is_leaf = isinstance(self.plan, Operation) and self.plan.rule.leaf is not None
+        return (self.plan.type,) if is_leaf else self.given
 
     def children(self) -> "list[_PlanOnObject]":
         return [targets.place for targets in self.targets]
@@ -107,7 +119,7 @@ class SubjectSearch:
             return Findings(None, self._conditions.valid_until)
         relation_results: list[RelationResult] = []
         unnamed = yield from self._solve_components(ordered, roots, None)
-        exceptions = {of_type for place in self._places.values() for of_type in place.given}
+        exceptions = {of_type for place in self._places.values() for of_type in place.subject_types}
         for of_type in self._types:
             result_sets = (
                 (yield from self._solve_components(ordered, roots, of_type)) if of_type in exceptions else unnamed
@@ -122,7 +134,15 @@ class SubjectSearch:
                 RelationResult(None, relation, result_set, _reports(result_set))
                 for relation, result_set in unnamed.items()
             ]
-        return Findings(relation_results, self._conditions.valid_until)
+        itself = object if self._names_itself(object) else None
+        return Findings(relation_results, self._conditions.valid_until, itself)
+
+    def _names_itself(self, object: ObjectRef) -> bool:
+        places = ((place.plan, place.id) for place in self._places.values())
+        return any(
+            isinstance(plan, Operation) and plan.rule.leaf and (plan.type, id) == (object.type, object.id)
+            for plan, id in places
+        )
 
     def _solve_components(
         self,
@@ -162,10 +182,7 @@ class SubjectSearch:
         """Finds the edges of a place, if all warrants on its object are read."""
         plan = place.plan
         if isinstance(plan, Operation):
-            while not self._model.prepare_following(plan, self._work):
-                yield None
-            place.targets = [self._to_branch(branch, place, number) for number, branch in enumerate(plan.branches)]
-            return True
+            return (yield from self._expand_operation(place, plan))
         given = [(of_type, self._facts.find(request, place.id)) for of_type, request in self._list_given_requests(plan)]
         warrants = self._facts.find_all(plan.requests, place.id)
         if warrants is None or any(warrants is None for _, warrants in given):
@@ -175,6 +192,32 @@ class SubjectSearch:
         place.targets = [self._to_branch(branch, place, plan.places[branch]) for branch in plan.branches]
         for warrant, branch in plan.expand_warrants(warrants):
             place.targets.append(self._to_expanded(plan, branch, warrant))
+            if self._work.needs_checkpoint:
+                yield None
+        return True
+
+    def _expand_operation(self, place: _PlanOnObject, plan: Operation) -> Checkpoints[bool]:
+        while not self._model.prepare_following(plan, self._work):
+            yield None
+        place.targets = [self._to_branch(branch, place, number) for number, branch in enumerate(plan.branches)]
+        quantifier = plan.rule.quantifier
+        if quantifier is None:
+            return True
+        [link] = plan.links
+        warrants = self._facts.find_all(link.requests, place.id)
+        if warrants is None:
+            return False
+        linked = [*link.select(chain.from_iterable(warrants))]
+        linked = yield from take_steps(sort_in_steps(linked, creation_order), self._work)
+        yield from self._conditions.evaluate_each(linked)
+        limits = [self._conditions.value(warrant) for warrant in linked]
+        wildcard_limits = [limit for one, limit in zip(linked, limits, strict=True) if one.subject_id == WILDCARD]
+        weighed = [quantifier.weigh(limit, quantifier.of_wildcard) for limit in wildcard_limits]
+        place.floor = plan.rule.combine([quantifier.begin(limits), *weighed])
+        for warrant, limit in zip(linked, limits, strict=True):
+            if limit is not FALSE and warrant.subject_id != WILDCARD:
+                target = self._place(self._model.plan(*link.target(warrant)), warrant.subject_id)
+                place.targets.append(_PlaceEdge((0, creation_order(warrant)), target, limit, None))
             if self._work.needs_checkpoint:
                 yield None
         return True
@@ -262,12 +305,19 @@ class SubjectSearch:
     def _compute_result(self, place: _PlanOnObject, of_type: TypeName | None) -> Checkpoints[ResultSet]:
         self._work.spend(1)
         if isinstance(place.plan, Operation):
-            return (
-                yield from combine_result_sets(
-                    place.plan.rule, [child.result_set for child in place.children()], self._work
-                )
-            )
+            return (yield from self._combine(place, place.plan.rule, of_type))
         return (yield from highest((yield from self._shares(place, place.plan, of_type)), self._work))
+
+    def _combine(self, place: _PlanOnObject, rule: Combined, of_type: TypeName | None) -> Checkpoints[ResultSet]:
+        if rule.leaf is not None:
+            default, exceptions = rule.leaf.list_subjects(place.plan.type, place.id, of_type)
+            return ResultSet(default, {**exceptions})
+        result_sets = [target.place.result_set for target in place.targets]
+        if rule.quantifier is not None:
+            limits = [target.limit for target in place.targets]
+            weighed = (weigh_result_set(rule.quantifier, *one) for one in zip(limits, result_sets, strict=True))
+            result_sets = [ResultSet(place.floor), *weighed]
+        return (yield from combine_result_sets(rule, result_sets, self._work))
 
     def _shares(self, place: _PlanOnObject, plan: Plan, of_type: TypeName | None) -> Checkpoints[list[Share]]:
         """Returns every alternative, in order. Subjects that are named one after another share one result set."""
