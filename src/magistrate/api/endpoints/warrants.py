@@ -13,7 +13,7 @@ from magistrate.api.endpoints.time_limits import read_limits
 from magistrate.api.parse import INVALID_BODY, MAX_BATCH, document_pattern, read_batch, read_boolean
 from magistrate.api.render import render_time
 from magistrate.api.service import Answer, Call
-from magistrate.engine.policy import is_kept, policy_of_context, read_policy
+from magistrate.engine.policy import is_kept, policy_of_context, read_new_policy
 from magistrate.engine.terms import (
     ID_CHARACTER,
     MAX_ID_LENGTH,
@@ -183,7 +183,7 @@ async def find_policy_faults(bodies: Iterable[WarrantBody]) -> PolicyFaults:
 
 def _policy_fault(text: str) -> InvalidParameter | None:
     try:
-        read_policy(text)
+        read_new_policy(text)
     except InvalidParameter as fault:
         return fault
     return None
@@ -195,14 +195,14 @@ def read_warrant(faults: PolicyFaults, body: WarrantBody) -> NewWarrant:
     fault = faults.get(new.policy)
     if fault is not None:
         raise fault
-    lifetime = read_policy(new.policy).lifetime if new.policy else None
+    lifetime = read_new_policy(new.policy).lifetime if new.policy else None
     return new if lifetime is None else replace(new, lifetime=lifetime)
 
 
 def read_new_warrant(body: WarrantBody) -> NewWarrant:
     new = read_named_warrant(body)
     if new.policy:
-        read_policy(new.policy)
+        read_new_policy(new.policy)
     return new
 
 

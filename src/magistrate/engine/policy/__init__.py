@@ -7,6 +7,13 @@ types that its variables have in a context. `run.py` spends the budget of an eva
 `functions.py`.
 """
 
-from magistrate.engine.policy.policy import MAX_POLICY_LENGTH, Policy, is_kept, policy_of_context, read_policy
+from magistrate.engine.policy.policy import (
+    MAX_POLICY_LENGTH,
+    Policy,
+    is_kept,
+    policy_of_context,
+    read_new_policy,
+    read_policy,
+)
 
-__all__ = ["MAX_POLICY_LENGTH", "Policy", "is_kept", "policy_of_context", "read_policy"]
+__all__ = ["MAX_POLICY_LENGTH", "Policy", "is_kept", "policy_of_context", "read_new_policy", "read_policy"]

@@ -50,18 +50,26 @@ class Policy:
     """Represents a valid policy; only `read_policy` makes one. `names` are its variables. `weight`: how many parts one
     evaluation runs through at most, loops once. `is_bool`: whether its type is bool whatever the variables are.
     `lifetime`: how long after the creation of its warrant it may hold, in microseconds, because of `expiresIn`; None if
-    it is not known that this ever ends."""
+    it is not known that this ever ends. `fault`: why no new warrant may have it, although stored ones do; "" if one
+    may."""
 
-    __slots__ = ("_last", "is_bool", "lifetime", "names", "text", "weight")
+    __slots__ = ("_last", "fault", "is_bool", "lifetime", "names", "text", "weight")
 
     def __init__(
-        self, text: str, names: tuple[str, ...], weight: int, is_bool: bool, lifetime: int | None = None
+        self,
+        text: str,
+        names: tuple[str, ...],
+        weight: int,
+        is_bool: bool,
+        lifetime: int | None = None,
+        fault: str = "",
     ) -> None:
         self.text = text
         self.names = names
         self.weight = weight
         self.is_bool = is_bool
         self.lifetime = lifetime
+        self.fault = fault
         self._last: PolicyProgram | None = None  # for the types of the context before: most contexts are alike
 
     def holds(self, context: Mapping[str, Any], warrant: Warrant, now: int) -> bool | None:
@@ -107,6 +115,18 @@ _POLICIES: TextCache[str, Policy] = TextCache(MOST_CHARACTERS)
 _PROGRAMS: TextCache[tuple[str, tuple[tuple[str, type], ...]], PolicyProgram] = TextCache(MOST_CHARACTERS)
 
 
+def read_new_policy(text: str) -> Policy:
+    """Returns the policy of a warrant that is to be written.
+
+    Raises InvalidParameter as `read_policy` does, and for an operator that follows a `??` without brackets around it:
+    Go `expr` refuses that, too, because few can tell what `a ?? 1 == b` compares. Policies that were stored while it
+    was accepted keep their meaning."""
+    policy = read_policy(text)
+    if policy.fault:
+        raise InvalidParameter("policy", policy.fault)
+    return policy
+
+
 def read_policy(text: str) -> Policy:
     """Returns the policy of a text, compiled now unless it is cached.
 
@@ -132,9 +152,12 @@ def compile_policy(text: str) -> Policy:
     try:
         root = compile_text(text, environment)
     except Refusal as refusal:
-        fault = _describe_refusal(text, refusal)
-        raise InvalidParameter("policy", f"error validating policy '{text}': {fault}") from refusal
-    return Policy(text, tuple(environment.names), root.weight, root.type is BOOL, root.lifetime)
+        raise InvalidParameter("policy", _describe_refusal(text, refusal)) from refusal
+    fault = ""
+    if environment.mixed_at is not None:
+        mix = Refusal('put brackets around the "??" before this operator', environment.mixed_at)
+        fault = _describe_refusal(text, mix)
+    return Policy(text, tuple(environment.names), root.weight, root.type is BOOL, root.lifetime, fault)
 
 
 def _compile_program(policy: Policy, kinds: tuple[tuple[str, type], ...]) -> PolicyProgram:
@@ -169,9 +192,10 @@ def compile_text(text: str, environment: Environment) -> PolicyNode:
 
 
 def _describe_refusal(text: str, refusal: Refusal) -> str:
-    """Returns the reason, with the position and the line it is on if it is known."""
+    """Returns the message for a policy: the reason, with the position and the line it is on if it is known."""
+    message = f"error validating policy '{text}': {refusal.reason}"
     if refusal.offset is None:
-        return refusal.reason
+        return message
     at = position(text, refusal.offset)
     shown = at.text.rstrip("\r").replace("\t", " ")
-    return f"{refusal.reason} ({at}){at.mark_in(shown)}"
+    return f"{message} ({at}){at.mark_in(shown)}"
