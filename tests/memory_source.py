@@ -1,13 +1,14 @@
 """Warrants in a list, read by the book: the engine without a store. Counts its reads."""
 
 from collections.abc import Generator, Mapping, Sequence, Set
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from magistrate.engine.evaluation import Check, Evaluation
 from magistrate.engine.explanation import Explanation, ExplanationSearch
-from magistrate.engine.model import read_object_type
+from magistrate.engine.model import TypeAdditions, read_object_type
 from magistrate.engine.nodes import CheckNode
 from magistrate.engine.overlay import Overlay
 from magistrate.engine.paths import PathSearch
@@ -34,10 +35,20 @@ NOTHING = Overlay(())
 """An overlay that changes nothing."""
 
 
-def model_of(types: dict[str, Relations], warrants: Sequence[Warrant] = ()) -> Model:
-    """One that knows the forms of these warrants."""
+def model_of(
+    types: dict[str, Relations],
+    warrants: Sequence[Warrant] = (),
+    allowed: Mapping[str, Mapping[str, Sequence[str]]] = MappingProxyType({}),
+) -> Model:
+    """One that knows the forms of these warrants. `allowed` has the allowed types by type and relation."""
     forms = msgspec.convert(types, dict[str, dict[str, RuleDefinition | None]])
-    types_by_name = {TypeName(name): read_object_type(name, None, form) for name, form in forms.items()}
+    additions = {
+        name: TypeAdditions({relation: tuple(texts) for relation, texts in allowed.get(name, {}).items()})
+        for name in forms
+    }
+    types_by_name = {
+        TypeName(name): read_object_type(name, None, form, additions[name]) for name, form in forms.items()
+    }
     return Model(types_by_name, Revision(1), {warrant.pattern() for warrant in warrants})
 
 

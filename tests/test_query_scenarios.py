@@ -224,7 +224,7 @@ def test_queries_through_the_engine(scenario: Scenario) -> None:
 
 
 def through_the_engine(scenario: Scenario, query: Query) -> Found:
-    model = model_of(scenario.final_types(), scenario.written_warrants())
+    model = model_of(scenario.final_types(), scenario.written_warrants(), scenario.then.allow)
     warrants, objects = scenario.final_warrants(created_at=CREATED_AT), scenario.final_objects()
     overlay = Overlay(added_warrants(query.contextual, CREATED_AT))
     extended = overlay.extend_model(model)

@@ -23,6 +23,8 @@ ERROR_TABLE: Mapping[type[errors.MagistrateError], ErrorRow] = {
     errors.InvalidRequest: ErrorRow(400, "invalid_request", {}),
     errors.InvalidParameter: ErrorRow(400, "invalid_parameter", _PARAMETER),
     errors.MissingParameter: ErrorRow(400, "missing_required_parameter", _PARAMETER),
+    errors.NotAllowed: ErrorRow(400, "not_allowed", {**_PARAMETER, "allowed": "allowed"}),
+    errors.StrandedWarrants: ErrorRow(400, "stranded_warrants", {**_PARAMETER, "warrants": "warrants"}),
     errors.BodyTooLarge: ErrorRow(413, "invalid_request", {}),
     errors.BodyTooSlow: ErrorRow(408, "invalid_request", {}),
     errors.KeyReused: ErrorRow(422, "invalid_parameter", _PARAMETER),
@@ -51,9 +53,11 @@ INTERNAL_ERROR = {"code": "internal_error", "message": "Internal Server Error"}
 """Holds the body of every answer to an internal error, which reveals nothing about the cause."""
 
 
-def error_body(error: errors.MagistrateError) -> dict[str, str | int]:
+def error_body(error: errors.MagistrateError) -> dict[str, str | int | list[str]]:
     row = ERROR_TABLE[type(error)]
     if row.status == 500:
         return {**INTERNAL_ERROR}
-    shown: dict[str, str | int] = {name: getattr(error, attribute) for name, attribute in row.members.items()}
+    shown: dict[str, str | int | list[str]] = {
+        name: getattr(error, attribute) for name, attribute in row.members.items()
+    }
     return {"code": row.code, "message": error.message, **shown}

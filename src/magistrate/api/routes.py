@@ -44,6 +44,11 @@ _WARRANT_LIST = list_parameters(
         "whether the warrants that have expired are listed, as long as they are kept, instead of the others",
         {"type": "boolean", "default": False},
     ),
+    Parameter(
+        "stranded",
+        "whether only the warrants are listed that have no effect because `allowedTypes` forbids them",
+        {"type": "boolean", "default": False},
+    ),
 )
 _QUERY_LIST = list_parameters(
     QUERY_LIST,
@@ -64,6 +69,12 @@ _REPLACE = Parameter(
     {"type": "boolean", "default": False},
 )
 
+_KEEP_EXISTING = Parameter(
+    "keepExisting",
+    "whether stored warrants that `allowedTypes` forbids are kept, without effect; otherwise they are an error",
+    {"type": "boolean", "default": False},
+)
+
 
 def _event_parameters(types: Iterable[str], names: Iterable[str]) -> tuple[Parameter, ...]:
     return (
@@ -81,7 +92,7 @@ _ACCESS_EVENT_LIST = list_parameters(ACCESS_EVENT_LIST, *_event_parameters(ACCES
 V2_ROUTES: tuple[Route, ...] = (
     Route(
         "POST", "/v2/object-types", object_types.create, "Create an object type, or replace its definition",
-        answer=ObjectTypeAnswer, body=ObjectTypeBody, writes=True,
+        answer=ObjectTypeAnswer, body=ObjectTypeBody, writes=True, parameters=(_KEEP_EXISTING,),
     ),
     Route(
         "GET", "/v2/object-types", object_types.list_page, "List object types",
@@ -89,7 +100,7 @@ V2_ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "PUT", "/v2/object-types", object_types.apply, "Create 1 to 100 object types, or replace their definitions",
-        answer=list[ObjectTypeAnswer], body=list[ObjectTypeBody], writes=True, parameters=(_REPLACE,),
+        answer=list[ObjectTypeAnswer], body=list[ObjectTypeBody], writes=True, parameters=(_REPLACE, _KEEP_EXISTING),
     ),
     Route(
         "GET", "/v2/object-types/{type}", object_types.get, "Get an object type",
@@ -97,11 +108,11 @@ V2_ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "PUT", "/v2/object-types/{type}", object_types.update, "Replace the definition of an object type",
-        answer=ObjectTypeAnswer, body=ObjectTypeBody, writes=True, not_found=True,
+        answer=ObjectTypeAnswer, body=ObjectTypeBody, writes=True, not_found=True, parameters=(_KEEP_EXISTING,),
     ),
     Route(
         "POST", "/v2/object-types/{type}", object_types.update, "Replace the definition of an object type",
-        answer=ObjectTypeAnswer, body=ObjectTypeBody, writes=True, not_found=True,
+        answer=ObjectTypeAnswer, body=ObjectTypeBody, writes=True, not_found=True, parameters=(_KEEP_EXISTING,),
     ),
     Route(
         "DELETE", "/v2/object-types/{type}", object_types.delete, "Delete an object type",

@@ -11,6 +11,9 @@ Definition = dict[str, Any]
 
 RULE_MEMBERS = {"inheritIf", "ofType", "withRelation", "rules", "forAll"}
 
+ADDITIONS = ("allowedTypes",)
+"""Names the members that clients of the Warrant API do not know."""
+
 _COMBINED = {"anyOf": (" or ", ""), "allOf": (" and ", ""), "noneOf": (" and ", "not ")}
 """Maps a combination to the words between its rules and the words before each of them. Others, which the service may
 know, are described as `keyword(rule, rule)`."""
@@ -92,15 +95,21 @@ def is_same(wanted: Definition, stored: Definition) -> bool:
     """Returns whether writing the definition would visibly change nothing: the service may omit more than is known
     here."""
     relations = {name: rule or {} for name, rule in wanted["relations"].items()}
-    return bool(relations == stored["relations"] and wanted.get("source") == stored.get("source"))
+    is_same_source = bool(relations == stored["relations"] and wanted.get("source") == stored.get("source"))
+    return is_same_source and all((wanted.get(one) or None) == stored.get(one) for one in ADDITIONS)
 
 
-def describe_relations(relations: dict[str, Definition]) -> Iterator[list[str]]:
-    """Yields the rows of a table: the relation, and a line for each rule that it can be inherited by."""
+def describe_relations(
+    relations: dict[str, Definition], allowed: dict[str, list[str]] | None = None
+) -> Iterator[list[str]]:
+    """Yields the rows of a table: the relation, the subjects that warrants may name if any relation limits them, and a
+    line for each rule that it can be inherited by."""
     for name, rule in relations.items():
         branches = rule["rules"] if rule.get("inheritIf") == "anyOf" else [rule]
         for number, branch in enumerate(branches):
-            yield ["" if number else name, describe_rule(branch or {})]
+            subjects = [] if not allowed else [", ".join(allowed[name]) or "none" if name in allowed else "all"]
+            names = [name, *subjects]
+            yield [*(names if number == 0 else [""] * len(names)), describe_rule(branch or {})]
 
 
 def describe_rule(rule: Definition | None) -> str:

@@ -51,7 +51,7 @@ class Evaluation:
         self._scope = Scope(with_paths, with_all_rules)
         self.work = work
         self._now = now
-        self._facts = Facts()
+        self._facts = Facts(model.counts)
         self._requested: list[WarrantRead] = []
         self._arriving: Iterator[int] = iter(())
         self._walks: dict[tuple[Subject, bytes], _Walk] = {}

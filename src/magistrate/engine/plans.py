@@ -15,9 +15,11 @@ are.
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
+from magistrate.engine.allowed_types import find_allowed, subject_form
 from magistrate.engine.expansion import ArrowBranch, Branch, Expansion, Operation, Plan, UsersetBranch
 from magistrate.engine.flattening import Compiling, FlatBranch, flatten_relation, flatten_rule
 from magistrate.engine.model import ObjectType
+from magistrate.engine.names import WarrantNames
 from magistrate.engine.read_requests import build_request
 from magistrate.engine.rules.rule import Combined, LinkNames
 from magistrate.engine.terms import RelationName, Revision, Subject, TypeName
@@ -39,8 +41,8 @@ MOST_EXTENDED_MODELS = 16
 class Model:
     """Holds all object types as of one revision, and every warrant pattern that occurred; immutable.
 
-    `revision` is the last one that changed any of these. With `has_all_arrows`, plans keep the links that another
-    link includes.
+    `revision` is the last one that changed any of these. `patterns` are those that the types allow; warrants of the
+    others, `stranded`, do not count. With `has_all_arrows`, plans keep the links that another link includes.
     """
 
     def __init__(
@@ -53,9 +55,10 @@ class Model:
         self.types = types
         self.has_all_arrows = has_all_arrows
         self.revision = revision
-        self.patterns = patterns
+        self.stranded = frozenset(pattern for pattern in patterns if not _allows(types, pattern))
+        self.patterns = patterns - self.stranded if self.stranded else patterns
         self._patterns: dict[tuple[str, str], list[WarrantPattern]] = defaultdict(list)
-        for pattern in sorted(patterns):
+        for pattern in sorted(self.patterns):
             self._patterns[pattern.object_type, pattern.relation].append(pattern)
         self._plans: dict[tuple[str, str], Plan] = {}
         self._strange_plans: dict[tuple[str, str], Plan] = {}
@@ -147,14 +150,15 @@ class Model:
         """Returns a model with the same types and relations, in which only warrants grant a relation."""
         if self._without_rules is None:
             types = {name: one.without_rules() for name, one in self.types.items()}
-            self._without_rules = Model(types, self.revision, self.patterns)
+            self._without_rules = Model(types, self.revision, self.patterns | self.stranded)
         return self._without_rules
 
     def with_all_arrows(self) -> "Model":
         """Returns the same model with `has_all_arrows`, for the paths of checks: what grants a relation first may be a
         link that another one includes."""
         if self._with_all_arrows is None:
-            self._with_all_arrows = Model(self.types, self.revision, self.patterns, has_all_arrows=True)
+            patterns = self.patterns | self.stranded
+            self._with_all_arrows = Model(self.types, self.revision, patterns, has_all_arrows=True)
         return self._with_all_arrows
 
     def with_patterns(self, patterns: Set[WarrantPattern]) -> "Model":
@@ -172,13 +176,29 @@ class Model:
         return extended
 
     def _extend(self, new: Iterable[WarrantPattern]) -> "Model":
-        extended = Model(self.types, self.revision, frozenset())
+        extended = Model(self.types, self.revision, self.stranded)
         extended.patterns = self.patterns | {*new}
         extended._patterns.update(self._patterns)  # sorting all patterns again would take long when there are many
         for pattern in new:
             names = (pattern.object_type, pattern.relation)
             extended._patterns[names] = sorted([*extended._patterns[names], pattern])
         return extended
+
+    def counts(self, warrant: Warrant) -> bool:
+        """Returns whether the types allow a stored warrant, so that it grants what it says."""
+        return not self.stranded or warrant.pattern() not in self.stranded
+
+    def select_counting(self, warrants: Sequence[Warrant]) -> Sequence[Warrant]:
+        return [warrant for warrant in warrants if self.counts(warrant)] if self.stranded else warrants
+
+    def find_stranded(self, relations: Set[tuple[TypeName, RelationName]]) -> Set[WarrantPattern]:
+        """Returns the patterns on these relations of these types whose warrants do not count."""
+        return {pattern for pattern in self.stranded if (pattern.object_type, pattern.relation) in relations}
+
+    def allows(self, names: WarrantNames) -> bool:
+        """Returns whether a warrant with these names could be written."""
+        defined = self.types.get(names.object_type)
+        return defined is not None and names.relation in defined.relations and _allows(self.types, names)
 
     def patterns_on(self, of_type: TypeName, relations: Iterable[str]) -> list[WarrantPattern]:
         """Returns the patterns of warrants of these relations."""
@@ -210,6 +230,15 @@ class Model:
             flat_branches, _ = yield from flatten_relation(relation, defined.relations if defined is not None else {})
             self._included[key] = {flat_branch for flat_branch in flat_branches if isinstance(flat_branch, str)}
         return self._included[key]
+
+
+def _allows(types: Mapping[TypeName, ObjectType], names: WarrantNames) -> bool:
+    """Returns whether the types allow the subject of a warrant or of a pattern."""
+    defined = types.get(names.object_type)
+    if defined is None or not defined.allowed_types:
+        return True
+    form = subject_form(names.subject_type, names.subject_id, names.subject_relation)
+    return find_allowed(defined, names.relation, form) is None
 
 
 class _OperationDraft:

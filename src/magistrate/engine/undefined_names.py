@@ -3,6 +3,8 @@ order, but it never holds (docs/compatibility.md#rules)."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from magistrate.engine.allowed_types import AllowedTypes, split_form
+from magistrate.engine.names import TypeName
 from magistrate.engine.rules import RULE_OPERATORS
 from magistrate.engine.rules.rule import RuleDefinition
 from magistrate.engine.rules.self_rule import SelfRule
@@ -23,6 +25,19 @@ def find_undefined_names(model: Mapping[str, Relations], types: Iterable[str]) -
                 elif one is not None:
                     for fault in _faults_of_rule(model, of_type, one):
                         yield f"{of_type}#{relation}: {fault}"
+
+
+def find_undefined_forms(model: Mapping[str, Relations], allowed: Mapping[TypeName, AllowedTypes]) -> Iterator[str]:
+    """Yields a sentence for each undefined name in these allowed types, which are by object type, in written order."""
+    for of_type, forms_by_relation in allowed.items():
+        for relation, forms in forms_by_relation.items():
+            for named_type, named_relation in map(split_form, forms):
+                relations = model.get(named_type)
+                if relations is None:
+                    fault = f"object type {named_type} is not defined{suggest_name(named_type, model)}"
+                    yield f"{of_type}#{relation}: {fault}"
+                elif named_relation and named_relation not in relations:
+                    yield f"{of_type}#{relation}: {_describe_relation(named_type, named_relation, relations)}"
 
 
 def _faults_of_rule(model: Mapping[str, Relations], of_type: str, rule: RuleDefinition) -> Iterator[str]:

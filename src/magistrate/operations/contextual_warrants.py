@@ -27,7 +27,7 @@ class ContextualWarrants:
     def require_defined(self, model: Model) -> None:
         """Raises InvalidParameter for the first warrant that could not be written with this model."""
         named = {one.object.type for one in self._new}
-        defined = {name: model.types[name].relations for name in named if name in model.types}
+        defined = {name: model.types[name] for name in named if name in model.types}
         for place, one in enumerate(self._new):
             fault = warrant_fault(one, defined)
             if fault is not None:

@@ -9,10 +9,11 @@ warrants, objects and events (how tables are joined, how the texts of JSON array
 Reads select from `head` in the same statement, so the rows and the revision they belong to come from one snapshot in
 one round trip. ALIVE is a literal in the text: a planner that cannot see it would consider the column selective."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
+from magistrate.engine.warrants import WarrantPattern
 from magistrate.store.contract import ALIVE, Slice
 from magistrate.store.table_listings import ENDED_BY_EXPIRY as ENDED_BY_EXPIRY
 from magistrate.store.table_listings import OBJECT_NAMES as OBJECT_NAMES
@@ -133,6 +134,7 @@ READ_MODEL_AT = _MODEL.format(
 
 FIND_PATTERN = f"SELECT {_PATTERN} FROM warrant_form WHERE ({_PATTERN}) = (?, ?, ?, ?, ?, ?)"
 FIND_PATTERNS = f"SELECT {_PATTERN} FROM warrant_form WHERE ({_PATTERN}) IN"
+LIST_PATTERNS = f"SELECT {_PATTERN} FROM warrant_form"
 INSERT_PATTERN = f"INSERT INTO warrant_form ({_PATTERN}) VALUES (?, ?, ?, ?, ?, ?)"
 
 _WARRANT_KEY = "object_type, object_id, relation, subject_type, subject_id, subject_relation, policy"
@@ -164,6 +166,16 @@ WHERE object_id = ? AND object_type = ? AND deleted_revision = {ALIVE} ORDER BY 
 WARRANTS_OF_SUBJECT = f"""
 SELECT {_WARRANT_KEY}, text, number FROM warrant LEFT JOIN policy ON digest = policy
 WHERE subject_id = ? AND subject_type = ? AND deleted_revision = {ALIVE} ORDER BY number LIMIT ?"""
+_OF_PATTERN = f"deleted_revision = {ALIVE} AND (expires_at IS NULL OR expires_at > ?) LIMIT ?"
+# PostgreSQL may read the table instead of warrant_by_type where it expects to find the few rows at once.
+WARRANTS_OF_PATTERN = f"""
+SELECT {_PATTERN} FROM warrant
+WHERE object_type || '#' || relation = ? AND subject_relation = ? AND subject_type = ? AND subject_id <> '*'
+AND {_OF_PATTERN}"""
+WARRANTS_OF_WILDCARD_PATTERN = f"""
+SELECT {_PATTERN} FROM warrant
+WHERE subject_id = '*' AND subject_type = ? AND subject_relation = ? AND object_type = ? AND relation = ?
+AND {_OF_PATTERN}"""
 NEXT_EXPIRY = f"""
 SELECT expires_at FROM warrant WHERE deleted_revision = {ALIVE} AND expires_at IS NOT NULL
 ORDER BY expires_at LIMIT 1"""
@@ -213,11 +225,14 @@ class ListFilter:
     among: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     text: str | None = None
     unexpired_at: int | None = None
+    patterns: frozenset[WarrantPattern] | None = None
 
     def is_searched(self, listing: TableListing) -> bool:
         """Returns whether rows are looked at that are not returned, because of a search or a filter that no index
         serves."""
         by_index = {*chain.from_iterable(listing.indexes), *listing.narrowing}
+        if self.patterns is not None:
+            return True
         return self.text is not None or not by_index.issuperset((*self.equal, *self.among)) or bool(self.among)
 
 
@@ -276,7 +291,18 @@ def _filters(listing: TableListing, only: ListFilter) -> list[Clause]:
         filters.append(Clause(f"coalesce(expires_at, {ALIVE}) > ?", (only.unexpired_at,)))
     if only.text is not None:
         filters.append(_contains(listing.searched, only.text))
+    if only.patterns is not None:
+        filters.append(_match_patterns(only.patterns))
     return filters
+
+
+def _match_patterns(patterns: Iterable[WarrantPattern]) -> Clause:
+    """Returns a condition that a warrant has one of these patterns, whatever its object; there must be one."""
+    wanted = sorted({(one.object_type, one.relation, *one[3:]) for one in patterns})
+    subject_id = "CASE subject_id WHEN '*' THEN '*' ELSE '' END"
+    columns = f"object_type, relation, subject_type, {subject_id}, subject_relation"
+    rows = ", ".join(["(?, ?, ?, ?, ?)"] * len(wanted))
+    return Clause(f"({columns}) IN (VALUES {rows})", tuple(chain.from_iterable(wanted)))
 
 
 def _order(listing: TableListing, sort: str, only: ListFilter) -> tuple[tuple[str, ...], str]:

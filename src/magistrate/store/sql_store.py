@@ -30,6 +30,7 @@ from magistrate.store.batch_reads import objects_statement, read_statement, spli
 from magistrate.store.contract import (
     ALIVE,
     AtomicWrite,
+    FindForbidden,
     Identity,
     ImportBatch,
     Imported,
@@ -67,7 +68,6 @@ read."""
 MANY_IDS = 1_000
 """Limits the ids of an ordinary read; one with more ids is a long read from the start, because it is likely to return
 many rows."""
-
 
 FEW_LARGE_ROWS = 50
 """Limits the rows of an ordinary read if each may have a large text, such as the meta of an object; more are read as a
@@ -156,9 +156,14 @@ class SqlStore:
         return Snapshot(written.revision, written.value[0])
 
     async def import_batch(
-        self, batch: ImportBatch, judge: Judge, stamp: Stamp, progress: ImportProgress | None = None
+        self,
+        batch: ImportBatch,
+        judge: Judge,
+        stamp: Stamp,
+        progress: ImportProgress | None = None,
+        forbidden: FindForbidden | None = None,
     ) -> Snapshot[Imported]:
-        written = await self.database.transact(importing.import_batch(batch, judge, stamp, progress))
+        written = await self.database.transact(importing.import_batch(batch, judge, stamp, progress, forbidden))
         return Snapshot(written.revision, written.value[0])
 
     async def import_progress(self, source: str) -> ImportProgress | None:
@@ -182,7 +187,7 @@ class SqlStore:
     async def list_warrants(
         self, wanted: Slice, only: WarrantFilter, at: Revision | None = None
     ) -> Snapshot[PageSlice[Warrant]]:
-        conditions = sql.ListFilter(only.equal, only.among, unexpired_at=only.unexpired_at)
+        conditions = sql.ListFilter(only.equal, only.among, unexpired_at=only.unexpired_at, patterns=only.patterns)
         listing = sql.ENDED_BY_EXPIRY if only.is_expired else sql.WARRANTS
         return await self._list(listing, wanted, conditions, at, warrants.build_warrant_of_page)
 
@@ -262,8 +267,9 @@ class SqlStore:
         stamp: Stamp,
         must_exist: bool = False,
         is_whole_model: bool = False,
+        forbidden: FindForbidden | None = None,
     ) -> Snapshot[tuple[StoredObjectType, ...]]:
-        script = object_types.put_object_types(types, judge, stamp, must_exist, is_whole_model)
+        script = object_types.put_object_types(types, judge, stamp, must_exist, is_whole_model, forbidden)
         return await self.database.transact(script)
 
     async def delete_object_type(self, name: TypeName, stamp: Stamp) -> Revision:

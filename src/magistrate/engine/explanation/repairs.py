@@ -116,7 +116,7 @@ class RepairCollector:
             plan = goal.node.plan
             if _is_met(goal) or (isinstance(plan, Operation) and not plan.links):
                 continue
-            for relation in self._creatable(plan) if goal.holds and isinstance(plan, Plan) else ():
+            for relation in self._creatable(goal.node, plan) if goal.holds and isinstance(plan, Plan) else ():
                 self._order.note(self._create(goal.node, relation), self._kind(goal.node, relation))
             ends_links = isinstance(plan, Operation)
             edges = ((edge.warrant, edge.limit) for edge in goal.node.edges if edge.warrant is not None)
@@ -141,15 +141,17 @@ class RepairCollector:
                 for assignment in assignments
             ]
 
-    def _creatable(self, plan: Plan) -> list[RelationName]:
+    def _creatable(self, node: CheckNode, plan: Plan) -> list[RelationName]:
         """Returns the relations that a warrant may have to grant that of the plan, its own first."""
-        defined = self._model.types.get(plan.type)
-        return [relation for relation in plan.relations if defined is not None and relation in defined.relations]
+        return [relation for relation in plan.relations if self._model.allows(self._names(node, relation))]
+
+    def _names(self, node: CheckNode, relation: RelationName) -> WarrantNames:
+        subject = self._check.subject
+        return WarrantNames(node.plan.type, node.id, relation, subject.type, subject.id, subject.relation or "")
 
     def _create(self, node: CheckNode, relation: RelationName) -> Change:
         """Returns the change that gives the relation to the subject itself."""
-        subject = self._check.subject
-        return Change(WarrantNames(node.plan.type, node.id, relation, subject.type, subject.id, subject.relation or ""))
+        return Change(self._names(node, relation))
 
     def _kind(self, node: CheckNode, relation: RelationName) -> ChangeKind:
         if overrides(node.plan, relation):
@@ -190,7 +192,7 @@ class RepairCollector:
 
     def _allow(self, node: CheckNode, plan: Plan) -> Sets:
         """Returns the sets that make a relation hold: any of its branches is enough."""
-        sets: Sets = [frozenset((self._create(node, relation),)) for relation in self._creatable(plan)]
+        sets: Sets = [frozenset((self._create(node, relation),)) for relation in self._creatable(node, plan)]
         for warrant, value in self._evaluation.find_direct(node):
             sets += self._policy_sets(warrant, value, TRUE)
         for edge in node.edges:

@@ -84,11 +84,10 @@ class SuggestionSearch:
     def _try_warrant_itself(self, root: CheckNode) -> Steps[None]:
         """Tries the checked relation as a warrant, which takes little work, so that this is found in any case."""
         object, relation, subject = self._check.object, self._check.relation, self._check.subject
-        defined = self._model.types.get(object.type)
-        if defined is not None and relation in defined.relations:
-            names = WarrantNames(
-                object.type, object.id, relation, subject.type, subject.id, RelationName(subject.relation or "")
-            )
+        names = WarrantNames(
+            object.type, object.id, relation, subject.type, subject.id, RelationName(subject.relation or "")
+        )
+        if self._model.allows(names):
             kind = ChangeKind.OVERRIDE if overrides(root.plan, relation) else ChangeKind.CREATE
             changes = frozenset((self._order.note(Change(names), kind),))
             self._seen.add(changes)

@@ -75,6 +75,7 @@ class PlanView:
         self.requests = [self.direct, *self.targets] if self.direct is not None else self.targets
         self.same: tuple[int, ...] = ()
         self.operations: tuple[CombinedView, ...] = ()
+        self.stranded = frozenset(model.find_stranded(self.relations()) if model.stranded else ())
         self.is_closed = is_closed
         self.is_empty = not self.requests
         self.has_own = (
@@ -86,7 +87,7 @@ class PlanView:
         """Returns whether the entries are still valid, given what their warrants can lead to; evicts them when they
         are not."""
         requests = tuple(map(_sign_request, self.requests))
-        signature = (self.plan.outline(), self.direct is None, requests, targets)
+        signature = (self.plan.outline(), self.direct is None, requests, targets, self.stranded)
         is_right = signature == self.signature
         if not is_right:
             self.entries.evict_all()

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from magistrate.engine.conditions import PolicyEvaluator
 from magistrate.engine.expansion import ArrowBranch, Operation
+from magistrate.engine.plans import Model
 from magistrate.engine.query.result_set import ListValue, truth_of
 from magistrate.engine.query.reverse_graph import IDS_AT_ONCE, ReverseNode
 from magistrate.engine.query.search import Steps, fetch_warrants
@@ -28,16 +29,18 @@ class LinkedObjects(NamedTuple):
 
 
 def find_linked_objects(
-    node: ReverseNode, plan: Operation, conditions: PolicyEvaluator, work: Work
+    model: Model, node: ReverseNode, conditions: PolicyEvaluator, work: Work
 ) -> Steps[LinkedObjects]:
     """Returns the values, given the node of the quantifier, and keeps with the node the link that is reported on each
     object where it holds: the oldest."""
+    plan = node.plan
+    assert isinstance(plan, Operation)
     [link] = plan.links
     links: dict[ObjectId, list[Warrant]] = defaultdict(list)
     for reads in (yield from _plan_reads(node, plan.type, link)):
         for found in (yield from fetch_warrants(reads)):
             yield from conditions.evaluate_each(found)
-            for warrant in link.select(found):
+            for warrant in filter(model.counts, link.select(found)):
                 links[warrant.object_id].append(warrant)
             work.spend(len(found))
             if work.needs_checkpoint:

@@ -159,6 +159,7 @@ class _ObjectSearch:
         yield from self._follow(index, known, origin)
 
     def _take(self, index: ReverseIndex, matching: Sequence[Warrant]) -> Checkpoints[None]:
+        matching = self._graph.model.select_counting(matching)
         for warrant in matching:
             index.warrants.setdefault(warrant.subject_id, []).append(warrant)
         yield from self._follow(index, matching)
@@ -248,7 +249,7 @@ class _ObjectSearch:
         for node in ready:
             node.waits = False
             if isinstance(node.plan, Operation) and node.plan.links:
-                linked = yield from find_linked_objects(node, node.plan, self._conditions, self._work)
+                linked = yield from find_linked_objects(self._graph.model, node, self._conditions, self._work)
                 self._gain_default(node, linked.default, linked.exceptions)
             elif not node.waits_for_branch:
                 yield from self._update(node, (), default=True)

@@ -98,7 +98,7 @@ class SubjectSearch:
         self._type_names = {*types}
         self._conditions = conditions
         self._work = work
-        self._facts = Facts()
+        self._facts = Facts(model.counts)
         self._places: dict[tuple[Plan | Operation, ObjectId], _PlanOnObject] = {}
         self._fresh: list[_PlanOnObject] = []
         self._requests: dict[Plan, list[tuple[TypeName, WarrantsByObject | None]]] = {}

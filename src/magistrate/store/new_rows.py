@@ -1,0 +1,72 @@
+"""Defines the rows that writes store."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
+
+
+class NewObject(msgspec.Struct, frozen=True):
+    """Holds an object to be stored. `fresh` claims that the id was generated just now, so that no such object can
+    exist."""
+
+    type: TypeName
+    id: ObjectId
+    meta: str | None
+    fresh: bool = False
+
+
+class NewObjectType(msgspec.Struct, frozen=True):
+    name: TypeName
+    definition: str
+
+
+class NewWarrant(msgspec.Struct, frozen=True):
+    """Holds a warrant to be stored, or one to be deleted.
+
+    `policy` is its text, empty if it has none. The ids may be `*`. Times are in microseconds since 1970 UTC.
+    `created_at` is the time at which it was created elsewhere; only `import_batch` uses it. `starts_at` and
+    `expires_at` are the limits between which it counts. `lifetime` is how long after its creation the policy may hold,
+    in microseconds; None if it is not known that it ever ends."""
+
+    object: ObjectRef
+    relation: RelationName
+    subject: Subject
+    policy: str = ""
+    created_at: int | None = None
+    starts_at: int | None = None
+    expires_at: int | None = None
+    lifetime: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ImportBatch:
+    """Holds what one write of an import stores: fewer than a million warrants."""
+
+    types: Sequence[NewObjectType] = ()
+    objects: Sequence[NewObject] = ()
+    warrants: Sequence[NewWarrant] = ()
+
+
+class ImportProgress(msgspec.Struct, frozen=True):
+    """Records how far an import has come: ('/data/all.jsonl', 20000, 2519000, '9f86d0...') means that the first
+    `lines` lines of this source, which is `size_bytes` long, are stored.
+
+    `mark` lets the source find the place again. `is_done` means that the source has been imported completely; no
+    progress is then kept."""
+
+    source: str
+    lines: int
+    size_bytes: int
+    mark: str
+    is_done: bool = False
+
+
+class Imported(msgspec.Struct, frozen=True):
+    """Counts the rows of each kind that were created or replaced."""
+
+    types: int
+    objects: int
+    warrants: int
