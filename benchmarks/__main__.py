@@ -8,6 +8,7 @@ import sys
 import apsw
 
 from benchmarks.batches import measure_batches
+from benchmarks.callers import measure_callers
 from benchmarks.checks import measure_checks
 from benchmarks.cores import LOAD_CORE, SERVER_CORE
 from benchmarks.document import write_document
@@ -26,6 +27,7 @@ TOPICS = {
     "requests": measure_request_rates,
     "batch": measure_batches,
     "import": measure_imports,
+    "callers": measure_callers,
     "checks": measure_checks,
     "explain": measure_explanations,
     "lists": measure_lists,

@@ -49,7 +49,7 @@ _WRITTEN = re.compile(
 
 
 class Claim(NamedTuple):
-    """What a warrant says, or a check asks: the subject has the relation on the object."""
+    """What a warrant says, or a check is of: the subject has the relation on the object."""
 
     object_type: TypeName
     object_id: ObjectId
@@ -261,7 +261,7 @@ class Explain(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Types and warrants in written form, and what is asked of them. Besides `types` nothing is defined."""
+    """Types and warrants in written form, and the checks and queries of them. Besides `types` nothing is defined."""
 
     name: str
     types: WrittenTypes
@@ -375,7 +375,7 @@ def query_scenarios() -> Sequence[Scenario]:
 
 
 def scenarios_of_the_past() -> Sequence[Scenario]:
-    """Those that ask as of a step, in the order of file names."""
+    """Those that check as of a step, in the order of file names."""
     return [scenario for scenario in every_scenario() if scenario.as_of]
 
 
@@ -413,7 +413,7 @@ def read_scenarios(path: Path) -> list[Scenario]:
 
 
 def warrant_body(written: str) -> dict[str, Any]:
-    """The body that writes or deletes the warrant; of a claim without a policy, the body that asks for it."""
+    """The body that writes or deletes the warrant; without a policy it is also the body of the check."""
     parts = _parts(written)
     subject = {"objectType": parts["subject_type"], "objectId": parts["subject_id"]}
     if parts["subject_relation"]:
@@ -485,7 +485,7 @@ def _parts(written: str) -> dict[str, str]:
 
 
 def _in_full(question: dict[str, Any]) -> dict[str, Any]:
-    """A question in the long form; `{ask: answer}` is the short one."""
+    """A check in the long form; `{check: answer}` is the short one."""
     if "ask" in question or len(question) != 1:
         return question
     [(ask, answer)] = question.items()

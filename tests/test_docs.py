@@ -1,4 +1,4 @@
-"""The documents say what is true: commands are run, tables are made anew, links lead somewhere."""
+"""The documents say what is true: commands are run, tables are made anew, links are not broken."""
 
 import argparse
 import asyncio
@@ -71,7 +71,7 @@ INTERNS = NewWarrant(
 
 
 async def write_history(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Writes what docs/history.md tells: a mistake on a Friday that is corrected on the Tuesday after."""
+    """Writes what docs/history.md describes: a mistake on a Friday that is corrected on the Tuesday after."""
 
     def set_clock(time: str) -> None:
         now = int(datetime.fromisoformat(time).timestamp() * 1_000_000)
@@ -237,7 +237,7 @@ def commands_of(group: click.Group) -> Iterator[click.Command]:
             yield from commands_of(command)
 
 
-def test_help_tells_every_setting() -> None:
+def test_help_shows_every_setting() -> None:
     ran = subprocess.run(
         [sys.executable, "-m", "magistrate", "serve", "--help"],
         env=os.environ | {"COLUMNS": "500"},

@@ -162,6 +162,23 @@ class Client:
         token: str = self._object("POST", "/v2/sessions", session)["token"]
         return token
 
+    def create_key(self, key: Json) -> Json:
+        """Creates a key: `name`, `scopes`, and perhaps `objectTypes` and `expiresAt`. Returns it with its secret as
+        `key`."""
+        return self._object("POST", "/v2/keys", key)
+
+    def api_keys(self, page_size: int = PAGE_SIZE) -> Iterator[Json]:
+        """Yields the keys in the order of creation; pages are requested as they are needed."""
+        return self._list("/v2/keys", {}, page_size)
+
+    def delete_key(self, id: str) -> None:
+        self._send("DELETE", f"/v2/keys/{_segment(id)}")
+
+    def rotate_key(self, id: str, grace_seconds: int = 0) -> Json:
+        """Replaces the secret of a key, and returns the key with the new one. The old one stays good for so many
+        seconds."""
+        return self._object("POST", f"/v2/keys/{_segment(id)}/rotate", {"graceSeconds": grace_seconds})
+
     def check(
         self,
         checks: Sequence[CheckJson],

@@ -15,7 +15,8 @@ MagistrateError
 │   └── TokenExpired          the bearer token was valid before
 ├── Forbidden                 the caller is known, and may not make this request
 ├── NotFound                  carries `kind` and `key`
-├── PreconditionFailed    carries `index`, the place of the precondition in its request
+├── Conflict                  what is stored stands in the way of the request
+├── PreconditionFailed        carries `index`, the place of the precondition in its request
 ├── BudgetExceeded               a decision would exceed its budget; it is unknown, and never "no"
 ├── RevisionUnavailable       carries `revision`, which is already collected or not written yet
 ├── NotRetained               what was stored at a past time is not kept any more; carries `oldest`
@@ -152,6 +153,10 @@ class NotFound(MagistrateError):
         super().__init__(f"{kind} {key} not found{hint}")
         self.kind = kind
         self.key = key
+
+
+class Conflict(MagistrateError):
+    """Reports that a request cannot be done beside what is stored; the message says what to change."""
 
 
 class PreconditionFailed(MagistrateError):

@@ -172,10 +172,10 @@ def test_stranded_warrants_are_listed_in_pages_and_by_filters(client: Client) ->
     ("allowed", "reason"),
     [
         ({"editor": ["user"]}, "'editor' is not a relation of the object type"),
-        ({"viewer": ["User"]}, "'User' is none of the forms user, user:*, team#member or team:*#member"),
-        ({"viewer": ["user:ann"]}, "'user:ann' is none of the forms user, user:*, team#member or team:*#member"),
-        ({"viewer": ["team#"]}, "'team#' is none of the forms user, user:*, team#member or team:*#member"),
-        ({"viewer": [""]}, "'' is none of the forms user, user:*, team#member or team:*#member"),
+        ({"viewer": ["User"]}, "'User' is not of the form user, user:*, team#member or team:*#member"),
+        ({"viewer": ["user:ann"]}, "'user:ann' is not of the form user, user:*, team#member or team:*#member"),
+        ({"viewer": ["team#"]}, "'team#' is not of the form user, user:*, team#member or team:*#member"),
+        ({"viewer": [""]}, "'' is not of the form user, user:*, team#member or team:*#member"),
         ({"viewer": ["user", "team", "user"]}, "'user' is there twice for viewer"),
     ],
 )

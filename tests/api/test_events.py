@@ -180,7 +180,7 @@ def test_of_a_deletion_that_takes_warrants_along_only_the_object_is_reported(log
     assert [row["type"] for row in [*granted, *to_group]] == ["access_granted", "access_granted"]
 
 
-def test_each_question_of_a_check_that_was_decided_is_reported(logging_client: Client) -> None:
+def test_each_warrant_of_a_check_that_was_decided_is_reported(logging_client: Client) -> None:
     logging_client.grant("document:asked#viewer@user:yes")
     yes, no = (
         {
@@ -338,7 +338,7 @@ def test_the_first_bad_parameter_is_named(
 
 
 def chained(client: Client, path: str, name: str, cursor: dict[str, str], **parameters: Any) -> list[Event]:
-    """The page at this cursor, and all that its cursors of this name lead to."""
+    """The page at this cursor, and all pages after it by its cursors of this name."""
     pages = [client.get(path, params=parameters | cursor).json()]
     while name in pages[-1]:
         pages.append(client.get(path, params=parameters | {name: pages[-1][name]}).json())
@@ -347,7 +347,7 @@ def chained(client: Client, path: str, name: str, cursor: dict[str, str], **para
 
 @pytest.mark.parametrize("path", LISTS[:2])
 @pytest.mark.parametrize("order", ["DESC", "ASC"])
-def test_pages_lead_forwards_and_back_at_any_size(busy_client: Client, path: str, order: str) -> None:
+def test_pages_go_forwards_and_back_at_any_size(busy_client: Client, path: str, order: str) -> None:
     every = listed(busy_client, path, limit=1000, sortOrder=order)
     assert (every == listed(busy_client, path, limit=1000)) == (order == "DESC")
 

@@ -1,4 +1,4 @@
-"""What all commands that ask a service share: whom they ask, with which key, and what they say when it fails."""
+"""What all commands that call a service share: which one, with which key, and what they report when it fails."""
 
 import re
 import ssl
@@ -171,7 +171,7 @@ def test_every_command_helps_with_the_same_options(magistrate: Magistrate, comma
     assert "--json" in helped
 
 
-def test_asking_does_not_import_the_server() -> None:
+def test_a_client_command_does_not_import_the_server() -> None:
     ran = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "magistrate", "types", "list", "--server", "http://127.0.0.1:1"],
         capture_output=True,

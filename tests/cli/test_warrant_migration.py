@@ -195,7 +195,7 @@ def test_rows_of_another_kind_than_their_list_are_refused(reference: Reference, 
     ]
 
 
-def test_a_second_import_brings_what_is_new_and_tells_that_rows_were_deleted(
+def test_a_second_import_brings_what_is_new_and_reports_that_rows_were_deleted(
     reference: Reference, sqlite_url: str
 ) -> None:
     with reference_server(reference) as server:

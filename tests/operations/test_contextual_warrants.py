@@ -186,7 +186,7 @@ async def test_nothing_of_a_contextual_warrant_stays_in_the_caches(node: Node) -
 
     assert [one.row.id for one in page.rows] == ["7"]
     assert await rows(node.ctx, "select folder where user:bob is viewer", "id", ()) == []
-    assert node.ctx.graph.warrants <= held + 3 * 20  # entries of objects that were asked about, each without a warrant
+    assert node.ctx.graph.warrants <= held + 3 * 20  # entries of objects that were checked, each without a warrant
 
 
 async def test_the_types_and_relations_are_those_of_the_revision(node: Node) -> None:

@@ -89,7 +89,7 @@ def ids(page: Page[StoredRow]) -> list[str]:
 
 
 async def forwards(ctx: Context, q: str, **parameters: str) -> list[list[str]]:
-    """The ids on all pages, checking that the last page leads back through the same ones."""
+    """The ids on all pages, checking that the last page goes back through the same ones."""
     pages = [(await page_of(ctx, q, **parameters)).value]
     while pages[-1].next_cursor is not None:
         pages.append((await page_of(ctx, q, nextCursor=pages[-1].next_cursor, **parameters)).value)

@@ -1,4 +1,4 @@
-"""Time limits where the time is told: checks, queries and lists of two processes, at exactly the moment they change."""
+"""Time limits with a clock that tests set: checks, queries and lists of two processes, at the moment they change."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -44,7 +44,7 @@ TYPES: dict[str, Relations] = {
 
 
 class Clock:
-    """Says what it is told."""
+    """Shows the time that a test sets."""
 
     def __init__(self) -> None:
         self.time = 1_000

@@ -28,7 +28,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def run(checkout: Path, *arguments: str) -> tuple[int, str]:
-    """The exit code, and what is told on stderr."""
+    """The exit code, and what is printed on stderr."""
     environment = {"PATH": str(checkout / "bin"), "HOME": str(checkout)}
     ran = subprocess.run([checkout / "run", *arguments], env=environment, capture_output=True, text=True)
     return ran.returncode, ran.stderr

@@ -258,7 +258,7 @@ def lifelike_check(draw: st.DrawFn) -> Check:
 def test_a_walk_decides_over_an_overlay_of_memberships_links_and_exclusions(
     stored: list[Warrant], drawn: list[Warrant], asked: list[Check], most_each: int, is_warm: bool
 ) -> None:
-    """A warm graph has been asked the same without the overlay, and knows all groups of the subjects."""
+    """A warm graph has answered the same without the overlay, and knows all groups of the subjects."""
     new = [replace(one, created_at=NOW, number=FIRST_NUMBER + place) for place, one in enumerate(drawn)]
     keys = {warrant_key(one) for one in stored}
     written = [*stored, *(one for one in new if warrant_key(one) not in keys)]

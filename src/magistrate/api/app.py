@@ -23,7 +23,7 @@ from falcon.constants import COMBINED_METHODS
 from uuid_utils import uuid7
 
 from magistrate import errors
-from magistrate.api.auth.callers import KEYS_AND_TOKENS, USER, Holder, bearer_token
+from magistrate.api.auth.bearer import identify_caller
 from magistrate.api.cors import CorsPolicy, answer_options
 from magistrate.api.deadline import Deadlines
 from magistrate.api.endpoints import public
@@ -185,8 +185,10 @@ def _public_responders(running: Running) -> list[tuple[str, str, Responder]]:
 
     def responder(page: public.PublicPage) -> Responder:
         async def respond(req: falcon.asgi.Request, resp: falcon.asgi.Response) -> None:
-            if page.needs_key:
-                running.service.keys.actor(req.get_header("Authorization"))
+            if page.scope is not None:
+                service, header = running.service, req.get_header("Authorization")
+                found = await identify_caller(service.keys, service.bearers, header, takes_bearer=False)
+                found.caller.require_scope(page.scope)
             resp.content_type = page.content_type
             resp.set_headers(dict(page.headers))
             resp.data = await page.body(lambda: running.service)
@@ -247,18 +249,22 @@ def _responder(running: Running, route: Route) -> Responder:
         service = running.service
         identity = service.context.store.identity
         with running.deadlines.begin(service.limits.request_timeout_ms, route.writes) as deadline:
-            actor, holder = await _caller(service, route, req.get_header("Authorization"))
+            header = req.get_header("Authorization")
+            caller, holder = await identify_caller(service.keys, service.bearers, header, route.takes_bearer)
+            caller.require_scope(route.scope)
             parameters = read_parameters(req.scope[_QUERY]) if req.scope[_QUERY] else {}
             freshness = NO_DEMAND if route.writes else _freshness(req, identity)
             body, raw = None, b""
             if decoder is not None:
                 deadline.pause()
-                raw = await _read_body(req, service)
+                raw = await _read_body(req, service) or (b"{}" if route.may_lack_body else b"")
                 deadline.resume()
                 decoding = partial(decode_body, raw, decoder, service.limits.max_json_depth)
                 body = decoding() if len(raw) <= LARGE_BODY_BYTES else await asyncio.to_thread(decoding)
             once = _once(req, raw) if route.takes_key else None
-            call = Call(service.context, path, parameters, body, actor, freshness, once, holder)
+            call = Call(service.context, path, parameters, body, caller, freshness, once, holder)
+            if caller.object_types is not None:
+                caller.require_types(route.list_types(call))
             if route.parameters and not route.writes:
                 _check_parameters(route, call)
             answer = await answer_call(route.handler, call)
@@ -281,18 +287,6 @@ def _check_parameters(route: Route, call: Call[Any]) -> None:
         for name in call.parameters:
             if name not in known:
                 raise errors.InvalidParameter(name, f"is no parameter of {route.path}{suggest_name(name, known)}")
-
-
-async def _caller(service: Service, route: Route, header: str | None) -> tuple[str, Holder | None]:
-    """Returns the actor that is recorded for the caller, and the holder of the bearer token, or None if the caller used
-    a key. Raises Unauthenticated, ProviderUnavailable or StoreUnavailable."""
-    if not route.takes_bearer:
-        return service.keys.actor(header), None
-    token = bearer_token(header)
-    if token is None:
-        return service.keys.actor(header, KEYS_AND_TOKENS), None
-    holder = await service.bearers.holder(token)
-    return f"{USER}:{holder.user}", holder
 
 
 async def _read_body(req: falcon.asgi.Request, service: Service) -> bytes:

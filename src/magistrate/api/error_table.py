@@ -33,6 +33,7 @@ ERROR_TABLE: Mapping[type[errors.MagistrateError], ErrorRow] = {
     errors.TokenExpired: ErrorRow(401, "token_expired", {}),
     errors.Forbidden: ErrorRow(403, "forbidden", {}),
     errors.NotFound: ErrorRow(404, "not_found", {"type": "kind", "key": "key"}),
+    errors.Conflict: ErrorRow(409, "conflict", {}),
     errors.PreconditionFailed: ErrorRow(409, "precondition_failed", {"index": "index"}),
     errors.RevisionUnavailable: ErrorRow(410, "gone", {}),
     errors.NotRetained: ErrorRow(410, "gone", {"oldest": "oldest"}),

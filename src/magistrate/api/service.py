@@ -11,6 +11,7 @@ from magistrate.api.auth.callers import Holder, KeyRing
 from magistrate.api.parse import read_boolean
 from magistrate.engine.terms import Revision
 from magistrate.operations.as_of import AS_OF, AsOf, read_as_of
+from magistrate.operations.callers import Caller
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.store.contract import Once, Stamp
@@ -38,16 +39,26 @@ class Service:
 
 class Call(msgspec.Struct, Generic[B], frozen=True):
     """Represents one request, authenticated and decoded. `path` holds the variables of the route's path, `parameters`
-    the query string; `body` is None for routes that take none; `holder` is the caller, or None if it used a key."""
+    the query string; `body` is None for routes that take none; `holder` is the user that the bearer token was made for,
+    or None if there is no such user."""
 
     context: Context
     path: Mapping[str, str]
     parameters: Mapping[str, str]
     body: B
-    actor: str
+    caller: Caller
     freshness: Freshness
     once: Once | None
     holder: Holder | None = None
+
+    @property
+    def actor(self) -> str:
+        return self.caller.actor
+
+    @property
+    def is_limited(self) -> bool:
+        """Returns whether the caller may use some object types only."""
+        return self.caller.object_types is not None
 
     @property
     def is_strict(self) -> bool:
@@ -63,7 +74,7 @@ class Call(msgspec.Struct, Generic[B], frozen=True):
         return None if text is None else read_as_of(self.context.store.identity, text)
 
     def stamp(self) -> Stamp:
-        return self.context.stamp(self.actor, self.once)
+        return self.context.stamp(self.caller.actor, self.once)
 
 
 class Answer(msgspec.Struct, frozen=True):

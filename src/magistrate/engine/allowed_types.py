@@ -7,6 +7,7 @@ user, `team#member` is a userset, and `team:*#member` is the userset of every te
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import NewType, Protocol
 
+from magistrate.engine.names import TypeName, WarrantNames
 from magistrate.engine.terms import WILDCARD, RelationName, relation_name, type_name
 from magistrate.errors import InvalidParameter
 
@@ -19,10 +20,10 @@ AllowedTypes = Mapping[RelationName, Sequence[AllowedType]]
 """Maps relations to their allowed types. A relation that is absent allows every subject; one without any is given by
 its rule alone."""
 
-FORMS = "user, user:*, team#member or team:*#member"
+EXAMPLES = "user, user:*, team#member or team:*#member"
 
 
-def subject_form(subject_type: str, subject_id: str, subject_relation: str) -> AllowedType:
+def render_subject_type(subject_type: str, subject_id: str, subject_relation: str) -> AllowedType:
     """Returns the allowed type that a subject needs; a relation that is the empty text is absent."""
     wildcard = ":*" if subject_id == WILDCARD else ""
     return AllowedType(f"{subject_type}{wildcard}#{subject_relation}" if subject_relation else subject_type + wildcard)
@@ -34,16 +35,16 @@ def read_allowed_types(given: Mapping[str, Sequence[str]] | None, relations: Con
     for relation, texts in (given or {}).items():
         if relation not in relations:
             raise InvalidParameter(ALLOWED_TYPES, f"'{relation}' is not a relation of the object type")
-        forms: dict[AllowedType, None] = {}
-        for form in map(_read_form, texts):
-            if form in forms:
-                raise InvalidParameter(ALLOWED_TYPES, f"'{form}' is there twice for {relation}")
-            forms[form] = None
-        found[RelationName(relation)] = tuple(forms)
+        allowed: dict[AllowedType, None] = {}
+        for one in map(_read_allowed_type, texts):
+            if one in allowed:
+                raise InvalidParameter(ALLOWED_TYPES, f"'{one}' is there twice for {relation}")
+            allowed[one] = None
+        found[RelationName(relation)] = tuple(allowed)
     return found
 
 
-def _read_form(text: str) -> AllowedType:
+def _read_allowed_type(text: str) -> AllowedType:
     subject, hash_sign, relation = text.partition("#")
     of_type, colon, id = subject.partition(":")
     try:
@@ -53,20 +54,20 @@ def _read_form(text: str) -> AllowedType:
     except InvalidParameter:
         of_type = ""
     if not of_type or (colon and id != WILDCARD):
-        raise InvalidParameter(ALLOWED_TYPES, f"'{text}' is none of the forms {FORMS}") from None
+        raise InvalidParameter(ALLOWED_TYPES, f"'{text}' is not of the form {EXAMPLES}") from None
     return AllowedType(text)
 
 
-def split_form(form: str) -> tuple[str, str]:
+def split_allowed_type(subject_type: str) -> tuple[str, str]:
     """Returns the type and the relation that an allowed type names; the relation may be the empty text."""
-    subject, _, relation = form.partition("#")
+    subject, _, relation = subject_type.partition("#")
     return subject.partition(":")[0], relation
 
 
-def find_allowed(defined: "DefinedType | None", relation: str, form: str) -> Sequence[AllowedType] | None:
+def find_allowed(defined: "DefinedType | None", relation: str, subject_type: str) -> Sequence[AllowedType] | None:
     """Returns the allowed types of a relation if they do not have this one; None if it is allowed."""
-    allowed = None if defined is None else defined.allowed_types.get(RelationName(relation))
-    return allowed if allowed is not None and form not in allowed else None
+    allowed = None if defined is None else defined.find_allowed_types(RelationName(relation))
+    return allowed if allowed is not None and subject_type not in allowed else None
 
 
 class DefinedType(Protocol):
@@ -75,13 +76,23 @@ class DefinedType(Protocol):
     @property
     def relations(self) -> Container[str]: ...
 
-    @property
-    def allowed_types(self) -> Mapping[RelationName, Sequence[AllowedType]]: ...
+    def find_allowed_types(self, relation: RelationName) -> Sequence[AllowedType] | None:
+        """Returns the allowed types of a relation, or None if it allows every subject."""
+        ...
 
 
-def describe_allowed(object_type: str, relation: str, form: str, allowed: Iterable[str]) -> str:
+def allows_subject(types: Mapping[TypeName, DefinedType], names: WarrantNames) -> bool:
+    """Returns whether the types allow the subject of a warrant or of a pattern."""
+    defined = types.get(names.object_type)
+    if defined is None:
+        return True
+    subject_type = render_subject_type(names.subject_type, names.subject_id, names.subject_relation)
+    return find_allowed(defined, names.relation, subject_type) is None
+
+
+def describe_allowed(object_type: str, relation: str, subject_type: str, allowed: Iterable[str]) -> str:
     """Returns the message for a warrant that is not allowed."""
-    forms = ", ".join(allowed)
-    if not forms:
+    texts = ", ".join(allowed)
+    if not texts:
         return f"{object_type}#{relation} cannot be given by a warrant: it is given by its rule alone"
-    return f"{object_type}#{relation} cannot be given to {form}: it allows {forms}"
+    return f"{object_type}#{relation} cannot be given to {subject_type}: it allows {texts}"

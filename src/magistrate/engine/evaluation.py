@@ -23,7 +23,7 @@ from magistrate.engine.dismantling import dismantle
 from magistrate.engine.expansion import ArrowBranch, Branch, Expansion, Operation, Plan
 from magistrate.engine.facts import WARRANTS_BETWEEN_CHECKPOINTS, WARRANTS_FOR_A_NODE, Facts
 from magistrate.engine.loops import EDGES_FOR_A_NODE, find_open_nodes, settle
-from magistrate.engine.nodes import CheckEdge, CheckNode, Scope
+from magistrate.engine.nodes import CheckEdge, CheckNode, EvaluationScope
 from magistrate.engine.plans import Model
 from magistrate.engine.rules.rule import CheckedNames, Quantifier
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, Subject, TypeName
@@ -48,7 +48,7 @@ class Evaluation:
         self, model: Model, now: int, work: Work, with_paths: bool = False, with_all_rules: bool = False
     ) -> None:
         self.model = model.with_all_arrows() if with_paths else model
-        self._scope = Scope(with_paths, with_all_rules)
+        self._scope = EvaluationScope(with_paths, with_all_rules)
         self.work = work
         self._now = now
         self._facts = Facts(model.counts)
@@ -136,7 +136,7 @@ class _Walk:
         conditions: PolicyEvaluator,
         work: Work,
         facts: Facts,
-        scope: Scope,
+        scope: EvaluationScope,
     ) -> None:
         self._scope = scope
         self._facts = facts
@@ -226,10 +226,12 @@ class _Walk:
         open_nodes = yield from find_open_nodes(roots)
         self._work.spend(len(open_nodes) + sum(len(node.edges) for node in open_nodes) // EDGES_FOR_A_NODE)
         values = yield from settle(open_nodes)
-        for node, value in values:
+        for number, (node, value) in enumerate(values, 1):
             if node.value is None:
                 node.decide(value)
                 self._decided.append(node)
+            if not number % EDGES_FOR_A_NODE:
+                yield 1
 
     def _notify_parents(self, node: CheckNode) -> Iterator[int]:
         for number, edge in enumerate(node.parents, 1):
@@ -300,7 +302,8 @@ class _Walk:
     def _evaluate_policies(self, warrants: Iterable[Warrant]) -> Iterator[int]:
         for number, warrant in enumerate(warrants, 1):
             if not self.conditions.is_known(warrant):
-                self.conditions.value(warrant)
+                while not self.conditions.attempt(warrant):
+                    yield 0
                 yield 0
             if not number % WARRANTS_BETWEEN_CHECKPOINTS:
                 yield WARRANTS_BETWEEN_CHECKPOINTS // WARRANTS_FOR_A_NODE

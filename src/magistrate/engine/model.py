@@ -4,12 +4,12 @@ A relation holds for a subject if a matching warrant exists or its rule holds; a
 grants. The model of a store is the set of all its object types at one revision.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import msgspec
 
-from magistrate.engine.allowed_types import AllowedTypes, read_allowed_types
+from magistrate.engine.allowed_types import AllowedType, AllowedTypes, read_allowed_types
 from magistrate.engine.rules import render_rule
 from magistrate.engine.rules.direct import Direct
 from magistrate.engine.rules.parsing import read_rule
@@ -65,6 +65,9 @@ class ObjectType:
     def render_relations(self) -> dict[str, RuleDefinition]:
         """Returns the relations as JSON, in written order."""
         return {name: render_rule(rule) for name, rule in self.relations.items()}
+
+    def find_allowed_types(self, relation: RelationName) -> Sequence[AllowedType] | None:
+        return self.allowed_types.get(relation)
 
     def without_rules(self) -> "ObjectType":
         return replace(self, relations=dict.fromkeys(self.relations, Direct()))

@@ -148,7 +148,7 @@ class CheckNode(Linked):
         raise AssertionError("a node is MISSING, and no type is")
 
 
-class Scope(NamedTuple):
+class EvaluationScope(NamedTuple):
     """Says what is evaluated besides what decides; see Evaluation."""
 
     with_paths: bool

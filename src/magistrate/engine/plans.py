@@ -15,8 +15,9 @@ are.
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
-from magistrate.engine.allowed_types import find_allowed, subject_form
+from magistrate.engine.allowed_types import allows_subject
 from magistrate.engine.expansion import ArrowBranch, Branch, Expansion, Operation, Plan, UsersetBranch
+from magistrate.engine.facts import WARRANTS_BETWEEN_CHECKPOINTS, WARRANTS_FOR_A_NODE
 from magistrate.engine.flattening import Compiling, FlatBranch, flatten_relation, flatten_rule
 from magistrate.engine.model import ObjectType
 from magistrate.engine.names import WarrantNames
@@ -55,7 +56,7 @@ class Model:
         self.types = types
         self.has_all_arrows = has_all_arrows
         self.revision = revision
-        self.stranded = frozenset(pattern for pattern in patterns if not _allows(types, pattern))
+        self.stranded = frozenset(pattern for pattern in patterns if not allows_subject(types, pattern))
         self.patterns = patterns - self.stranded if self.stranded else patterns
         self._patterns: dict[tuple[str, str], list[WarrantPattern]] = defaultdict(list)
         for pattern in sorted(self.patterns):
@@ -122,9 +123,14 @@ class Model:
         while not self.prepare_following(plan, work):
             yield None
         groups = warrants[0] if plan.usersets.requests else ()  # the request for these comes first
-        for names in plan.usersets.targets(groups) if groups else ():
-            while not self.prepare(*names, work):
-                yield None
+        for start in range(0, len(groups), WARRANTS_BETWEEN_CHECKPOINTS):
+            for names in plan.usersets.targets(groups[start : start + WARRANTS_BETWEEN_CHECKPOINTS]):
+                while not self.prepare(*names, work):
+                    yield None
+            if start:
+                work.hasten_checkpoint(WARRANTS_BETWEEN_CHECKPOINTS // WARRANTS_FOR_A_NODE)
+                if work.needs_checkpoint:
+                    yield None
 
     def expand_patterns(self, plan: Plan) -> Iterator[tuple[WarrantPattern, Expansion]]:
         """Yields each pattern of warrants that a branch of the plan follows, with each such branch."""
@@ -198,7 +204,7 @@ class Model:
     def allows(self, names: WarrantNames) -> bool:
         """Returns whether a warrant with these names could be written."""
         defined = self.types.get(names.object_type)
-        return defined is not None and names.relation in defined.relations and _allows(self.types, names)
+        return defined is not None and names.relation in defined.relations and allows_subject(self.types, names)
 
     def patterns_on(self, of_type: TypeName, relations: Iterable[str]) -> list[WarrantPattern]:
         """Returns the patterns of warrants of these relations."""
@@ -230,15 +236,6 @@ class Model:
             flat_branches, _ = yield from flatten_relation(relation, defined.relations if defined is not None else {})
             self._included[key] = {flat_branch for flat_branch in flat_branches if isinstance(flat_branch, str)}
         return self._included[key]
-
-
-def _allows(types: Mapping[TypeName, ObjectType], names: WarrantNames) -> bool:
-    """Returns whether the types allow the subject of a warrant or of a pattern."""
-    defined = types.get(names.object_type)
-    if defined is None or not defined.allowed_types:
-        return True
-    form = subject_form(names.subject_type, names.subject_id, names.subject_relation)
-    return find_allowed(defined, names.relation, form) is None
 
 
 class _OperationDraft:

@@ -3,7 +3,7 @@ order, but it never holds (docs/compatibility.md#rules)."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from magistrate.engine.allowed_types import AllowedTypes, split_form
+from magistrate.engine.allowed_types import AllowedTypes, split_allowed_type
 from magistrate.engine.names import TypeName
 from magistrate.engine.rules import RULE_OPERATORS
 from magistrate.engine.rules.rule import RuleDefinition
@@ -27,11 +27,13 @@ def find_undefined_names(model: Mapping[str, Relations], types: Iterable[str]) -
                         yield f"{of_type}#{relation}: {fault}"
 
 
-def find_undefined_forms(model: Mapping[str, Relations], allowed: Mapping[TypeName, AllowedTypes]) -> Iterator[str]:
+def find_undefined_allowed_types(
+    model: Mapping[str, Relations], allowed: Mapping[TypeName, AllowedTypes]
+) -> Iterator[str]:
     """Yields a sentence for each undefined name in these allowed types, which are by object type, in written order."""
-    for of_type, forms_by_relation in allowed.items():
-        for relation, forms in forms_by_relation.items():
-            for named_type, named_relation in map(split_form, forms):
+    for of_type, types_by_relation in allowed.items():
+        for relation, texts in types_by_relation.items():
+            for named_type, named_relation in map(split_allowed_type, texts):
                 relations = model.get(named_type)
                 if relations is None:
                     fault = f"object type {named_type} is not defined{suggest_name(named_type, model)}"

@@ -1,5 +1,7 @@
 """Defines how object types are stored: as JSON text in `definition`."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from magistrate.engine.allowed_types import AllowedType
@@ -14,6 +16,9 @@ class Definition(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True
     relations: dict[str, RuleDefinition]
     source: SourceDefinition | None = None
     allowed_types: dict[RelationName, tuple[AllowedType, ...]] = {}
+
+    def find_allowed_types(self, relation: RelationName) -> Sequence[AllowedType] | None:
+        return self.allowed_types.get(relation)
 
     @property
     def additions(self) -> TypeAdditions:
@@ -33,5 +38,5 @@ def parse_definition(name: TypeName, definition: str) -> ObjectType:
 
 
 def render_definition(object_type: ObjectType) -> bytes:
-    allowed_types = {relation: tuple(forms) for relation, forms in object_type.allowed_types.items()}
+    allowed_types = {relation: tuple(texts) for relation, texts in object_type.allowed_types.items()}
     return msgspec.json.encode(Definition(object_type.render_relations(), object_type.source, allowed_types))

@@ -6,12 +6,12 @@ from functools import partial
 from itertools import chain, islice
 from typing import NamedTuple
 
-from magistrate.engine.allowed_types import find_allowed, subject_form
+from magistrate.engine.allowed_types import find_allowed, render_subject_type
 from magistrate.engine.model import ObjectType
 from magistrate.engine.predefined import PREDEFINED_TYPES
 from magistrate.engine.stratification import RelationEdge, find_negation_loop, render_loop
 from magistrate.engine.terms import Revision, TypeName, type_name
-from magistrate.engine.undefined_names import Relations, find_undefined_forms, find_undefined_names
+from magistrate.engine.undefined_names import Relations, find_undefined_allowed_types, find_undefined_names
 from magistrate.engine.warrants import WarrantPattern
 from magistrate.errors import InvalidParameter, NotFound
 from magistrate.operations.as_of import AsOf
@@ -94,9 +94,9 @@ def find_forbidden(
     }
     for pattern in patterns:
         former, new = known.get(pattern.object_type, (None, None))
-        form = subject_form(pattern.subject_type, pattern.subject_id, pattern.subject_relation)
-        is_new = find_allowed(former, pattern.relation, form) is None
-        if is_new and find_allowed(new, pattern.relation, form) is not None:
+        subject_type = render_subject_type(pattern.subject_type, pattern.subject_id, pattern.subject_relation)
+        is_new = find_allowed(former, pattern.relation, subject_type) is None
+        if is_new and find_allowed(new, pattern.relation, subject_type) is not None:
             yield pattern
 
 
@@ -113,7 +113,7 @@ async def _put_object_types(
         }
         names = [object_type.name for object_type in types]
         allowed = {object_type.name: object_type.allowed_types for object_type in types}
-        found = chain(find_undefined_names(model, names), find_undefined_forms(model, allowed))
+        found = chain(find_undefined_names(model, names), find_undefined_allowed_types(model, allowed))
         warnings[:] = islice(found, MOST_WARNINGS)
 
     forbidden = None if keeps_stranded else find_forbidden

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from magistrate.engine.allowed_types import DefinedType, describe_allowed, find_allowed, subject_form
+from magistrate.engine.allowed_types import DefinedType, describe_allowed, find_allowed, render_subject_type
 from magistrate.engine.terms import WILDCARD, Revision, TypeName, object_id_or_wildcard, relation_name, type_name
 from magistrate.engine.warrants import Warrant
 from magistrate.errors import InvalidParameter, NotAllowed
@@ -196,8 +196,8 @@ def warrant_fault(warrant: NewWarrant, defined: Mapping[TypeName, DefinedType]) 
         return InvalidParameter("objectType", "the object type does not exist.")
     if warrant.relation not in found.relations:
         return InvalidParameter("relation", "the relation does not exist on the specified object type.")
-    form = subject_form(subject.type, subject.id, subject.relation or "")
-    allowed = find_allowed(found, warrant.relation, form)
+    subject_type = render_subject_type(subject.type, subject.id, subject.relation or "")
+    allowed = find_allowed(found, warrant.relation, subject_type)
     if allowed is None:
         return None
-    return NotAllowed("subject", describe_allowed(of_type, warrant.relation, form, allowed), allowed)
+    return NotAllowed("subject", describe_allowed(of_type, warrant.relation, subject_type, allowed), allowed)

@@ -30,6 +30,7 @@ from magistrate.store.filters import ObjectTypeFilter as ObjectTypeFilter
 from magistrate.store.filters import WarrantFilter as WarrantFilter
 from magistrate.store.following import Mark, Staleness, WarrantChanges
 from magistrate.store.history import HistoryStore
+from magistrate.store.keys import KeyStore
 from magistrate.store.new_rows import ImportBatch as ImportBatch
 from magistrate.store.new_rows import Imported as Imported
 from magistrate.store.new_rows import ImportProgress as ImportProgress
@@ -118,7 +119,7 @@ FindForbidden = Callable[
 """Returns those of the patterns that the definitions before a write allow and those after it do not."""
 
 
-class Store(WarrantReader, SessionKeyStore, EventStore, HistoryStore, Protocol):
+class Store(WarrantReader, KeyStore, SessionKeyStore, EventStore, HistoryStore, Protocol):
     """Represents one database. Use it from one event loop and `close` it once; every call after that raises
     StoreUnavailable."""
 
@@ -338,18 +339,6 @@ class Store(WarrantReader, SessionKeyStore, EventStore, HistoryStore, Protocol):
         Revisions that are now incomplete raise RevisionUnavailable from here on. So do revisions by `before` that
         ended no row, all but the last, if there are more than `most` of them in a row; their number is then what is
         returned."""
-        ...
-
-    async def key_digests(self) -> Iterable[str]:
-        """Returns the SHA-256 in hex of every key that was stored by `keep_key_digest` or `replace_key_digests`."""
-        ...
-
-    async def keep_key_digest(self, digest: str, at: int) -> bool:
-        """Stores the digest if the store has none yet, and returns whether it did."""
-        ...
-
-    async def replace_key_digests(self, digest: str, at: int) -> int:
-        """Stores the digest in place of all others, at once, and returns how many there were. Makes no revision."""
         ...
 
     async def read_warrants(self, reads: Sequence[AnyRead], at: Revision | None, most: int) -> ReadResult: ...

@@ -19,10 +19,8 @@ from magistrate.store import (
     decisions,
     event_listing,
     importing,
-    key_digests,
     object_types,
     objects,
-    signing,
     sql,
     warrants,
 )
@@ -58,7 +56,7 @@ from magistrate.store.following import Mark, Staleness, WarrantChanges
 from magistrate.store.history import RevisionLookup, RevisionTime
 from magistrate.store.matching import match_statement
 from magistrate.store.sealing import UNSEALED, Sealing
-from magistrate.store.session_keys import KeptKeys, SessionKey
+from magistrate.store.sql_keys import SqlKeys
 
 T = TypeVar("T")
 
@@ -74,17 +72,16 @@ FEW_LARGE_ROWS = 50
 long read. This many with 64 KB each take some ten milliseconds."""
 
 
-class SqlStore:
+class SqlStore(SqlKeys):
     """Implements store/contract.py over a Database. `schema_version` is the number of the newest migration of this
     version."""
 
     def __init__(
         self, database: Database, identity: Identity, schema_version: int, sealing: Sealing = UNSEALED
     ) -> None:
-        self.database = database
+        super().__init__(database, sealing)
         self._identity = identity
         self.schema_version = schema_version
-        self._sealing = sealing
         self.now: Callable[[], int] = database.now
         """Returns the time; this is the method of the database itself, because every check calls it."""
 
@@ -200,7 +197,8 @@ class SqlStore:
 
     async def read_model(self, at: Revision | None = None) -> Snapshot[StoredModel]:
         statement = sql.READ_MODEL if at is None else sql.READ_MODEL_AT
-        rows = await self.database.read(statement, () if at is None else (at, at, at, at))
+        # A model may be large, and is read only when it has changed.
+        rows = await self.database.read(statement, () if at is None else (at, at, at, at), long=True)
         revision = _check_revision(rows[0], at)
         definitions = {row[4]: row[5] for row in rows if row[3] == "type"}
         patterns = frozenset(WarrantPattern(warrant_names(*row[4:10])) for row in rows if row[3] == "form")
@@ -307,28 +305,6 @@ class SqlStore:
 
     async def delete_events(self, before: int, most: int) -> int:
         return await self.database.transact(collecting.delete_events(before, most), makes_revision=False)
-
-    async def key_digests(self) -> Iterable[str]:
-        return [digest for (digest,) in await self.database.read(sql.LIST_KEY_DIGESTS, ())]
-
-    async def keep_key_digest(self, digest: str, at: int) -> bool:
-        return await self.database.transact(key_digests.keep_key_digest(digest, at), makes_revision=False)
-
-    async def replace_key_digests(self, digest: str, at: int) -> int:
-        return await self.database.transact(key_digests.replace_key_digests(digest, at), makes_revision=False)
-
-    async def session_keys(self) -> KeptKeys:
-        return signing.open_kept_keys(await self.database.read(sql.LIST_SESSION_KEYS, ()), self._sealing)
-
-    async def keep_session_key(self, new: SessionKey, unless_after: int, delete_by: int) -> KeptKeys:
-        script = signing.keep_session_key(new, unless_after, delete_by, self._sealing)
-        return await self.database.transact(script, makes_revision=False)
-
-    async def seal_session_keys(self) -> int:
-        return await self.database.transact(signing.seal_session_keys(self._sealing), makes_revision=False)
-
-    async def delete_session_keys(self) -> int:
-        return await self.database.transact(signing.delete_session_keys, makes_revision=False)
 
     async def close(self) -> None:
         await self.database.close()

@@ -1,7 +1,7 @@
 """Random models in JSON, and random texts that say what a document says in one of many layouts."""
 
-import string
 from collections.abc import Iterator
+from random import Random
 
 from hypothesis import strategies as st
 
@@ -96,7 +96,7 @@ sources = st.none() | st.fixed_dictionaries(
 
 @st.composite
 def types(draw: st.DrawFn, name: str) -> TypeBody:
-    relations = draw(st.dictionaries(relation_names, rules(), max_size=4))
+    relations: dict[str, RuleBody | None] = {**draw(st.dictionaries(relation_names, rules(), max_size=4))}
     of_relations = st.sampled_from([*relations] or [""])
     order = [*relations]
     allowed = draw(st.dictionaries(of_relations, allowed_types)) if relations else {}
@@ -104,7 +104,7 @@ def types(draw: st.DrawFn, name: str) -> TypeBody:
     return TypeBody(
         type=name,
         source=draw(sources),
-        relations=relations,
+        relations={**relations},
         allowed_types={key: allowed[key] for key in order if key in allowed} or None,
         description=draw(st.none() | descriptions),
         descriptions={key: described[key] for key in order if key in described} or None,
@@ -127,24 +127,29 @@ def models(draw: st.DrawFn) -> ModelBody:
     return ModelBody([draw(types(name)) for name in names], [draw(policies(name)) for name in of_policies])
 
 
-comments = st.text(string.ascii_letters + " /{}[]\"'", max_size=12).map(lambda text: f"//.{text}".rstrip())
-
-
 @st.composite
 def layouts(draw: st.DrawFn, document: ModelDocument) -> str:
-    """Texts of a document, with comments and blanks wherever they can be."""
-    width = draw(st.sampled_from([" ", "  ", "    ", "\t"]))
+    """Texts of a document without sources and policies, with comments and blanks wherever they can be."""
+    chance = Random(draw(st.integers(0, 2**32)))
+    width = chance.choice([" ", "  ", "    ", "\t"])
     lines: list[str] = []
     for indent, statement in _statements(document):
-        for _ in range(draw(st.integers(0, 1)) * draw(st.integers(0, 2))):
-            blanks = draw(st.sampled_from(["", " ", "  ", width * indent, width * 4]))
-            lines.append(blanks + draw(st.just("") | comments))
-        if not statement.startswith("///") and draw(st.integers(0, 3)) == 0:
-            statement = statement.replace(" ", draw(st.sampled_from(["  ", "\t", " "])))
-            statement += " " + draw(comments)
+        for _ in range(chance.choice([0, 0, 0, 1, 2])):
+            blanks = chance.choice(["", " ", "  ", width * indent, width * 4])
+            lines.append(blanks + chance.choice(["", comment(chance)]))
+        if not statement.startswith("///") and chance.random() < 0.25:
+            statement = statement.replace(" ", chance.choice(["  ", "\t", " "]))
+            statement += " " + comment(chance)
         lines.append(width * indent + statement)
-    lines += draw(st.lists(comments, max_size=1))
-    return "\n".join(lines) + draw(st.sampled_from(["", "\n", "\n\n"]))
+    lines += [comment(chance)] * chance.randrange(2)
+    return "\n".join(lines) + chance.choice(["", "\n", "\n\n"])
+
+
+def comment(chance: Random) -> str:
+    return f"//.{''.join(chance.choices(COMMENTED, k=chance.randrange(8)))}".rstrip()
+
+
+COMMENTED = ["type ", "[", "]", "{", "}", "relation", '"', "'", "/", " ", "lint: ignore ", "x"]
 
 
 def _statements(document: ModelDocument) -> Iterator[tuple[int, str]]:

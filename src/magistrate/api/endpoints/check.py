@@ -93,10 +93,11 @@ class CheckAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=Tr
 def answer_check(call: Call[CheckBody]) -> Answer | Coroutine[Any, Any, Answer]:
     """Returns the answer if the graph cache has all that the checks need, otherwise a coroutine that reads the rest and
     returns it; a caller that cannot wait closes the coroutine."""
-    if call.holder is not None:
-        if call.body.contextual_warrants:
-            raise Forbidden(f"a bearer token cannot pass {CONTEXTUAL_WARRANTS}")
-        call = replace(call, body=replace(call.body, debug=None))  # the warrants of an answer name other users
+    if call.holder is not None and call.body.contextual_warrants:
+        raise Forbidden(f"a bearer token cannot pass {CONTEXTUAL_WARRANTS}")
+    if call.body.debug and (call.holder is not None or call.is_limited):
+        # The warrants of an answer name other users and types.
+        call = replace(call, body=replace(call.body, debug=None))
     bodies = call.body.contextual_warrants
     if not bodies:
         return _decide(call, ())

@@ -6,7 +6,7 @@ from typing import Annotated, Generic, TypeVar
 
 import msgspec
 
-from magistrate.api.endpoints.lists import list_answer
+from magistrate.api.endpoints.lists import render_page
 from magistrate.api.endpoints.time_limits import render_limits
 from magistrate.api.freshness import token_of
 from magistrate.api.render import render_time
@@ -98,7 +98,7 @@ Shown = Callable[[Identity, Event], A]
 async def _page(call: Call[None], kind: ListKind[Event], only: EventFilter, shown: Shown[A]) -> Answer:
     identity = call.context.store.identity
     found = await _read_events(call, kind, read_wanted(kind, call.parameters, identity), only)
-    return Answer(list_answer(found.value, lambda event: shown(identity, event)), found.revision)
+    return Answer(await render_page(found.value, lambda event: shown(identity, event)), found.revision)
 
 
 async def _page_v1(call: Call[None], kind: ListKind[Event], only: EventFilter, shown: Shown[A]) -> Answer:

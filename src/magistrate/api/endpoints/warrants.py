@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 from msgspec.structs import replace
 
-from magistrate.api.endpoints.lists import list_answer
+from magistrate.api.endpoints.lists import render_page
 from magistrate.api.endpoints.objects import TypeText
 from magistrate.api.endpoints.time_limits import read_limits
 from magistrate.api.parse import INVALID_BODY, MAX_BATCH, document_pattern, read_batch, read_boolean
@@ -119,12 +119,12 @@ async def list_page(call: Call[None]) -> Answer:
     wanted = await pin_page(call.context, wanted, call.as_of, call.freshness)
     now = call.context.now() if wanted.now is None else wanted.now
     only = read_filter(call.parameters, now, is_expired)
-    list_page = warrants.list_stranded if is_stranded else warrants.list_warrants
-    found = await list_page(call.context, wanted, only, call.freshness)
+    find = warrants.list_stranded if is_stranded else warrants.list_warrants
+    found = await find(call.context, wanted, only, call.freshness)
     if is_strict and not found.value.rows:
         names = _collect_names(call.parameters)
         await require_defined_names(call.context, names, found.revision, is_past=wanted.now is not None)
-    return Answer(list_answer(found.value, render_warrant), found.revision)
+    return Answer(await render_page(found.value, render_warrant), found.revision)
 
 
 def _collect_names(parameters: Mapping[str, str]) -> Iterator[UsedName]:

@@ -17,6 +17,7 @@ from magistrate.engine.model_text.document import (
     RuleKind,
     TypeDeclaration,
 )
+from magistrate.engine.model_text.expressions import find_end, write_expression
 from magistrate.engine.model_text.json_bodies import ModelBody, PolicyBody, RuleBody, TypeBody
 from magistrate.engine.model_text.json_rendering import SELF
 from magistrate.engine.nesting import fold
@@ -194,6 +195,9 @@ def _read_policy(body: PolicyBody, path: str, locate: Locate) -> PolicyDeclarati
             raise InvalidParameter(f"{path}.parameters.{parameter}", message)
     if not body.expression.strip():
         raise MissingParameter(f"{path}.expression")
+    written = write_expression(body.expression)
+    if find_end(f"{written}}}", 0) != len(written):
+        raise InvalidParameter(f"{path}.expression", "has brackets { } that do not match, or is too long")
     description = _read_description(body.description, f"{path}.description")
     return PolicyDeclaration(name, body.parameters or {}, body.expression, description)
 

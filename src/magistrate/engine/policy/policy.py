@@ -4,7 +4,8 @@ A policy is compiled into functions that call each other, and evaluated as often
 are checked against those of the context before it is evaluated. See docs/policies.md for the language.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -30,12 +31,14 @@ _RESERVED_NAME = "$env"
 
 
 class PolicyOutcome(msgspec.Struct, frozen=True, gc=False):
-    """Holds the result of `Policy.holds`, the steps that grew with the context or were spent on compiling, and whether
-    the result may differ at another time."""
+    """Holds the result of `Policy.holds`, the steps that grew with the context or were spent on compiling, whether the
+    result may differ at another time, and whether there is none because the evaluation needs more steps than it
+    had."""
 
     value: bool | None
     steps: int
     read_clock: bool
+    is_cut_off: bool = False
 
 
 class PolicyProgram(NamedTuple):
@@ -79,24 +82,27 @@ class Policy:
         bounded by MAX_STEPS whatever the policy and the context."""
         return self.outcome(context, warrant, now).value
 
-    def outcome(self, context: Mapping[str, Any], warrant: Warrant, now: int) -> PolicyOutcome:
+    def outcome(
+        self, context: Mapping[str, Any], warrant: Warrant, now: int, most_steps: int = MAX_STEPS
+    ) -> PolicyOutcome:
         """Returns the result of `holds`, and what it took."""
-        program, compiling = self._last, 0
+        program, compiling = self._choose_program(context)
+        return _run(program, compiling, context, warrant, now, most_steps)
+
+    def prepare(self, context: Mapping[str, Any], warrant: Warrant, now: int) -> Callable[[], PolicyOutcome]:
+        """Returns a function that returns `outcome`. It touches nothing that is shared, so that it may run in a
+        thread."""
+        program, compiling = self._choose_program(context)
+        return partial(_run, program, compiling, context, warrant, now, MAX_STEPS)
+
+    def _choose_program(self, context: Mapping[str, Any]) -> tuple[PolicyProgram, int]:
+        program = self._last
         if program is not None:
             for name, kind in program.kinds:
                 if type(context.get(name, _MISSING)) is not kind:
                     program = None
                     break
-        if program is None:
-            program, compiling = self._find_program(context)
-        if program.evaluate is None or _RESERVED_NAME in context:
-            return PolicyOutcome(None, compiling, False)
-        run = PolicyRun(context, warrant, now)
-        try:
-            value = program.evaluate(run)
-        except (Fault, ArithmeticError):  # Python itself raises on division by zero and on float overflow
-            value = None
-        return PolicyOutcome(value if type(value) is bool else None, MAX_STEPS - run.steps + compiling, run.read_clock)
+        return self._find_program(context) if program is None else (program, 0)
 
     def _find_program(self, context: Mapping[str, Any]) -> tuple[PolicyProgram, int]:
         """Returns the program for the types of a context, and the steps that compiling it took."""
@@ -109,6 +115,22 @@ class Policy:
             steps = len(self.text) * _STEPS_FOR_A_CHARACTER
         self._last = program
         return program, steps
+
+
+def _run(
+    program: PolicyProgram, compiling: int, context: Mapping[str, Any], warrant: Warrant, now: int, most_steps: int
+) -> PolicyOutcome:
+    if program.evaluate is None or _RESERVED_NAME in context:
+        return PolicyOutcome(None, compiling, False)
+    run = PolicyRun(context, warrant, now, steps=most_steps)
+    try:
+        value = program.evaluate(run)
+    except (Fault, ArithmeticError):  # Python itself raises on division by zero and on float overflow
+        value = None
+    steps = most_steps - run.steps + compiling
+    if run.steps < 0 and most_steps < MAX_STEPS:
+        return PolicyOutcome(None, steps, False, is_cut_off=True)
+    return PolicyOutcome(value if type(value) is bool else None, steps, run.read_clock)
 
 
 _POLICIES: TextCache[str, Policy] = TextCache(MOST_CHARACTERS)

@@ -5,16 +5,16 @@ on the same object. Then each of these places gets its result set over the subje
 rests on. Places on a cycle are computed in rounds until none gains anything (a fixpoint)."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import NamedTuple
 
 from magistrate.engine.components import components
 from magistrate.engine.conditions import PolicyEvaluator
-from magistrate.engine.dismantling import Container, Linked
+from magistrate.engine.dismantling import Container
 from magistrate.engine.expansion import Branch, Expansion, Operation, Plan
 from magistrate.engine.facts import Facts
 from magistrate.engine.plans import Model
+from magistrate.engine.query.places import PlaceEdge, PlaceOrder, PlanOnObject
 from magistrate.engine.query.result_set import (
     EXPLICIT,
     ListValue,
@@ -39,48 +39,8 @@ from magistrate.engine.work import Work
 
 ENTRIES_AT_ONCE = 500
 """Groups warrants and edges that are charged together."""
-
-
-_Order = tuple[int, tuple[int, int]]
-
-
-class _PlaceEdge(NamedTuple):
-    """Represents an edge from one place to another. `order`: its position among the alternatives, and that of its
-    warrant there. `report`: the warrant, if it is to be reported for the subjects found there."""
-
-    order: _Order
-    place: "_PlanOnObject"
-    limit: ListValue
-    report: Warrant | None
-
-
-class _PlanOnObject(Linked):
-    """Represents a plan or a gate on one object; WILDCARD: on any object. `given` has the warrants to subjects
-    themselves, by their type. `floor` is the value that a quantifier begins with. `result_set` is over the subjects of
-    the type that is currently solved."""
-
-    __slots__ = ("floor", "given", "id", "plan", "result_set", "targets")
-
-    def __init__(self, plan: Plan | Operation, id: ObjectId) -> None:
-        self.plan = plan
-        self.id = id
-        self.given: dict[TypeName, list[Warrant]] = {}
-        self.targets: list[_PlaceEdge] = []
-        self.floor = FALSE
-        self.result_set = ResultSet()
-
-    @property
-    def subject_types(self) -> Iterable[TypeName]:
-        """Returns the types of subjects that are named on this place."""
-        is_leaf = isinstance(self.plan, Operation) and self.plan.rule.leaf is not None
-        return (self.plan.type,) if is_leaf else self.given
-
-    def children(self) -> "list[_PlanOnObject]":
-        return [targets.place for targets in self.targets]
-
-    def unlink(self) -> Sequence[Container]:
-        targets, self.targets = self.targets, []
-        return (targets,)
+NODES_SCANNED_FOR_ONE = 8
+"""Counts the places that take as much work to look through as one takes to solve."""
 
 
 class SubjectSearch:
@@ -96,17 +56,21 @@ class SubjectSearch:
         self._types = types
         self._others = others
         self._type_names = {*types}
+        self._given_types: set[TypeName] = set()
+        self._object: ObjectRef | None = None
+        self._itself: ObjectRef | None = None
         self._conditions = conditions
         self._work = work
         self._facts = Facts(model.counts)
-        self._places: dict[tuple[Plan | Operation, ObjectId], _PlanOnObject] = {}
-        self._fresh: list[_PlanOnObject] = []
+        self._places: dict[tuple[Plan | Operation, ObjectId], PlanOnObject] = {}
+        self._fresh: list[PlanOnObject] = []
         self._requests: dict[Plan, list[tuple[TypeName, WarrantsByObject | None]]] = {}
-        self._ordered: list[list[_PlanOnObject]] = []
+        self._ordered: list[list[PlanOnObject]] = []
         self.remains: Sequence[Container] = (self._places, self._ordered, *self._facts.containers())
 
     def steps(self, object: ObjectRef, relations: Sequence[RelationName]) -> Steps[Findings]:
-        roots: dict[RelationName, _PlanOnObject] = {}
+        roots: dict[RelationName, PlanOnObject] = {}
+        self._object = object
         for relation in relations:
             yield from prepare_plans(self._model, [(object.type, relation)], self._work)
             roots[relation] = self._place(self._model.plan(object.type, relation), object.id)
@@ -114,15 +78,16 @@ class SubjectSearch:
                 yield None
         yield from self._read()
         ordered = self._ordered
-        ordered += yield from gather_items(components(self._places.values(), _PlanOnObject.children), self._work)
-        if any(map(_rests_on_its_negation, ordered)):
+        ordered += yield from gather_items(components(self._places.values(), PlanOnObject.children), self._work)
+        if (yield from self._find_negation(ordered)):
             return Findings(None, self._conditions.valid_until)
         relation_results: list[RelationResult] = []
         unnamed = yield from self._solve_components(ordered, roots, None)
-        exceptions = {of_type for place in self._places.values() for of_type in place.subject_types}
         for of_type in self._types:
             result_sets = (
-                (yield from self._solve_components(ordered, roots, of_type)) if of_type in exceptions else unnamed
+                (yield from self._solve_components(ordered, roots, of_type))
+                if of_type in self._given_types
+                else unnamed
             )
             for relation, result_set in result_sets.items():
                 has_wildcard = result_set.default is EXPLICIT or result_set.default >= TRUE > unnamed[relation].default
@@ -134,20 +99,23 @@ class SubjectSearch:
                 RelationResult(None, relation, result_set, _reports(result_set))
                 for relation, result_set in unnamed.items()
             ]
-        itself = object if self._names_itself(object) else None
-        return Findings(relation_results, self._conditions.valid_until, itself)
+        return Findings(relation_results, self._conditions.valid_until, self._itself)
 
-    def _names_itself(self, object: ObjectRef) -> bool:
-        places = ((place.plan, place.id) for place in self._places.values())
-        return any(
-            isinstance(plan, Operation) and plan.rule.leaf and (plan.type, id) == (object.type, object.id)
-            for plan, id in places
-        )
+    def _find_negation(self, ordered: Sequence[list[PlanOnObject]]) -> Checkpoints[bool]:
+        """Returns whether a place rests on its own negation."""
+        for number, component in enumerate(ordered, 1):
+            if _rests_on_its_negation(component):
+                return True
+            if not number % NODES_SCANNED_FOR_ONE:
+                self._work.hasten_checkpoint(1)
+                if self._work.needs_checkpoint:
+                    yield None
+        return False
 
     def _solve_components(
         self,
-        components: Sequence[list[_PlanOnObject]],
-        roots: Mapping[RelationName, _PlanOnObject],
+        components: Sequence[list[PlanOnObject]],
+        roots: Mapping[RelationName, PlanOnObject],
         of_type: TypeName | None,
     ) -> Checkpoints[dict[RelationName, ResultSet]]:
         """Returns by relation the result set over the subjects of a type. None stands for any type that no warrant
@@ -162,7 +130,7 @@ class SubjectSearch:
         return result_sets
 
     def _read(self) -> Steps[None]:
-        waiting: list[_PlanOnObject] = []
+        waiting: list[PlanOnObject] = []
         while self._fresh:
             while self._fresh and self._facts.has_capacity:
                 place = self._fresh.pop()
@@ -178,7 +146,7 @@ class SubjectSearch:
                 yield from take_steps(self._facts.take(reads, warrants), self._work)
                 self._fresh, waiting = [*self._fresh, *waiting], []
 
-    def _expand(self, place: _PlanOnObject) -> Checkpoints[bool]:
+    def _expand(self, place: PlanOnObject) -> Checkpoints[bool]:
         """Finds the edges of a place, if all warrants on its object are read."""
         plan = place.plan
         if isinstance(plan, Operation):
@@ -189,17 +157,23 @@ class SubjectSearch:
             return False
         yield from self._model.prepare_expansion(plan, warrants, self._work)
         place.given = {of_type: warrants for of_type, warrants in given if warrants}
+        self._given_types |= place.given.keys()
         place.targets = [self._to_branch(branch, place, plan.places[branch]) for branch in plan.branches]
         for warrant, branch in plan.expand_warrants(warrants):
+            yield from self._conditions.evaluate_each((warrant,))
             place.targets.append(self._to_expanded(plan, branch, warrant))
             if self._work.needs_checkpoint:
                 yield None
         return True
 
-    def _expand_operation(self, place: _PlanOnObject, plan: Operation) -> Checkpoints[bool]:
+    def _expand_operation(self, place: PlanOnObject, plan: Operation) -> Checkpoints[bool]:
         while not self._model.prepare_following(plan, self._work):
             yield None
         place.targets = [self._to_branch(branch, place, number) for number, branch in enumerate(plan.branches)]
+        if plan.rule.leaf is not None:
+            self._given_types.add(plan.type)
+            ref = ObjectRef(plan.type, place.id)
+            self._itself = ref if ref == self._object else self._itself
         quantifier = plan.rule.quantifier
         if quantifier is None:
             return True
@@ -217,21 +191,21 @@ class SubjectSearch:
         for warrant, limit in zip(linked, limits, strict=True):
             if limit is not FALSE and warrant.subject_id != WILDCARD:
                 target = self._place(self._model.plan(*link.target(warrant)), warrant.subject_id)
-                place.targets.append(_PlaceEdge((0, creation_order(warrant)), target, limit, None))
+                place.targets.append(PlaceEdge((0, creation_order(warrant)), target, limit, None))
             if self._work.needs_checkpoint:
                 yield None
         return True
 
-    def _to_branch(self, branch: Branch, place: _PlanOnObject, number: int) -> _PlaceEdge:
-        return _PlaceEdge(
+    def _to_branch(self, branch: Branch, place: PlanOnObject, number: int) -> PlaceEdge:
+        return PlaceEdge(
             (number, (0, 0)), self._place(self._model.branch(place.plan.type, branch), place.id), TRUE, None
         )
 
-    def _to_expanded(self, plan: Plan, branch: Expansion, warrant: Warrant) -> _PlaceEdge:
+    def _to_expanded(self, plan: Plan, branch: Expansion, warrant: Warrant) -> PlaceEdge:
         target = self._place(self._model.plan(*branch.target(warrant)), warrant.subject_id)
         limit = min(limit_of(plan, branch, warrant), self._policy_value(warrant))
         order = (branch.place(plan, warrant), creation_order(warrant))
-        return _PlaceEdge(order, target, limit, warrant if branch.is_explicit else None)
+        return PlaceEdge(order, target, limit, warrant if branch.is_explicit else None)
 
     def _policy_value(self, warrant: Warrant) -> ListValue:
         value = self._conditions.value(warrant)
@@ -246,15 +220,15 @@ class SubjectSearch:
             self._requests[plan] = [(name, build_request(plan.type, patterns[name], name)) for name in exceptions]
         return self._requests[plan]
 
-    def _place(self, plan: Plan | Operation, id: ObjectId) -> _PlanOnObject:
+    def _place(self, plan: Plan | Operation, id: ObjectId) -> PlanOnObject:
         place = self._places.get((plan, id))
         if place is None:
             self._work.spend(1)
-            place = self._places[plan, id] = _PlanOnObject(plan, id)
+            place = self._places[plan, id] = PlanOnObject(plan, id)
             self._fresh.append(place)
         return place
 
-    def _solve(self, component: list[_PlanOnObject], of_type: TypeName | None) -> Checkpoints[None]:
+    def _solve(self, component: list[PlanOnObject], of_type: TypeName | None) -> Checkpoints[None]:
         """Computes the result set of each of the places, after all others that they have edges to."""
         [place, *others] = component
         if not others and place not in place.children():
@@ -265,19 +239,19 @@ class SubjectSearch:
         yield from self._gain(component, of_type)
         inside = set(component)
 
-        def find_reported(place: _PlanOnObject) -> list[_PlanOnObject]:
+        def find_reported(place: PlanOnObject) -> list[PlanOnObject]:
             return [targets.place for targets in place.targets if targets.report is None and targets.place in inside]
 
         for circle in components(component, find_reported):
             yield from self._report(circle, of_type)
 
-    def _gain(self, circle: list[_PlanOnObject], of_type: TypeName | None) -> Checkpoints[None]:
+    def _gain(self, circle: list[PlanOnObject], of_type: TypeName | None) -> Checkpoints[None]:
         """Runs rounds until no place gains anything. The report of a subject stays the one that it was first found
         by."""
         targets = _reachable(circle)
         affected = circle
         while affected:
-            gained: dict[_PlanOnObject, ResultSet] = {}
+            gained: dict[PlanOnObject, ResultSet] = {}
             for place in affected:
                 result_set = yield from self._compute_result(place, of_type)
                 result_set.reports |= {id: report for id, report in place.result_set.reports.items() if report}
@@ -288,12 +262,12 @@ class SubjectSearch:
                 place.result_set = result_set
             affected = list(dict.fromkeys(parent for place in gained for parent in targets[place]))
 
-    def _report(self, circle: list[_PlanOnObject], of_type: TypeName | None) -> Checkpoints[None]:
+    def _report(self, circle: list[PlanOnObject], of_type: TypeName | None) -> Checkpoints[None]:
         """Assigns reports in order, now that the subjects of each place are known, as far as links form no cycle."""
         targets = _reachable(circle)
         affected = circle
         for _ in circle:
-            changed: dict[_PlanOnObject, ResultSet] = {}
+            changed: dict[PlanOnObject, ResultSet] = {}
             for place in affected:
                 result_set = yield from self._compute_result(place, of_type)
                 if result_set != place.result_set:
@@ -302,13 +276,13 @@ class SubjectSearch:
                 place.result_set = result_set
             affected = list(dict.fromkeys(parent for place in changed for parent in targets[place]))
 
-    def _compute_result(self, place: _PlanOnObject, of_type: TypeName | None) -> Checkpoints[ResultSet]:
+    def _compute_result(self, place: PlanOnObject, of_type: TypeName | None) -> Checkpoints[ResultSet]:
         self._work.spend(1)
         if isinstance(place.plan, Operation):
             return (yield from self._combine(place, place.plan.rule, of_type))
         return (yield from highest((yield from self._shares(place, place.plan, of_type)), self._work))
 
-    def _combine(self, place: _PlanOnObject, rule: Combined, of_type: TypeName | None) -> Checkpoints[ResultSet]:
+    def _combine(self, place: PlanOnObject, rule: Combined, of_type: TypeName | None) -> Checkpoints[ResultSet]:
         if rule.leaf is not None:
             default, exceptions = rule.leaf.list_subjects(place.plan.type, place.id, of_type)
             return ResultSet(default, {**exceptions})
@@ -319,14 +293,14 @@ class SubjectSearch:
             result_sets = [ResultSet(place.floor), *weighed]
         return (yield from combine_result_sets(rule, result_sets, self._work))
 
-    def _shares(self, place: _PlanOnObject, plan: Plan, of_type: TypeName | None) -> Checkpoints[list[Share]]:
+    def _shares(self, place: PlanOnObject, plan: Plan, of_type: TypeName | None) -> Checkpoints[list[Share]]:
         """Returns every alternative, in order. Subjects that are named one after another share one result set."""
         given = place.given.get(of_type, ()) if of_type else ()
         yield from self._conditions.evaluate_each(given)
-        entries: list[Warrant | _PlaceEdge] = [*place.targets, *given]
+        entries: list[Warrant | PlaceEdge] = [*place.targets, *given]
 
-        def order(entry: Warrant | _PlaceEdge) -> _Order:
-            return entry.order if isinstance(entry, _PlaceEdge) else _order(plan, entry)
+        def order(entry: Warrant | PlaceEdge) -> PlaceOrder:
+            return entry.order if isinstance(entry, PlaceEdge) else _order(plan, entry)
 
         entries = yield from take_steps(sort_in_steps(entries, order), self._work)
         shares: list[Share] = []
@@ -336,7 +310,7 @@ class SubjectSearch:
                 self._work.spend(min(ENTRIES_AT_ONCE, len(entries) - number))
                 if self._work.needs_checkpoint:
                     yield None
-            if isinstance(entry, _PlaceEdge):
+            if isinstance(entry, PlaceEdge):
                 shares.append(Share(entry.place.result_set, entry.limit, entry.report))
                 exceptions = None
                 continue
@@ -355,7 +329,7 @@ class SubjectSearch:
             shares.append(Share(ResultSet(MISSING), TRUE, None))
         return shares
 
-    def _solve_root(self, root: _PlanOnObject, of_type: TypeName | None) -> Checkpoints[ResultSet]:
+    def _solve_root(self, root: PlanOnObject, of_type: TypeName | None) -> Checkpoints[ResultSet]:
         """Returns the result set on the object of the query: a subject that has the relation explicitly is reported
         with the first warrant that says so, whatever comes before it."""
         assert isinstance(root.plan, Plan)
@@ -368,20 +342,20 @@ def _reports(result_set: ResultSet) -> Reports:
     return Reports(result_set.report, len(result_set.reports))
 
 
-def _reachable(places: Sequence[_PlanOnObject]) -> Mapping[_PlanOnObject, Sequence[_PlanOnObject]]:
+def _reachable(places: Sequence[PlanOnObject]) -> Mapping[PlanOnObject, Sequence[PlanOnObject]]:
     """Returns for each place the places that have an edge to it."""
-    targets: dict[_PlanOnObject, list[_PlanOnObject]] = defaultdict(list)
+    targets: dict[PlanOnObject, list[PlanOnObject]] = defaultdict(list)
     for place in places:
         for child in place.children():
             targets[child].append(place)
     return targets
 
 
-def _order(plan: Plan, warrant: Warrant) -> _Order:
+def _order(plan: Plan, warrant: Warrant) -> PlaceOrder:
     return plan.places[warrant.relation], creation_order(warrant)
 
 
-def _rests_on_its_negation(component: list[_PlanOnObject]) -> bool:
+def _rests_on_its_negation(component: list[PlanOnObject]) -> bool:
     return len(component) > 1 and any(
         isinstance(place.plan, Operation) and not place.plan.rule.is_monotone for place in component
     )
