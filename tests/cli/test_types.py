@@ -246,3 +246,12 @@ def test_warrants_that_are_not_allowed_any_more_are_kept_if_that_is_asked_for(cl
 
     assert "file:x#a@team:eng#member" in refused
     assert "file:x#a@team:eng#member" in clean.done("warrants", "list", "--stranded")
+
+
+def test_descriptions_stand_above_the_relations(clean: Magistrate) -> None:
+    texts = {"description": "A file.", "descriptions": {"a": "May read it.\nAnd nothing else."}}
+    clean.done("types", "apply", "-", typed=json.dumps({"type": "file", "relations": {"a": {}}} | texts))
+
+    shown = clean.done("types", "show", "file").splitlines()
+
+    assert shown[:4] == ["A file.", "a: May read it.", "   And nothing else.", ""]

@@ -11,7 +11,7 @@ Definition = dict[str, Any]
 
 RULE_MEMBERS = {"inheritIf", "ofType", "withRelation", "rules", "forAll"}
 
-ADDITIONS = ("allowedTypes",)
+ADDITIONS = ("allowedTypes", "description", "descriptions")
 """Names the members that clients of the Warrant API do not know."""
 
 _COMBINED = {"anyOf": (" or ", ""), "allOf": (" and ", ""), "noneOf": (" and ", "not ")}
@@ -143,3 +143,15 @@ def _describe_branch(description: str) -> str:
     description = description or "nobody"
     is_one_word = " " not in description or (description.startswith("not ") and description.count(" ") == 1)
     return description if is_one_word else f"({description})"
+
+
+def describe_texts(found: Definition) -> Iterator[str]:
+    """Yields the lines of the descriptions of an object type and its relations, and an empty one behind them."""
+    own, of_relations = found.get("description"), found.get("descriptions", {})
+    yield from own.splitlines() if own else ()
+    for relation, text in of_relations.items():
+        first, *others = text.splitlines() or [""]
+        yield f"{relation}: {first}"
+        yield from (f"{' ' * len(relation)}  {line}" for line in others)
+    if own or of_relations:
+        yield ""

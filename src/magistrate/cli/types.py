@@ -6,7 +6,7 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from magistrate.cli.completion import complete_types
-from magistrate.cli.definitions import Definition, describe_relations, is_same, read_definitions
+from magistrate.cli.definitions import Definition, describe_relations, describe_texts, is_same, read_definitions
 from magistrate.cli.input import as_of_option, read_as_of, read_type
 from magistrate.cli.output import Columns, print_done, print_json, print_list, print_table
 from magistrate.cli.service import calls_service, elements_named, limit_option, page_size
@@ -84,6 +84,8 @@ def show(client: "Client", as_json: bool, name: str, as_of: str | None) -> None:
     if as_json:
         print_json(found)
     else:
+        for line in describe_texts(found):
+            click.echo(line)
         allowed = found.get("allowedTypes")
         limits = ["ALLOWED TYPES"] if allowed else []
         rows = describe_relations(found["relations"], allowed)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from magistrate.engine.allowed_types import AllowedType, AllowedTypes, read_allowed_types
+from magistrate.engine.descriptions import read_description, read_descriptions
 from magistrate.engine.rules import render_rule
 from magistrate.engine.rules.direct import Direct
 from magistrate.engine.rules.parsing import read_rule
@@ -43,6 +44,8 @@ class TypeAdditions(msgspec.Struct, rename="camel", frozen=True, omit_defaults=T
     JSON types."""
 
     allowed_types: dict[str, tuple[str, ...]] | None = None
+    description: str | None = None
+    descriptions: dict[str, str] | None = None
 
 
 NO_ADDITIONS = TypeAdditions()
@@ -50,12 +53,15 @@ NO_ADDITIONS = TypeAdditions()
 
 @dataclass(frozen=True, slots=True)
 class ObjectType:
-    """Represents an object type, with `relations` in written order. `source` is checked but otherwise opaque."""
+    """Represents an object type, with `relations` in written order. `source` is checked but otherwise opaque.
+    `description` is its own, `descriptions` are those of relations."""
 
     name: TypeName
     relations: Mapping[RelationName, Rule]
     source: SourceDefinition | None = None
     allowed_types: AllowedTypes = field(default_factory=dict)
+    description: str = ""
+    descriptions: Mapping[RelationName, str] = field(default_factory=dict)
 
     @property
     def size(self) -> int:
@@ -90,7 +96,14 @@ def read_object_type(
     rules = {
         relation_name(key, "relations"): read_rule(definition, relations) for key, definition in _check_names(relations)
     }
-    return ObjectType(checked_name, rules, source, read_allowed_types(additions.allowed_types, rules))
+    return ObjectType(
+        checked_name,
+        rules,
+        source,
+        read_allowed_types(additions.allowed_types, rules),
+        read_description(additions.description, "description"),
+        read_descriptions(additions.descriptions, rules),
+    )
 
 
 def _check_names(relations: Mapping[str, RuleDefinition | None]) -> Iterator[tuple[str, RuleDefinition | None]]:

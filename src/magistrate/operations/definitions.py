@@ -16,13 +16,15 @@ class Definition(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True
     relations: dict[str, RuleDefinition]
     source: SourceDefinition | None = None
     allowed_types: dict[RelationName, tuple[AllowedType, ...]] = {}
+    description: str = ""
+    descriptions: dict[RelationName, str] = {}
 
     def find_allowed_types(self, relation: RelationName) -> Sequence[AllowedType] | None:
         return self.allowed_types.get(relation)
 
     @property
     def additions(self) -> TypeAdditions:
-        return TypeAdditions(dict(self.allowed_types.items()))
+        return TypeAdditions(dict(self.allowed_types.items()), self.description, dict(self.descriptions.items()))
 
 
 _DECODER = msgspec.json.Decoder(Definition)
@@ -39,4 +41,11 @@ def parse_definition(name: TypeName, definition: str) -> ObjectType:
 
 def render_definition(object_type: ObjectType) -> bytes:
     allowed_types = {relation: tuple(texts) for relation, texts in object_type.allowed_types.items()}
-    return msgspec.json.encode(Definition(object_type.render_relations(), object_type.source, allowed_types))
+    definition = Definition(
+        object_type.render_relations(),
+        object_type.source,
+        allowed_types,
+        object_type.description,
+        {**object_type.descriptions},
+    )
+    return msgspec.json.encode(definition)
