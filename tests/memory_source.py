@@ -9,6 +9,7 @@ import msgspec
 from magistrate.engine.evaluation import Check, Evaluation
 from magistrate.engine.explanation import Explanation, ExplanationSearch
 from magistrate.engine.model import TypeAdditions, read_object_type
+from magistrate.engine.named_policy import read_named_policy
 from magistrate.engine.nodes import CheckNode
 from magistrate.engine.overlay import Overlay
 from magistrate.engine.paths import PathSearch
@@ -39,8 +40,10 @@ def model_of(
     types: dict[str, Relations],
     warrants: Sequence[Warrant] = (),
     allowed: Mapping[str, Mapping[str, Sequence[str]]] = MappingProxyType({}),
+    policies: Mapping[str, Any] = MappingProxyType({}),
 ) -> Model:
-    """One that knows the forms of these warrants. `allowed` has the allowed types by type and relation."""
+    """One that knows the forms of these warrants. `allowed` has the allowed types by type and relation, `policies` the
+    parameters and expressions of named policies."""
     forms = msgspec.convert(types, dict[str, dict[str, RuleDefinition | None]])
     additions = {
         name: TypeAdditions({relation: tuple(texts) for relation, texts in allowed.get(name, {}).items()})
@@ -49,7 +52,9 @@ def model_of(
     types_by_name = {
         TypeName(name): read_object_type(name, None, form, additions[name]) for name, form in forms.items()
     }
-    return Model(types_by_name, Revision(1), {warrant.pattern() for warrant in warrants})
+    named = [read_named_policy(name, *parts) for name, parts in policies.items()]
+    patterns = {warrant.pattern() for warrant in warrants}
+    return Model(types_by_name, Revision(1), patterns, policies={one.name: one for one in named})
 
 
 def rows_over(warrants: Sequence[Warrant], reads: Sequence[AnyRead], overlay: Overlay) -> list[Sequence[Warrant]]:

@@ -18,7 +18,7 @@ from magistrate.engine.query import ObjectsQuery, Query, SubjectsQuery
 from magistrate.engine.rules import render_rule
 from magistrate.engine.rules.parsing import read_rule
 from magistrate.engine.rules.rule import RuleDefinition
-from magistrate.engine.terms import WILDCARD, ObjectRef, Subject, TypeName
+from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, Subject, TypeName
 from magistrate.engine.warrants import Warrant
 
 
@@ -160,6 +160,8 @@ class Ground:
     def rule(self, form: RuleDefinition | None, node: Node) -> Expression:
         if form is not None and form.for_all and form.of_type and form.with_relation:
             return self.for_all(node._replace(relation=form.with_relation), form.of_type, form.for_all)
+        if form is not None and form.policy:
+            return self.policy(named_policy(form.policy))
         if form is None or form.inherit_if is None:
             return Truth.FALSE
         if is_self(form, self.rules[node.type]):
@@ -214,6 +216,11 @@ class Ground:
         if holds is None:
             return Truth.UNKNOWN
         return Truth.TRUE if holds else Truth.FALSE
+
+
+def named_policy(name: str) -> Warrant:
+    """What `policy_holds` is asked of a named policy."""
+    return Warrant(TypeName(""), ObjectId(""), RelationName(""), TypeName(""), ObjectId(""), "", f"@{name}", 0, 0)
 
 
 def is_self(form: RuleDefinition, relations: Collection[str]) -> bool:
@@ -402,7 +409,7 @@ class Paths:
             yield from self.by_rule(rules[node.relation], node, seen)
 
     def by_rule(self, form: RuleDefinition | None, node: Node, seen: set[Node]) -> Iterator[Warrant | list[Step]]:
-        if form is None or form.inherit_if == "noneOf" or not self.holds(form, node):
+        if form is None or form.policy or form.inherit_if == "noneOf" or not self.holds(form, node):
             return
         if is_self(form, self.ground.rules[node.type]):
             return

@@ -9,6 +9,7 @@ from magistrate.api.endpoints import (
     keys,
     object_types,
     objects,
+    policies,
     query,
     sessions,
     warrants,
@@ -21,6 +22,7 @@ from magistrate.api.endpoints.keys import IssuedKeyAnswer, KeyAnswer, KeyBody, R
 from magistrate.api.endpoints.lists import ListAnswer
 from magistrate.api.endpoints.object_types import ObjectTypeAnswer, ObjectTypeBody
 from magistrate.api.endpoints.objects import MetaBody, ObjectAnswer, ObjectOrBatch, ObjectRefBody
+from magistrate.api.endpoints.policies import NamedPolicyAnswer, NamedPolicyBody
 from magistrate.api.endpoints.query import QueryBody, QueryRowAnswer
 from magistrate.api.endpoints.sessions import SessionAnswer, SessionBody
 from magistrate.api.endpoints.warrants import WarrantAnswer, WarrantOrBatch
@@ -55,10 +57,12 @@ from magistrate.operations.events import (
 from magistrate.operations.keys import KEY_LIST
 from magistrate.operations.object_types import OBJECT_TYPE_LIST
 from magistrate.operations.objects import OBJECT_LIST
+from magistrate.operations.policies import POLICY_LIST
 from magistrate.operations.query import QUERY_LIST
 from magistrate.operations.warrants import FILTERS, WARRANT_LIST
 
 _OBJECT_TYPE_LIST = list_parameters(OBJECT_TYPE_LIST, SEARCH, AS_OF_PARAMETER)
+_POLICY_LIST = list_parameters(POLICY_LIST, AS_OF_PARAMETER)
 _OBJECT_LIST = list_parameters(
     OBJECT_LIST, Parameter("objectType", "only objects of this type", TEXT), SEARCH, AS_OF_PARAMETER
 )
@@ -96,6 +100,11 @@ _REPLACE = Parameter(
     {"type": "boolean", "default": False},
 )
 
+_REPLACE_POLICIES = Parameter(
+    "replace",
+    "whether the array has all named policies: others are deleted",
+    {"type": "boolean", "default": False},
+)
 _KEEP_EXISTING = Parameter(
     "keepExisting",
     "whether stored warrants that `allowedTypes` forbids are kept, without effect; otherwise they are an error",
@@ -151,6 +160,35 @@ V2_ROUTES: tuple[Route, ...] = (
         "DELETE", "/v2/object-types/{type}", object_types.delete, "Delete an object type",
         writes=True, not_found=True,
         scope=Scope.MODEL, list_types=list_in_path("type"),
+    ),
+    Route(
+        "POST", "/v2/policies", policies.create, "Create a named policy, or replace its definition",
+        answer=NamedPolicyAnswer, body=NamedPolicyBody, writes=True,
+        scope=Scope.MODEL, list_types=list_all,
+    ),
+    Route(
+        "GET", "/v2/policies", policies.list_page, "List named policies",
+        answer=ListAnswer[NamedPolicyAnswer], parameters=_POLICY_LIST,
+        scope=Scope.READ, list_types=list_all,
+    ),
+    Route(
+        "PUT", "/v2/policies", policies.apply, "Create 1 to 100 named policies, or replace their definitions",
+        answer=list[NamedPolicyAnswer], body=list[NamedPolicyBody], writes=True, parameters=(_REPLACE_POLICIES,),
+        scope=Scope.MODEL, list_types=list_all,
+    ),
+    Route(
+        "GET", "/v2/policies/{name}", policies.get, "Get a named policy",
+        answer=NamedPolicyAnswer, not_found=True, parameters=ONE_ROW,
+        scope=Scope.READ, list_types=list_all,
+    ),
+    Route(
+        "PUT", "/v2/policies/{name}", policies.update, "Replace the definition of a named policy",
+        answer=NamedPolicyAnswer, body=NamedPolicyBody, writes=True, not_found=True,
+        scope=Scope.MODEL, list_types=list_all,
+    ),
+    Route(
+        "DELETE", "/v2/policies/{name}", policies.delete, "Delete a named policy",
+        writes=True, not_found=True, scope=Scope.MODEL, list_types=list_all,
     ),
     Route(
         "POST", "/v2/objects", objects.create, "Create an object, or 1 to 100 of them",

@@ -9,7 +9,7 @@ from magistrate.errors import InvalidRequest
 
 Definition = dict[str, Any]
 
-RULE_MEMBERS = {"inheritIf", "ofType", "withRelation", "rules", "forAll"}
+RULE_MEMBERS = {"inheritIf", "ofType", "withRelation", "rules", "forAll", "policy"}
 
 ADDITIONS = ("allowedTypes", "description", "descriptions")
 """Names the members that clients of the Warrant API do not know."""
@@ -81,6 +81,8 @@ def _check_parts(rule: Any, place: str) -> Sequence[Any]:
 
 def _missing_member(rule: Definition) -> str | None:
     """Returns the member that the other members of a rule require, or None."""
+    if "policy" in rule:
+        return None if rule["policy"] else "policy"
     if "forAll" in rule:
         return next((member for member in ("forAll", "ofType", "withRelation") if not rule.get(member)), None)
     if rule.get("inheritIf") in _COMBINED:
@@ -130,6 +132,8 @@ def _describe_rule(rule: Definition | None, described_rules: Sequence[str]) -> s
             return separator.join(before + _describe_branch(description) for description in described_rules)
         case {"inheritIf": keyword, "rules": _}:
             return f"{keyword}({', '.join(description or 'nobody' for description in described_rules)})"
+        case {"policy": name}:
+            return f"policy {name}"
         case {"forAll": relation, "ofType": of_type, "withRelation": link}:
             return f"{relation} of every {of_type} that is its {link}"
         case {"inheritIf": relation, "ofType": of_type, "withRelation": link}:

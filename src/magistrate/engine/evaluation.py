@@ -73,7 +73,7 @@ class Evaluation:
         key = (check.subject, self._digest(check.context))
         walk = self._walks.get(key)
         if walk is None:
-            conditions = PolicyEvaluator(check.context, self._now, self.work)
+            conditions = PolicyEvaluator(check.context, self._now, self.work, self.model.policies)
             walk = self._walks[key] = _Walk(self.model, check.subject, conditions, self.work, self._facts, self._scope)
         return walk.root(check.object, check.relation)
 
@@ -267,7 +267,8 @@ class _Walk:
         rule, subject = plan.rule, self._subject
         if rule.leaf is not None:
             names = CheckedNames(plan.type, node.id, subject.type, subject.id, subject.relation or "")
-            node.floor = rule.leaf.decide(names)
+            yield from self._evaluate_policies(self.conditions.list_stand_ins(rule.leaf.policy))
+            node.floor = rule.leaf.decide(names, self.conditions)
         elif rule.quantifier is not None:
             warrants = self._facts.find_all(plan.links[0].requests, node.id)
             if warrants is None:

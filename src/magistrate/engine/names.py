@@ -9,6 +9,7 @@ from typing import NamedTuple, NewType
 TypeName = NewType("TypeName", str)
 RelationName = NewType("RelationName", str)
 ObjectId = NewType("ObjectId", str)
+PolicyName = NewType("PolicyName", str)
 Revision = NewType("Revision", int)
 
 WILDCARD = ObjectId("*")

@@ -14,13 +14,15 @@ are.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from types import MappingProxyType
 
 from magistrate.engine.allowed_types import allows_subject
 from magistrate.engine.expansion import ArrowBranch, Branch, Expansion, Operation, Plan, UsersetBranch
 from magistrate.engine.facts import WARRANTS_BETWEEN_CHECKPOINTS, WARRANTS_FOR_A_NODE
 from magistrate.engine.flattening import Compiling, FlatBranch, flatten_relation, flatten_rule
 from magistrate.engine.model import ObjectType
-from magistrate.engine.names import WarrantNames
+from magistrate.engine.named_policy import NamedPolicy
+from magistrate.engine.names import PolicyName, WarrantNames
 from magistrate.engine.read_requests import build_request
 from magistrate.engine.rules.rule import Combined, LinkNames
 from magistrate.engine.terms import RelationName, Revision, Subject, TypeName
@@ -52,8 +54,10 @@ class Model:
         revision: Revision,
         patterns: Set[WarrantPattern],
         has_all_arrows: bool = False,
+        policies: Mapping[PolicyName, NamedPolicy] = MappingProxyType({}),
     ) -> None:
         self.types = types
+        self.policies = policies
         self.has_all_arrows = has_all_arrows
         self.revision = revision
         self.stranded = frozenset(pattern for pattern in patterns if not allows_subject(types, pattern))
@@ -156,7 +160,8 @@ class Model:
         """Returns a model with the same types and relations, in which only warrants grant a relation."""
         if self._without_rules is None:
             types = {name: one.without_rules() for name, one in self.types.items()}
-            self._without_rules = Model(types, self.revision, self.patterns | self.stranded)
+            patterns = self.patterns | self.stranded
+            self._without_rules = Model(types, self.revision, patterns, policies=self.policies)
         return self._without_rules
 
     def with_all_arrows(self) -> "Model":
@@ -164,7 +169,7 @@ class Model:
         link that another one includes."""
         if self._with_all_arrows is None:
             patterns = self.patterns | self.stranded
-            self._with_all_arrows = Model(self.types, self.revision, patterns, has_all_arrows=True)
+            self._with_all_arrows = Model(self.types, self.revision, patterns, True, self.policies)
         return self._with_all_arrows
 
     def with_patterns(self, patterns: Set[WarrantPattern]) -> "Model":
@@ -182,7 +187,7 @@ class Model:
         return extended
 
     def _extend(self, new: Iterable[WarrantPattern]) -> "Model":
-        extended = Model(self.types, self.revision, self.stranded)
+        extended = Model(self.types, self.revision, self.stranded, policies=self.policies)
         extended.patterns = self.patterns | {*new}
         extended._patterns.update(self._patterns)  # sorting all patterns again would take long when there are many
         for pattern in new:
@@ -196,10 +201,6 @@ class Model:
 
     def select_counting(self, warrants: Sequence[Warrant]) -> Sequence[Warrant]:
         return [warrant for warrant in warrants if self.counts(warrant)] if self.stranded else warrants
-
-    def find_stranded(self, relations: Set[tuple[TypeName, RelationName]]) -> Set[WarrantPattern]:
-        """Returns the patterns on these relations of these types whose warrants do not count."""
-        return {pattern for pattern in self.stranded if (pattern.object_type, pattern.relation) in relations}
 
     def allows(self, names: WarrantNames) -> bool:
         """Returns whether a warrant with these names could be written."""

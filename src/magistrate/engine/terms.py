@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import msgspec
 
-from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, TypeName
+from magistrate.engine.names import WILDCARD, ObjectId, PolicyName, RelationName, Revision, TypeName
 from magistrate.engine.rules import RULE_OPERATORS
 from magistrate.errors import InvalidParameter, MissingParameter
 
@@ -21,6 +21,7 @@ __all__ = [
     "WILDCARD",
     "ObjectId",
     "ObjectRef",
+    "PolicyName",
     "RelationName",
     "Revision",
     "Subject",
@@ -28,6 +29,7 @@ __all__ = [
     "object_id",
     "object_id_or_wildcard",
     "object_ref",
+    "policy_name",
     "relation_name",
     "type_name",
 ]
@@ -84,6 +86,10 @@ def relation_name(text: str | None, parameter: str) -> RelationName:
     if name in KEYWORDS:
         raise InvalidParameter(parameter, f"'{name}' is a keyword and cannot be the name of a relation")
     return RelationName(name)
+
+
+def policy_name(text: str | None, parameter: str) -> PolicyName:
+    return PolicyName(_match_text(_RELATION_NAME, text, parameter, MAX_NAME_LENGTH, NAME_MESSAGE))
 
 
 def object_id(text: str | None, parameter: str) -> ObjectId:

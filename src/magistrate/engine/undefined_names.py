@@ -1,7 +1,7 @@
 """Finds the names in rules that the model does not define. Such a rule is accepted, because types may be written in any
 order, but it never holds (docs/compatibility.md#rules)."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 
 from magistrate.engine.allowed_types import AllowedTypes, split_allowed_type
 from magistrate.engine.names import TypeName
@@ -13,8 +13,11 @@ from magistrate.engine.suggestions import suggest_name
 Relations = Mapping[str, RuleDefinition | None]
 
 
-def find_undefined_names(model: Mapping[str, Relations], types: Iterable[str]) -> Iterator[str]:
-    """Yields a sentence for each use of an undefined name in the rules of these types, in written order."""
+def find_undefined_names(
+    model: Mapping[str, Relations], types: Iterable[str], policies: Container[str] | None = None
+) -> Iterator[str]:
+    """Yields a sentence for each use of an undefined name in the rules of these types, in written order. Without
+    `policies`, those that rules name are not looked at."""
     for of_type in types:
         for relation, rule in model[of_type].items():
             waiting = [rule]
@@ -22,6 +25,9 @@ def find_undefined_names(model: Mapping[str, Relations], types: Iterable[str]) -
                 one = waiting.pop()
                 if one is not None and one.inherit_if in RULE_OPERATORS:
                     waiting += reversed(one.rules or ())
+                elif one is not None and one.policy is not None:
+                    if policies is not None and one.policy not in policies:
+                        yield f"{of_type}#{relation}: policy {one.policy} is not defined"
                 elif one is not None:
                     for fault in _faults_of_rule(model, of_type, one):
                         yield f"{of_type}#{relation}: {fault}"

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from magistrate.engine.allowed_types import find_allowed, render_subject_type
 from magistrate.engine.model import ObjectType
 from magistrate.engine.predefined import PREDEFINED_TYPES
+from magistrate.engine.rules.policy_rule import PolicyRule
 from magistrate.engine.stratification import RelationEdge, find_negation_loop, render_loop
 from magistrate.engine.terms import Revision, TypeName, type_name
 from magistrate.engine.undefined_names import Relations, find_undefined_allowed_types, find_undefined_names
@@ -104,6 +105,7 @@ async def _put_object_types(
     ctx: Context, types: Sequence[ObjectType], stamp: Stamp, keeps_stranded: bool, **options: bool
 ) -> Snapshot[WrittenTypes]:
     warnings: list[str] = []
+    known = (await ctx.store.read_model()).value.policies if _names_policies(types) else {}
     judge_loops = judge_types(types)
 
     def judge(definitions: Mapping[TypeName, str]) -> None:
@@ -113,13 +115,22 @@ async def _put_object_types(
         }
         names = [object_type.name for object_type in types]
         allowed = {object_type.name: object_type.allowed_types for object_type in types}
-        found = chain(find_undefined_names(model, names), find_undefined_allowed_types(model, allowed))
+        found = chain(find_undefined_names(model, names, known), find_undefined_allowed_types(model, allowed))
         warnings[:] = islice(found, MOST_WARNINGS)
 
     forbidden = None if keeps_stranded else find_forbidden
     new = await _new_types(ctx, types)
     written = await ctx.store.put_object_types(new, judge, stamp, **options, forbidden=forbidden)
     return Snapshot(written.revision, WrittenTypes(written.value, tuple(warnings)))
+
+
+def _names_policies(types: Iterable[ObjectType]) -> bool:
+    waiting = [rule for object_type in types for rule in object_type.relations.values()]
+    for rule in waiting:  # grows during the loop
+        if isinstance(rule, PolicyRule):
+            return True
+        waiting += rule.rules
+    return False
 
 
 async def get_object_type(

@@ -31,12 +31,16 @@ from magistrate.store.filters import WarrantFilter as WarrantFilter
 from magistrate.store.following import Mark, Staleness, WarrantChanges
 from magistrate.store.history import HistoryStore
 from magistrate.store.keys import KeyStore
+from magistrate.store.new_rows import IDEMPOTENCY_HOURS as IDEMPOTENCY_HOURS
 from magistrate.store.new_rows import ImportBatch as ImportBatch
 from magistrate.store.new_rows import Imported as Imported
 from magistrate.store.new_rows import ImportProgress as ImportProgress
 from magistrate.store.new_rows import NewObject as NewObject
 from magistrate.store.new_rows import NewObjectType as NewObjectType
 from magistrate.store.new_rows import NewWarrant as NewWarrant
+from magistrate.store.new_rows import Once as Once
+from magistrate.store.new_rows import Stamp as Stamp
+from magistrate.store.policy_store import PolicyStore
 from magistrate.store.session_keys import SessionKeyStore
 from magistrate.store.slices import PageSlice as PageSlice
 from magistrate.store.slices import Slice as Slice
@@ -47,32 +51,9 @@ from magistrate.store.stored_rows import ObjectName as ObjectName
 from magistrate.store.stored_rows import StoredModel as StoredModel
 from magistrate.store.stored_rows import StoredObject as StoredObject
 from magistrate.store.stored_rows import StoredObjectType as StoredObjectType
+from magistrate.store.stored_rows import StoredPolicy as StoredPolicy
 from magistrate.store.warrant_numbers import WarrantOutcome as WarrantOutcome
 from magistrate.store.warrant_numbers import write_outcome as write_outcome
-
-
-@dataclass(frozen=True, slots=True)
-class Once:
-    """Makes a write happen only once for this key of this actor within `IDEMPOTENCY_HOURS`.
-
-    A second write with the same `fingerprint` changes nothing and returns what the first one returned, revision
-    included; one with a different fingerprint raises KeyReused."""
-
-    key: str
-    fingerprint: str
-
-
-IDEMPOTENCY_HOURS = 24
-
-
-@dataclass(frozen=True, slots=True)
-class Stamp:
-    """Records who writes, when (in microseconds since 1970 UTC; the `created_at` of new rows), and whether the write
-    happens only once."""
-
-    actor: str
-    at: int
-    once: Once | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +86,7 @@ class WriteCounts(msgspec.Struct, frozen=True):
     unchanged: int
 
 
-Kind = Literal["object", "object-type", "warrant"]
+Kind = Literal["object", "object-type", "policy", "warrant"]
 
 
 Judge = Callable[[Mapping[TypeName, str]], None]
@@ -119,7 +100,7 @@ FindForbidden = Callable[
 """Returns those of the patterns that the definitions before a write allow and those after it do not."""
 
 
-class Store(WarrantReader, KeyStore, SessionKeyStore, EventStore, HistoryStore, Protocol):
+class Store(WarrantReader, PolicyStore, KeyStore, SessionKeyStore, EventStore, HistoryStore, Protocol):
     """Represents one database. Use it from one event loop and `close` it once; every call after that raises
     StoreUnavailable."""
 

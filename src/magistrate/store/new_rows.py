@@ -8,6 +8,30 @@ import msgspec
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
 
 
+@dataclass(frozen=True, slots=True)
+class Once:
+    """Makes a write happen only once for this key of this actor within `IDEMPOTENCY_HOURS`.
+
+    A second write with the same `fingerprint` changes nothing and returns what the first one returned, revision
+    included; one with a different fingerprint raises KeyReused."""
+
+    key: str
+    fingerprint: str
+
+
+IDEMPOTENCY_HOURS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """Records who writes, when (in microseconds since 1970 UTC; the `created_at` of new rows), and whether the write
+    happens only once."""
+
+    actor: str
+    at: int
+    once: Once | None = None
+
+
 class NewObject(msgspec.Struct, frozen=True):
     """Holds an object to be stored. `fresh` claims that the id was generated just now, so that no such object can
     exist."""

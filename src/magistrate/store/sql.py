@@ -137,10 +137,15 @@ _PATTERN = "object_type, object_id, relation, subject_type, subject_id, subject_
 _MODEL = f"""
 SELECT h.revision, h.horizon, h.model_revision, m.*{{span}} FROM head h LEFT JOIN (
     SELECT 'type' AS kind, type, definition, '' AS c, '' AS d, '' AS e, '' AS f FROM object_type WHERE {{alive}}
+    UNION ALL SELECT 'policy', name, definition, '', '', '', '' FROM named_policy WHERE {{alive}}
     UNION ALL SELECT 'form', {_PATTERN} FROM warrant_form
 ) m ON true ORDER BY m.kind, m.type"""
 READ_MODEL = _MODEL.format(alive=f"deleted_revision = {ALIVE}", span="")
-_TYPES_CHANGED = "SELECT created_revision AS r FROM object_type UNION ALL SELECT deleted_revision FROM object_type"
+_TYPES_CHANGED = " UNION ALL ".join(
+    f"SELECT {column} AS r FROM {table}"
+    for table in ("object_type", "named_policy")
+    for column in ("created_revision", "deleted_revision")
+)
 READ_MODEL_AT = _MODEL.format(
     alive="created_revision <= ? AND deleted_revision > ?",
     span=f""",
@@ -149,7 +154,6 @@ READ_MODEL_AT = _MODEL.format(
 
 FIND_PATTERN = f"SELECT {_PATTERN} FROM warrant_form WHERE ({_PATTERN}) = (?, ?, ?, ?, ?, ?)"
 FIND_PATTERNS = f"SELECT {_PATTERN} FROM warrant_form WHERE ({_PATTERN}) IN"
-LIST_PATTERNS = f"SELECT {_PATTERN} FROM warrant_form"
 INSERT_PATTERN = f"INSERT INTO warrant_form ({_PATTERN}) VALUES (?, ?, ?, ?, ?, ?)"
 
 _WARRANT_KEY = "object_type, object_id, relation, subject_type, subject_id, subject_relation, policy"
@@ -181,16 +185,6 @@ WHERE object_id = ? AND object_type = ? AND deleted_revision = {ALIVE} ORDER BY 
 WARRANTS_OF_SUBJECT = f"""
 SELECT {_WARRANT_KEY}, text, number FROM warrant LEFT JOIN policy ON digest = policy
 WHERE subject_id = ? AND subject_type = ? AND deleted_revision = {ALIVE} ORDER BY number LIMIT ?"""
-_OF_PATTERN = f"deleted_revision = {ALIVE} AND (expires_at IS NULL OR expires_at > ?) LIMIT ?"
-# PostgreSQL may read the table instead of warrant_by_type where it expects to find the few rows at once.
-WARRANTS_OF_PATTERN = f"""
-SELECT {_PATTERN} FROM warrant
-WHERE object_type || '#' || relation = ? AND subject_relation = ? AND subject_type = ? AND subject_id <> '*'
-AND {_OF_PATTERN}"""
-WARRANTS_OF_WILDCARD_PATTERN = f"""
-SELECT {_PATTERN} FROM warrant
-WHERE subject_id = '*' AND subject_type = ? AND subject_relation = ? AND object_type = ? AND relation = ?
-AND {_OF_PATTERN}"""
 NEXT_EXPIRY = f"""
 SELECT expires_at FROM warrant WHERE deleted_revision = {ALIVE} AND expires_at IS NOT NULL
 ORDER BY expires_at LIMIT 1"""

@@ -9,7 +9,7 @@ from typing import TypeVar
 import msgspec
 
 from magistrate.engine.names import WarrantNames, warrant_names
-from magistrate.engine.terms import ObjectRef, Revision, TypeName
+from magistrate.engine.terms import ObjectRef, PolicyName, Revision, TypeName
 from magistrate.engine.warrant_reader import AnyRead, ReadResult
 from magistrate.engine.warrants import Warrant, WarrantPattern
 from magistrate.errors import RevisionUnavailable, SchemaMismatch
@@ -21,7 +21,9 @@ from magistrate.store import (
     importing,
     object_types,
     objects,
+    policies,
     sql,
+    sql_models,
     warrants,
 )
 from magistrate.store.batch_reads import objects_statement, read_statement, split_reads
@@ -47,6 +49,7 @@ from magistrate.store.contract import (
     StoredModel,
     StoredObject,
     StoredObjectType,
+    StoredPolicy,
     WarrantFilter,
     WriteCounts,
 )
@@ -198,12 +201,35 @@ class SqlStore(SqlKeys):
     async def read_model(self, at: Revision | None = None) -> Snapshot[StoredModel]:
         statement = sql.READ_MODEL if at is None else sql.READ_MODEL_AT
         # A model may be large, and is read only when it has changed.
-        rows = await self.database.read(statement, () if at is None else (at, at, at, at), long=True)
+        rows = await self.database.read(statement, () if at is None else (at,) * 6, long=True)
         revision = _check_revision(rows[0], at)
         definitions = {row[4]: row[5] for row in rows if row[3] == "type"}
         patterns = frozenset(WarrantPattern(warrant_names(*row[4:10])) for row in rows if row[3] == "form")
+        named = {row[4]: row[5] for row in rows if row[3] == "policy"}
         span = None if at is None else _span_of_types(rows[0])
-        return Snapshot(revision, StoredModel(Revision(rows[0][2]), definitions, patterns, span))
+        return Snapshot(revision, StoredModel(Revision(rows[0][2]), definitions, patterns, named, span))
+
+    async def get_policy(self, name: PolicyName, at: Revision | None = None) -> Snapshot[StoredPolicy | None]:
+        if at is None:
+            [row] = await self.database.read(sql_models.GET_POLICY, (name,))
+        else:
+            [row] = await self.database.read(sql_models.GET_POLICY_AT, (name, at, at))
+        return Snapshot(_check_revision(row, at), None if row[2] is None else policies.build_policy(row[2:]))
+
+    async def list_policies(self, wanted: Slice, at: Revision | None = None) -> Snapshot[PageSlice[StoredPolicy]]:
+        return await self._list(sql_models.POLICIES, wanted, sql.ListFilter(), at, policies.build_policy)
+
+    async def put_policies(
+        self,
+        new: Sequence[tuple[PolicyName, str]],
+        stamp: Stamp,
+        must_exist: bool = False,
+        is_whole_set: bool = False,
+    ) -> Snapshot[tuple[StoredPolicy, ...]]:
+        return await self.database.transact(policies.put_policies(new, stamp, must_exist, is_whole_set))
+
+    async def delete_policy(self, name: PolicyName, stamp: Stamp) -> Revision:
+        return (await self.database.transact(policies.delete_policy(name, stamp))).revision
 
     async def find_revision(self, revision: Revision) -> RevisionLookup:
         return await self._find_revision(sql.FIND_REVISION, revision)

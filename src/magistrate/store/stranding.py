@@ -6,7 +6,7 @@ from magistrate.engine.names import warrant_names
 from magistrate.engine.terms import WILDCARD, TypeName
 from magistrate.engine.warrants import WarrantPattern
 from magistrate.errors import StrandedWarrants
-from magistrate.store import sql
+from magistrate.store import sql_models
 from magistrate.store.contract import FindForbidden
 from magistrate.store.database import Compute, Script, Select
 
@@ -19,7 +19,7 @@ def refuse_stranding(
 ) -> Script[None]:
     """Raises StrandedWarrants if a stored warrant that has not expired by the time `at` counts with the definitions
     before and does not with those after. Takes one lookup of an index for each pattern that is concerned."""
-    [rows] = yield Select(sql.LIST_PATTERNS, [()])
+    [rows] = yield Select(sql_models.LIST_PATTERNS, [()])
     patterns = [WarrantPattern(warrant_names(*row)) for row in rows]
     concerned: list[WarrantPattern] = []
     yield Compute(lambda: concerned.extend(forbidden(before, after, patterns)))
@@ -41,8 +41,8 @@ def _find_warrants(pattern: WarrantPattern, at: int) -> Script[Sequence[str]]:
     limits = (at, MOST_NAMED + 1)
     if subject_id == WILDCARD:
         names = (subject_type, subject_relation, of_type, relation)
-        [rows] = yield Select(sql.WARRANTS_OF_WILDCARD_PATTERN, [(*names, *limits)])
+        [rows] = yield Select(sql_models.WARRANTS_OF_WILDCARD_PATTERN, [(*names, *limits)])
     else:
         names_of_type = (f"{of_type}#{relation}", subject_relation, subject_type)
-        [rows] = yield Select(sql.WARRANTS_OF_PATTERN, [(*names_of_type, *limits)])
+        [rows] = yield Select(sql_models.WARRANTS_OF_PATTERN, [(*names_of_type, *limits)])
     return [warrant_names(*row).render() for row in rows]

@@ -13,12 +13,15 @@ from collections.abc import Generator, Iterable, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from magistrate.engine.evaluation import Check, Evaluation
 from magistrate.engine.expansion import Operation, Plan
 from magistrate.engine.explanation.changed_warrants import FIRST_NUMBER
 from magistrate.engine.explanation.changes import NO_CHANGE, Change, ChangeKind, ChangeOrder, ChangeSet, is_consistent
 from magistrate.engine.explanation.policy_values import find_assignments
-from magistrate.engine.names import RelationName, WarrantNames
+from magistrate.engine.named_policy import NO_WARRANT
+from magistrate.engine.names import PolicyName, RelationName, WarrantNames
 from magistrate.engine.nodes import CheckEdge, CheckNode
 from magistrate.engine.plans import Model
 from magistrate.engine.truth import FALSE, TRUE, Truth
@@ -61,6 +64,7 @@ class RepairCollector:
         self._sets: dict[_Goal, Sets] = {}
         self._of_policies: dict[tuple[int, bool], Sets] = {}
         self._usersets: set[CheckNode] = set()
+        self._numbers: dict[PolicyName, int] = {}
         self.is_cut = False
 
     def collect(self, root: CheckNode, work: Work) -> Collecting:
@@ -114,6 +118,9 @@ class RepairCollector:
         """Fixes the order of all changes, the nearest goals first."""
         for goal in goals:
             plan = goal.node.plan
+            condition = None if _is_met(goal) else self._find_condition(plan)
+            if condition is not None:
+                yield from self._note_values(condition, goal.holds)
             if _is_met(goal) or (isinstance(plan, Operation) and not plan.links):
                 continue
             for relation in self._creatable(goal.node, plan) if goal.holds and isinstance(plan, Plan) else ():
@@ -165,11 +172,23 @@ class RepairCollector:
         node, plan = goal.node, goal.node.plan
         if isinstance(plan, Operation) and plan.links:
             return self._quantify(node, goal.holds)
+        condition = self._find_condition(plan)
+        if condition is not None:
+            return self._of_policies.get((condition.number, goal.holds), [])
         if isinstance(plan, Operation):
             requirement = plan.rule.require(goal.holds)
             needed = [self._find(edge.child, requirement.value is TRUE) for edge in node.edges]
             return self._some_of(needed, requirement.count)
         return self._allow(node, plan) if goal.holds else self._exclude(node, plan)
+
+    def _find_condition(self, plan: Plan | Operation) -> Warrant | None:
+        """Returns the named policy of a rule as a warrant with this policy, or None."""
+        leaf = plan.rule.leaf if isinstance(plan, Operation) else None
+        named = None if leaf is None or leaf.policy is None else self._model.policies.get(leaf.policy)
+        if named is None:
+            return None
+        number = self._numbers.setdefault(named.name, -1 - len(self._numbers))
+        return replace(NO_WARRANT, policy=named.expression, number=number)
 
     def _quantify(self, node: CheckNode, holds: bool) -> Sets:
         """Returns the sets for a quantifier: it holds if every link leads to where the relation holds, or ends. It does

@@ -157,23 +157,33 @@ class TreeBuilder:
         relation, value = node.relation, node.value
         assert value is not None
         if relation is None:
-            return ExplanationNode("", _describe(node, branch), value, via, policy)
+            named = self._read_named(node, value)
+            return ExplanationNode("", _describe(node, branch), value, via, named or policy)
         subject = self._check.subject
         names = WarrantNames(node.plan.type, node.id, relation, subject.type, subject.id, subject.relation or "")
         return ExplanationNode(names.render(), "", value, via, policy)
 
+    def _read_named(self, node: CheckNode, value: Truth) -> PolicyTrace | None:
+        """Returns the trace of the named policy that a rule evaluates."""
+        leaf = node.plan.rule.leaf if isinstance(node.plan, Operation) else None
+        named = None if leaf is None or leaf.policy is None else self._evaluation.model.policies.get(leaf.policy)
+        return None if named is None else self._trace(named.expression, [*named.parameters], value)
+
     def _read_policy(self, warrant: Warrant, value: Truth) -> PolicyTrace:
-        context = self._check.context
         try:
             variables = list_variables(read_policy(warrant.policy))
         except InvalidParameter:  # the language had more when it was written
             variables = []
+        return self._trace(warrant.policy, variables, value)
+
+    def _trace(self, text: str, variables: Sequence[str], value: Truth) -> PolicyTrace:
+        context = self._check.context
         self._work.spend(1 + len(variables))
         present = [name for name in variables if name in context]
         long = [name for name in present if len(msgspec.json.encode(context[name])) > MOST_VALUE_CHARACTERS]
         values = {name: context[name] for name in present if name not in long}
         missing = [name for name in variables if name not in context]
-        return PolicyTrace(warrant.policy, value, values, missing, long)
+        return PolicyTrace(text, value, values, missing, long)
 
 
 def _expand(edge: CheckEdge, rule: str = "") -> _Branch:

@@ -58,4 +58,5 @@ def add_patterns(model: Model, changes: ChangeSet) -> Model:
     new: set[WarrantPattern] = {warrant_pattern(change.names) for change in changes if change.names is not None}
     if new <= model.patterns:
         return model
-    return Model(model.types, model.revision, model.patterns | model.stranded | new)
+    patterns = model.patterns | model.stranded | new
+    return Model(model.types, model.revision, patterns, policies=model.policies)

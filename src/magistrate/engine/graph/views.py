@@ -75,7 +75,8 @@ class PlanView:
         self.requests = [self.direct, *self.targets] if self.direct is not None else self.targets
         self.same: tuple[int, ...] = ()
         self.operations: tuple[CombinedView, ...] = ()
-        self.stranded = frozenset(model.find_stranded(self.relations()) if model.stranded else ())
+        names = self.relations() if model.stranded else ()
+        self.stranded = frozenset(one for one in model.stranded if (one.object_type, one.relation) in names)
         self.is_closed = is_closed
         self.is_empty = not self.requests
         self.has_own = (

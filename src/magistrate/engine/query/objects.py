@@ -74,7 +74,7 @@ class _ObjectSearch:
         self._itself: ObjectRef | None = None
 
     def steps(self) -> Steps[Findings]:
-        self._begin()
+        yield from self._begin()
         while True:
             yield from self._propagate()
             indexes = [(index, read) for index in self._graph.indexes if (read := index.read())]
@@ -98,7 +98,7 @@ class _ObjectSearch:
                 yield None
         return Findings(relation_results, self._conditions.valid_until, self._itself)
 
-    def _begin(self) -> None:
+    def _begin(self) -> Checkpoints[None]:
         self._gain(self._graph.itself, self._subject.id, EXPLICIT)
         self._gain(self._graph.itself, WILDCARD, EXPLICIT)
         for node in self._graph.all:
@@ -106,10 +106,12 @@ class _ObjectSearch:
                 if not node.plan.is_defined:
                     self._gain_default(node, MISSING, {})
             elif node.plan is not None and node.plan.rule.leaf is not None:
-                self._gain_leaf(node, node.plan.type, node.plan.rule.leaf)
+                leaf = node.plan.rule.leaf
+                yield from self._conditions.evaluate_each(self._conditions.list_stand_ins(leaf.policy))
+                self._gain_leaf(node, node.plan.type, leaf)
 
     def _gain_leaf(self, node: ReverseNode, of_type: TypeName, leaf: Leaf) -> None:
-        default, exceptions = leaf.list_objects(of_type, self._subject.type, self._subject.id)
+        default, exceptions = leaf.list_objects(of_type, self._subject.type, self._subject.id, self._conditions)
         self._gain_default(node, default, {})
         self._itself = self._subject if self._subject.id in exceptions else self._itself
         for id, value in exceptions.items():

@@ -284,7 +284,8 @@ class SubjectSearch:
 
     def _combine(self, place: PlanOnObject, rule: Combined, of_type: TypeName | None) -> Checkpoints[ResultSet]:
         if rule.leaf is not None:
-            default, exceptions = rule.leaf.list_subjects(place.plan.type, place.id, of_type)
+            yield from self._conditions.evaluate_each(self._conditions.list_stand_ins(rule.leaf.policy))
+            default, exceptions = rule.leaf.list_subjects(place.plan.type, place.id, of_type, self._conditions)
             return ResultSet(default, {**exceptions})
         result_sets = [target.place.result_set for target in place.targets]
         if rule.quantifier is not None:

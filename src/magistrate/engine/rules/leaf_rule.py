@@ -9,12 +9,13 @@ from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
-from magistrate.engine.names import ObjectId, TypeName
+from magistrate.engine.names import ObjectId, PolicyName, TypeName
 from magistrate.engine.rules.rule import (
     Bounds,
     BranchCollector,
     CheckedNames,
     LeafValues,
+    NamedConditions,
     Requirement,
     Rule,
 )
@@ -31,19 +32,28 @@ class LeafRule:
     decisive: ClassVar[Truth] = TRUE
 
     @property
+    def policy(self) -> PolicyName | None:
+        """Returns the name of the policy that the rule evaluates, or None."""
+        return None
+
+    @property
     def leaf(self) -> "LeafRule":
         return self
 
     @abstractmethod
-    def decide(self, checked: CheckedNames) -> Truth:
+    def decide(self, checked: CheckedNames, conditions: NamedConditions) -> Truth:
         """Returns the value of the rule for one object and one subject."""
 
     @abstractmethod
-    def list_objects(self, of_type: TypeName, subject_type: TypeName, subject_id: ObjectId) -> LeafValues:
+    def list_objects(
+        self, of_type: TypeName, subject_type: TypeName, subject_id: ObjectId, conditions: NamedConditions
+    ) -> LeafValues:
         """Returns the values on all objects of a type, `*` among them, for a subject that is no userset."""
 
     @abstractmethod
-    def list_subjects(self, object_type: TypeName, object_id: ObjectId, subject_type: TypeName | None) -> LeafValues:
+    def list_subjects(
+        self, object_type: TypeName, object_id: ObjectId, subject_type: TypeName | None, conditions: NamedConditions
+    ) -> LeafValues:
         """Returns the values on one object for all subjects of a type, `*` among them; None stands for a type that is
         named nowhere."""
 

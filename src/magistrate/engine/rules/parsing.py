@@ -9,15 +9,17 @@ from magistrate.engine.rules.arrow import Arrow
 from magistrate.engine.rules.computed import Computed
 from magistrate.engine.rules.direct import Direct
 from magistrate.engine.rules.for_all import ForAll
+from magistrate.engine.rules.policy_rule import PolicyRule
 from magistrate.engine.rules.rule import Rule, RuleDefinition
 from magistrate.engine.rules.self_rule import SelfRule
-from magistrate.engine.terms import RelationName, relation_name, type_name
+from magistrate.engine.terms import RelationName, policy_name, relation_name, type_name
 from magistrate.errors import InvalidParameter, MissingParameter
 
 INHERIT_IF_MESSAGE = f"can only be {', '.join(map(repr, RULE_OPERATORS))}, or a valid relation name"
 
 
 _FOR_ALL = "forAll"
+_POLICY = "policy"
 
 
 def read_rule(definition: RuleDefinition | None, defined: Container[str] = ()) -> Rule:
@@ -32,7 +34,7 @@ def read_rule(definition: RuleDefinition | None, defined: Container[str] = ()) -
 
 def _branches(definition: RuleDefinition | None) -> Sequence[RuleDefinition | None]:
     """Returns the forms within a form. Raises what is wrong with a form that has some or must have."""
-    if definition is None or definition.for_all is not None or not definition.inherit_if:
+    if definition is None or not definition.inherit_if or not (definition.for_all is definition.policy is None):
         return ()
     if definition.rules is not None and not definition.rules:
         raise InvalidParameter("rules", "must be greater than or equal to 1")
@@ -46,6 +48,8 @@ def _branches(definition: RuleDefinition | None) -> Sequence[RuleDefinition | No
 def _rule(names_self: bool, definition: RuleDefinition | None, branches: Sequence[Rule]) -> Rule:
     if definition is None:
         return Direct()
+    if definition.policy is not None:
+        return _policy_rule(definition)
     if definition.for_all is not None:
         return _quantifier(definition)
     if not definition.inherit_if:
@@ -70,6 +74,13 @@ def _quantifier(definition: RuleDefinition) -> ForAll:
         type_name(definition.of_type, "ofType"),
         relation_name(definition.with_relation, "withRelation"),
     )
+
+
+def _policy_rule(definition: RuleDefinition) -> PolicyRule:
+    others = (definition.inherit_if, definition.rules, definition.for_all, definition.of_type, definition.with_relation)
+    if any(other is not None for other in others):
+        raise InvalidParameter(_POLICY, "cannot be combined with other members")
+    return PolicyRule(policy_name(definition.policy, _POLICY))
 
 
 def _without_condition(definition: RuleDefinition) -> Rule:

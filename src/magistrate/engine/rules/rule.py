@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from magistrate.engine.names import ObjectId, RelationName, TypeName
+from magistrate.engine.names import ObjectId, PolicyName, RelationName, TypeName
 from magistrate.engine.truth import Truth
 
 
@@ -19,6 +19,7 @@ class RuleDefinition(msgspec.Struct, rename="camel", frozen=True, omit_defaults=
     with_relation: str | None = None
     rules: "list[RuleDefinition | None] | None" = None
     for_all: str | None = None
+    policy: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +75,27 @@ class LeafValues(NamedTuple):
     exceptions: Mapping[ObjectId, Truth] = {}
 
 
+class NamedConditions(Protocol):
+    """Evaluates named policies with the context of a check."""
+
+    def evaluate_named(self, name: PolicyName) -> Truth: ...
+
+
 class Leaf(Protocol):
-    """Represents a rule that is decided from the check alone, without warrants and other rules (see leaf_rule.py)."""
+    """Represents a rule that is decided from the check alone, without warrants and other rules (see leaf_rule.py).
+    `policy` is the named policy that it evaluates, if it does."""
 
-    def decide(self, checked: CheckedNames) -> Truth: ...
+    @property
+    def policy(self) -> PolicyName | None: ...
 
-    def list_objects(self, of_type: TypeName, subject_type: TypeName, subject_id: ObjectId) -> LeafValues: ...
+    def decide(self, checked: CheckedNames, conditions: NamedConditions) -> Truth: ...
+
+    def list_objects(
+        self, of_type: TypeName, subject_type: TypeName, subject_id: ObjectId, conditions: NamedConditions
+    ) -> LeafValues: ...
 
     def list_subjects(
-        self, object_type: TypeName, object_id: ObjectId, subject_type: TypeName | None
+        self, object_type: TypeName, object_id: ObjectId, subject_type: TypeName | None, conditions: NamedConditions
     ) -> LeafValues: ...
 
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from magistrate.engine.names import WILDCARD, ObjectId, TypeName
 from magistrate.engine.rules.leaf_rule import LeafRule
-from magistrate.engine.rules.rule import CheckedNames, LeafValues, RuleDefinition
+from magistrate.engine.rules.rule import CheckedNames, LeafValues, NamedConditions, RuleDefinition
 from magistrate.engine.truth import FALSE, TRUE, Truth
 
 
@@ -20,15 +20,19 @@ class SelfRule(LeafRule):
 
     keyword: ClassVar[str] = "self"
 
-    def decide(self, checked: CheckedNames) -> Truth:
+    def decide(self, checked: CheckedNames, conditions: NamedConditions) -> Truth:
         if checked.subject_relation or checked.subject_type != checked.object_type:
             return FALSE
         return TRUE if checked.object_id in (checked.subject_id, WILDCARD) else FALSE
 
-    def list_objects(self, of_type: TypeName, subject_type: TypeName, subject_id: ObjectId) -> LeafValues:
+    def list_objects(
+        self, of_type: TypeName, subject_type: TypeName, subject_id: ObjectId, conditions: NamedConditions
+    ) -> LeafValues:
         return LeafValues(FALSE, {subject_id: TRUE, WILDCARD: TRUE} if of_type == subject_type else {})
 
-    def list_subjects(self, object_type: TypeName, object_id: ObjectId, subject_type: TypeName | None) -> LeafValues:
+    def list_subjects(
+        self, object_type: TypeName, object_id: ObjectId, subject_type: TypeName | None, conditions: NamedConditions
+    ) -> LeafValues:
         if object_type != subject_type:
             return LeafValues(FALSE)
         return LeafValues(TRUE) if object_id == WILDCARD else LeafValues(FALSE, {object_id: TRUE})
