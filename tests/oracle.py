@@ -85,7 +85,7 @@ def check(
     `model` maps type names to relation names to rules as JSON. `policy_holds` is called only for warrants with a
     policy; None from it is a run-time error.
     """
-    rules = {name: {key: _read(rule) for key, rule in relations.items()} for name, relations in model.items()}
+    rules = read_rules(model)
     asked = Node(object_type, object_id, relation)
     equations = Ground(rules, warrants, subject, policy_holds).equations_from(asked)
     return solution(equations)[asked]
@@ -99,6 +99,11 @@ def in_force(warrants: Sequence[Warrant], now: int) -> list[Warrant]:
         if (warrant.starts_at is None or warrant.starts_at <= now)
         and (warrant.expires_at is None or now < warrant.expires_at)
     ]
+
+
+def read_rules(model: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[str, RuleDefinition]]:
+    """The rules of the model by type and relation."""
+    return {name: {key: _read(rule) for key, rule in relations.items()} for name, relations in model.items()}
 
 
 def _read(rule: Any) -> RuleDefinition:
@@ -330,7 +335,7 @@ def path(
     policy_holds: Callable[[Warrant], bool | None],
 ) -> list[Warrant] | None:
     """The reported path of a check, from the subject to the object; None if it is not authorized."""
-    rules = {name: {key: _read(rule) for key, rule in relations.items()} for name, relations in model.items()}
+    rules = read_rules(model)
     ground = Ground(rules, warrants, subject, policy_holds)
     values = solution(ground.equations_from(asked))
     return Paths(ground, values).path(asked) if values[asked] == Truth.TRUE else None

@@ -260,6 +260,24 @@ class Explain(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return {**warrant_body(self.ask), "context": self.context}
 
 
+class Difference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The access that was gained and lost since a step until all is done, or that a proposal would change then."""
+
+    rows: Annotated[
+        tuple[str, ...],
+        msgspec.Meta(description="gained or lost, type:id#relation@type:id, and `in a context` if it depends on one"),
+    ]
+    since: Step | None = None
+    create: tuple[WrittenWarrant, ...] = ()
+    delete: tuple[WrittenWarrant, ...] = ()
+    define_types: WrittenTypes = {}
+    of: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.since is None) == (not self.create and not self.delete and not self.define_types):
+            raise ValueError("a difference has either `since` or a proposal")
+
+
 class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Types and warrants in written form, and the checks and queries of them. Besides `types` nothing is defined."""
 
@@ -281,14 +299,15 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     writes: Annotated[
         tuple[WriteStep, ...], msgspec.Meta(description="what is written when all else is done, in order")
     ] = ()
+    difference: tuple[Difference, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.levels) != len(self.checks) or len(self.query_levels) != len(self.queries):
             raise ValueError("`levels` has one number for each check, `query_levels` for each query")
         if set(self.limits) - set(self.warrants):
             raise ValueError("`limits` are of `warrants`")
-        if not self.checks and not self.queries and not self.explain and not self.writes:
-            raise ValueError("a scenario has `checks`, `queries`, `explain` or `writes`")
+        if not (self.checks or self.queries or self.explain or self.writes or self.difference):
+            raise ValueError("a scenario has `checks`, `queries`, `explain`, `writes` or `difference`")
 
     def until(self, step: Step) -> "Scenario":
         """The scenario with nothing done after this step."""
@@ -389,6 +408,11 @@ def write_scenarios() -> Sequence[Scenario]:
     return [scenario for scenario in every_scenario() if scenario.writes]
 
 
+def difference_scenarios() -> Sequence[Scenario]:
+    """Those with differences, in the order of file names."""
+    return [scenario for scenario in every_scenario() if scenario.difference]
+
+
 @cache
 def every_scenario() -> Sequence[Scenario]:
     """Those of all files, in the order of file names. Raises ValueError if two of them have one name."""
@@ -400,7 +424,8 @@ def every_scenario() -> Sequence[Scenario]:
 
 
 def scenario_paths() -> list[Path]:
-    return sorted(path for kind in ("check", "query", "explain", "write") for path in FOLDER.glob(f"{kind}-*.yaml"))
+    kinds = ("check", "query", "explain", "write", "difference")
+    return sorted(path for kind in kinds for path in FOLDER.glob(f"{kind}-*.yaml"))
 
 
 def read_scenarios(path: Path) -> list[Scenario]:

@@ -186,7 +186,7 @@ def carry_out_over_http(client: Client, scenario: Scenario) -> dict[Step, str]:
     after: dict[Step, str] = {}
 
     def end(step: Step) -> None:
-        if scenario.as_of:
+        if scenario.as_of or scenario.difference:
             after[step] = client.get("/v2/object-types", params={"limit": 1}).headers["Warrant-Token"]
 
     client.clear()

@@ -52,8 +52,11 @@ TRIED = {
     "docs/sessions.md": 4,
     "docs/v1.md": 2,
     "docs/history.md": 7,
+    "docs/difference.md": 5,
 }
 """Documents whose commands are run, and how many there are at least."""
+OF_THE_PAST = ("docs/history.md", "docs/difference.md")
+"""Documents whose commands look back on what `write_history` writes."""
 
 
 def shown_commands(document: str) -> list[tuple[str, str]]:
@@ -71,7 +74,7 @@ INTERNS = NewWarrant(
 
 
 async def write_history(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Writes what docs/history.md describes: a mistake on a Friday that is corrected on the Tuesday after."""
+    """Writes what documents OF_THE_PAST describe: a mistake on a Friday that is corrected on the Tuesday after."""
 
     def set_clock(time: str) -> None:
         now = int(datetime.fromisoformat(time).timestamp() * 1_000_000)
@@ -99,7 +102,7 @@ def test_the_commands_of_a_document_answer_what_it_shows(
     path = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "MAGISTRATE_API_KEY": KEY}
     settings = settings_for(database_url, retention_hours=87_600)
     wiring.migrate_store(settings)
-    if document == "docs/history.md":
+    if document in OF_THE_PAST:
         asyncio.run(write_history(settings, monkeypatch))
     else:
         asyncio.run(wiring.prepare_store(settings, read_example("document-sharing")))

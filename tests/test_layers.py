@@ -32,6 +32,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "config",
         "wiring",
         "warrant_migration",
+        "engine.model_text",
         "engine.nesting",
         "engine.written",
         "errors",

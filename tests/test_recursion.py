@@ -55,8 +55,9 @@ BOUNDED: dict[str, str] = {
     "magistrate.engine.policy.types.slice_of": "calls itself once, for a type that is not its own argument",
     "magistrate.operations.contextual_warrants.ContextualWarrants.extend_model": ANOTHER,
     "magistrate.operations.importing.importer.": ANOTHER,
-    "magistrate.operations.overlaid_reader.OverlaidReader.read_warrants": ANOTHER,
+    "magistrate.operations.difference.states.UnitedReader.read_warrants": ANOTHER,
     "magistrate.store.postgres.PostgresDatabase.": ANOTHER,
+    "magistrate.store.sql_keys.SqlKeys.": ANOTHER,
     "magistrate.store.sql_store.SqlStore.": ANOTHER,
 }
 """By what the name of the first function of a circle, in alphabetical order, begins with."""

@@ -122,7 +122,7 @@ async def test_the_writes_of_a_scenario_over_a_store(
 async def carry_out_in_store(ctx: Context, step: WriteStep, revisions: dict[str, Revision]) -> object:
     if isinstance(step, DeleteByFilter):
         given = {member: step.where.get(member) for member in MEMBERS}
-        deleted = await delete_matching(ctx, read_exact_filter(given), 1_000, "ann", step.dry_run)
+        deleted = await delete_matching(ctx, read_exact_filter(given), 1_000, lambda: ctx.stamp("ann"), step.dry_run)
         assert not deleted.value.has_more
         return deleted.value.deleted
     if isinstance(step, CreateAgain):

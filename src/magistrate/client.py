@@ -106,6 +106,10 @@ class Client:
         needed."""
         return self._list("/v2/object-types", _as_of(as_of), page_size)
 
+    def get_model(self, as_of: str | None = None) -> Json:
+        """Returns all object types and policies, also as of a past token or RFC 3339 time."""
+        return self._object("GET", "/v2/model", parameters=_as_of(as_of))
+
     def create_object(self, object_type: str, object_id: str | None, meta: Json | None) -> Json:
         """Creates an object; without an id, the service generates one."""
         body = {"objectType": object_type, "objectId": object_id, "meta": meta}
@@ -222,6 +226,17 @@ class Client:
             "strict": parameters.get("strict") == "true",
         }
         return self._post_pages("/v2/query", body | _contextual_member(contextual_warrants), page_sizes)
+
+    def difference(self, parameters: Mapping[str, str], page_sizes: Iterable[int]) -> Iterator[Json]:
+        """Yields pages of the access that was gained and lost between two revisions, like `query`. `parameters` are
+        query parameters: from, to, of, subject, object, q."""
+        return self._pages("/v2/difference", parameters, page_sizes)
+
+    def compare_proposal(
+        self, proposal: Json, parameters: Mapping[str, str], page_sizes: Iterable[int]
+    ) -> Iterator[Json]:
+        """Yields pages of the access that a proposal would change: of, subject, object and q narrow it."""
+        return self._post_pages("/v2/difference", {"proposal": proposal, **parameters}, page_sizes)
 
     def _list(self, path: str, filters: Mapping[str, str], page_size: int) -> Iterator[Json]:
         for page in self._pages(path, filters, repeat(page_size)):

@@ -3,6 +3,7 @@
 MagistrateError
 ├── InvalidSetting            a flag or environment variable that is not valid; the service does not start
 ├── InvalidRequest            the caller can fix it
+│   ├── InvalidModel          carries `errors`, all that is wrong with a model
 │   ├── InvalidParameter      carries `parameter`, the name of what is wrong
 │   │   ├── MissingParameter  it is required and absent, empty or null
 │   │   ├── NotAllowed        a warrant that the allowed types of its relation forbid; carries `allowed`
@@ -51,6 +52,14 @@ class InvalidSetting(MagistrateError):
 
 class InvalidRequest(MagistrateError):
     """Reports that the request as a whole cannot be parsed or is inconsistent."""
+
+
+class InvalidModel(InvalidRequest):
+    """Reports that a model cannot be used; `errors` has all that is wrong with it, in the form of the API."""
+
+    def __init__(self, message: str, errors: list[dict[str, str | int]]) -> None:
+        super().__init__(message)
+        self.errors = errors
 
 
 class InvalidParameter(InvalidRequest):

@@ -214,3 +214,10 @@ def test_no_search_waits_for_a_long_evaluation(turns_of: Turns, text: str, monke
 
     assert len(left) == 5
     assert turns > 5
+
+
+def test_a_stored_policy_that_could_not_be_written_any_more_keeps_its_meaning() -> None:
+    [warrant] = [conditioned("document:plan#viewer@user:ann", "limit ?? 10 > 5", 1)]
+
+    assert PolicyEvaluator({}, 0, Work(PLENTY)).value(warrant) is TRUE
+    assert PolicyEvaluator({"limit": 3}, 0, Work(PLENTY)).value(warrant) is not TRUE

@@ -6,10 +6,11 @@ import pytest
 
 from magistrate import wiring
 from magistrate.config import SqliteUrl, read_database_url
-from magistrate.engine.terms import ObjectId, Revision, TypeName, type_name
+from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName, type_name
+from magistrate.errors import RevisionUnavailable
 from magistrate.store import migrate
-from magistrate.store.contract import NewObject, NewObjectType, Stamp, Store
-from magistrate.store.history import RevisionLookup, RevisionTime
+from magistrate.store.contract import NewObject, NewObjectType, NewWarrant, Stamp, Store
+from magistrate.store.history import LoggedChange, RevisionLookup, RevisionTime, Span
 from tests.running import settings_for
 
 pytestmark = pytest.mark.anyio
@@ -202,3 +203,100 @@ async def test_revisions_of_an_earlier_version_are_reached_in_their_order(databa
     await store.close()
     assert found == [None, 1, 1, 3, 4]
     assert after.match == reached(5, 35, 40)
+
+
+def warrant(id: str, policy: str = "", starts: float | None = None, expires: float | None = None) -> NewWarrant:
+    subject = Subject(TypeName("user"), ObjectId("kim"))
+    limits = (None if seconds is None else noon(seconds) for seconds in (starts, expires))
+    object = ObjectRef(TypeName("document"), ObjectId(id))
+    return NewWarrant(object, RelationName("viewer"), subject, policy, None, *limits)
+
+
+async def put(store: Store, at: float, *new: NewWarrant) -> Revision:
+    return (await store.put_warrants(new, lambda model: None, Stamp("ann", noon(at)))).revision
+
+
+async def test_the_changes_between_two_revisions_are_listed_in_their_order(store: Store) -> None:
+    key = ("document", "a", "viewer", "user", "kim", "")
+    first = await put(store, 1, warrant("a"))
+    await store.delete_warrants([warrant("a")], Stamp("ann", noon(2)))
+    last = await put(store, 3, warrant("a", starts=4, expires=5))
+    await store.delete_objects([ObjectRef(TypeName("document"), ObjectId("a"))], Stamp("ann", noon(4)))
+
+    changes = await store.list_changes(Revision(0), last, None, 100)
+
+    assert [(one.place, one.action, one.kind) for one in changes] == [
+        ((1, 0), "created", "warrant"),
+        ((1, 1), "created", "object"),
+        ((1, 2), "created", "object"),
+        ((2, 0), "deleted", "warrant"),
+        ((3, 0), "created", "warrant"),
+    ]
+    assert changes[4] == LoggedChange((3, 0), "created", "warrant", (*key, ""), "", noon(4), noon(5))
+    assert await store.list_changes(Revision(0), last, (1, 1), 2) == changes[2:4]
+    assert await store.list_changes(first, last, None, 100) == changes[3:]
+    assert await store.list_changes(last, last, None, 100) == []
+    [deleted] = (one for one in await store.list_changes(last, Revision(4), None, 9) if one.kind == "warrant")
+    assert (deleted.action, deleted.key) == ("deleted", (*key, ""))
+
+
+async def test_a_change_of_a_warrant_has_its_policy(store: Store) -> None:
+    last = await put(store, 1, warrant("a", "x == 1"))
+    await store.delete_warrants([warrant("a", "x == 1")], Stamp("ann", noon(2)))
+
+    changes = await store.list_changes(Revision(0), Revision(last + 1), None, 100)
+
+    assert [one.policy for one in changes if one.kind == "warrant"] == ["x == 1", "x == 1"]
+
+
+async def test_changes_that_are_deleted_are_not_listed_in_part(store: Store) -> None:
+    last = [await put(store, seconds, warrant(str(seconds))) for seconds in (1, 2, 3)][-1]
+    while await store.delete_events(noon(2), 100):
+        pass
+
+    with pytest.raises(RevisionUnavailable):
+        await store.list_changes(Revision(1), last, None, 100)
+    with pytest.raises(RevisionUnavailable):
+        await store.list_changes(Revision(2), Revision(last + 1), None, 100)
+    assert await store.list_changes(Revision(2), last, None, 100)
+
+
+async def timed(store: Store, first: Revision, last: Revision, since: float, until: float) -> list[str]:
+    found = await store.list_timed_warrants(Span(first, last, noon(since), noon(until)), 100)
+    return sorted(one.object_id for one in found)
+
+
+async def test_the_warrants_that_may_count_at_one_time_only_are_listed(store: Store) -> None:
+    last = await put(
+        store,
+        1,
+        warrant("always"),
+        warrant("policy", "x == 1"),
+        warrant("starts", starts=5),
+        warrant("expires", expires=6),
+        warrant("both", starts=5, expires=6),
+        warrant("now", 'now > date("2025-11-21")'),
+        warrant("for-an-hour", 'expiresIn("1h")'),
+    )
+
+    clock = ["for-an-hour", "now"]
+    assert await timed(store, last, last, 2, 2) == []
+    assert await timed(store, last, last, 2, 4) == clock
+    assert await timed(store, last, last, 4, 5) == sorted(["both", "starts", *clock])
+    assert await timed(store, last, last, 5, 6) == sorted(["both", "expires", *clock])
+    assert await timed(store, last, last, 6, 7) == clock
+    assert await timed(store, last, last, 7, 4) == sorted(["both", "expires", "starts", *clock])
+
+
+async def test_a_timed_warrant_is_listed_only_if_it_exists_at_both_revisions(store: Store) -> None:
+    new = [warrant("limits", starts=5, expires=6), warrant("policy", "now == now")]
+    before = await put(store, 1, warrant("other"))
+    written = await put(store, 2, *new)
+    later = await put(store, 3, warrant("another"))
+    deleted = await store.delete_warrants(new, Stamp("ann", noon(4)))
+
+    assert await timed(store, before, written, 4, 7) == []
+    assert await timed(store, written, later, 4, 7) == ["limits", "policy"]
+    assert await timed(store, later, deleted, 4, 7) == []
+    with pytest.raises(RevisionUnavailable):
+        await timed(store, later, Revision(deleted + 1), 4, 7)

@@ -36,7 +36,8 @@ from magistrate.api.route import Route
 from magistrate.api.routes import ROUTES
 from magistrate.api.server.fast_path import FastPath
 from magistrate.api.server.ledger import Ledger
-from magistrate.api.service import Call, Service, answer_call
+from magistrate.api.service import Call, Service, answer_call, render_body
+from magistrate.api.written_body import read_written_body
 from magistrate.engine.suggestions import suggest_name
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.store.contract import Identity, Once
@@ -55,6 +56,7 @@ _RECEIVE = "magistrate.receive"
 _QUERY = "magistrate.query_string"
 _LEDGER = "magistrate.ledger"
 _STARTED = "magistrate.started"
+_REQUEST_ID = "magistrate.request_id"
 
 log = structlog.get_logger()
 
@@ -147,21 +149,22 @@ class Application:
         if b"%2f" in scope["raw_path"].lower():
             scope |= {"path": decode_path(scope["raw_path"]), HAS_SLASH: True}
         scope |= {_RECEIVE: receive, _QUERY: scope["query_string"], "query_string": b""}
-        scope |= {_LEDGER: self._ledger, _STARTED: perf_counter()}
+        scope |= {_LEDGER: self._ledger, _STARTED: perf_counter(), _REQUEST_ID: str(uuid7())}
         try:
             await self._app(scope, _receive_nothing, send)
         except asyncio.CancelledError:
-            await _answer_cancelled(send, self._cors.raw_headers(scope["headers"]) if self._cors else {})
+            further_headers = self._cors.raw_headers(scope["headers"]) if self._cors else {}
+            await _answer_cancelled(send, scope[_REQUEST_ID], further_headers)
 
 
-async def _answer_cancelled(send: Send, further_headers: Mapping[str, str]) -> None:
+async def _answer_cancelled(send: Send, request_id: str, further_headers: Mapping[str, str]) -> None:
     """Answers a request that the server cancels because it must stop. Once a response has begun, nothing can be
     sent."""
     body = render_json(error_body(errors.StoreUnavailable("the service is stopping")))
     headers = {
         "content-type": "application/json",
         "content-length": str(len(body)),
-        "warrant-request-id": str(uuid7()),
+        "warrant-request-id": request_id,
         "retry-after": RETRY_AFTER_SECONDS,
         "connection": "close",
         **further_headers,
@@ -241,7 +244,7 @@ def _refuse_method(methods: Sequence[str]) -> Responder:
 
 
 def _responder(running: Running, route: Route) -> Responder:
-    decoder = msgspec.json.Decoder(route.body) if route.body is not None else None
+    decode = _body_decoder(route)
 
     async def respond(req: falcon.asgi.Request, resp: falcon.asgi.Response, **path: str) -> None:
         if HAS_SLASH in req.scope:
@@ -255,14 +258,15 @@ def _responder(running: Running, route: Route) -> Responder:
             parameters = read_parameters(req.scope[_QUERY]) if req.scope[_QUERY] else {}
             freshness = NO_DEMAND if route.writes else _freshness(req, identity)
             body, raw = None, b""
-            if decoder is not None:
+            if decode is not None:
                 deadline.pause()
                 raw = await _read_body(req, service) or (b"{}" if route.may_lack_body else b"")
                 deadline.resume()
-                decoding = partial(decode_body, raw, decoder, service.limits.max_json_depth)
+                decoding = partial(decode, raw, service.limits.max_json_depth)
                 body = decoding() if len(raw) <= LARGE_BODY_BYTES else await asyncio.to_thread(decoding)
             once = _once(req, raw) if route.takes_key else None
-            call = Call(service.context, path, parameters, body, caller, freshness, once, holder)
+            accept, request_id = req.get_header("Accept") or "", req.scope[_REQUEST_ID]
+            call = Call(service.context, path, parameters, body, caller, freshness, once, holder, accept, request_id)
             if caller.object_types is not None:
                 caller.require_types(route.list_types(call))
             if route.parameters and not route.writes:
@@ -272,12 +276,23 @@ def _responder(running: Running, route: Route) -> Responder:
         for header in TOKEN_HEADERS:
             resp.set_header(header, token)
         resp.set_headers(answer.headers)
-        resp.data = b"" if answer.value is None else render_json(answer.value)
+        resp.data = render_body(answer)
         if route.is_typed:
-            resp.content_type = public.JSON
+            resp.content_type = public.TEXT if answer.is_text else public.JSON
         _finish(req, resp)
 
     return respond
+
+
+def _body_decoder(route: Route) -> Callable[[bytes, int], Any] | None:
+    """Returns what decodes the bodies of a route, which takes the bytes and the limit of nesting; None if they are
+    ignored."""
+    if route.takes_text:
+        return read_written_body
+    if route.body is None:
+        return None
+    decoder = msgspec.json.Decoder(route.body)
+    return lambda raw, max_depth: decode_body(raw, decoder, max_depth)
 
 
 def _check_parameters(route: Route, call: Call[Any]) -> None:
@@ -330,7 +345,7 @@ def _once(req: falcon.asgi.Request, body: bytes) -> Once | None:
 
 
 def _finish(req: falcon.asgi.Request, resp: falcon.asgi.Response) -> None:
-    request_id = str(uuid7())
+    request_id: str = req.scope[_REQUEST_ID]
     resp.set_header("Warrant-Request-Id", request_id)
     ledger: Ledger = req.scope[_LEDGER]
     ledger.record_answer(

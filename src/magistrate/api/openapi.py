@@ -68,6 +68,7 @@ _TOKEN_HEADERS = {
         "Warrant-Request-Id": "another one for each request",
     }.items()
 }
+_TEXT = {"text/plain": {"schema": {"type": "string"}}}
 _ERROR: Schema = {
     "type": "object",
     "required": ["code", "message"],
@@ -79,6 +80,7 @@ _ERROR: Schema = {
         "key": {"type": "string"},
         "oldest": {"type": "string"},
         "index": {"type": "integer"},
+        "errors": {"type": "array", "items": {"type": "object"}},
     },
     "additionalProperties": False,
 }
@@ -148,10 +150,11 @@ def _operation(route: Route, body: Schema | None, answer: Schema | None) -> dict
         # The names of scopes stand where OAuth has them (OpenAPI 3.1, security requirement object).
         "security": [{"ApiKey": [str(route.scope)]}, {"Bearer": [str(route.scope)]}],
         "parameters": _parameters(route),
-        "responses": {"200": _success(answer), **{str(status): _error(status) for status in _statuses(route)}},
+        "responses": {"200": _success(route, answer), **{str(status): _error(status) for status in _statuses(route)}},
     }
     if body is not None:
-        operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": _batch(body)}}}
+        content = {"application/json": {"schema": _batch(body)}} | (_TEXT if route.takes_text else {})
+        operation["requestBody"] = {"required": True, "content": content}
     return operation
 
 
@@ -181,10 +184,10 @@ def _batch(body: Schema) -> Schema:
     return {key: [_batch(option) for option in value] if key == "anyOf" else value for key, value in body.items()}
 
 
-def _success(answer: Schema | None) -> dict[str, Any]:
+def _success(route: Route, answer: Schema | None) -> dict[str, Any]:
     success: dict[str, Any] = {"description": "done", "headers": _TOKEN_HEADERS}
     if answer is not None:
-        success["content"] = {"application/json": {"schema": answer}}
+        success["content"] = {"application/json": {"schema": answer}} | (_TEXT if route.answers_text else {})
     return success
 
 

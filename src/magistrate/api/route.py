@@ -30,7 +30,8 @@ class Route:
     where it need not wait, and requests may take the fast path (see fast_path.py). `takes_bearer`: a bearer token is
     accepted as well as a key. `is_typed`: the answer has a Content-Type, even if it is empty. `may_conflict`: the route
     answers 409 if what is stored stands in the way. `is_repeatable`: it is safe to send again as it is, so it takes no
-    Idempotency-Key. `may_lack_body`: an empty body means `{}`."""
+    Idempotency-Key. `may_lack_body`: an empty body means `{}`. `takes_text`: the body may also be text, and the handler
+    gets a WrittenBody. `answers_text`: the answer may also be text."""
 
     method: str
     path: str
@@ -47,6 +48,8 @@ class Route:
     may_conflict: bool = False
     is_repeatable: bool = False
     may_lack_body: bool = False
+    takes_text: bool = False
+    answers_text: bool = False
     scope: Scope = field(kw_only=True)
     list_types: ListTypes = field(kw_only=True)
 

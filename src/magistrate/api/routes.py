@@ -4,9 +4,11 @@ from collections.abc import Iterable
 
 from magistrate.api.endpoints import (
     check,
+    difference,
     events,
     explain,
     keys,
+    models,
     object_types,
     objects,
     policies,
@@ -16,10 +18,12 @@ from magistrate.api.endpoints import (
     writes,
 )
 from magistrate.api.endpoints.check import CheckAnswer, CheckBody
+from magistrate.api.endpoints.difference import DifferenceAnswer, DifferenceBody
 from magistrate.api.endpoints.events import AccessEventAnswer, ResourceEventAnswer
 from magistrate.api.endpoints.explain import ExplainAnswer, ExplainBody
 from magistrate.api.endpoints.keys import IssuedKeyAnswer, KeyAnswer, KeyBody, RotationBody
 from magistrate.api.endpoints.lists import ListAnswer
+from magistrate.api.endpoints.models import ModelValidationAnswer
 from magistrate.api.endpoints.object_types import ObjectTypeAnswer, ObjectTypeBody
 from magistrate.api.endpoints.objects import MetaBody, ObjectAnswer, ObjectOrBatch, ObjectRefBody
 from magistrate.api.endpoints.policies import NamedPolicyAnswer, NamedPolicyBody
@@ -42,9 +46,13 @@ from magistrate.api.used_types import (
     list_none,
 )
 from magistrate.api.v1.routes import v1_routes
+from magistrate.engine.model_text.json_bodies import ModelBody, TypeBody
 from magistrate.engine.query import MAX_QUERY_LENGTH
 from magistrate.operations.callers import Scope
 from magistrate.operations.contextual_warrants import CONTEXTUAL_WARRANTS, MAX_CONTEXTUAL_WARRANTS
+from magistrate.operations.difference.narrowing import OBJECT, OF, SUBJECT, Q
+from magistrate.operations.difference.pages import DIFFERENCE_LIST
+from magistrate.operations.difference.revisions import FROM, TO
 from magistrate.operations.events import (
     ACCESS_EVENT_LIST,
     ACCESS_NAMES,
@@ -91,6 +99,15 @@ _QUERY_LIST = list_parameters(
         TEXT,
     ),
     AS_OF_PARAMETER,
+)
+_DIFFERENCE_LIST = list_parameters(
+    DIFFERENCE_LIST,
+    Parameter(FROM, "the state that access is compared with: a token, or a time in RFC 3339", TEXT),
+    Parameter(TO, "the state whose access is compared, likewise; now if it is absent", TEXT),
+    Parameter(OF, "only such access, separated by commas: `document#viewer@user,document#editor@user`", TEXT),
+    Parameter(SUBJECT, "only access of this subject: `user:ann`", TEXT),
+    Parameter(OBJECT, "only access to this object: `document:plan`", TEXT),
+    Parameter(Q, "only access that this query finds", TEXT | {"maxLength": MAX_QUERY_LENGTH}),
 )
 
 
@@ -191,6 +208,16 @@ V2_ROUTES: tuple[Route, ...] = (
         writes=True, not_found=True, scope=Scope.MODEL, list_types=list_all,
     ),
     Route(
+        "POST", "/v2/model/validate", models.validate, "Find what is wrong with a model in text or JSON",
+        answer=ModelValidationAnswer, body=ModelBody | list[TypeBody], takes_text=True,
+        scope=Scope.READ, list_types=list_none,
+    ),
+    Route(
+        "POST", "/v2/model/convert", models.convert, "Convert a model from text to JSON, or back",
+        answer=ModelBody, body=ModelBody | list[TypeBody], takes_text=True, answers_text=True,
+        scope=Scope.READ, list_types=list_none,
+    ),
+    Route(
         "POST", "/v2/objects", objects.create, "Create an object, or 1 to 100 of them",
         answer=ObjectAnswer | list[ObjectAnswer], body=ObjectOrBatch, writes=True,
         scope=Scope.WRITE, list_types=list_in_body("object_type"),
@@ -274,6 +301,14 @@ V2_ROUTES: tuple[Route, ...] = (
         "POST", "/v2/query", query.list_page_of_body, "The same, with the parameters as members of the body",
         answer=ListAnswer[QueryRowAnswer], body=QueryBody, not_found=True,
         scope=Scope.QUERY, list_types=list_in_query_body,
+    ),
+    Route(
+        "GET", "/v2/difference", difference.list_page, "List the access that was gained and lost between two revisions",
+        answer=DifferenceAnswer, parameters=_DIFFERENCE_LIST, scope=Scope.READ, list_types=list_all,
+    ),
+    Route(
+        "POST", "/v2/difference", difference.list_page_of_proposal, "List the access that a proposal would change",
+        answer=DifferenceAnswer, body=DifferenceBody, not_found=True, scope=Scope.READ, list_types=list_all,
     ),
     Route(
         "POST", "/v2/sessions", sessions.create, "Create a token with which a user checks their own access",

@@ -10,10 +10,12 @@ import click
 import magistrate
 from magistrate.cli.check import check
 from magistrate.cli.completion import completion
+from magistrate.cli.diff import diff
 from magistrate.cli.events import events
 from magistrate.cli.explain import explain
 from magistrate.cli.importing import import_command
 from magistrate.cli.keys import keys
+from magistrate.cli.models import model
 from magistrate.cli.objects import objects
 from magistrate.cli.query import query
 from magistrate.cli.service import with_settings
@@ -57,9 +59,11 @@ for command in (
     check,
     explain,
     query,
+    diff,
     write,
     warrants,
     types,
+    model,
     objects,
     events,
     import_command,

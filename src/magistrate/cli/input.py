@@ -157,14 +157,14 @@ as_of_option = click.option(
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{28}")
 
 
-def read_as_of(text: str | None) -> str | None:
+def read_as_of(text: str | None, origin: str = "--as-of") -> str | None:
     """Returns the point in time in the form of the API: a token, or an RFC 3339 time. None stands for now."""
     if text is None or _TOKEN.fullmatch(text):
         return text
     try:
-        at = datetime.fromtimestamp(0, UTC) + timedelta(microseconds=read_time(text, "--as-of"))
+        at = datetime.fromtimestamp(0, UTC) + timedelta(microseconds=read_time(text, origin))
     except OverflowError:
-        raise InvalidRequest(f"--as-of {text!r} is further back than any calendar") from None
+        raise InvalidRequest(f"{origin} {text!r} is further back than any calendar") from None
     except InvalidRequest as error:
         raise InvalidRequest(f"{error.message}, nor a token") from None
     return at.isoformat().replace("+00:00", "Z")

@@ -88,13 +88,14 @@ def query(
     }
     parameters = {name: text for name, text in given.items() if text is not None}
     with _report_interruption(), contextual_named(contextual):
-        pages = client.query(parameters, _page_sizes(limit, shows_all), read_contextual(contextual))
-        answer = _join_pages(count_rows(pages) if shows_all else pages)
+        pages = client.query(parameters, list_page_sizes(limit, shows_all), read_contextual(contextual))
+        answer = join_pages(count_rows(pages) if shows_all else pages)
         has_more = "nextCursor" in answer
         print_answer(answer, as_json, COLUMNS, "--limit shows more, --all shows all" if has_more else "")
 
 
-def _page_sizes(limit: int | None, shows_all: bool) -> Iterable[int]:
+def list_page_sizes(limit: int | None, shows_all: bool) -> Iterable[int]:
+    """Returns how many rows to request at a time."""
     from magistrate.client import PAGE_SIZE  # imports httpx, which `--help` need not wait for
 
     if shows_all:
@@ -102,7 +103,7 @@ def _page_sizes(limit: int | None, shows_all: bool) -> Iterable[int]:
     return (min(missing, PAGE_SIZE) for missing in range(limit or SHOWN, 0, -PAGE_SIZE))
 
 
-def _join_pages(pages: Iterable[Answer]) -> Answer:
+def join_pages(pages: Iterable[Answer]) -> Answer:
     """Joins all pages into the answer to a request for that many rows."""
     rows, cursor = [], {}
     for page in pages:

@@ -1,7 +1,7 @@
 """Reads the file of `magistrate write`: the body of POST /v2/writes in JSON or YAML, in which a warrant or an object
 may be a text in written form."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from magistrate.cli.input import read_json, read_ref, read_warrant
@@ -25,6 +25,19 @@ def read_write(text: str) -> Json:
         value["preconditions"] = [
             _read_precondition(one, f"preconditions[{index}]") for index, one in enumerate(value["preconditions"])
         ]
+    return value
+
+
+def read_proposal(text: str, created: Sequence[str], deleted: Sequence[str]) -> Json:
+    """Returns the proposal that a file describes, and these warrants besides: the member `proposal` of the body of
+    POST /v2/difference, in which a warrant may be a text. Raises InvalidRequest like `read_write`."""
+    value = _read_document(text)
+    if not isinstance(value, dict):
+        raise InvalidRequest('the file contains no proposal; write {"create": ["document:plan#viewer@user:ann"]}')
+    for name, further in (("delete", deleted), ("create", created)):
+        if isinstance(value.get(name, []), list):
+            warrants = [*value.get(name, []), *further]
+            value[name] = [_read_text(one, _read_warrant, f"{name}[{index}]") for index, one in enumerate(warrants)]
     return value
 
 

@@ -23,6 +23,9 @@ about two microseconds."""
 ALWAYS = 9_223_372_036_854_775_807
 """Stands for the end of a result that does not depend on the time."""
 
+ANY_CONTEXT: Mapping[str, Any] = {"*": "any"}
+"""Stands for a context of which nothing is known: policies that read it are UNKNOWN. No variable can be called `*`."""
+
 _VALUES: dict[bool | None, Truth] = {True: TRUE, False: FALSE, None: UNKNOWN}
 
 
@@ -45,7 +48,8 @@ class PolicyEvaluator:
     """Evaluates policies with one context, at one time.
 
     `now` is in microseconds since 1970 UTC. `valid_until` is the time at which the first of the values may change; it
-    is `now` when any policy read the clock. `named` are the named policies of the model.
+    is `now` when any policy read the clock. `depends_on_context`: with ANY_CONTEXT a policy was UNKNOWN. `named` are
+    the named policies of the model.
     """
 
     __slots__ = (
@@ -58,6 +62,7 @@ class PolicyEvaluator:
         "_stand_ins",
         "_values",
         "_work",
+        "depends_on_context",
         "valid_until",
     )
 
@@ -78,6 +83,7 @@ class PolicyEvaluator:
         self._values: dict[int, Truth] = {}
         self._long: dict[int, _LongEvaluation] = {}
         self.valid_until = ALWAYS
+        self.depends_on_context = False
 
     def value(self, warrant: Warrant) -> Truth:
         """Returns the value of a warrant's policy, TRUE when it has none, and FALSE outside its time limits. Each
@@ -135,6 +141,8 @@ class PolicyEvaluator:
             return ()
         if name not in self._stand_ins:
             named = self._named.get(name)
+            if self._context is ANY_CONTEXT:
+                return self._stand_in_for_any(name, named)
             context = None if named is None else named.select(self._context)
             number = -1 - len(self._stand_ins)
             self._stand_ins[name] = None
@@ -142,6 +150,17 @@ class PolicyEvaluator:
                 self._stand_ins[name] = replace(NO_WARRANT, policy=named.expression, number=number)
                 self._contexts[number] = context
         stand_in = self._stand_ins[name]
+        return () if stand_in is None else (stand_in,)
+
+    def _stand_in_for_any(self, name: PolicyName, named: NamedPolicy | None) -> Sequence[Warrant]:
+        """Returns the stand-in for ANY_CONTEXT: a policy with parameters depends on the context."""
+        if named is not None and named.parameters:
+            self.depends_on_context = True
+        elif named is not None:
+            number = -1 - len(self._stand_ins)
+            self._stand_ins[name] = replace(NO_WARRANT, policy=named.expression, number=number)
+            self._contexts[number] = {}
+        stand_in = self._stand_ins.get(name)
         return () if stand_in is None else (stand_in,)
 
     def _evaluate(self, warrant: Warrant, most_steps: int) -> Truth | None:
@@ -159,6 +178,9 @@ class PolicyEvaluator:
     def _evaluate_policy(self, warrant: Warrant, most_steps: int) -> Truth | None:
         policy = self._policy(warrant.policy)
         if policy is None:
+            return UNKNOWN
+        if self._context is ANY_CONTEXT and policy.reads_context:
+            self.depends_on_context = True
             return UNKNOWN
         begun = self._long.pop(warrant.number, None)
         context = self._contexts.get(warrant.number, self._context)

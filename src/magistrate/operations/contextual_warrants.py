@@ -7,6 +7,7 @@ import msgspec
 
 from magistrate.engine.overlay import FIRST_NUMBER, Overlay
 from magistrate.engine.plans import Model
+from magistrate.engine.terms import WILDCARD
 from magistrate.engine.warrants import Warrant
 from magistrate.operations.warrants import warrant_fault
 from magistrate.store.contract import NewWarrant
@@ -22,12 +23,18 @@ class ContextualWarrants:
 
     def __init__(self, new: Sequence[NewWarrant], now: int) -> None:
         self._new = new
-        self.overlay = Overlay(_build_warrant(one, now, FIRST_NUMBER + place) for place, one in enumerate(new))
+        self.overlay = Overlay(build_warrant(one, now, FIRST_NUMBER + place) for place, one in enumerate(new))
 
     def require_defined(self, model: Model) -> None:
         """Raises InvalidParameter for the first warrant that could not be written with this model."""
         named = {one.object.type for one in self._new}
         defined = {name: model.types[name] for name in named if name in model.types}
+        alike = {
+            (one.object.type, one.relation, one.subject.type, one.subject.id == WILDCARD, one.subject.relation): one
+            for one in self._new
+        }
+        if not any(warrant_fault(one, defined) for one in alike.values()):
+            return
         for place, one in enumerate(self._new):
             fault = warrant_fault(one, defined)
             if fault is not None:
@@ -44,7 +51,8 @@ def digest_warrants(new: Sequence[NewWarrant]) -> str:
     return hashlib.blake2b(msgspec.json.encode(new), digest_size=16).hexdigest()
 
 
-def _build_warrant(new: NewWarrant, now: int, number: int) -> Warrant:
+def build_warrant(new: NewWarrant, now: int, number: int) -> Warrant:
+    """Returns the warrant as it would be if it were created now, with this number."""
     object, subject = new.object, new.subject
     names = (object.type, object.id, new.relation, subject.type, subject.id, subject.relation or "")
     return Warrant(*names, new.policy, now, number, new.starts_at, new.expires_at)

@@ -138,11 +138,17 @@ async def _list_rows(ctx: Context, request: QueryRequest, sort: str, newest: Rea
     existing = await search.list_existing(findings.types_to_read)
     results_by_name = findings.by_name(existing)
     keys: list[SortKey] = []
+    size = 0
     for (of_type, _), one in results_by_name.items():
         keys += await _keys(of_type, one, one.ids(existing.get(of_type, ())), sort, search.work)
+        size += one.entries + one.reports.steps
+        search.work.hasten_checkpoint(1)  # most results may be empty
+        if search.work.needs_checkpoint:
+            await checkpoint()
+            search.work.pass_checkpoint()
     # As of the past, the time is a part of the key, and the rows are valid for good.
     valid_until = findings.valid_until if request.now is None else ALWAYS
-    return SnapshotListing(await _sort_keys(keys), results_by_name, valid_until)
+    return SnapshotListing(await _sort_keys(keys), results_by_name, size, valid_until)
 
 
 async def _begin(ctx: Context, request: QueryRequest, newest: ReadResult, now: int) -> "_QuerySearch":

@@ -1,5 +1,6 @@
 """Creates, deletes and lists warrants (docs/compatibility.md#warrants)."""
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -9,6 +10,7 @@ from magistrate.engine.allowed_types import DefinedType, describe_allowed, find_
 from magistrate.engine.terms import WILDCARD, Revision, TypeName, object_id_or_wildcard, relation_name, type_name
 from magistrate.engine.warrants import Warrant
 from magistrate.errors import InvalidParameter, NotAllowed
+from magistrate.operations.chunk_size import ChunkSize, pause_seconds
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.definitions import read_definition
@@ -42,10 +44,6 @@ FILTERS: Mapping[str, tuple[str, Callable[[str, str], str]]] = {
     "subjectRelation": ("subject_relation", relation_name),
 }
 """Maps parameters to their column and the values they can have at all."""
-
-DELETED_TOGETHER = 250
-"""Limits the warrants that one write of a delete by filter deletes, so that other writers wait a few tens of
-milliseconds at most: PostgreSQL takes up to 0.1 ms each, SQLite a fifth of that."""
 
 MOST_STRANDED_PATTERNS = 500
 """Limits the patterns that one statement of a list selects by; SQLite takes 32,766 values in a statement."""
@@ -122,20 +120,23 @@ def read_exact_filter(given: Mapping[str, str | None]) -> Mapping[str, str]:
 
 
 async def delete_matching(
-    ctx: Context, equal: Mapping[str, str], most: int, actor: str, is_dry_run: bool = False
+    ctx: Context, equal: Mapping[str, str], most: int, stamp: Callable[[], Stamp], is_dry_run: bool = False
 ) -> Snapshot[DeletedMatches]:
-    """Deletes up to `most` of the warrants whose columns have these values now, in several writes; those that match
-    from now on stay. A dry run only counts them.
+    """Deletes up to `most` of the warrants whose columns have these values now, in several writes, between which others
+    can write; those that match from now on stay. A dry run only counts them.
 
     If it is broken off, some are deleted, and repeating it continues."""
-    found = await ctx.store.match_warrants(equal, most + 1)
+    found = await ctx.store.match_warrants(equal, most + 1, ctx.now())
     matches, has_more = found.value[:most], len(found.value) > most
     if is_dry_run:
         return Snapshot(found.revision, DeletedMatches(len(matches), has_more))
-    revision, deleted = found.revision, 0
-    for start in range(0, len(matches), DELETED_TOGETHER):
-        written = await ctx.store.delete_matches(matches[start : start + DELETED_TOGETHER], ctx.stamp(actor))
-        revision, deleted = written.revision, deleted + written.value
+    size, revision, deleted, start = ChunkSize(), found.revision, 0, 0
+    while chunk := matches[start : start + size.rows]:
+        written = await ctx.store.delete_matches(chunk, stamp())
+        revision, deleted, start = written.revision, deleted + written.value.deleted, start + len(chunk)
+        size.adapt(len(chunk), written.value.held_seconds)
+        if start < len(matches):
+            await asyncio.sleep(pause_seconds(written.value.held_seconds))
     return Snapshot(revision, DeletedMatches(deleted, has_more))
 
 
@@ -179,13 +180,22 @@ def judge_warrants(new: Sequence[NewWarrant], element: Callable[[int], str], at:
     def judge(definitions: Mapping[TypeName, str]) -> None:
         defined = {name: read_definition(definition) for name, definition in definitions.items()}
         for place, warrant in enumerate(new):
-            fault = warrant_fault(warrant, defined)
-            if fault is None and at is not None and warrant.expires_at is not None and warrant.expires_at <= at:
-                fault = InvalidParameter("expiresAt", "must be in the future")
+            fault = find_warrant_fault(warrant, defined, at)
             if fault is not None:
                 raise fault.within(element(place))
 
     return judge
+
+
+def find_warrant_fault(
+    warrant: NewWarrant, defined: Mapping[TypeName, DefinedType], at: int | None
+) -> InvalidParameter | None:
+    """Returns why the warrant cannot be written with these object types, or None. It may not have expired at the time
+    `at`, if it is given."""
+    fault = warrant_fault(warrant, defined)
+    if fault is None and at is not None and warrant.expires_at is not None and warrant.expires_at <= at:
+        return InvalidParameter("expiresAt", "must be in the future")
+    return fault
 
 
 def warrant_fault(warrant: NewWarrant, defined: Mapping[TypeName, DefinedType]) -> InvalidParameter | None:

@@ -30,6 +30,7 @@ from magistrate.store.filters import ObjectTypeFilter as ObjectTypeFilter
 from magistrate.store.filters import WarrantFilter as WarrantFilter
 from magistrate.store.following import Mark, Staleness, WarrantChanges
 from magistrate.store.history import HistoryStore
+from magistrate.store.holds import DeletedChunk as DeletedChunk
 from magistrate.store.keys import KeyStore
 from magistrate.store.new_rows import IDEMPOTENCY_HOURS as IDEMPOTENCY_HOURS
 from magistrate.store.new_rows import ImportBatch as ImportBatch
@@ -235,17 +236,17 @@ class Store(WarrantReader, PolicyStore, KeyStore, SessionKeyStore, EventStore, H
         longer does, when it is named twice), and deletes none."""
         ...
 
-    async def match_warrants(self, equal: Mapping[str, str], most: int) -> Snapshot[tuple[Warrant, ...]]:
-        """Returns up to `most` warrants whose columns have these values, in no particular order. At least one column
-        must be given, of the first six.
+    async def match_warrants(self, equal: Mapping[str, str], most: int, at: int) -> Snapshot[tuple[Warrant, ...]]:
+        """Returns up to `most` warrants whose columns have these values and that have not expired by the time `at`, in
+        no particular order. At least one column must be given, of the first six.
 
         Cost: with object_id or subject_id, or with object_type and relation, the warrants that have these, those that
         ended and are not collected included; otherwise the rows looked at until enough are found."""
         ...
 
-    async def delete_matches(self, found: Sequence[Warrant], stamp: Stamp) -> Snapshot[int]:
-        """Deletes those of these warrants that still exist, as they were read, and returns their number. One that was
-        deleted and created again since is another warrant, and stays."""
+    async def delete_matches(self, found: Sequence[Warrant], stamp: Stamp) -> Snapshot[DeletedChunk]:
+        """Deletes those of these warrants that still exist, as they were read, and have not expired by the time of the
+        stamp. One that was deleted and created again since is another warrant, and stays."""
         ...
 
     async def list_warrants(

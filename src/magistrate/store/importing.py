@@ -27,7 +27,7 @@ from magistrate.store.objects import OBJECTS
 from magistrate.store.stranding import refuse_stranding
 from magistrate.store.versioned import Effect, Key, WriteOutcome, put, write
 from magistrate.store.warrant_numbers import MAX_WARRANTS_IN_A_WRITE
-from magistrate.store.warrants import insert_warrants, keep_patterns, objects_of, warrant_key
+from magistrate.store.warrants import insert_warrants, keep_patterns, keep_policies, objects_of, warrant_key
 
 Written = Script[Snapshot[tuple[Imported, ...]]]
 
@@ -111,7 +111,7 @@ def _insert_warrants(
     inserted = {number for (number,) in found}
     keys = [key for number, key in enumerate(wanted, first) if number in inserted]
     policies = {key[6]: wanted[key].policy for key in keys if key[6]}
-    yield Execute(sql.KEEP_POLICY, list(policies.items()))
+    yield from keep_policies(policies)
     yield from keep_patterns(keys, revision)
     effects = [_creation(rows[key], wanted[key]) for key in keys]
     there = [row for row in rows.values() if row[7] not in inserted]

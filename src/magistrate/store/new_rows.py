@@ -24,12 +24,13 @@ IDEMPOTENCY_HOURS = 24
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """Records who writes, when (in microseconds since 1970 UTC; the `created_at` of new rows), and whether the write
-    happens only once."""
+    """Records who writes, when (in microseconds since 1970 UTC; the `created_at` of new rows), whether the write
+    happens only once, and the id of the request; None if there was no request."""
 
     actor: str
     at: int
     once: Once | None = None
+    request_id: str | None = None
 
 
 class NewObject(msgspec.Struct, frozen=True):
@@ -47,7 +48,7 @@ class NewObjectType(msgspec.Struct, frozen=True):
     definition: str
 
 
-class NewWarrant(msgspec.Struct, frozen=True):
+class NewWarrant(msgspec.Struct, frozen=True, gc=False):
     """Holds a warrant to be stored, or one to be deleted.
 
     `policy` is its text, empty if it has none. The ids may be `*`. Times are in microseconds since 1970 UTC.

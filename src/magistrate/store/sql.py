@@ -31,9 +31,11 @@ MOVE_HEAD = "UPDATE head SET revision = ?"
 MOVE_MODEL = "UPDATE head SET model_revision = ?"
 MOVE_HORIZON = "UPDATE head SET horizon = ? WHERE horizon < ?"
 INSERT_REVISION = """
-INSERT INTO revision (revision, written_at, actor, reached_at)
-SELECT n.revision, n.written_at, n.actor, CASE WHEN p.reached_at > n.written_at THEN p.reached_at ELSE n.written_at END
-FROM (SELECT CAST(? AS BIGINT) AS revision, CAST(? AS BIGINT) AS written_at, CAST(? AS TEXT) AS actor) n
+INSERT INTO revision (revision, written_at, actor, request_id, reached_at)
+SELECT n.revision, n.written_at, n.actor, n.request_id,
+    CASE WHEN p.reached_at > n.written_at THEN p.reached_at ELSE n.written_at END
+FROM (SELECT CAST(? AS BIGINT) AS revision, CAST(? AS BIGINT) AS written_at, CAST(? AS TEXT) AS actor,
+    CAST(? AS TEXT) AS request_id) n
 LEFT JOIN revision p ON p.revision = n.revision - 1"""
 _FIND_REVISION = """
 SELECT h.revision, h.horizon, h.model_revision, r.revision, r.written_at, r.reached_at,
@@ -55,8 +57,16 @@ LIST_WARRANT_CHANGES = """
 SELECT h.revision, h.changes_forgotten, h.model_revision, found.key FROM head h
 LEFT JOIN (SELECT key FROM change WHERE revision > ? AND kind = 'warrant' LIMIT ?) found ON true"""
 
+# Row values are compared as a range of the primary key.
+LIST_CHANGES = """
+SELECT h.revision, h.changes_forgotten, found.* FROM head h LEFT JOIN (
+    SELECT revision, position, action, kind, key, before, after, starts_at, expires_at FROM change
+    WHERE revision > ? AND revision <= ? AND (revision, position) > (?, ?) AND kind IN ('object', 'warrant')
+    ORDER BY revision, position LIMIT ?
+) found ON true ORDER BY found.revision, found.position"""
+
 LAST_DECISION = "SELECT coalesce(max(number), 0) FROM decision"
-INSERT_DECISIONS = "INSERT INTO decision (number, decided_at, action, key, context) VALUES "
+INSERT_DECISIONS = "INSERT INTO decision (number, decided_at, action, key, context, actor, request_id) VALUES "
 DELETE_SURPLUS_DECISIONS = """
 DELETE FROM decision WHERE number <= ? AND number < (SELECT min(number) FROM decision) + ?"""
 
@@ -178,7 +188,7 @@ INSERT INTO warrant ({_WARRANT_KEY}, number, created_at, created_revision, delet
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {ALIVE}, ?, ?)"""
 INSERT_MISSING_LIMITED_WARRANT = f"{INSERT_LIMITED_WARRANT} ON CONFLICT DO NOTHING"
 NUMBERS_BETWEEN = "SELECT number FROM warrant WHERE number BETWEEN ? AND ?"
-KEEP_POLICY = "INSERT INTO policy (digest, text) VALUES (?, ?) ON CONFLICT (digest) DO NOTHING"
+KEEP_POLICY = "INSERT INTO policy (digest, text, reads_clock) VALUES (?, ?, ?) ON CONFLICT (digest) DO NOTHING"
 WARRANTS_OF_OBJECT = f"""
 SELECT {_WARRANT_KEY}, text, number FROM warrant LEFT JOIN policy ON digest = policy
 WHERE object_id = ? AND object_type = ? AND deleted_revision = {ALIVE} ORDER BY number LIMIT ?"""
@@ -192,9 +202,33 @@ EXPIRED_WARRANTS = f"""
 SELECT {_WARRANT_KEY}, number, starts_at, expires_at, text
 FROM warrant LEFT JOIN policy ON digest = policy
 WHERE deleted_revision = {ALIVE} AND expires_at <= ? ORDER BY expires_at, number LIMIT ?"""
+# Not coalesce(expires_at, ...) > ?: PostgreSQL would expect two of three rows to have expired, and read more instead.
+UNEXPIRED = "(expires_at <= ?) IS NOT TRUE"
 END_EXPIRED_WARRANT = "UPDATE warrant SET deleted_revision = ?, expired_revision = ? WHERE number = ?"
 END_NUMBERED_WARRANT = f"UPDATE warrant SET deleted_revision = ? WHERE number = ? AND deleted_revision = {ALIVE}"
+END_MATCHED_WARRANT = f"{END_NUMBERED_WARRANT} AND {UNEXPIRED}"
 NUMBERS_ENDED = "SELECT number FROM warrant WHERE deleted_revision = ?"
+
+_TIMED_WARRANT = (
+    "w.object_type, w.object_id, w.relation, w.subject_type, w.subject_id, w.subject_relation, w.policy, "
+    "w.created_at, w.number, w.starts_at, w.expires_at"
+)
+# Each arm reads a range of a partial index, whose condition has to be repeated. CROSS JOIN keeps SQLite from beginning
+# with the warrants.
+_LIMIT_REACHED = """
+SELECT {columns} FROM warrant w WHERE w.deleted_revision = {alive}
+    AND w.{limit} IS NOT NULL AND w.{limit} > ? AND w.{limit} <= ? AND w.created_revision <= ?
+UNION ALL SELECT {columns} FROM warrant w WHERE w.deleted_revision > ? AND w.deleted_revision < {alive}
+    AND w.{limit} IS NOT NULL AND w.{limit} > ? AND w.{limit} <= ? AND w.created_revision <= ?"""
+LIST_TIMED_WARRANTS = f"""
+SELECT h.revision, h.horizon, u.object_type, u.object_id, u.relation, u.subject_type, u.subject_id, u.subject_relation,
+    coalesce(p.text, ''), u.created_at, u.number, u.starts_at, u.expires_at
+FROM head h LEFT JOIN (SELECT * FROM (
+    {_LIMIT_REACHED.format(columns=_TIMED_WARRANT, alive=ALIVE, limit="starts_at")}
+    UNION ALL {_LIMIT_REACHED.format(columns=_TIMED_WARRANT, alive=ALIVE, limit="expires_at")}
+    UNION ALL SELECT {_TIMED_WARRANT} FROM policy c CROSS JOIN warrant w WHERE c.reads_clock = 1
+        AND w.policy = c.digest AND w.policy <> '' AND w.deleted_revision > ? AND w.created_revision <= ?
+) v LIMIT ?) u ON true LEFT JOIN policy p ON p.digest = u.policy"""
 
 REVISIONS_FROM = "SELECT revision, written_at FROM revision WHERE revision >= ? ORDER BY revision LIMIT ?"
 ENDED_OBJECTS = """
@@ -297,7 +331,7 @@ def _filters(listing: TableListing, only: ListFilter) -> list[Clause]:
     for column, values in only.among.items():
         filters.append(Clause(f"{column} IN ({', '.join('?' * len(values))})", values))
     if only.unexpired_at is not None:
-        filters.append(Clause(f"coalesce(expires_at, {ALIVE}) > ?", (only.unexpired_at,)))
+        filters.append(Clause(UNEXPIRED, (only.unexpired_at,)))
     if only.text is not None:
         filters.append(_contains(listing.searched, only.text))
     if only.patterns is not None:

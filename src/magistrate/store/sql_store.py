@@ -12,7 +12,7 @@ from magistrate.engine.names import WarrantNames, warrant_names
 from magistrate.engine.terms import ObjectRef, PolicyName, Revision, TypeName
 from magistrate.engine.warrant_reader import AnyRead, ReadResult
 from magistrate.engine.warrants import Warrant, WarrantPattern
-from magistrate.errors import RevisionUnavailable, SchemaMismatch
+from magistrate.errors import SchemaMismatch
 from magistrate.store import (
     atomic_writes,
     collecting,
@@ -56,17 +56,18 @@ from magistrate.store.contract import (
 from magistrate.store.database import Database, Row, Rows
 from magistrate.store.events import Event, EventFilter, NewDecision
 from magistrate.store.following import Mark, Staleness, WarrantChanges
-from magistrate.store.history import RevisionLookup, RevisionTime
+from magistrate.store.holds import DeletedChunk, TimedScript
 from magistrate.store.matching import match_statement
 from magistrate.store.sealing import UNSEALED, Sealing
+from magistrate.store.sql_history import SqlHistory, check_revision
 from magistrate.store.sql_keys import SqlKeys
 
 T = TypeVar("T")
 
-FEW_ROWS = 2_000
+FEW_ROWS = 500
 """Limits the warrants that may be read while others wait, which takes some milliseconds; more are read as a long
 read."""
-MANY_IDS = 1_000
+MANY_IDS = 500
 """Limits the ids of an ordinary read; one with more ids is a long read from the start, because it is likely to return
 many rows."""
 
@@ -75,7 +76,7 @@ FEW_LARGE_ROWS = 50
 long read. This many with 64 KB each take some ten milliseconds."""
 
 
-class SqlStore(SqlKeys):
+class SqlStore(SqlKeys, SqlHistory):
     """Implements store/contract.py over a Database. `schema_version` is the number of the newest migration of this
     version."""
 
@@ -115,7 +116,7 @@ class SqlStore(SqlKeys):
             [row] = await self.database.read(sql.GET_OBJECT, (ref.type, ref.id))
         else:
             [row] = await self.database.read(sql.GET_OBJECT_AT, (ref.type, ref.id, at, at))
-        return Snapshot(_check_revision(row, at), None if row[2] is None else objects.build_object(row[2:]))
+        return Snapshot(check_revision(row, at), None if row[2] is None else objects.build_object(row[2:]))
 
     async def list_objects(
         self, wanted: Slice, only: ObjectFilter, at: Revision | None = None
@@ -127,7 +128,7 @@ class SqlStore(SqlKeys):
         statement = objects_statement(refs, at, self.database.templates)
         rows = await self.database.read(statement.sql, statement.values, long=len(refs) > FEW_LARGE_ROWS)
         found = (objects.build_object(row[2:]) for row in rows if row[2] is not None)
-        return Snapshot(_check_revision(rows[0], at), tuple(found))
+        return Snapshot(check_revision(rows[0], at), tuple(found))
 
     async def list_names(
         self, of_type: TypeName | None, after: ObjectName | None, limit: int, at: Revision
@@ -173,16 +174,17 @@ class SqlStore(SqlKeys):
     async def delete_warrants(self, named: Sequence[NewWarrant], stamp: Stamp) -> Revision:
         return (await self.database.transact(warrants.delete_warrants(named, stamp))).revision
 
-    async def match_warrants(self, equal: Mapping[str, str], most: int) -> Snapshot[tuple[Warrant, ...]]:
-        statement = match_statement(equal, most, self.database.dialect)
+    async def match_warrants(self, equal: Mapping[str, str], most: int, at: int) -> Snapshot[tuple[Warrant, ...]]:
+        statement = match_statement(equal, most, at, self.database.dialect)
         # There may be many other rows between those that match.
         rows = await self.database.read(statement.sql, statement.values, long=True)
         found = await _build_warrants(row[1:] for row in rows if row[1] is not None)
         return Snapshot(Revision(rows[0][0]), tuple(found))
 
-    async def delete_matches(self, found: Sequence[Warrant], stamp: Stamp) -> Snapshot[int]:
-        written = await self.database.transact(warrants.delete_matches(found, stamp))
-        return Snapshot(written.revision, written.value[0])
+    async def delete_matches(self, found: Sequence[Warrant], stamp: Stamp) -> Snapshot[DeletedChunk]:
+        timed = TimedScript(warrants.delete_matches(found, stamp))
+        written = await self.database.transact(timed.begin)
+        return Snapshot(written.revision, DeletedChunk(written.value[0], timed.measure_seconds()))
 
     async def list_warrants(
         self, wanted: Slice, only: WarrantFilter, at: Revision | None = None
@@ -202,7 +204,7 @@ class SqlStore(SqlKeys):
         statement = sql.READ_MODEL if at is None else sql.READ_MODEL_AT
         # A model may be large, and is read only when it has changed.
         rows = await self.database.read(statement, () if at is None else (at,) * 6, long=True)
-        revision = _check_revision(rows[0], at)
+        revision = check_revision(rows[0], at)
         definitions = {row[4]: row[5] for row in rows if row[3] == "type"}
         patterns = frozenset(WarrantPattern(warrant_names(*row[4:10])) for row in rows if row[3] == "form")
         named = {row[4]: row[5] for row in rows if row[3] == "policy"}
@@ -214,7 +216,7 @@ class SqlStore(SqlKeys):
             [row] = await self.database.read(sql_models.GET_POLICY, (name,))
         else:
             [row] = await self.database.read(sql_models.GET_POLICY_AT, (name, at, at))
-        return Snapshot(_check_revision(row, at), None if row[2] is None else policies.build_policy(row[2:]))
+        return Snapshot(check_revision(row, at), None if row[2] is None else policies.build_policy(row[2:]))
 
     async def list_policies(self, wanted: Slice, at: Revision | None = None) -> Snapshot[PageSlice[StoredPolicy]]:
         return await self._list(sql_models.POLICIES, wanted, sql.ListFilter(), at, policies.build_policy)
@@ -231,18 +233,6 @@ class SqlStore(SqlKeys):
     async def delete_policy(self, name: PolicyName, stamp: Stamp) -> Revision:
         return (await self.database.transact(policies.delete_policy(name, stamp))).revision
 
-    async def find_revision(self, revision: Revision) -> RevisionLookup:
-        return await self._find_revision(sql.FIND_REVISION, revision)
-
-    async def find_revision_at(self, time: int) -> RevisionLookup:
-        return await self._find_revision(sql.FIND_REVISION_AT, time)
-
-    async def _find_revision(self, statement: str, value: int) -> RevisionLookup:
-        [(newest, horizon, model_revision, *times)] = await self.database.read(statement, (value,))
-        found, oldest = (RevisionTime(*row) if row[0] is not None else None for row in (times[:3], times[3:]))
-        is_readable = found is not None and found.revision >= horizon
-        return RevisionLookup(found if is_readable else None, newest, model_revision, oldest)
-
     async def read_warrants(self, reads: Sequence[AnyRead], at: Revision | None, most: int) -> ReadResult:
         first, *others = split_reads(reads)
         result = await self._read_batch(first, at, most)
@@ -257,11 +247,11 @@ class SqlStore(SqlKeys):
         left = most if is_long else min(most, FEW_ROWS)
         statement = read_statement(reads, at, left, self.database.templates)
         rows = await self.database.read(statement.sql, statement.values, long=is_long)
-        revision, model_revision = _check_revision(rows[0], at), Revision(rows[0][2])
+        revision, model_revision = check_revision(rows[0], at), Revision(rows[0][2])
         if left <= len(rows) and left < most:
             statement = read_statement(reads, revision, most, self.database.templates)
             rows = await self.database.read(statement.sql, statement.values, long=True)
-            _check_revision(rows[0], revision)
+            check_revision(rows[0], revision)
         answers: list[list[Warrant]] = [[] for _ in reads]
         if rows[0][3] is not None:
             for start in range(0, len(rows), FEW_ROWS):
@@ -276,7 +266,7 @@ class SqlStore(SqlKeys):
             [row] = await self.database.read(sql.GET_OBJECT_TYPE, (name,))
         else:
             [row] = await self.database.read(sql.GET_OBJECT_TYPE_AT, (name, at, at))
-        return Snapshot(_check_revision(row, at), None if row[2] is None else object_types.build_object_type(row[2:]))
+        return Snapshot(check_revision(row, at), None if row[2] is None else object_types.build_object_type(row[2:]))
 
     async def list_object_types(
         self, wanted: Slice, only: ObjectTypeFilter, at: Revision | None = None
@@ -364,7 +354,7 @@ async def _build_warrants(rows: Iterable[Row]) -> list[Warrant]:
 
 def _build_slice(rows: Rows, wanted: Slice, at: Revision | None, stored: Callable[[Row], T]) -> Snapshot[PageSlice[T]]:
     """Builds the result from rows (revision, horizon, behind, *columns), nearest to the boundary first."""
-    revision = _check_revision(rows[0], at)
+    revision = check_revision(rows[0], at)
     found = [stored(row[3:]) for row in rows if row[3] is not None]
     behind, ahead = bool(rows[0][2]) and bool(found), len(found) > wanted.limit
     found = found[: wanted.limit]
@@ -376,17 +366,6 @@ def _build_slice(rows: Rows, wanted: Slice, at: Revision | None, stored: Callabl
 def _object_name(row: Row) -> ObjectName:
     of_type, id = row
     return of_type, id
-
-
-def _check_revision(row: Row, at: Revision | None) -> Revision:
-    """Returns the revision of a read, whose rows begin with the newest and the oldest readable revision. Raises
-    RevisionUnavailable."""
-    newest, horizon = row[0], row[1]
-    if at is None:
-        return Revision(newest)
-    if not horizon <= at <= newest:
-        raise RevisionUnavailable(at)
-    return at
 
 
 def _span_of_types(row: Row) -> tuple[Revision, Revision]:

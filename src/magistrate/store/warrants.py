@@ -9,6 +9,7 @@ from functools import partial
 from typing import Literal
 
 from magistrate.engine.names import WarrantNames, warrant_names
+from magistrate.engine.policy import may_read_clock
 from magistrate.engine.terms import WILDCARD, Revision
 from magistrate.engine.warrants import Warrant, policy_digest, warrant_pattern
 from magistrate.errors import NotFound
@@ -67,7 +68,7 @@ def insert_all(
     stored = yield from find(WARRANTS, wanted)
     plan = _plan_writes(wanted, stored, stamp.at, revision)
     policies = {row[6]: row[10] for row in plan.inserted if row[10]}
-    yield Execute(sql.KEEP_POLICY, list(policies.items()))
+    yield from keep_policies(policies)
     yield from keep_patterns(plan.inserted, revision)
     yield Execute(sql.END_NUMBERED_WARRANT, [(revision, row[7]) for row in plan.replaced])
     yield Execute(sql.END_EXPIRED_WARRANT, [(revision, revision, row[7]) for row in plan.expired])
@@ -169,7 +170,7 @@ def end_named(named: Iterable[NewWarrant], stamp: Stamp, revision: Revision) -> 
 
 def delete_matches(found: Sequence[Warrant], stamp: Stamp) -> Callable[[Revision], Script[Snapshot[tuple[int, ...]]]]:
     def work(revision: Revision) -> Script[WriteOutcome[int]]:
-        yield Execute(sql.END_NUMBERED_WARRANT, [(revision, warrant.number) for warrant in found])
+        yield Execute(sql.END_MATCHED_WARRANT, [(revision, warrant.number, stamp.at) for warrant in found])
         [rows] = yield Select(sql.NUMBERS_ENDED, [(revision,)])
         ended = {number for (number,) in rows}
         effects = [
@@ -180,6 +181,12 @@ def delete_matches(found: Sequence[Warrant], stamp: Stamp) -> Callable[[Revision
         return WriteOutcome((len(ended),), effects)
 
     return lambda head: write(head, stamp, tuple[int, ...], work)
+
+
+def keep_policies(texts: Mapping[str, str]) -> Script[None]:
+    """Stores the texts of policies by their digest."""
+    rows = [(digest, text, int(may_read_clock(text))) for digest, text in texts.items()]
+    yield Execute(sql.KEEP_POLICY, rows)
 
 
 def keep_patterns(rows: Iterable[Row], revision: Revision) -> Script[None]:

@@ -12,9 +12,9 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-THRESHOLDS = (2_000, 10, 100)
-"""Sets the thresholds of `gc.set_threshold`: objects are frozen after 20,000 new containers. The remains of large
-checks are dismantled instead (engine/evaluation.py)."""
+THRESHOLDS = (2_000, 4, 100)
+"""Sets the thresholds of `gc.set_threshold`: objects are frozen after 8,000 new containers, which takes some
+milliseconds. The remains of large checks are dismantled instead (engine/evaluation.py)."""
 
 FULL_GENERATION = 2
 

@@ -116,7 +116,8 @@ def policies(draw: st.DrawFn, name: str) -> PolicyBody:
     parameters = draw(
         st.dictionaries(st.sampled_from(["hour", "days", "_x", "policy"]), st.sampled_from(PARAMETER_TYPES))
     )
-    return PolicyBody(name, parameters, draw(expressions), draw(st.none() | descriptions))
+    described = draw(st.none() | descriptions)
+    return PolicyBody(name=name, parameters=parameters, expression=draw(expressions), description=described)
 
 
 @st.composite

@@ -1,11 +1,11 @@
 """The parser accepts what the grammar of docs/models.md accepts, and the examples of that page are models."""
 
+import json
 import random
 import re
 from functools import cache
 from pathlib import Path
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,8 +16,8 @@ from magistrate.engine.model_text.formatter import format_model
 from magistrate.engine.model_text.json_bodies import ModelBody
 from magistrate.engine.model_text.lint import lint_text
 from magistrate.engine.model_text.parser import parse_model
-from magistrate.engine.model_text.reading import report_json
 from magistrate.engine.model_text.rendering import render_model
+from magistrate.engine.model_text.reports import report_value
 from tests.engine.model_text.generated import layouts, models
 from tests.engine.model_text.test_faults import ERRORS, LINT, Case, name_of
 from tests.engine.model_text.test_round_trips import document_of
@@ -173,7 +173,7 @@ def test_the_examples_of_the_page_are_models_in_the_usual_layout() -> None:
 def test_the_json_of_the_page_is_a_model() -> None:
     [text] = blocks("json")
 
-    report = report_json(msgspec.json.decode(text, type=ModelBody), text)
+    report = report_value(json.loads(text), text)
 
     assert not report.errors
     assert render_model(report.document)

@@ -4,9 +4,11 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from magistrate.engine.model_text.document import ModelDocument
 from magistrate.engine.model_text.expressions import find_end, read_expression, tidy_expression, write_expression
 from magistrate.engine.model_text.formatter import format_model
 from magistrate.engine.model_text.json_bodies import ModelBody, RuleBody
+from magistrate.engine.model_text.json_members import read_members
 from magistrate.engine.model_text.json_model import read_body
 from magistrate.engine.model_text.json_rendering import render_body
 from magistrate.engine.model_text.parser import ParsedModel, parse_model
@@ -15,8 +17,8 @@ from magistrate.engine.model_text.tokens import TOKEN
 from tests.engine.model_text.generated import expressions, layouts, models
 
 
-def document_of(body: ModelBody):  # type: ignore[no-untyped-def]
-    document, faults = read_body(body, lambda path: (0, 0))
+def document_of(body: ModelBody) -> ModelDocument:
+    document, faults = read_body(read_members(msgspec.to_builtins(body)), lambda path: (0, 0))
     assert not faults
     return document
 

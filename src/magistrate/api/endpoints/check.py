@@ -34,6 +34,7 @@ from magistrate.operations.as_of import AS_OF, read_as_of
 from magistrate.operations.checks.check import PendingChecks
 from magistrate.operations.checks.check_as_of import check_as_of
 from magistrate.operations.checks.check_batch import ALL_NEEDED, UNTIL_AUTHORIZED, UNTIL_DENIED, Decisions
+from magistrate.operations.checks.decision_log import UNKNOWN, RequestOrigin
 from magistrate.operations.contextual_warrants import CONTEXTUAL_WARRANTS
 from magistrate.operations.strict import UsedName, collect_names, require_defined_names
 from magistrate.store.contract import NewWarrant
@@ -117,7 +118,8 @@ def _decide(call: Call[CheckBody], contextual: Sequence[NewWarrant]) -> Answer |
     op, checks = _read(call.body, call.context.max_context_bytes, call.holder)
     if call.body.as_of is not None:
         return _answer_as_of(op, checks, call.body.as_of, call, started, contextual)
-    pending = PendingChecks(call.context, checks, STOP_AT[op], call.freshness, debug, contextual=contextual)
+    origin = UNKNOWN if call.context.decisions is None else RequestOrigin(call.actor, call.request_id)
+    pending = PendingChecks(call.context, checks, STOP_AT[op], call.freshness, debug, True, contextual, origin)
     decisions = pending.decide_at_once()
     is_strict = call.is_strict if call.body.strict is None else call.body.strict
     if decisions is None or (is_strict and not all(one.is_authorized for one in decisions.value)):

@@ -8,7 +8,7 @@ from typing import TypeVar
 import msgspec
 
 from magistrate.api.endpoints.lists import render_page
-from magistrate.api.parse import read_batch, read_boolean
+from magistrate.api.parse import read_batch, read_boolean, read_elements
 from magistrate.api.render import render_time
 from magistrate.api.service import Answer, Call
 from magistrate.engine.model import ObjectType, SourceDefinition, TypeAdditions, read_object_type
@@ -92,6 +92,11 @@ async def list_page(call: Call[None]) -> Answer:
 
 def _keeps_stranded(call: Call[B]) -> bool:
     return read_boolean(call.parameters, "keepExisting")
+
+
+async def read_bodies(bodies: Sequence[ObjectTypeBody], name: str) -> Sequence[ObjectType]:
+    """Returns the object types that the elements of this array describe. Raises InvalidParameter."""
+    return await _aside(bodies, lambda bodies: read_elements(bodies, _read, name))
 
 
 def _answer_one(written: Snapshot[WrittenTypes]) -> Answer:

@@ -73,6 +73,7 @@ def _docs() -> bytes:
 
 
 JSON = "application/json"
+TEXT = "text/plain; charset=utf-8"
 
 PAGES: tuple[PublicPage, ...] = (
     PublicPage("/healthz", "200 while the process runs", JSON, healthz),

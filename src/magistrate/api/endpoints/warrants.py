@@ -41,7 +41,7 @@ RelationText = Annotated[str, document_pattern(r"^[a-zA-Z0-9_-]{0,64}$")]
 TimeText = Annotated[str, msgspec.Meta(extra_json_schema={"format": "date-time"})]
 
 
-class SubjectBody(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
+class SubjectBody(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True, gc=False):
     """Represents the subject of a warrant: an object; with a relation, the userset of all that have it; with the id
     `*`, every object of the type."""
 
@@ -50,7 +50,7 @@ class SubjectBody(msgspec.Struct, rename="camel", frozen=True, omit_defaults=Tru
     relation: RelationText | None = None
 
 
-class WarrantBody(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
+class WarrantBody(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True, gc=False):
     """Represents a warrant to create or delete. `context` is the legacy form of a policy: variables that must be
     equal. `startsAt` and `expiresAt` are the times between which it counts; they have no effect when it is deleted."""
 
@@ -196,10 +196,12 @@ def _policy_fault(text: str) -> InvalidParameter | None:
 def read_warrant(faults: PolicyFaults, body: WarrantBody) -> NewWarrant:
     """Returns a warrant to create. Raises the error of its policy, too."""
     new = read_named_warrant(body)
+    if not new.policy:
+        return new
     fault = faults.get(new.policy)
     if fault is not None:
         raise fault
-    lifetime = read_new_policy(new.policy).lifetime if new.policy else None
+    lifetime = read_new_policy(new.policy).lifetime
     return new if lifetime is None else replace(new, lifetime=lifetime)
 
 
@@ -213,7 +215,9 @@ def read_new_warrant(body: WarrantBody) -> NewWarrant:
 def read_named_warrant(body: WarrantBody) -> NewWarrant:
     """Returns a warrant that is stored, or not: its policy is not read."""
     object, relation, subject = read_check(body.object_type, body.object_id, body.relation, body.subject)
-    policy = _policy_text(body)
+    policy = _policy_text(body) if body.policy or body.context else ""
+    if body.starts_at is None and body.expires_at is None:  # most have no limits, and a request may have 1,000
+        return NewWarrant(object, relation, subject, policy)
     starts_at, expires_at = read_limits(body.starts_at, body.expires_at)
     return NewWarrant(object, relation, subject, policy, starts_at=starts_at, expires_at=expires_at)
 

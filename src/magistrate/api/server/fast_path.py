@@ -98,14 +98,15 @@ class FastPath:
         freshness = read_freshness(identity, pending.given) if pending.given else NO_DEMAND
         value = decode_body(body, decoder, pending.service.limits.max_json_depth)
         caller = pending.caller
-        call = Call(context, {}, {}, value, caller, freshness, None)
+        request_id = str(uuid7())
+        call = Call(context, {}, {}, value, caller, freshness, None, request_id=request_id)
         if caller.object_types is not None:
             caller.require_types(route.list_types(call))
         answer = route.handler(call)
         if not isinstance(answer, Answer):
             answer.close()
             return None
-        content, request_id = render_json(answer.value), str(uuid7())
+        content = render_json(answer.value)
         head = self._render_head(default_headers, identity, answer.revision)
         self._ledger.record_answer(route.method, route.path, route.path, 200, request_id, started)
         described = (

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal
 
-from magistrate.engine.model_text.declaring import Declarations, Report
+from magistrate.engine.model_text.declaring import Declarations, ReportFault
 from magistrate.engine.model_text.document import GROUPS, NameAt, RuleClause, TypeDeclaration
 from magistrate.engine.model_text.faults import StatementRefusal
 from magistrate.engine.model_text.statements import RULE_WORDS, read_rule
@@ -47,7 +47,7 @@ class BlockStack:
         self._blocks = [Block("model", "", 0, NameAt(""), inner="")]
         self._last_type: TypeDeclaration | None = None
 
-    def find_parent(self, indent: str, reader: LineReader, report: Report) -> Block:
+    def find_parent(self, indent: str, reader: LineReader, report: ReportFault) -> Block:
         """Closes the blocks that end before a statement of this indentation, and returns the block it stands in."""
         while len(self._blocks) > 1 and len(indent) <= len(self._blocks[-1].indent):
             self._close_last()
@@ -98,7 +98,7 @@ class BlockStack:
         words = _STATEMENTS[block.kind]
         meant = _FOREIGN_WORDS.get(reader.token, "")
         meant = meant if meant in words else nearest_name(reader.token, words)
-        message = f"expected {', '.join(words)}, found {reader.shown}"
+        message = f"expected {', '.join(words)}, found {reader.next_token}"
         is_relation = block.kind == "rules" and block.declared is not None and reader.token in block.declared.relations
         suggestion = f"relation {reader.token}" if is_relation and not meant else meant
         self._declarations.report(reader.refuse("unknown_keyword", message, suggestion), reader.line)

@@ -28,7 +28,7 @@ MAX_DESCRIPTION_LENGTH = 2_000
 """Limits a description in characters."""
 
 
-class Report(Protocol):
+class ReportFault(Protocol):
     """Keeps a fault; its line is the one that is being read, if none is given."""
 
     def __call__(self, refusal: StatementRefusal, line: int | None = None) -> None: ...
@@ -38,7 +38,7 @@ class Declarations:
     """Holds the document that is being read. `policy` is the one whose expression begins at the column `bracket` of the
     line, until the parser has read it."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: ReportFault) -> None:
         self.document = ModelDocument()
         self.policy: PolicyDeclaration | None = None
         self.bracket = 0
@@ -125,7 +125,7 @@ class Declarations:
             of_type.relations[name.text] = declared
         if reader.token:
             if reader.token != "[":
-                message = f"expected [ or the end of the line, found {reader.shown}"
+                message = f"expected [ or the end of the line, found {reader.next_token}"
                 raise reader.refuse("unexpected_token", message)
             declared.allowed = read_allowed(reader, self.require)
             reader.demand_end()

@@ -26,6 +26,12 @@ class ModelFault(NamedTuple):
         """Returns the message with the suggestion."""
         return f"{self.message}; did you mean {self.suggestion}?" if self.suggestion else self.message
 
+    def render(self) -> dict[str, str | int]:
+        """Returns the fault as JSON; members that say nothing are left out."""
+        place: dict[str, str | int] = {"line": self.line, "column": self.column} if self.line else {}
+        hint = {"suggestion": self.suggestion} if self.suggestion else {}
+        return {**place, "code": self.code, "message": self.message, **hint}
+
 
 class StatementRefusal(Exception):
     """Reports what is wrong with the statement that is being read, at a column of its line."""

@@ -16,24 +16,24 @@ class RuleBody(msgspec.Struct, rename="camel", omit_defaults=True, forbid_unknow
     policy: str | None = None
 
 
-class TypeBody(msgspec.Struct, rename="camel", omit_defaults=True, forbid_unknown_fields=True):
+class TypeBody(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """Represents an object type of a model. `created_at`, which answers have, is ignored."""
 
     type: str
     source: dict[str, Any] | None = None
-    relations: dict[str, RuleBody | None] = {}
+    relations: dict[str, RuleBody | None]
     allowed_types: dict[str, list[str]] | None = None
     description: str | None = None
     descriptions: dict[str, str] | None = None
     created_at: str | None = None
 
 
-class PolicyBody(msgspec.Struct, rename="camel", omit_defaults=True, forbid_unknown_fields=True):
+class PolicyBody(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """Represents a named policy of a model. `created_at`, which answers have, is ignored."""
 
     name: str
     parameters: dict[str, str] | None = None
-    expression: str = ""
+    expression: str
     description: str | None = None
     created_at: str | None = None
 

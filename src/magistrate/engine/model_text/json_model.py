@@ -18,7 +18,8 @@ from magistrate.engine.model_text.document import (
     TypeDeclaration,
 )
 from magistrate.engine.model_text.expressions import find_end, write_expression
-from magistrate.engine.model_text.json_bodies import ModelBody, PolicyBody, RuleBody, TypeBody
+from magistrate.engine.model_text.json_bodies import PolicyBody, RuleBody, TypeBody
+from magistrate.engine.model_text.json_members import ModelMembers
 from magistrate.engine.model_text.json_rendering import SELF
 from magistrate.engine.nesting import fold
 from magistrate.engine.suggestions import suggest_name
@@ -34,20 +35,18 @@ _PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _KINDS: Mapping[str, RuleKind] = {"anyOf": "any_of", "allOf": "all_of", "noneOf": "none_of"}
 
 
-def read_body(body: ModelBody, locate: Locate) -> tuple[ModelDocument, list[InvalidParameter]]:
+def read_body(members: ModelMembers, locate: Locate) -> tuple[ModelDocument, list[InvalidParameter]]:
     """Returns the document of a model in JSON, and what is wrong with it: one fault at most for each type and policy,
     with its path as parameter."""
     document = ModelDocument()
-    faults: list[InvalidParameter] = []
-    for place, type_body in enumerate(body.object_types):
-        path = f"objectTypes[{place}]"
+    faults = [*members.faults]
+    for path, type_body in members.types:
         try:
             declared = _TypeReader(type_body, path, locate).read()
             _add(document.types, declared.name.text, declared, f"{path}.type")
         except InvalidParameter as fault:
             faults.append(fault)
-    for place, policy_body in enumerate(body.policies):
-        path = f"policies[{place}]"
+    for path, policy_body in members.policies:
         try:
             policy = _read_policy(policy_body, path, locate)
             _add(document.policies, policy.name.text, policy, f"{path}.name")

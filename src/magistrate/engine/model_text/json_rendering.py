@@ -41,7 +41,12 @@ def _render_type(declared: TypeDeclaration) -> TypeBody:
 
 
 def _render_policy(policy: PolicyDeclaration) -> PolicyBody:
-    return PolicyBody(policy.name.text, policy.parameters, policy.expression, policy.description or None)
+    return PolicyBody(
+        name=policy.name.text,
+        parameters=policy.parameters,
+        expression=policy.expression,
+        description=policy.description or None,
+    )
 
 
 def render_rule_body(rule: RuleClause) -> RuleBody:

@@ -38,7 +38,7 @@ def parse_model(text: str) -> ParsedModel:
     if len(text) > MAX_MODEL_CHARACTERS:
         message = f"a model has at most {MAX_MODEL_CHARACTERS} characters; this one has {len(text)}"
         return ParsedModel(ModelDocument(), (ModelFault("model_too_large", message, 1, 1),), "", [], [])
-    return _Parser(_normalize(text)).parse()
+    return _ModelParser(_normalize(text)).parse()
 
 
 def _normalize(text: str) -> str:
@@ -49,7 +49,7 @@ def _normalize(text: str) -> str:
     return text.replace("\r\n", "\n") if end > 0 and text[end - 1] == "\r" else text
 
 
-class _Parser:
+class _ModelParser:
     def __init__(self, text: str) -> None:
         self._text = text
         self._lines: list[TextLine] = []
@@ -143,7 +143,7 @@ class _Parser:
         line.end = close + 1 + len(self._text[close + 1 : end].rstrip(_BLANKS))
         behind = LineReader(self._text, self._number, begin, close + 1, end)
         if behind.token:
-            self._report(behind.refuse("unexpected_token", f"expected the end of the line, found {behind.shown}"))
+            self._report(behind.refuse("unexpected_token", f"expected the end of the line, found {behind.next_token}"))
         return end + 1
 
     def _skip_policy(self, end: int) -> int:

@@ -96,7 +96,7 @@ def read_rule(reader: LineReader, require: Require) -> RuleClause:
     """Returns the rule that begins at the next word; a group has no rules yet."""
     line, column, word = reader.line, reader.column, reader.token
     if word not in RULE_WORDS:
-        message = f"expected a rule ({', '.join(RULE_WORDS)}), found {reader.shown}"
+        message = f"expected a rule ({', '.join(RULE_WORDS)}), found {reader.next_token}"
         raise reader.refuse("unknown_keyword", message, nearest_name(word, RULE_WORDS) if word else "")
     reader.advance()
     rule = _READERS[word](reader, word, column, require)
@@ -120,7 +120,7 @@ def _read_relation_rule(reader: LineReader, word: str, column: int, require: Req
         link, types = _read_link(reader, "on")
         return RuleClause("arrow", (relation, link, *types))
     if reader.token:
-        message = f"expected on or the end of the line, found {reader.shown}"
+        message = f"expected on or the end of the line, found {reader.next_token}"
         raise reader.refuse("unexpected_token", message, nearest_name(reader.token, ("on", "for all")))
     return RuleClause("computed", (relation,))
 

@@ -54,12 +54,12 @@ class LineReader:
     def demand(self, token: str, context: str) -> None:
         """Goes past a token. Raises StatementRefusal if another one is next."""
         if not self.take(token):
-            raise self.refuse("unexpected_token", f"expected {token} {context}, found {self.shown}")
+            raise self.refuse("unexpected_token", f"expected {token} {context}, found {self.next_token}")
 
     def take_name(self, kind: str) -> NameAt:
         """Returns the next word. Raises StatementRefusal if no word is next; `kind` says what it would be."""
         if not _WORD.match(self.token):
-            raise self.refuse("missing_name", f"expected {kind}, found {self.shown}")
+            raise self.refuse("missing_name", f"expected {kind}, found {self.next_token}")
         name = NameAt(self.token, self.line, self.column)
         self.advance()
         return name
@@ -67,7 +67,7 @@ class LineReader:
     def demand_end(self) -> None:
         """Raises StatementRefusal unless the line ends here."""
         if self.token:
-            raise self.refuse("unexpected_token", f"expected the end of the line, found {self.shown}")
+            raise self.refuse("unexpected_token", f"expected the end of the line, found {self.next_token}")
 
     @property
     def remaining(self) -> str:
@@ -79,7 +79,7 @@ class LineReader:
         return max(0, self._text.rfind(sign, self._start, self._line_end) - self._start + 1)
 
     @property
-    def shown(self) -> str:
+    def next_token(self) -> str:
         """Returns the next token as messages show it."""
         if not self.token:
             return "the end of the line"

@@ -28,6 +28,7 @@ MAX_POLICY_LENGTH = 4_096
 _STEPS_FOR_A_CHARACTER = 5
 _MISSING = object()
 _RESERVED_NAME = "$env"
+_NEVER_FROM_CONTEXT = ("now", "warrant")
 
 
 class PolicyOutcome(msgspec.Struct, frozen=True, gc=False):
@@ -74,6 +75,12 @@ class Policy:
         self.lifetime = lifetime
         self.fault = fault
         self._last: PolicyProgram | None = None  # for the types of the context before: most contexts are alike
+
+    @property
+    def reads_context(self) -> bool:
+        """Returns whether the policy may depend on variables of the context. One that only declares variables of its
+        own counts as well."""
+        return any(name not in _NEVER_FROM_CONTEXT for name in self.names) or _RESERVED_NAME in self.text
 
     def holds(self, context: Mapping[str, Any], warrant: Warrant, now: int) -> bool | None:
         """Returns whether the condition is true of this context; None after an error, when the result is unknown.
@@ -164,6 +171,12 @@ def read_policy(text: str) -> Policy:
 def is_kept(text: str) -> bool:
     """Returns whether the policy is cached, so that `read_policy` takes no time."""
     return _POLICIES.find(text) is not None
+
+
+def may_read_clock(text: str) -> bool:
+    """Returns whether the value of a policy may depend on the time. It compiles nothing: a text without these words
+    cannot."""
+    return "now" in text or "expiresIn" in text
 
 
 def compile_policy(text: str) -> Policy:

@@ -80,11 +80,15 @@ class Share(NamedTuple):
     report: Warrant | None
 
 
+_NOTHING = ResultSet()
+"""Serves all shares that add nothing, of which there may be tens of thousands. It is never changed."""
+
+
 def restrict_to_explicit(share: Share) -> Share:
     """Returns the same share restricted to where it is EXPLICIT."""
     result_set = share.result_set
-    if share.limit < EXPLICIT:
-        return Share(ResultSet(), share.limit, None)
+    if share.limit < EXPLICIT or not (result_set.exceptions or result_set.default):
+        return Share(_NOTHING, share.limit, None)
     default = result_set.default if result_set.default is EXPLICIT else FALSE
     exceptions = {id: value if value is EXPLICIT else FALSE for id, value in result_set.exceptions.items()}
     return Share(ResultSet(default, exceptions, result_set.default_report, result_set.reports), EXPLICIT, share.report)

@@ -149,16 +149,18 @@ class ReverseGraph:
 
     After connecting, `negations` are the stages that wait, being quantifiers or not monotone: first those that rest on
     no other, then those that rest on these only, and so on; None if one rests on itself, so that there is no order in
-    which to compute the stages. `remains` has what is to be dismantled afterwards."""
+    which to compute the stages. `remains` has what is to be dismantled afterwards. With `is_exact` values short of TRUE
+    matter in all stages."""
 
-    def __init__(self, model: Model, subject_type: TypeName, work: Work) -> None:
+    def __init__(self, model: Model, subject_type: TypeName, work: Work, is_exact: bool = False) -> None:
+        self._is_exact = is_exact
         self.model = model
         self._subject_type = subject_type
         self._work = work
         self._by_plan: dict[Plan | Operation, ReverseNode] = {}
         self._fresh: list[ReverseNode] = []
         self._indexes: dict[tuple[str, str, str], ReverseIndex] = {}
-        self.remains: Sequence[Container] = (self._indexes,)
+        self.remains: Sequence[Container] = (self._indexes, self._by_plan)
         self.itself = ReverseNode(None)
         self.roots: dict[Target, ReverseNode] = {}
         self.negations: list[list[ReverseNode]] | None = None
@@ -243,7 +245,7 @@ class ReverseGraph:
         for component in reversed(ordered):
             if self._work.needs_checkpoint:
                 yield None
-            is_exact = any(node.is_exact for node in component)
+            is_exact = self._is_exact or any(node.is_exact for node in component)
             for node in component:
                 self._work.spend(1)
                 node.is_exact = is_exact

@@ -27,7 +27,15 @@ from magistrate.engine.query.result_set import (
     weigh_result_set,
 )
 from magistrate.engine.query.rows import Findings, RelationResult, Reports
-from magistrate.engine.query.search import Checkpoints, Steps, fetch_warrants, gather_items, prepare_plans, take_steps
+from magistrate.engine.query.search import (
+    Checkpoints,
+    Steps,
+    discard,
+    fetch_warrants,
+    gather_items,
+    prepare_plans,
+    take_steps,
+)
 from magistrate.engine.read_requests import build_request
 from magistrate.engine.rules.rule import Combined
 from magistrate.engine.sorting import sort_in_steps
@@ -41,6 +49,12 @@ ENTRIES_AT_ONCE = 500
 """Groups warrants and edges that are charged together."""
 NODES_SCANNED_FOR_ONE = 8
 """Counts the places that take as much work to look through as one takes to solve."""
+
+
+Root = tuple[ObjectRef, RelationName]
+"""Names a relation on an object whose subjects are searched."""
+
+SetsByType = Mapping[TypeName | None, Mapping[Root, ResultSet]]
 
 
 class SubjectSearch:
@@ -69,37 +83,46 @@ class SubjectSearch:
         self.remains: Sequence[Container] = (self._places, self._ordered, *self._facts.containers())
 
     def steps(self, object: ObjectRef, relations: Sequence[RelationName]) -> Steps[Findings]:
-        roots: dict[RelationName, PlanOnObject] = {}
         self._object = object
-        for relation in relations:
+        found = yield from self.find_result_sets([(object, relation) for relation in relations])
+        if found is None:
+            return Findings(None, self._conditions.valid_until)
+        unnamed = found[None]
+        relation_results: list[RelationResult] = []
+        for of_type in self._types:
+            for root, result_set in found[of_type].items():
+                has_wildcard = result_set.default is EXPLICIT or result_set.default >= TRUE > unnamed[root].default
+                relation_results.append(
+                    RelationResult(of_type, root[1], result_set, _reports(result_set), has_wildcard)
+                )
+        if self._others:
+            relation_results += [
+                RelationResult(None, relation, result_set, _reports(result_set))
+                for (_, relation), result_set in unnamed.items()
+            ]
+        return Findings(relation_results, self._conditions.valid_until, self._itself)
+
+    def find_result_sets(self, roots: Sequence[Root]) -> Steps[SetsByType | None]:
+        """Returns the result sets of all these relations on objects, by type of the subjects; None stands for any type
+        that no warrant names. Returns None in place of them if one of the relations rests on its own negation."""
+        places: dict[Root, PlanOnObject] = {}
+        for object, relation in roots:
             yield from prepare_plans(self._model, [(object.type, relation)], self._work)
-            roots[relation] = self._place(self._model.plan(object.type, relation), object.id)
+            places[object, relation] = self._place(self._model.plan(object.type, relation), object.id)
             if self._work.needs_checkpoint:
                 yield None
         yield from self._read()
         ordered = self._ordered
         ordered += yield from gather_items(components(self._places.values(), PlanOnObject.children), self._work)
         if (yield from self._find_negation(ordered)):
-            return Findings(None, self._conditions.valid_until)
-        relation_results: list[RelationResult] = []
-        unnamed = yield from self._solve_components(ordered, roots, None)
+            return None
+        unnamed = yield from self._solve_components(ordered, places, None)
+        found: dict[TypeName | None, Mapping[Root, ResultSet]] = {None: unnamed}
         for of_type in self._types:
-            result_sets = (
-                (yield from self._solve_components(ordered, roots, of_type))
-                if of_type in self._given_types
-                else unnamed
-            )
-            for relation, result_set in result_sets.items():
-                has_wildcard = result_set.default is EXPLICIT or result_set.default >= TRUE > unnamed[relation].default
-                relation_results.append(
-                    RelationResult(of_type, relation, result_set, _reports(result_set), has_wildcard)
-                )
-        if self._others:
-            relation_results += [
-                RelationResult(None, relation, result_set, _reports(result_set))
-                for relation, result_set in unnamed.items()
-            ]
-        return Findings(relation_results, self._conditions.valid_until, self._itself)
+            found[of_type] = unnamed
+            if of_type in self._given_types:
+                found[of_type] = yield from self._solve_components(ordered, places, of_type)
+        return found
 
     def _find_negation(self, ordered: Sequence[list[PlanOnObject]]) -> Checkpoints[bool]:
         """Returns whether a place rests on its own negation."""
@@ -115,18 +138,18 @@ class SubjectSearch:
     def _solve_components(
         self,
         components: Sequence[list[PlanOnObject]],
-        roots: Mapping[RelationName, PlanOnObject],
+        roots: Mapping[Root, PlanOnObject],
         of_type: TypeName | None,
-    ) -> Checkpoints[dict[RelationName, ResultSet]]:
-        """Returns by relation the result set over the subjects of a type. None stands for any type that no warrant
+    ) -> Checkpoints[dict[Root, ResultSet]]:
+        """Returns by root the result set over the subjects of a type. None stands for any type that no warrant
         names."""
         for component in components:
             yield from self._solve(component, of_type)
             if self._work.needs_checkpoint:
                 yield None
-        result_sets: dict[RelationName, ResultSet] = {}
-        for relation, root in roots.items():
-            result_sets[relation] = yield from self._solve_root(root, of_type)
+        result_sets: dict[Root, ResultSet] = {}
+        for root, place in roots.items():
+            result_sets[root] = yield from self._solve_root(place, of_type)
         return result_sets
 
     def _read(self) -> Steps[None]:
@@ -280,7 +303,14 @@ class SubjectSearch:
         self._work.spend(1)
         if isinstance(place.plan, Operation):
             return (yield from self._combine(place, place.plan.rule, of_type))
-        return (yield from highest((yield from self._shares(place, place.plan, of_type)), self._work))
+        shares = yield from self._shares(place, place.plan, of_type)
+        return (yield from self._merge(shares))
+
+    def _merge(self, shares: list[Share]) -> Checkpoints[ResultSet]:
+        """Returns the maximum of the shares, and frees them."""
+        result_set = yield from highest(shares, self._work)
+        yield from discard([shares], self._work)
+        return result_set
 
     def _combine(self, place: PlanOnObject, rule: Combined, of_type: TypeName | None) -> Checkpoints[ResultSet]:
         if rule.leaf is not None:
@@ -336,7 +366,9 @@ class SubjectSearch:
         assert isinstance(root.plan, Plan)
         shares = yield from self._shares(root, root.plan, of_type)
         explicit = yield from restrict_each(shares, self._work)
-        return (yield from highest([*explicit, *shares], self._work))
+        explicit += shares
+        shares.clear()
+        return (yield from self._merge(explicit))
 
 
 def _reports(result_set: ResultSet) -> Reports:

@@ -9,6 +9,7 @@ from magistrate.engine.work import Work
 from magistrate.errors import BudgetExceeded
 from magistrate.operations.checks.check_batch import ALL_NEEDED, CheckBatch, Decisions, StopAt
 from magistrate.operations.checks.check_run import CheckRun
+from magistrate.operations.checks.decision_log import UNKNOWN, RequestOrigin
 from magistrate.operations.checks.evaluating import drive_run, release_run
 from magistrate.operations.checks.extended_graph import NO_PATTERNS
 from magistrate.operations.checks.graph_rounds import GraphRounds
@@ -60,7 +61,7 @@ class PendingChecks:
     """Represents checks that wait for their decisions. `decide_at_once` is called first, and `decide` if it returned
     None; a caller that cannot wait may leave it at that."""
 
-    __slots__ = ("_batch", "_ctx", "_freshness", "_log", "_patterns", "_rounds", "_work")
+    __slots__ = ("_batch", "_ctx", "_freshness", "_log", "_origin", "_patterns", "_rounds", "_work")
 
     def __init__(
         self,
@@ -71,8 +72,10 @@ class PendingChecks:
         with_path: bool = False,
         is_logged: bool = True,
         contextual: Sequence[NewWarrant] = (),
+        origin: RequestOrigin = UNKNOWN,
     ) -> None:
         self._ctx = ctx
+        self._origin = origin
         self._freshness = freshness
         self._log = ctx.decisions if is_logged else None
         now = ctx.now()
@@ -97,7 +100,7 @@ class PendingChecks:
             if rounds.missing.groups:
                 self._ctx.graph.read_ahead(graph, rounds.missing)
             if self._log is not None:
-                self._log.note(self._batch.checks, decided.value)
+                self._log.note(self._batch.checks, decided.value, self._origin)
         return decided
 
     async def decide(self) -> Decisions:
@@ -114,7 +117,7 @@ class PendingChecks:
                 await checkpoint()
             decided = await self._evaluate()
         if self._log is not None:
-            self._log.note(self._batch.checks, decided.value)
+            self._log.note(self._batch.checks, decided.value, self._origin)
         return decided
 
     async def _decide_from_graph(self) -> Decisions | None:

@@ -15,7 +15,13 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 
-class Run(Protocol[T_co]):
+class Releasable(Protocol):
+    def release(self) -> Iterator[int]:
+        """Frees what it holds, in steps; it must not be used afterwards."""
+        ...
+
+
+class Run(Releasable, Protocol[T_co]):
     """Represents an evaluation in progress with one model."""
 
     @property
@@ -34,10 +40,6 @@ class Run(Protocol[T_co]):
 
     def outcome(self) -> T_co | None:
         """Returns the outcome, or None as long as it is not known."""
-        ...
-
-    def release(self) -> Iterator[int]:
-        """Frees what the run holds, in steps; the run must not be used afterwards."""
         ...
 
 
@@ -64,7 +66,7 @@ _releasing: set[asyncio.Task[None]] = set()
 """Keeps references to these tasks, because the event loop itself holds tasks weakly."""
 
 
-def release_run(run: Run[T]) -> None:
+def release_run(run: Releasable) -> None:
     """Frees what a run holds; if that is much, the rest is freed step by step after the response."""
     steps = run.release()
     if next(steps, None) is not None:

@@ -1,12 +1,16 @@
 """Reads a model in either form, text or JSON, and reports all that is wrong with it."""
 
 from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
 
 from magistrate.engine.model_text.document import ModelDocument
 from magistrate.engine.model_text.faults import MAX_FAULTS, ModelFault
-from magistrate.engine.model_text.json_bodies import ModelBody, TypeBody
+from magistrate.engine.model_text.json_members import read_members
 from magistrate.engine.model_text.json_model import read_body
 from magistrate.engine.model_text.json_positions import JsonPositions
+from magistrate.engine.model_text.json_rendering import render_body
 from magistrate.engine.model_text.lint import lint_document, lint_text
 from magistrate.engine.model_text.parser import ParsedModel, parse_model
 
@@ -21,6 +25,11 @@ class ModelReport:
     findings: list[ModelFault] = field(default_factory=list)
     parsed: ParsedModel | None = None
 
+    @property
+    def faults(self) -> list[ModelFault]:
+        """Returns errors and findings."""
+        return [*self.errors, *self.findings]
+
 
 def is_json(text: str) -> bool:
     """Returns whether a model is written in JSON; a model as text cannot begin with a bracket."""
@@ -34,13 +43,18 @@ def report_text(text: str) -> ModelReport:
     return ModelReport(parsed.document, [*parsed.faults], findings, parsed)
 
 
-def report_json(body: ModelBody | list[TypeBody], text: str) -> ModelReport:
-    """Returns the model of JSON that was decoded from a text."""
+def report_value(value: object, text: str) -> ModelReport:
+    """Returns the model that parsed JSON describes, which was written as this text."""
     positions = JsonPositions(text)
-    whole = ModelBody(body) if isinstance(body, list) else body
-    document, faults = read_body(whole, positions.locate)
+    document, faults = read_body(read_members(value), positions.locate)
     errors = []
     for fault in faults[:MAX_FAULTS]:
         line, column = positions.locate(fault.parameter)
         errors.append(ModelFault("invalid_member", f"{fault.parameter}: {fault.message}", line, column))
+    errors.sort(key=lambda error: (error.line, error.column))
     return ModelReport(document, errors, [] if errors else lint_document(document))
+
+
+def render_json(document: ModelDocument) -> Any:
+    """Returns the JSON of a document as dicts and lists. Raises InvalidParameter, see `render_body`."""
+    return msgspec.to_builtins(render_body(document))

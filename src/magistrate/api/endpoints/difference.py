@@ -1,0 +1,202 @@
+"""Defines the bodies and handlers of /v2/difference (docs/difference.md)."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Annotated, Literal, TypeVar
+
+import msgspec
+
+from magistrate.api.endpoints.lists import ListAnswer, render_page
+from magistrate.api.endpoints.object_types import ObjectTypeBody, read_bodies
+from magistrate.api.endpoints.warrants import (
+    SubjectAnswer,
+    TimeText,
+    WarrantBody,
+    find_policy_faults,
+    read_named_warrant,
+    read_warrant,
+)
+from magistrate.api.parse import read_elements
+from magistrate.api.render import render_time
+from magistrate.api.service import Answer, Call
+from magistrate.engine.difference.origins import TypeChange, WarrantChange
+from magistrate.engine.query import MAX_QUERY_LENGTH
+from magistrate.engine.terms import ObjectRef
+from magistrate.engine.warrants import Warrant
+from magistrate.errors import InvalidParameter, MissingParameter
+from magistrate.operations.difference.listing import Cause, DifferenceRow
+from magistrate.operations.difference.narrowing import OBJECT, OF, SUBJECT, Q, read_narrowing
+from magistrate.operations.difference.proposal import (
+    MAX_PROPOSED_TYPES,
+    MAX_PROPOSED_WARRANTS,
+    PROPOSAL,
+    Proposal,
+    list_proposed_difference,
+    proposal_kind,
+)
+from magistrate.operations.difference.revisions import FROM, TO, RevisionsRequest, list_difference, revisions_kind
+from magistrate.operations.paging import MAX_LIMIT, read_wanted
+from magistrate.operations.scheduling import checkpoint
+from magistrate.store.contract import NewWarrant
+
+B = TypeVar("B")
+T = TypeVar("T")
+
+READ_TOGETHER = 250
+"""Limits the elements that are read before other requests may run; each takes up to ten microseconds."""
+
+_WARRANTS = msgspec.Meta(extra_json_schema={"maxItems": MAX_PROPOSED_WARRANTS})
+_TYPES = msgspec.Meta(extra_json_schema={"maxItems": MAX_PROPOSED_TYPES})
+
+
+class ProposalBody(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Represents what is proposed: warrants to delete and then to create, and object types to create or replace before.
+    With `replace` the object types are the whole model."""
+
+    create: Annotated[list[WarrantBody], _WARRANTS] | None = None
+    delete: Annotated[list[WarrantBody], _WARRANTS] | None = None
+    object_types: Annotated[list[ObjectTypeBody], _TYPES] | None = None
+    replace: bool | None = None
+
+
+class DifferenceBody(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Represents a proposal, and the parameters of `GET`."""
+
+    proposal: ProposalBody | None = None
+    of: str | None = None
+    subject: str | None = None
+    object: str | None = None
+    q: Annotated[str, msgspec.Meta(extra_json_schema={"maxLength": MAX_QUERY_LENGTH})] | None = None
+    limit: Annotated[int, msgspec.Meta(extra_json_schema={"minimum": 1, "maximum": MAX_LIMIT})] | None = None
+    next_cursor: str | None = None
+    prev_cursor: str | None = None
+    sort_order: str | None = None
+
+
+class CauseAnswer(msgspec.Struct, rename="camel", omit_defaults=True):
+    """Represents a warrant that began or ceased to count; without a relation, an object that was created or deleted.
+    Its policy and its limits are omitted when it has none."""
+
+    object_type: str
+    object_id: str
+    relation: str = ""
+    subject: SubjectAnswer | msgspec.UnsetType = msgspec.UNSET
+    policy: str = ""
+    starts_at: TimeText | msgspec.UnsetType = msgspec.UNSET
+    expires_at: TimeText | msgspec.UnsetType = msgspec.UNSET
+
+
+class CausesAnswer(msgspec.Struct, rename="camel"):
+    """Represents the changes that led to a row. `objectTypes` has the names of those that were created, replaced or
+    deleted."""
+
+    created: list[CauseAnswer]
+    deleted: list[CauseAnswer]
+    object_types: list[str]
+
+
+class DifferenceRowAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True):
+    """Represents access that a subject gained or lost. It is `conditional` if it depends on the context."""
+
+    change: Literal["gained", "lost"]
+    object_type: str
+    object_id: str
+    relation: str
+    subject: SubjectAnswer
+    conditional: bool = False
+    cause: CausesAnswer
+
+
+async def list_page(call: Call[None]) -> Answer:
+    parameters = call.parameters
+    since = parameters.get(FROM)
+    if not since:
+        raise MissingParameter(FROM)
+    narrowing = read_narrowing(*(parameters.get(name) for name in (OF, SUBJECT, OBJECT, Q)))
+    request = RevisionsRequest(since, parameters.get(TO) or None, narrowing)
+    known = {name: text for name, text in parameters.items() if name != Q}
+    wanted = read_wanted(revisions_kind(request), known, call.context.store.identity)
+    found = await list_difference(call.context, request, wanted, call.freshness)
+    return Answer(await render_page(found.value, _render_row), found.revision)
+
+
+async def list_page_of_proposal(call: Call[DifferenceBody]) -> Answer:
+    body = call.body
+    if body.proposal is None:
+        raise MissingParameter(PROPOSAL)
+    proposal = await _read_proposal(body.proposal)
+    narrowing = read_narrowing(body.of, body.subject, body.object, body.q)
+    given = {
+        "limit": None if body.limit is None else str(body.limit),
+        "sortOrder": body.sort_order,
+        "nextCursor": body.next_cursor,
+        "prevCursor": body.prev_cursor,
+    }
+    parameters = {name: text for name, text in given.items() if text is not None}
+    wanted = read_wanted(proposal_kind(proposal, narrowing), parameters, call.context.store.identity)
+    found = await list_proposed_difference(call.context, proposal, narrowing, wanted, call.freshness)
+    return Answer(await render_page(found.value, _render_row), found.revision)
+
+
+async def _read_proposal(body: ProposalBody) -> Proposal:
+    """Returns the proposal. Raises InvalidParameter for the first fault, in the order delete, create, objectTypes."""
+    create, delete, types = body.create or [], body.delete or [], body.object_types or []
+    if len(create) + len(delete) > MAX_PROPOSED_WARRANTS:
+        raise InvalidParameter(PROPOSAL, f"must have at most {MAX_PROPOSED_WARRANTS} warrants")
+    if len(types) > MAX_PROPOSED_TYPES:
+        raise InvalidParameter(f"{PROPOSAL}.objectTypes", f"must be at most {MAX_PROPOSED_TYPES} object types")
+    deleted = await _read_warrants(delete, read_named_warrant, "delete")
+    created = await _read_warrants(create, partial(read_warrant, await find_policy_faults(create)), "create")
+    object_types = await read_bodies(types, f"{PROPOSAL}.objectTypes")
+    return Proposal(created, deleted, object_types, bool(body.replace))
+
+
+async def _read_warrants(
+    bodies: Sequence[WarrantBody], read: Callable[[WarrantBody], NewWarrant], name: str
+) -> list[NewWarrant]:
+    new: list[NewWarrant] = []
+    for start in range(0, len(bodies), READ_TOGETHER):
+        new += read_elements(bodies[start : start + READ_TOGETHER], read, f"{PROPOSAL}.{name}", start)
+        await checkpoint()
+    return new
+
+
+def _render_row(row: DifferenceRow) -> DifferenceRowAnswer:
+    change = row.change
+    return DifferenceRowAnswer(
+        change="gained" if change.is_gained else "lost",
+        object_type=change.type,
+        object_id=change.id,
+        relation=change.relation,
+        subject=SubjectAnswer(change.subject_type, change.subject_id),
+        conditional=change.is_conditional,
+        cause=_render_cause(row.cause),
+    )
+
+
+def _render_cause(cause: Cause) -> CausesAnswer:
+    warrants = [one for one in cause.changes if isinstance(one, WarrantChange)]
+    return CausesAnswer(
+        [_render_warrant(one.warrant) for one in warrants if one.is_created] + _render_refs(cause.created),
+        [_render_warrant(one.warrant) for one in warrants if not one.is_created] + _render_refs(cause.deleted),
+        [one.name for one in cause.changes if isinstance(one, TypeChange)],
+    )
+
+
+def _render_refs(refs: Sequence[ObjectRef]) -> list[CauseAnswer]:
+    return [CauseAnswer(ref.type, ref.id) for ref in refs]
+
+
+def _render_warrant(warrant: Warrant) -> CauseAnswer:
+    return CauseAnswer(
+        warrant.object_type,
+        warrant.object_id,
+        warrant.relation,
+        SubjectAnswer(warrant.subject_type, warrant.subject_id, warrant.subject_relation),
+        warrant.policy,
+        msgspec.UNSET if warrant.starts_at is None else render_time(warrant.starts_at),
+        msgspec.UNSET if warrant.expires_at is None else render_time(warrant.expires_at),
+    )
+
+
+DifferenceAnswer = ListAnswer[DifferenceRowAnswer]

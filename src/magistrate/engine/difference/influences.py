@@ -1,0 +1,154 @@
+"""Determines on which other relations each relation depends, by the rules and warrant patterns of several models.
+
+This is what can matter, whatever warrants there are: each dependency tells where to look for the warrants through
+which a change spreads. A dependency is *opposite* if the one relation loses what the other gains, because the rule is
+below an odd number of exclusions.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from magistrate.engine.model import ObjectType
+from magistrate.engine.plans import Model
+from magistrate.engine.query.reverse_graph import Target
+from magistrate.engine.query.search import Checkpoints
+from magistrate.engine.rules.rule import Combined, Rule
+from magistrate.engine.terms import RelationName, TypeName
+from magistrate.engine.work import Work
+
+
+class Dependent(NamedTuple):
+    """Represents a relation that depends on another one of the same object."""
+
+    relation: RelationName
+    is_opposite: bool
+
+
+class LinkedDependent(NamedTuple):
+    """Represents that `relation` on objects of `type` depends on a relation of the objects that warrants of
+    `with_relation` name."""
+
+    type: TypeName
+    with_relation: RelationName
+    relation: RelationName
+    is_opposite: bool
+
+
+class Link(NamedTuple):
+    """Represents an arrow of `dependent` to `relation` of the objects that a warrant names."""
+
+    dependent: Dependent
+    relation: RelationName
+
+
+class _References:
+    """Implements BranchCollector: collects what one rule itself refers to."""
+
+    def __init__(self) -> None:
+        self.relations: list[RelationName] = []
+        self.links: list[tuple[RelationName, TypeName, RelationName]] = []
+
+    def add_relation(self, relation: RelationName) -> None:
+        self.relations.append(relation)
+
+    def add_link(self, with_relation: RelationName, of_type: TypeName, relation: RelationName) -> None:
+        self.links.append((with_relation, of_type, relation))
+
+    def add_operation(self, rule: Combined) -> None:
+        """Adds nothing: callers continue with the rules within it."""
+
+    def add_rules(self, rules: Sequence[Rule]) -> None:
+        """Adds nothing: callers continue with these rules."""
+
+
+class Influences:
+    """Holds the dependencies between the relations of several models.
+
+    `computed` maps a relation to its dependents on the same object, `arrows` to those on other objects; `usersets` maps
+    it to the types and relations of warrants that name its usersets. `links` maps the type, relation and subject type
+    of a warrant to the arrows that follow it; `groups` maps the same to the subject relations that such warrants have.
+    `wildcards` has the type, relation, subject type and subject relation of the warrants whose subject id can be `*`.
+    """
+
+    def __init__(self, models: Sequence[Model]) -> None:
+        self._models = models
+        self.computed: dict[Target, dict[Dependent, None]] = defaultdict(dict)
+        self.arrows: dict[Target, dict[LinkedDependent, None]] = defaultdict(dict)
+        self.usersets: dict[Target, dict[Target, None]] = defaultdict(dict)
+        self.links: dict[tuple[TypeName, RelationName, TypeName], dict[Link, None]] = defaultdict(dict)
+        self.groups: dict[tuple[TypeName, RelationName, TypeName], dict[str, None]] = defaultdict(dict)
+        self.wildcards: set[tuple[TypeName, RelationName, TypeName, str]] = set()
+        self._dependencies: dict[Target, dict[Target, None]] = defaultdict(dict)
+
+    def collect(self, work: Work) -> Checkpoints[None]:
+        """Reads the rules and patterns of the models; to be completed before anything else."""
+        for object_type in _distinct_types(self._models):
+            for relation, rule in object_type.relations.items():
+                yield from self._add_rule(object_type.name, relation, rule, work)
+        for pattern in dict.fromkeys(pattern for model in self._models for pattern in sorted(model.patterns)):
+            names = (pattern.object_type, pattern.relation, pattern.subject_type)
+            self.groups[names][pattern.subject_relation] = None
+            if pattern.subject_id:
+                self.wildcards.add((*names, pattern.subject_relation))
+            if pattern.subject_relation:
+                group = (pattern.subject_type, RelationName(pattern.subject_relation))
+                self.usersets[group][names[:2]] = None
+                self._dependencies[names[:2]][group] = None
+            work.spend(1)
+            if work.needs_checkpoint:
+                yield None
+
+    def _add_rule(self, of_type: TypeName, relation: RelationName, rule: Rule, work: Work) -> Checkpoints[None]:
+        waiting = [(rule, False)]
+        while waiting:
+            one, is_opposite = waiting.pop()
+            waiting += [(inner, is_opposite is one.is_monotone) for inner in one.rules]
+            if not one.rules:
+                self._add_references(of_type, Dependent(relation, is_opposite), one)
+            work.spend(1)
+            if work.needs_checkpoint:
+                yield None
+
+    def _add_references(self, of_type: TypeName, dependent: Dependent, rule: Rule) -> None:
+        references = _References()
+        rule.join(references)
+        for name in references.relations:
+            self.computed[of_type, name][dependent] = None
+            self._dependencies[of_type, dependent.relation][of_type, name] = None
+        for with_relation, target_type, name in references.links:
+            self.arrows[target_type, name][LinkedDependent(of_type, with_relation, *dependent)] = None
+            self.links[of_type, with_relation, target_type][Link(dependent, name)] = None
+            self._dependencies[of_type, dependent.relation][target_type, name] = None
+
+    def names_of(self, of_type: TypeName) -> Iterator[RelationName]:
+        """Yields every relation on objects of a type that a rule, a definition or a warrant names."""
+        defined = [model.types[of_type] for model in self._models if of_type in model.types]
+        named = [relation for one in defined for relation in one.relations]
+        named += [relation for type, relation in (*self.computed, *self.arrows, *self.usersets) if type == of_type]
+        named += [relation for type, relation, _ in self.groups if type == of_type]
+        return iter(dict.fromkeys(named))
+
+    def find_relevant(self, targets: Iterable[Target], work: Work) -> Checkpoints[Collection[Target]]:
+        """Returns all relations that these depend on, themselves included."""
+        relevant = dict.fromkeys(targets)
+        waiting = [*relevant]
+        while waiting:
+            for target in self._dependencies.get(waiting.pop(), ()):
+                if target not in relevant:
+                    relevant[target] = None
+                    waiting.append(target)
+            work.spend(1)
+            if work.needs_checkpoint:
+                yield None
+        return relevant
+
+
+def _distinct_types(models: Sequence[Model]) -> Iterator[ObjectType]:
+    """Yields the object types of the models, those that two of them share once."""
+    known: dict[TypeName, list[ObjectType]] = defaultdict(list)
+    for model in models:
+        for name, object_type in model.types.items():
+            if all(object_type is not one for one in known[name]):
+                known[name].append(object_type)
+                yield object_type

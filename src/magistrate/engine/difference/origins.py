@@ -1,0 +1,93 @@
+"""Determines where changes begin: which relations on objects each of them affects at once, and for which subjects."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from magistrate.engine.difference.influences import Influences
+from magistrate.engine.difference.reverse_expansion import ObjectRelation, Reach
+from magistrate.engine.plans import Model
+from magistrate.engine.query.reverse_graph import Target
+from magistrate.engine.terms import WILDCARD, ObjectRef, RelationName, TypeName
+from magistrate.engine.warrants import Warrant
+
+
+@dataclass(frozen=True, slots=True)
+class WarrantChange:
+    """Represents that a warrant counts in only one of the states: the second one if it `is_created`."""
+
+    warrant: Warrant
+    is_created: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TypeChange:
+    """Represents that an object type differs between the states, or exists in only one of them."""
+
+    name: TypeName
+
+
+Change = WarrantChange | TypeChange
+
+Subjects = ObjectRef | ObjectRelation | None
+"""Represents whom a change can concern: one subject, all that have a relation on an object, or with None any."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeOrigin:
+    """Represents where a change begins. Each of `starts` comes with what begins there: 1 in one of the two numbers."""
+
+    change: Change
+    starts: Sequence[tuple[ObjectRelation, Reach]]
+    subjects: Subjects
+
+
+def list_warrant_origins(influences: Influences, change: WarrantChange) -> Iterator[ChangeOrigin]:
+    """Yields one origin for the relation of the warrant itself, and one for each relation of its subject that arrows
+    follow."""
+    warrant, reach = change.warrant, Reach(raising=1) if change.is_created else Reach(lowering=1)
+    node = ObjectRelation(warrant.object_type, warrant.object_id, warrant.relation)
+    yield ChangeOrigin(change, [(node, reach)], _subjects_of(warrant))
+    starts: dict[RelationName, list[tuple[ObjectRelation, Reach]]] = defaultdict(list)
+    for dependent, relation in influences.links.get((node.type, node.relation, warrant.subject_type), ()):
+        start = node._replace(relation=dependent.relation)
+        starts[relation].append((start, reach.opposite() if dependent.is_opposite else reach))
+    for relation, nodes in starts.items():
+        yield ChangeOrigin(change, nodes, ObjectRelation(warrant.subject_type, warrant.subject_id, relation))
+
+
+def list_type_origins(influences: Influences, before: Model, after: Model) -> Iterator[ChangeOrigin]:
+    """Yields one origin for each object type in which a relation has another rule, or exists in one model only."""
+    for name in dict.fromkeys((*before.types, *after.types)):
+        relations = [*_list_changed_relations(influences, name, before, after)]
+        if relations:
+            both = Reach(1, 1)
+            starts = [(ObjectRelation(name, WILDCARD, relation), both) for relation in relations]
+            yield ChangeOrigin(TypeChange(name), starts, None)
+
+
+def _list_changed_relations(
+    influences: Influences, name: TypeName, before: Model, after: Model
+) -> Iterator[RelationName]:
+    one, other = before.types.get(name), after.types.get(name)
+    if one is other:
+        return
+    if one is None or other is None:
+        yield from influences.names_of(name)
+        return
+    for relation in dict.fromkeys((*one.relations, *other.relations)):
+        if one.relations.get(relation) != other.relations.get(relation):
+            yield relation
+
+
+def _subjects_of(warrant: Warrant) -> Subjects:
+    if warrant.subject_relation:
+        relation = RelationName(warrant.subject_relation)
+        return ObjectRelation(warrant.subject_type, warrant.subject_id, relation)
+    return None if warrant.subject_id == WILDCARD else ObjectRef(warrant.subject_type, warrant.subject_id)
+
+
+def list_targets(models: Iterable[Model]) -> dict[Target, None]:
+    """Returns every relation that one of the models defines."""
+    types = (one for model in models for one in model.types.values())
+    return {(one.name, relation): None for one in types for relation in one.relations}

@@ -1,0 +1,211 @@
+"""Lists what a proposal would change of the access there is now, without writing it (docs/difference.md).
+
+A proposal is laid over the newest revision as an Overlay, with the object types it would leave. It is refused if the
+same writes would be."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+
+import msgspec
+
+from magistrate.engine.difference.comparing import Existence
+from magistrate.engine.difference.origins import WarrantChange
+from magistrate.engine.model import ObjectType
+from magistrate.engine.overlay import FIRST_NUMBER, Overlay, WarrantKey, warrant_key
+from magistrate.engine.plans import Model
+from magistrate.engine.stratification import find_negation_loop
+from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, Revision, TypeName
+from magistrate.engine.warrant_reader import WarrantRead, WarrantsByObject
+from magistrate.engine.warrants import Warrant
+from magistrate.engine.work import Work
+from magistrate.errors import InvalidParameter, NotFound
+from magistrate.operations.as_of import AsOf
+from magistrate.operations.consistency import Freshness
+from magistrate.operations.context import Context
+from magistrate.operations.contextual_warrants import build_warrant
+from magistrate.operations.difference.listing import DifferenceRow, list_slice
+from magistrate.operations.difference.narrowing import Narrowing
+from magistrate.operations.difference.pages import difference_kind, refuse_above_budget
+from magistrate.operations.difference.states import ComparedState, StateComparison
+from magistrate.operations.history import find_point
+from magistrate.operations.object_types import BYTES_OF_A_RULE, loop_fault, new_object_types
+from magistrate.operations.overlaid_reader import OverlaidReader
+from magistrate.operations.paging import ListKind, Page, Wanted, read_page
+from magistrate.operations.scheduling import aside
+from magistrate.operations.warrants import find_warrant_fault
+from magistrate.store.contract import NewWarrant, PageSlice, Slice, Snapshot, Store
+
+PROPOSAL = "proposal"
+"""Names the parameter that holds it."""
+MAX_PROPOSED_WARRANTS = 1_000
+MAX_PROPOSED_TYPES = 100
+"""Limit the elements of a proposal, as those of writes are limited."""
+REFS_AT_ONCE = 1_000
+MOST_STORED = 1_000_000
+"""Limits the stored warrants that have the names of proposed ones, with other policies perhaps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """Holds warrants to delete and to create, in this order, and object types to create or replace before; with
+    `is_whole_model` all other types are deleted."""
+
+    create: Sequence[NewWarrant] = ()
+    delete: Sequence[NewWarrant] = ()
+    object_types: Sequence[ObjectType] = ()
+    is_whole_model: bool = False
+
+
+def proposal_kind(proposal: Proposal, narrowing: Narrowing) -> ListKind[DifferenceRow]:
+    """Returns the list of what a proposal changes."""
+    types = [(one.name, one.render_relations()) for one in proposal.object_types]
+    proposed = (proposal.create, proposal.delete, types, proposal.is_whole_model)
+    narrowed = (narrowing.patterns, narrowing.subject, narrowing.object, repr(narrowing.query))
+    return difference_kind(*proposed, *narrowed)
+
+
+async def list_proposed_difference(
+    ctx: Context, proposal: Proposal, narrowing: Narrowing, wanted: Wanted, freshness: Freshness
+) -> Snapshot[Page[DifferenceRow]]:
+    """Returns a page of what a proposal would change.
+
+    Raises InvalidParameter for what could not be written, and if the budget does not suffice; NotFound for a warrant
+    that could not be deleted; and what `read_page` raises."""
+    newest = await ctx.store.read_warrants((), None, 1)
+    freshness.demand(newest.newest)
+    at = newest.revision if wanted.at is None else wanted.at
+    now = ctx.now() if wanted.now is None else wanted.now
+    if wanted.at is not None:
+        await find_point(ctx, AsOf(revision=wanted.at), freshness)
+    before = ComparedState(await ctx.models.at(at, newest.model_revision), ctx.store, at, now)
+
+    async def read(wanted: Slice, *, at: Revision | None) -> Snapshot[PageSlice[DifferenceRow]]:
+        work = Work(ctx.max_query_work)
+        comparison = await _lay_over(ctx, before, proposal, work)
+        return Snapshot(before.at, await list_slice(ctx.store, comparison, narrowing, wanted, work))
+
+    pinned = replace(wanted, at=at, now=now, is_snapshot=True)
+    async with refuse_above_budget(narrowing):
+        return await read_page(proposal_kind(proposal, narrowing), pinned, freshness, ctx.store.identity, read)
+
+
+async def _lay_over(ctx: Context, before: ComparedState, proposal: Proposal, work: Work) -> StateComparison:
+    """Returns the comparison of a state with that after the proposal. Raises InvalidParameter, NotFound."""
+    work.spend(len(proposal.create) + len(proposal.delete) + sum(one.size for one in proposal.object_types))
+    types = await _merge_types(ctx, before.model, proposal)
+    _require_valid(proposal.create, types, before.now)
+    stored = await _find_stored(ctx.store, [*proposal.delete, *proposal.create], before.at)
+    plan = _plan_writes(proposal, stored, before.now)
+    overlay = Overlay(plan.created, plan.removed)
+    created = await _find_new_objects(ctx.store, overlay, before.at)
+    model = before.model
+    if types is not before.model.types:
+        patterns = model.patterns | model.stranded
+        model = Model(types, model.revision, patterns, policies=model.policies)
+    after = ComparedState(overlay.extend_model(model), OverlaidReader(ctx.store, overlay), before.at, before.now)
+    united = OverlaidReader(ctx.store, Overlay(plan.created))
+    return StateComparison(before, after, united, plan.changes, Existence(created))
+
+
+async def _merge_types(ctx: Context, model: Model, proposal: Proposal) -> Mapping[TypeName, ObjectType]:
+    """Returns the object types after the proposal. Raises InvalidParameter as writing them would."""
+    proposed = proposal.object_types
+    if not proposed and not proposal.is_whole_model:
+        return model.types
+    kept = {} if proposal.is_whole_model else dict(model.types)
+    types = kept | {one.name: one for one in proposed}
+
+    def validate() -> None:
+        new_object_types(ctx, proposed)
+        loop = find_negation_loop(types.get, [one.name for one in proposed])
+        if loop is not None:
+            raise loop_fault(loop)
+
+    try:
+        await aside(validate, sum(one.size for one in types.values()) * BYTES_OF_A_RULE)
+    except InvalidParameter as fault:
+        raise fault.within(f"{PROPOSAL}.objectTypes.") from None
+    return types
+
+
+def _require_valid(new: Sequence[NewWarrant], types: Mapping[TypeName, ObjectType], now: int) -> None:
+    """Raises InvalidParameter for the first warrant that could not be written."""
+    named = {one.object.type for one in new}
+    defined = {name: types[name] for name in named if name in types}
+    for place, one in enumerate(new):
+        fault = find_warrant_fault(one, defined, now)
+        if fault is not None:
+            raise fault.within(f"{PROPOSAL}.create[{place}].")
+
+
+async def _find_stored(store: Store, named: Iterable[NewWarrant], at: Revision) -> Mapping[WarrantKey, Warrant]:
+    """Returns those of these warrants that are stored, by their key."""
+    ids: dict[tuple[object, ...], dict[ObjectId, None]] = {}
+    requests: dict[tuple[object, ...], WarrantsByObject] = {}
+    for one in named:
+        names = (one.object.type, one.relation, one.subject)
+        if names not in requests:
+            requests[names] = WarrantsByObject(one.object.type, (one.relation,), one.subject, False, False)
+        ids.setdefault(names, {})[one.object.id] = None
+    if not requests:
+        return {}
+    reads = [WarrantRead(request, tuple(ids[names])) for names, request in requests.items()]
+    found = await store.read_warrants(reads, at, MOST_STORED)
+    return {warrant_key(warrant): warrant for warrant in chain.from_iterable(found.warrants)}
+
+
+@dataclass(slots=True)
+class _PlannedWrites:
+    """Holds what a proposal would write: warrants that it creates or replaces, what it deletes or replaces, and the
+    changes in all."""
+
+    created: list[Warrant] = field(default_factory=list)
+    removed: list[WarrantKey] = field(default_factory=list)
+    changes: list[WarrantChange] = field(default_factory=list)
+
+    def delete(self, warrant: Warrant) -> None:
+        self.removed.append(warrant_key(warrant))
+        self.changes.append(WarrantChange(warrant, is_created=False))
+
+    def create(self, warrant: Warrant) -> None:
+        self.created.append(warrant)
+        self.changes.append(WarrantChange(warrant, is_created=True))
+
+
+def _plan_writes(proposal: Proposal, stored: Mapping[WarrantKey, Warrant], now: int) -> _PlannedWrites:
+    """Returns what would be written; the rules are those of Store.put_warrants. Raises NotFound."""
+    plan, left = _PlannedWrites(), dict(stored)
+    for one in proposal.delete:
+        named = build_warrant(one, now, 0)
+        former = left.pop(warrant_key(named), None)
+        if former is None or _has_expired(former, now):
+            raise NotFound("Warrant", named.render())
+        plan.delete(former)
+    wanted = {warrant_key(build_warrant(one, now, 0)): one for one in proposal.create}
+    for number, (key, one) in enumerate(wanted.items(), FIRST_NUMBER):
+        new, former = build_warrant(one, now, number), left.get(key)
+        if former is None:
+            plan.create(new)
+            continue
+        is_over = one.lifetime is not None and former.created_at + one.lifetime <= now
+        if not is_over and (former.starts_at, former.expires_at) == (one.starts_at, one.expires_at):
+            continue
+        plan.delete(former)
+        is_renewed = is_over or _has_expired(former, now)
+        plan.create(new if is_renewed else msgspec.structs.replace(new, created_at=former.created_at))
+    return plan
+
+
+def _has_expired(warrant: Warrant, now: int) -> bool:
+    return warrant.expires_at is not None and warrant.expires_at <= now
+
+
+async def _find_new_objects(store: Store, overlay: Overlay, at: Revision) -> set[ObjectRef]:
+    """Returns the objects that the added warrants name and that do not exist yet."""
+    named = [ObjectRef(of_type, id) for of_type, ids in overlay.objects.items() for id in ids if id != WILDCARD]
+    new = set(named)
+    for start in range(0, len(named), REFS_AT_ONCE):
+        found = await store.find_objects(named[start : start + REFS_AT_ONCE], at)
+        new.difference_update(ObjectRef(one.type, one.id) for one in found.value)
+    return new

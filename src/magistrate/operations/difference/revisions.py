@@ -1,0 +1,175 @@
+"""Lists the difference of access between two revisions, each at a point in time (docs/difference.md)."""
+
+from dataclasses import dataclass, replace
+
+from magistrate.engine.conditions import ANY_CONTEXT, PolicyEvaluator
+from magistrate.engine.difference.comparing import Existence
+from magistrate.engine.difference.origins import WarrantChange
+from magistrate.engine.names import ObjectId, TypeName, warrant_names
+from magistrate.engine.terms import ObjectRef, Revision
+from magistrate.engine.warrants import Warrant
+from magistrate.engine.work import Work
+from magistrate.errors import InvalidParameter
+from magistrate.operations.as_of import AsOf, read_as_of
+from magistrate.operations.consistency import Freshness
+from magistrate.operations.context import Context
+from magistrate.operations.difference.listing import DifferenceRow, list_slice
+from magistrate.operations.difference.narrowing import Narrowing
+from magistrate.operations.difference.pages import difference_kind, refuse_above_budget
+from magistrate.operations.difference.states import ComparedState, StateComparison, UnitedReader
+from magistrate.operations.history import PointInTime, find_point
+from magistrate.operations.paging import ListKind, Page, Wanted, read_page
+from magistrate.operations.scheduling import checkpoint
+from magistrate.store.contract import PageSlice, Slice, Snapshot
+from magistrate.store.history import LoggedChange, LogPlace, Span
+
+FROM, TO = "from", "to"
+"""Name the parameters."""
+CHANGES_AT_ONCE = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionsRequest:
+    """Holds the points in time from which and to which access is compared, as they are written; the second one is now
+    if it is None."""
+
+    since: str
+    until: str | None
+    narrowing: Narrowing
+
+
+def revisions_kind(request: RevisionsRequest) -> ListKind[DifferenceRow]:
+    narrowing = request.narrowing
+    patterns, query = narrowing.patterns, repr(narrowing.query)
+    return difference_kind(request.since, request.until, patterns, narrowing.subject, narrowing.object, query)
+
+
+async def list_difference(
+    ctx: Context, request: RevisionsRequest, wanted: Wanted, freshness: Freshness
+) -> Snapshot[Page[DifferenceRow]]:
+    """Returns a page of the difference between two revisions.
+
+    Raises InvalidParameter for a point in the future or a second point that precedes the first, and if the budget does
+    not suffice; and what `find_point` and `read_page` raise."""
+    first = await _find(ctx, FROM, request.since, freshness)
+    if wanted.at is None or wanted.now is None:
+        last = await _find_last(ctx, request.until, freshness)
+    else:
+        last = (await find_point(ctx, AsOf(revision=wanted.at), freshness))._replace(now=wanted.now)
+    if last.revision < first.revision:
+        raise InvalidParameter(FROM, f"must not be later than {TO}")
+
+    async def read(wanted: Slice, *, at: Revision | None) -> Snapshot[PageSlice[DifferenceRow]]:
+        work = Work(ctx.max_query_work)
+        comparison = await _compare(ctx, first, last, work)
+        rows = await list_slice(ctx.store, comparison, request.narrowing, wanted, work)
+        return Snapshot(last.revision, rows)
+
+    pinned = replace(wanted, at=last.revision, now=last.now, is_snapshot=True)
+    async with refuse_above_budget(request.narrowing):
+        return await read_page(revisions_kind(request), pinned, freshness, ctx.store.identity, read)
+
+
+async def _find(ctx: Context, parameter: str, text: str, freshness: Freshness) -> PointInTime:
+    """Returns the state that a parameter asks for. Raises InvalidParameter, naming it, and what `find_point` raises."""
+    try:
+        return await find_point(ctx, read_as_of(ctx.store.identity, text), freshness)
+    except InvalidParameter as error:
+        raise InvalidParameter(parameter, error.message) from None
+
+
+async def _find_last(ctx: Context, text: str | None, freshness: Freshness) -> PointInTime:
+    if text is not None:
+        return await _find(ctx, TO, text, freshness)
+    newest = await ctx.store.read_warrants((), None, 1)
+    freshness.demand(newest.newest)
+    return PointInTime(newest.revision, ctx.now(), newest.model_revision)
+
+
+async def _compare(ctx: Context, first: PointInTime, last: PointInTime, work: Work) -> StateComparison:
+    before, after = await _build_state(ctx, first), await _build_state(ctx, last)
+    log = _LogSummary()
+    behind: LogPlace | None = None
+    while True:
+        changes = await ctx.store.list_changes(first.revision, last.revision, behind, CHANGES_AT_ONCE)
+        work.spend(len(changes))
+        for change in changes:
+            log.add(change)
+        if len(changes) < CHANGES_AT_ONCE:
+            break
+        behind = changes[-1].place
+        await checkpoint()
+    warrants = [*log.list_warrants(), *await _list_timed(ctx, before, after, work)]
+    united = UnitedReader(ctx.store, first.revision, last.revision)
+    return StateComparison(before, after, united, warrants, log.summarize_existence())
+
+
+async def _build_state(ctx: Context, point: PointInTime) -> ComparedState:
+    model = await ctx.models.at(point.revision, point.model_revision)
+    return ComparedState(model, ctx.store, point.revision, point.now)
+
+
+async def _list_timed(ctx: Context, before: ComparedState, after: ComparedState, work: Work) -> list[WarrantChange]:
+    """Returns the warrants that came to count, or ceased to, by time alone."""
+    span = Span(before.at, after.at, before.now, after.now)
+    evaluators = [
+        (PolicyEvaluator(context, before.now, work), PolicyEvaluator(context, after.now, work))
+        for context in (ANY_CONTEXT, {})
+    ]
+    changes: list[WarrantChange] = []
+    for warrant in await ctx.store.list_timed_warrants(span, work.left + 1):
+        work.spend(1)
+        values = {(had.value(warrant), has.value(warrant)) for had, has in evaluators}
+        changes += [WarrantChange(warrant, later > earlier) for earlier, later in values if earlier is not later]
+        if work.needs_checkpoint:
+            await checkpoint()
+            work.pass_checkpoint()
+    return changes
+
+
+class _LogSummary:
+    """Summarizes changes, in their order, as what they change in all."""
+
+    def __init__(self) -> None:
+        self._first: dict[tuple[str, tuple[str, ...]], LoggedChange] = {}
+        self._last: dict[tuple[str, tuple[str, ...]], LoggedChange] = {}
+
+    def add(self, change: LoggedChange) -> None:
+        key = (change.kind, change.key)
+        self._first.setdefault(key, change)
+        self._last[key] = change
+
+    def list_warrants(self) -> list[WarrantChange]:
+        """Returns each warrant that existed before and each that exists afterwards, as far as they differ."""
+        changes: list[WarrantChange] = []
+        for key, last in self._last.items():
+            if key[0] == "warrant":
+                if _was_present(self._first[key]):
+                    changes.append(WarrantChange(_build_warrant(self._first[key]), is_created=False))
+                if _exists(last):
+                    changes.append(WarrantChange(_build_warrant(last), is_created=True))
+        return changes
+
+    def summarize_existence(self) -> Existence:
+        created: set[ObjectRef] = set()
+        deleted: set[ObjectRef] = set()
+        for (kind, key), last in self._last.items():
+            if kind == "object" and _was_present(self._first[kind, key]) != _exists(last):
+                of_type, id = key
+                (created if _exists(last) else deleted).add(ObjectRef(TypeName(of_type), ObjectId(id)))
+        return Existence(created, deleted)
+
+
+def _was_present(change: LoggedChange) -> bool:
+    """Returns whether the object or warrant of a change existed when it was made."""
+    return change.action != "created"
+
+
+def _exists(change: LoggedChange) -> bool:
+    """Returns whether the object or warrant of a change exists since it was made."""
+    return change.action in ("created", "updated")
+
+
+def _build_warrant(change: LoggedChange) -> Warrant:
+    """Returns the warrant of a change, without the time of its creation, which the log does not have."""
+    return Warrant(*warrant_names(*change.key[:6]), change.policy, 0, 0, change.starts_at, change.expires_at)

@@ -1,0 +1,378 @@
+"""Random histories and proposals: the difference is that of all access before and after, as the oracle has it."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from msgspec import structs
+
+from benchmarks.counting import counting_store
+from magistrate import wiring
+from magistrate.engine.difference.comparing import AccessChange
+from magistrate.engine.policy import read_policy
+from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
+from magistrate.engine.warrants import Warrant
+from magistrate.errors import InvalidParameter
+from magistrate.operations.consistency import NO_DEMAND, write_token
+from magistrate.operations.context import Context
+from magistrate.operations.difference.listing import DifferenceRow
+from magistrate.operations.difference.narrowing import Narrowing, read_narrowing
+from magistrate.operations.difference.proposal import Proposal, list_proposed_difference, proposal_kind
+from magistrate.operations.difference.revisions import RevisionsRequest, list_difference, revisions_kind
+from magistrate.operations.paging import ListKind, Page, Wanted, read_wanted
+from magistrate.store.contract import Identity, NewObject, NewObjectType, NewWarrant, Snapshot, Stamp
+from tests.access import Access, AccessRow, Difference, access, difference
+from tests.databases import PostgresServer
+from tests.memory_source import model_of
+from tests.properties.test_check import IDS, TYPES, Types, model, rare, warrants
+from tests.properties.test_time_limits import Limits, limits
+from tests.running import settings_for
+from tests.test_check_scenarios import emptied
+
+FOR_A_MOMENT = 'expiresIn("4us")'
+POLICIES = (FOR_A_MOMENT, "1 == 1", "x != 1", "x == 1 || now == now")
+"""Hold for a moment, always, without a context, and always as well; the last two read the context."""
+MICROSECONDS_FOR_AN_EXAMPLE = 1_000
+
+
+class Step(NamedTuple):
+    """Comes or goes the warrant of this number, or the model becomes this one, or the object is created or deleted; by
+    a clock so much later than before."""
+
+    warrant: int
+    limits: Limits
+    model: Types | None
+    object: ObjectRef | None
+    later: int
+
+
+refs = st.builds(ObjectRef, st.sampled_from((*TYPES, "ghost")), st.sampled_from(IDS))
+steps = st.lists(
+    st.builds(
+        Step,
+        st.integers(0, 13),
+        st.just((None, None)) | limits,
+        st.none() | st.none() | st.none() | model(),
+        st.none() | st.none() | refs,
+        st.integers(0, 3),
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+@st.composite
+def some_timed(draw: st.DrawFn) -> list[Warrant]:
+    """Warrants some of which have a policy that depends on the time, or on nothing."""
+    drawn = draw(warrants())
+    changed = [structs.replace(one, policy=draw(st.sampled_from(POLICIES))) if draw(rare) else one for one in drawn]
+    return list({one.render(): one for one in changed}.values())
+
+
+class State(NamedTuple):
+    revision: Revision
+    now: int
+    types: Types
+    warrants: Sequence[Warrant]
+    objects: frozenset[ObjectRef]
+
+    def access(self, besides: Collection[ObjectRef] = ()) -> Access:
+        """All access, if these objects exist besides."""
+        return access(self.types, self.warrants, sorted({*self.objects, *besides}), self.now)
+
+
+@dataclass
+class Recorder:
+    """Carries out a history, and records what there is."""
+
+    ctx: Context
+    clock: int
+    types: Types = field(default_factory=dict)
+    stored: dict[str, Warrant] = field(default_factory=dict)
+    objects: set[ObjectRef] = field(default_factory=set)
+
+    @property
+    def stamp(self) -> Stamp:
+        return Stamp("ann", self.clock)
+
+    async def carry_out(self, step: Step, all_ever: Sequence[Warrant]) -> State:
+        self.clock += step.later
+        if step.model is not None:
+            return await self.define(step.model)
+        if step.object is not None:
+            return await self.toggle_object(step.object)
+        return await self.toggle(all_ever[step.warrant % len(all_ever)], step.limits)
+
+    async def define(self, types: Types) -> State:
+        new = [NewObjectType(TypeName(name), json.dumps({"relations": of})) for name, of in types.items()]
+        written = await self.ctx.store.put_object_types(new, lambda model: None, self.stamp, is_whole_model=True)
+        self.types = {**types}
+        return self.state(written.revision)
+
+    async def toggle_object(self, ref: ObjectRef) -> State:
+        if ref not in self.objects:
+            self.objects.add(ref)
+            new = NewObject(ref.type, ref.id, None)
+            return self.state((await self.ctx.store.put_objects([new], self.stamp)).revision)
+        self.objects.discard(ref)
+        self.stored = {key: one for key, one in self.stored.items() if ref not in ends_of(one)}
+        return self.state(await self.ctx.store.delete_objects([ref], self.stamp))
+
+    async def toggle(self, warrant: Warrant, limits: Limits) -> State:
+        new = new_warrant(warrant, self.clock, limits)
+        former = self.stored.pop(warrant.render(), None)
+        if former is not None and (former.expires_at is None or former.expires_at > self.clock):
+            return self.state(await self.ctx.store.delete_warrants([new], self.stamp))
+        return await self.put([new])
+
+    async def put(self, new: Sequence[NewWarrant]) -> State:
+        written = await self.ctx.store.put_warrants(new, lambda model: None, self.stamp)
+        for one in written.value:
+            self.stored[one.render()] = one
+            self.objects |= ends_of(one)
+        return self.state(written.revision)
+
+    def state(self, revision: Revision) -> State:
+        """What there is now, at this revision."""
+        return State(revision, self.clock, self.types, [*self.stored.values()], frozenset(self.objects))
+
+
+def ends_of(warrant: Warrant) -> set[ObjectRef]:
+    ends = {ObjectRef(warrant.object_type, warrant.object_id), ObjectRef(warrant.subject_type, warrant.subject_id)}
+    return {ref for ref in ends if ref.id != WILDCARD}
+
+
+def new_warrant(warrant: Warrant, clock: int = 0, limits: Limits = (None, None)) -> NewWarrant:
+    group = RelationName(warrant.subject_relation) if warrant.subject_relation else None
+    subject = Subject(warrant.subject_type, warrant.subject_id, group)
+    object = ObjectRef(warrant.object_type, warrant.object_id)
+    starts_at, expires_at = (None if one is None else clock + one for one in limits)
+    lifetime = read_policy(warrant.policy).lifetime if warrant.policy else None
+    given = (warrant.policy, None, starts_at, expires_at, lifetime)
+    return NewWarrant(object, warrant.relation, subject, *given)
+
+
+def shown(page: Page[DifferenceRow]) -> Difference:
+    assert all(row.cause.changes or row.cause.created or row.cause.deleted for row in page.rows)
+    return [(AccessRow(*row.change[:6]), row.change.is_gained) for row in page.rows]
+
+
+Listing = Callable[[Wanted], Awaitable[Snapshot[Page[DifferenceRow]]]]
+
+
+async def list_all(kind: ListKind[DifferenceRow], identity: Identity, limit: int, read: Listing) -> Difference:
+    """All pages forwards, and then backwards, which must have the same rows."""
+
+    async def read_page(**cursor: str) -> Page[DifferenceRow]:
+        return (await read(read_wanted(kind, {"limit": str(limit), **cursor}, identity))).value
+
+    page = await read_page()
+    rows = shown(page)
+    while page.next_cursor is not None:
+        page = await read_page(nextCursor=page.next_cursor)
+        rows += shown(page)
+    back = shown(page)
+    while page.prev_cursor is not None:
+        page = await read_page(prevCursor=page.prev_cursor)
+        back = shown(page) + back
+    assert back == rows
+    return rows
+
+
+async def list_between(ctx: Context, first: State, last: State, narrowing: Narrowing, limit: int) -> Difference:
+    identity = ctx.store.identity
+    request = RevisionsRequest(write_token(identity, first.revision), write_token(identity, last.revision), narrowing)
+    read = partial(list_difference, ctx, request, freshness=NO_DEMAND)
+    return await list_all(revisions_kind(request), identity, limit, read)
+
+
+async def list_proposed(ctx: Context, proposal: Proposal, narrowing: Narrowing, limit: int) -> Difference:
+    read = partial(list_proposed_difference, ctx, proposal, narrowing, freshness=NO_DEMAND)
+    return await list_all(proposal_kind(proposal, narrowing), ctx.store.identity, limit, read)
+
+
+QUERIES = ("select doc where user:1 is *", "select a, b of type user for doc:2", "select * where team:1 is c")
+PATTERNS = ("doc#a@user", "doc#b", "team", "user#c@team,doc#d@doc")
+written_refs = st.builds("{}:{}".format, st.sampled_from(TYPES), st.sampled_from(IDS))
+narrowings = st.builds(
+    read_narrowing,
+    st.none() | st.sampled_from(PATTERNS),
+    st.none() | st.none() | written_refs,
+    st.none() | st.none() | written_refs,
+    st.none() | st.none() | st.sampled_from(QUERIES),
+)
+
+
+def narrowed(first: State, last: State, narrowing: Narrowing) -> Difference:
+    """The part of the difference that is selected. The subject and the object that are named count as existing if they
+    exist in neither state."""
+    object, subject = narrowing.find_object(), narrowing.find_subject()
+    existing = first.objects | last.objects
+    besides = {ref for ref in (object, subject) if ref is not None and ref not in existing}
+    rows = difference(first.access(besides), last.access(besides))
+    changes = [(access_change(row), row, is_gained) for row, is_gained in rows]
+    return [
+        (row, is_gained)
+        for change, row, is_gained in changes
+        if narrowing.covers(change)
+        and ObjectRef(change.type, change.id) in {*existing, object}
+        and (change.subject_id == WILDCARD or change.subject in {*existing, subject})
+    ]
+
+
+def access_change(row: AccessRow) -> AccessChange:
+    node = (TypeName(row.type), ObjectId(row.id), RelationName(row.relation))
+    return AccessChange(*node, TypeName(row.subject_type), ObjectId(row.subject_id), row.is_conditional, True, True)
+
+
+class Drawn(NamedTuple):
+    """`create` has the numbers of warrants, with their limits; `delete` those of stored ones."""
+
+    create: list[tuple[int, Limits]]
+    delete: set[int]
+    model: Types | None
+    is_whole_model: bool
+
+
+proposals = st.builds(
+    Drawn,
+    st.lists(st.tuples(st.integers(0, 13), st.just((None, None)) | limits), max_size=4),
+    st.sets(st.integers(0, 13), max_size=3),
+    st.none() | model(),
+    st.booleans(),
+)
+
+
+def build_proposal(drawn: Drawn, recorder: Recorder, all_ever: Sequence[Warrant]) -> Proposal:
+    """A proposal that can be written."""
+    stored = [one for one in recorder.stored.values() if one.expires_at is None or one.expires_at > recorder.clock]
+    defined = {} if drawn.is_whole_model else dict(recorder.types)
+    defined |= recorder.types if drawn.model is None else drawn.model
+    new = [new_warrant(all_ever[n % len(all_ever)], recorder.clock, limits) for n, limits in drawn.create if all_ever]
+    return Proposal(
+        [one for one in new if one.relation in defined.get(one.object.type, ())],
+        [new_warrant(one) for number, one in enumerate(stored) if number in drawn.delete],
+        [] if drawn.model is None else [*model_of(drawn.model).types.values()],
+        drawn.model is not None and drawn.is_whole_model,
+    )
+
+
+async def apply(recorder: Recorder, proposal: Proposal) -> State:
+    """Writes what is proposed."""
+    if proposal.object_types or proposal.is_whole_model:
+        types = {one.name: one.render_relations() for one in proposal.object_types}
+        kept = {} if proposal.is_whole_model else recorder.types
+        await recorder.define(kept | msgspec.to_builtins(types))
+    for one in proposal.delete:
+        await recorder.ctx.store.delete_warrants([one], recorder.stamp)
+        del recorder.stored[written(one)]
+    return await recorder.put(proposal.create)
+
+
+def written(new: NewWarrant) -> str:
+    names = (new.object.type, new.object.id, new.relation, new.subject.type, new.subject.id, new.subject.relation or "")
+    return Warrant(*names, new.policy, 0, 0).render()
+
+
+class Example(NamedTuple):
+    """What is drawn for one history."""
+
+    first: Types
+    warrants: list[Warrant]
+    steps: list[Step]
+    narrowing: Narrowing
+    limit: int
+
+
+examples = st.builds(Example, model(), some_timed(), steps, narrowings, st.integers(1, 30))
+
+
+async def carry_out(recorder: Recorder, example: Example) -> list[State]:
+    """The states of a history, the first with half of all warrants."""
+    states = [await recorder.define(example.first)]
+    if example.warrants:
+        half = example.warrants[: len(example.warrants) // 2]
+        states = [await recorder.put([new_warrant(one) for one in half])] if half else states
+        states += [await recorder.carry_out(step, example.warrants) for step in example.steps]
+    return states
+
+
+async def expect_narrowed(found: Awaitable[Difference], first: State, last: State, narrowing: Narrowing) -> None:
+    try:
+        rows = await found
+    except InvalidParameter as error:
+        if "not defined" not in error.message:
+            raise
+    else:
+        assert rows == narrowed(first, last, narrowing)
+
+
+async def expect_between(recorder: Recorder, states: Sequence[State], example: Example, ends: tuple[int, int]) -> None:
+    first, last = (states[place] for place in sorted(place % len(states) for place in ends))
+    whole = await list_between(recorder.ctx, first, last, Narrowing(), 1_000)
+    assert whole == difference(first.access(), last.access())
+    some = list_between(recorder.ctx, first, last, example.narrowing, example.limit)
+    await expect_narrowed(some, first, last, example.narrowing)
+    replayed = states[0].access()
+    for one, other in pairwise(states):
+        for row, is_gained in await list_between(recorder.ctx, one, other, Narrowing(), 1_000):
+            assert is_gained == (row not in replayed)
+            replayed ^= {row}
+    assert replayed == states[-1].access()
+
+
+async def expect_predicted(recorder: Recorder, drawn: Drawn, example: Example) -> None:
+    before = await recorder.define(recorder.types)  # a revision of this time
+    proposal = build_proposal(drawn, recorder, example.warrants)
+    predicted = await list_proposed(recorder.ctx, proposal, Narrowing(), 1_000)
+    try:
+        some = await list_proposed(recorder.ctx, proposal, example.narrowing, example.limit)
+    except InvalidParameter as error:
+        if "not defined" not in error.message:
+            raise
+        some = None
+    assert await recorder.ctx.store.check() == before.revision
+    after = await apply(recorder, proposal)
+    assert predicted == difference(before.access(), after.access())
+    assert predicted == await list_between(recorder.ctx, before, after, Narrowing(), 1_000)
+    assert some in (None, narrowed(before, after, example.narrowing))
+
+
+def expect_histories(url: str, most: int) -> None:
+    with asyncio.Runner() as runner:
+        store, database = runner.run(counting_store(url))
+
+        @settings(max_examples=most, deadline=None, suppress_health_check=list(HealthCheck))
+        @given(examples, proposals, st.tuples(st.integers(0, 8), st.integers(0, 8)))
+        def find_the_difference(example: Example, proposal: Drawn, ends: tuple[int, int]) -> None:
+            async def run() -> None:
+                await database.transact(lambda head: emptied())
+                recorder = Recorder(wiring.context_of(store, settings_for(url)), 0)
+                recorder.clock = (await store.check() + 1) * MICROSECONDS_FOR_AN_EXAMPLE
+                recorder.ctx = replace(recorder.ctx, now=lambda: recorder.clock)
+                states = await carry_out(recorder, example)
+                await expect_between(recorder, states, example, ends)
+                await expect_predicted(recorder, proposal, example)
+
+            runner.run(run())
+
+        try:
+            find_the_difference()
+        finally:
+            runner.run(store.close())
+
+
+def test_on_sqlite_differences_are_those_of_all_access(tmp_path: Path) -> None:
+    expect_histories(f"sqlite:///{tmp_path}/m.db", most=60)
+
+
+def test_on_postgresql_differences_are_those_of_all_access(postgres: PostgresServer) -> None:
+    expect_histories(postgres.new_url(), most=12)
