@@ -259,7 +259,7 @@ OF_EVENTS = [
     pytest.param(looked_up(sql.LIST_CHANGES, 5, 100, 5, 1, 100), id="list-changes"),
     pytest.param(looked_up(sql.FIND_REVISION, 100), id="find-revision"),
     pytest.param(looked_up(sql.FIND_REVISION_AT, 100), id="find-revision-at"),
-    pytest.param(looked_up(sql.INSERT_REVISION, ROWS, ROWS, "key", None), id="insert-revision"),
+    pytest.param(looked_up(sql.INSERT_REVISION, ROWS, ROWS, "key", "request"), id="insert-revision"),
 ]
 
 

@@ -208,6 +208,11 @@ V2_ROUTES: tuple[Route, ...] = (
         writes=True, not_found=True, scope=Scope.MODEL, list_types=list_all,
     ),
     Route(
+        "GET", "/v2/model", models.get, "Get the whole model, in JSON or as text",
+        answer=ModelBody, parameters=ONE_ROW, answers_text=True,
+        scope=Scope.READ, list_types=list_all,
+    ),
+    Route(
         "POST", "/v2/model/validate", models.validate, "Find what is wrong with a model in text or JSON",
         answer=ModelValidationAnswer, body=ModelBody | list[TypeBody], takes_text=True,
         scope=Scope.READ, list_types=list_none,
@@ -313,7 +318,7 @@ V2_ROUTES: tuple[Route, ...] = (
     Route(
         "POST", "/v2/sessions", sessions.create, "Create a token with which a user checks their own access",
         answer=SessionAnswer, body=SessionBody,
-        scope=Scope.CHECK, list_types=list_all,
+        scope=Scope.CHECK, list_types=list_all, is_administrative=True,
     ),
     Route(
         "GET", "/v2/resource-events", events.list_resource_events, "List what was created, updated and deleted",
@@ -328,27 +333,27 @@ V2_ROUTES: tuple[Route, ...] = (
     Route(
         "POST", "/v2/keys", keys.create, "Create a key with which callers use a part of the API",
         answer=IssuedKeyAnswer, body=KeyBody, writes=True, is_repeatable=True, may_conflict=True,
-        scope=Scope.KEYS, list_types=list_none,
+        scope=Scope.KEYS, list_types=list_none, is_administrative=True,
     ),
     Route(
         "GET", "/v2/keys", keys.list_page, "List keys",
         answer=ListAnswer[KeyAnswer], parameters=list_parameters(KEY_LIST),
-        scope=Scope.KEYS, list_types=list_none,
+        scope=Scope.KEYS, list_types=list_none, is_administrative=True,
     ),
     Route(
         "GET", "/v2/keys/{id}", keys.get, "Get a key",
         answer=KeyAnswer, not_found=True,
-        scope=Scope.KEYS, list_types=list_none,
+        scope=Scope.KEYS, list_types=list_none, is_administrative=True,
     ),
     Route(
         "DELETE", "/v2/keys/{id}", keys.delete, "Revoke a key",
         writes=True, not_found=True,
-        scope=Scope.KEYS, list_types=list_none,
+        scope=Scope.KEYS, list_types=list_none, is_administrative=True,
     ),
     Route(
         "POST", "/v2/keys/{id}/rotate", keys.rotate, "Replace the secret of a key",
         answer=IssuedKeyAnswer, body=RotationBody, writes=True, not_found=True, is_repeatable=True, may_lack_body=True,
-        scope=Scope.KEYS, list_types=list_none,
+        scope=Scope.KEYS, list_types=list_none, is_administrative=True,
     ),
 )  # fmt: skip
 

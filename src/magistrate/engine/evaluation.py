@@ -147,6 +147,8 @@ class _Walk:
         self._nodes: dict[tuple[Plan | Operation, ObjectId], CheckNode] = {}
         self._requests: dict[Plan, WarrantsByObject | None] = {}
         self._roots: dict[CheckNode, None] = {}
+        self._open_roots: list[CheckNode] = []
+        """Holds the roots that were undecided when they were last looked at."""
         self._fresh: list[CheckNode] = []
         self._waiting: list[CheckNode] = []
         self._decided: list[CheckNode] = []
@@ -157,6 +159,7 @@ class _Walk:
     def root(self, object: ObjectRef, relation: RelationName) -> CheckNode:
         node = self._node(self._model.plan(object.type, relation), object.id)
         self._roots[node] = None
+        self._open_roots.append(node)
         self._wake(node)
         return node
 
@@ -172,7 +175,8 @@ class _Walk:
     def _find_open(self) -> Sequence[CheckNode]:
         """Returns the undecided roots; with paths or all rules, all undecided nodes whose value is needed."""
         if not any(self._scope):
-            return [root for root in self._roots if root.value is None]
+            self._open_roots = [root for root in self._open_roots if root.value is None]
+            return self._open_roots
         self._work.spend(len(self._nodes) // NODES_SCANNED_FOR_ONE)
         return [node for node in self._nodes.values() if node.value is None and node.waits]
 
@@ -184,7 +188,7 @@ class _Walk:
     def release(self) -> Iterator[int]:
         self._doing = iter(())
         self._roots.clear()
-        for waiting in (self._fresh, self._waiting, self._decided):
+        for waiting in (self._open_roots, self._fresh, self._waiting, self._decided):
             waiting.clear()
         yield from dismantle([self._nodes])
 
