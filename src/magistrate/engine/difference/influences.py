@@ -70,8 +70,9 @@ class Influences:
 
     `computed` maps a relation to its dependents on the same object, `arrows` to those on other objects; `usersets` maps
     it to the types and relations of warrants that name its usersets. `links` maps the type, relation and subject type
-    of a warrant to the arrows that follow it, and `quantified` to the relations that ask about all such links; `groups` maps the same to the subject relations that such warrants have.
-    `wildcards` has the type, relation, subject type and subject relation of the warrants whose subject id can be `*`.
+    of a warrant to the arrows that follow it, and `quantified` to the relations that ask about all such links; `groups`
+    maps the same to the subject relations that such warrants have. `wildcards` has the type, relation, subject type and
+    subject relation of the warrants whose subject id can be `*`.
     """
 
     def __init__(self, models: Sequence[Model]) -> None:

@@ -45,8 +45,8 @@ class ChangeOrigin:
 
 
 def list_warrant_origins(influences: Influences, change: WarrantChange) -> Iterator[ChangeOrigin]:
-    """Yields one origin for the relation of the warrant itself, one for each quantifier that asks about it as a link, and
-    one for each relation of its subject that arrows follow."""
+    """Yields one origin for the relation of the warrant itself, one for each quantifier that asks about it as a link,
+    and one for each relation of its subject that arrows follow."""
     warrant, reach = change.warrant, Reach(raising=1) if change.is_created else Reach(lowering=1)
     node = ObjectRelation(warrant.object_type, warrant.object_id, warrant.relation)
     yield ChangeOrigin(change, [(node, reach)], _subjects_of(warrant))
