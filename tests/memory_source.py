@@ -1,13 +1,15 @@
 """Warrants in a list, read by the book: the engine without a store. Counts its reads."""
 
 from collections.abc import Generator, Mapping, Sequence, Set
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from magistrate.engine.evaluation import Check, Evaluation
 from magistrate.engine.explanation import Explanation, ExplanationSearch
-from magistrate.engine.model import read_object_type
+from magistrate.engine.model import TypeAdditions, read_object_type
+from magistrate.engine.named_policy import read_named_policy
 from magistrate.engine.nodes import CheckNode
 from magistrate.engine.overlay import NO_CHANGES, Overlay
 from magistrate.engine.paths import PathSearch
@@ -32,11 +34,25 @@ PLENTY = 1_000_000
 """A budget that no test spends by accident."""
 
 
-def model_of(types: dict[str, Relations], warrants: Sequence[Warrant] = ()) -> Model:
-    """One that knows the forms of these warrants."""
+def model_of(
+    types: dict[str, Relations],
+    warrants: Sequence[Warrant] = (),
+    allowed: Mapping[str, Mapping[str, Sequence[str]]] = MappingProxyType({}),
+    policies: Mapping[str, Any] = MappingProxyType({}),
+) -> Model:
+    """One that knows the forms of these warrants. `allowed` has the allowed types by type and relation, `policies` the
+    parameters and expressions of named policies."""
     forms = msgspec.convert(types, dict[str, dict[str, RuleDefinition | None]])
-    types_by_name = {TypeName(name): read_object_type(name, None, form) for name, form in forms.items()}
-    return Model(types_by_name, Revision(1), {warrant.pattern() for warrant in warrants})
+    additions = {
+        name: TypeAdditions({relation: tuple(texts) for relation, texts in allowed.get(name, {}).items()})
+        for name in forms
+    }
+    types_by_name = {
+        TypeName(name): read_object_type(name, None, form, additions[name]) for name, form in forms.items()
+    }
+    named = [read_named_policy(name, *parts) for name, parts in policies.items()]
+    patterns = {warrant.pattern() for warrant in warrants}
+    return Model(types_by_name, Revision(1), patterns, policies={one.name: one for one in named})
 
 
 def rows_over(warrants: Sequence[Warrant], reads: Sequence[AnyRead], overlay: Overlay) -> list[Sequence[Warrant]]:
@@ -133,12 +149,14 @@ def _completed(steps: Generator[None, Any, T], work: Work) -> T:
 
 class Found(NamedTuple):
     """By type, id and relation. `levels`: how many batches were read; `listed_types`: of how many types all objects had
-    to be known. `is_worked_out`: not checked one by one."""
+    to be known. `is_worked_out`: not checked one by one. `looks_up_itself`: whether it was looked up if the object that
+    the query names exists."""
 
     rows: list[QueryRow]
     levels: int
     listed_types: int
     is_worked_out: bool
+    looks_up_itself: bool = False
 
 
 def found(
@@ -156,8 +174,11 @@ def found(
         checking = check_each(model, query, candidates, context, now, Work(PLENTY))
         checked, more = searched(checking, warrants, overlay)
         return Found(_rows(checked, candidates), levels + more, len(find_row_types(model, query)), is_worked_out=False)
+    itself = findings.itself
+    if itself is not None and itself not in objects and itself.id not in overlay.objects.get(itself.type, ()):
+        findings = findings.without_itself()
     existing = _existing(objects, findings.types_to_read, overlay)
-    return Found(_rows(findings, existing), levels, len(findings.types_to_read), is_worked_out=True)
+    return Found(_rows(findings, existing), levels, len(findings.types_to_read), True, itself is not None)
 
 
 def _existing(

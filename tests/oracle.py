@@ -18,7 +18,7 @@ from magistrate.engine.query import ObjectsQuery, Query, SubjectsQuery
 from magistrate.engine.rules import render_rule
 from magistrate.engine.rules.parsing import read_rule
 from magistrate.engine.rules.rule import RuleDefinition
-from magistrate.engine.terms import WILDCARD, ObjectRef, Subject, TypeName
+from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, Subject, TypeName
 from magistrate.engine.warrants import Warrant
 
 
@@ -163,8 +163,14 @@ class Ground:
         )
 
     def rule(self, form: RuleDefinition | None, node: Node) -> Expression:
+        if form is not None and form.for_all and form.of_type and form.with_relation:
+            return self.for_all(node._replace(relation=form.with_relation), form.of_type, form.for_all)
+        if form is not None and form.policy:
+            return self.policy(named_policy(form.policy))
         if form is None or form.inherit_if is None:
             return Truth.FALSE
+        if is_self(form, self.rules[node.type]):
+            return self.itself(node)
         branches = tuple(self.rule(branch, node) for branch in form.rules or ())
         match form.inherit_if:
             case "anyOf":
@@ -188,6 +194,22 @@ class Ground:
             )
         )
 
+    def for_all(self, link: Node, of_type: str, relation: str) -> Expression:
+        """At least one link, and the relation wherever one leads. What a link to `*` leads to is not known."""
+        links = [warrant for warrant in self.warrants_on(link) if warrant.subject_type == of_type]
+        implied: list[Expression] = []
+        for warrant in links:
+            there = Truth.UNKNOWN if warrant.subject_id == WILDCARD else Node(of_type, warrant.subject_id, relation)
+            policy = self.policy(warrant)
+            implied.append(Highest((NEGATION.get(policy, policy), there)))
+        return Lowest((Highest(tuple(map(self.policy, links))), *implied))
+
+    def itself(self, node: Node) -> Truth:
+        """The subject is the object; of any object, some object is every subject of its type."""
+        asked = self.subject
+        is_object = asked.type == node.type and not asked.relation and node.id in (asked.id, WILDCARD)
+        return Truth.TRUE if is_object else Truth.FALSE
+
     def warrants_on(self, node: Node) -> Iterator[Warrant]:
         for warrant in self.warrants:
             same_relation = warrant.object_type == node.type and warrant.relation == node.relation
@@ -199,6 +221,16 @@ class Ground:
         if holds is None:
             return Truth.UNKNOWN
         return Truth.TRUE if holds else Truth.FALSE
+
+
+def named_policy(name: str) -> Warrant:
+    """What `policy_holds` is asked of a named policy."""
+    return Warrant(TypeName(""), ObjectId(""), RelationName(""), TypeName(""), ObjectId(""), "", f"@{name}", 0, 0)
+
+
+def is_self(form: RuleDefinition, relations: Collection[str]) -> bool:
+    """A relation of the type that is called so comes first."""
+    return form.inherit_if == "self" and not form.of_type and "self" not in relations
 
 
 def nodes_in(expression: Expression) -> Iterator[Node]:
@@ -382,14 +414,17 @@ class Paths:
             yield from self.by_rule(rules[node.relation], node, seen)
 
     def by_rule(self, form: RuleDefinition | None, node: Node, seen: set[Node]) -> Iterator[Warrant | list[Step]]:
-        if form is None or form.inherit_if in (None, "noneOf") or not self.holds(form, node):
+        if form is None or form.policy or form.inherit_if == "noneOf" or not self.holds(form, node):
+            return
+        if is_self(form, self.ground.rules[node.type]):
             return
         if form.inherit_if in ("anyOf", "allOf"):
             for branch in form.rules or ():
                 yield from self.by_rule(branch, node, seen)
         elif form.of_type and form.with_relation:
             links = self.ground.warrants_on(node._replace(relation=form.with_relation))
-            named = [Step(one, Node(form.of_type, one.subject_id, form.inherit_if or "")) for one in links]
+            there = form.inherit_if or form.for_all or ""
+            named = [Step(one, Node(form.of_type, one.subject_id, there)) for one in links]
             yield [
                 one
                 for one in named
@@ -551,21 +586,23 @@ class Walk:
     def by_rule(
         self, form: RuleDefinition, node: Node, here: Nodes, above: Nodes, beside: Beside
     ) -> Iterator[Warrant | None]:
-        if form.inherit_if is None or form.inherit_if == "noneOf" or not self.rule_holds(form, node):
+        if (form.inherit_if or form.for_all) in (None, "noneOf") or not self.rule_holds(form, node):
+            return
+        if is_self(form, self.relations(node)):
             return
         if form.inherit_if in ("anyOf", "allOf"):
             for branch in map(_read, form.rules or ()):
                 apart = Beside(tuple(self.links(branch, node.type, None)), stay_whole=True)
                 yield from self.by_rule(branch, node, here, above, beside if form.inherit_if == "anyOf" else apart)
         elif form.of_type and form.with_relation:
-            if self.is_included(form, beside.links):
+            if form.inherit_if and self.is_included(form, beside.links):
                 return
             for link in self.holding(node._replace(relation=form.with_relation)):
-                related = Node(form.of_type, link.subject_id, form.inherit_if)
+                related = Node(form.of_type, link.subject_id, form.inherit_if or form.for_all or "")
                 if link.subject_type == form.of_type and self.facts.holds(related, self.subject):
                     yield from self.warrants(related, above=above | here) if self.follows_links else (link,)
         else:
-            same = node._replace(relation=form.inherit_if)
+            same = node._replace(relation=form.inherit_if or "")
             yield from self.warrants(same, here, above, None if beside.stay_whole else beside)
 
     def links(self, form: RuleDefinition, of_type: str, seen: set[str] | None) -> Iterator[RuleDefinition]:
@@ -574,7 +611,7 @@ class Walk:
         if form.inherit_if == "anyOf":
             for branch in form.rules or ():
                 yield from self.links(_read(branch), of_type, seen)
-        elif form.of_type and form.with_relation:
+        elif form.inherit_if and form.of_type and form.with_relation:
             yield form
         elif seen is not None and form.inherit_if is not None and form.inherit_if not in seen:
             seen.add(form.inherit_if)

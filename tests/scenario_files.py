@@ -5,7 +5,7 @@ explain-*.yaml and write-*.yaml.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -67,9 +67,11 @@ class WrittenRule(msgspec.Struct, rename="camel", frozen=True, omit_defaults=Tru
     of_type: str | None = None
     with_relation: str | None = None
     rules: "list[WrittenRule | None] | None" = None
+    for_all: str | None = None
 
 
 WrittenTypes = dict[str, dict[str, WrittenRule | None]]
+WrittenAllowed = dict[str, dict[str, tuple[str, ...]]]
 WrittenWarrant = Annotated[str, msgspec.Meta(description="type:id#relation@type:id#relation[policy]")]
 WrittenContextual = Annotated[
     tuple[WrittenWarrant, ...], msgspec.Meta(description="contextual warrants, which count as if they were written")
@@ -88,6 +90,9 @@ class Changes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     drop_types: tuple[str, ...] = ()
     define_types: WrittenTypes = {}
+    allow: Annotated[
+        WrittenAllowed, msgspec.Meta(description="allowed types by relation; what they forbid is kept without effect")
+    ] = {}
     delete_warrants: tuple[WrittenWarrant, ...] = ()
     delete_objects: tuple[str, ...] = ()
 
@@ -133,8 +138,8 @@ class Query(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError("a query has either `rows` or `missing`")
 
 
-Step = Literal["warrants", "drop_types", "define_types", "delete_warrants", "delete_objects"]
-STEPS: tuple[Step, ...] = ("warrants", "drop_types", "define_types", "delete_warrants", "delete_objects")
+Step = Literal["warrants", "drop_types", "define_types", "allow", "delete_warrants", "delete_objects"]
+STEPS: tuple[Step, ...] = ("warrants", "drop_types", "define_types", "allow", "delete_warrants", "delete_objects")
 """What a scenario does, in this order: it writes the warrants, then it makes the changes."""
 
 
@@ -331,7 +336,8 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         for text in self.then.delete_warrants:
             if stored.pop(text, None) is None:
                 raise ValueError(f"{self.name}: {text} is not there to be deleted")
-        return [warrant for warrant in stored.values() if not _ends_of(warrant) & set(self.then.delete_objects)]
+        left = [warrant for warrant in stored.values() if not _ends_of(warrant) & set(self.then.delete_objects)]
+        return counting(left, self.then.allow)
 
     def limits_of(self, text: str) -> dict[str, int | None]:
         """The time limits of a warrant, in microseconds since 1970, by the names that values have."""
@@ -359,6 +365,22 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             end for one in added_warrants(contextual, 0) for end in _ends_of(one)
         }
         return sorted(object_ref(*text.split(":", 1)) for text in left if not text.endswith(":*"))
+
+
+def counting(warrants: Sequence[Warrant], allowed: Mapping[str, Mapping[str, Sequence[str]]]) -> list[Warrant]:
+    """Those that the allowed types do not forbid."""
+    return [
+        warrant
+        for warrant in warrants
+        if subject_text(warrant) in allowed.get(warrant.object_type, {}).get(warrant.relation, [subject_text(warrant)])
+    ]
+
+
+def subject_text(warrant: Warrant) -> str:
+    """The subject without its id, unless that is `*`."""
+    wildcard = ":*" if warrant.subject_id == "*" else ""
+    group = f"#{warrant.subject_relation}" if warrant.subject_relation else ""
+    return f"{warrant.subject_type}{wildcard}{group}"
 
 
 def scenarios() -> Sequence[Scenario]:

@@ -62,7 +62,7 @@ def answer_of(node: CheckNode) -> bool | str:
 def test_a_scenario_through_the_engine(scenario: Scenario) -> None:
     now = time.time_ns() // 1_000
     warrants = scenario.final_warrants(created_at=now)
-    model = model_of(scenario.final_types(), scenario.written_warrants())
+    model = model_of(scenario.final_types(), scenario.written_warrants(), scenario.then.allow)
 
     for question, levels in zip(scenario.checks, scenario.levels, strict=True):
         overlay = Overlay(added_warrants(question.contextual, now))
@@ -118,6 +118,11 @@ async def carry_out(ctx: Context, scenario: Scenario) -> dict[Step, Revision]:
         changed = {name: scenario.final_types()[name] for name in scenario.then.define_types}
         await create_object_types(ctx, list(model_of(changed).types.values()), ctx.stamp("ann"))
     after["define_types"] = await ctx.store.check()
+    if scenario.then.allow:
+        changed = {name: scenario.final_types()[name] for name in scenario.then.allow}
+        limited = model_of(changed, allowed=scenario.then.allow).types.values()
+        await create_object_types(ctx, list(limited), ctx.stamp("ann"), keeps_stranded=True)
+    after["allow"] = await ctx.store.check()
     if scenario.then.delete_warrants:
         await delete_warrants(ctx, [new(text) for text in scenario.then.delete_warrants], ctx.stamp("ann"))
     after["delete_warrants"] = await ctx.store.check()
@@ -193,6 +198,13 @@ def carry_out_over_http(client: Client, scenario: Scenario) -> dict[Step, str]:
     end("drop_types")
     client.define({name: scenario.final_types()[name] for name in scenario.then.define_types})
     end("define_types")
+    limited = [
+        {"type": name, "relations": scenario.final_types()[name], "allowedTypes": allowed}
+        for name, allowed in scenario.then.allow.items()
+    ]
+    if limited:
+        client.put("/v2/object-types", json=limited, params={"keepExisting": "true"}).raise_for_status()
+    end("allow")
     for text in scenario.then.delete_warrants:
         client.delete_json("/v2/warrants", warrant_body(text)).raise_for_status()
     end("delete_warrants")

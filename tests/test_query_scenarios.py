@@ -224,7 +224,7 @@ def test_queries_through_the_engine(scenario: Scenario) -> None:
 
 
 def through_the_engine(scenario: Scenario, query: Query) -> Found:
-    model = model_of(scenario.final_types(), scenario.written_warrants())
+    model = model_of(scenario.final_types(), scenario.written_warrants(), scenario.then.allow)
     warrants, objects = scenario.final_warrants(created_at=CREATED_AT), scenario.final_objects()
     overlay = Overlay(added_warrants(query.contextual, CREATED_AT))
     extended = overlay.extend_model(model)
@@ -255,7 +255,8 @@ async def test_queries_over_a_store_read_once_for_each_level(
         demand_rows(scenario, query, [shown_row(one.row) for one in page.rows])
         answer = through_the_engine(scenario, query)
         has_meta = any(one.row.id != WILDCARD for one in page.rows)
-        beside = 1 + answer.listed_types + has_meta  # the revision, what there is, the meta of the rows
+        # The revision, what there is, the meta of the rows, whether the object of the query exists.
+        beside = 1 + answer.listed_types + has_meta + answer.looks_up_itself
         assert database.reads == answer.levels + beside, query.q
 
 

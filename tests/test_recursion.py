@@ -42,7 +42,7 @@ BOUNDED: dict[str, str] = {
     "magistrate.api.server.supervisor.Supervisor.run": ANOTHER,
     "magistrate.api.server.worker.Worker.kill": ANOTHER,
     "magistrate.engine.evaluation.Evaluation.": ANOTHER,
-    "magistrate.engine.evaluation.Check.render": ANOTHER,
+    "magistrate.engine.check.Check.render": ANOTHER,
     "magistrate.engine.graph.fetching.": ANOTHER,
     "magistrate.engine.graph.graph.Graph.": ANOTHER,
     "magistrate.engine.facts.Facts.find": ANOTHER,

@@ -75,7 +75,9 @@ def test_the_writes_of_a_scenario_by_the_book(scenario: Scenario) -> None:
         stored = state.stored(now)
         ever += stored
         for question in step.checks:
-            [node], _ = evaluated(model_of(scenario.final_types(), ever), stored, [asked(question)], now)
+            [node], _ = evaluated(
+                model_of(scenario.final_types(), ever, scenario.then.allow), stored, [asked(question)], now
+            )
             assert answer_of(node) == question.answer == oracle_allows(scenario, state, question, now), question.ask
 
 

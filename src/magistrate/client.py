@@ -88,9 +88,11 @@ class Client:
     def create_object_type(self, definition: Json) -> Json:
         return self._object("POST", "/v2/object-types", definition)
 
-    def apply_object_types(self, definitions: Sequence[Json]) -> list[Json]:
-        """Creates the object types or replaces their definitions, all or none."""
-        return self._array("PUT", "/v2/object-types", definitions)
+    def apply_object_types(self, definitions: Sequence[Json], keeps_existing: bool = False) -> list[Json]:
+        """Creates the object types or replaces their definitions, all or none; stored warrants that they do not allow
+        may be kept without effect."""
+        query = "?keepExisting=true" if keeps_existing else ""
+        return self._array("PUT", f"/v2/object-types{query}", definitions)
 
     def get_object_type(self, name: str, as_of: str | None = None) -> Json:
         """Returns an object type, also as of a past token or RFC 3339 time."""

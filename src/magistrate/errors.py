@@ -5,7 +5,9 @@ MagistrateError
 ├── InvalidRequest            the caller can fix it
 │   ├── InvalidModel          carries `errors`, all that is wrong with a model
 │   ├── InvalidParameter      carries `parameter`, the name of what is wrong
-│   │   └── MissingParameter  it is required and absent, empty or null
+│   │   ├── MissingParameter  it is required and absent, empty or null
+│   │   ├── NotAllowed        a warrant that the allowed types of its relation forbid; carries `allowed`
+│   │   └── StrandedWarrants  object types that forbid stored warrants; carries `warrants`, some of them
 │   ├── BodyTooLarge          carries `limit`, in bytes
 │   ├── BodyTooSlow           carries `limit_ms`
 │   └── KeyReused             an idempotency key came back with another request
@@ -31,6 +33,8 @@ MagistrateError
 │   └── AnswerTooLarge        a client stopped reading an answer; a smaller page may fit
 └── RequestRefused            a client was refused; carries `status`, `code`, `parameter`, `request_id`
 """
+
+from collections.abc import Sequence
 
 UNKNOWN_WRITE = "whether it was made is not known: look, or send it again, with the same Idempotency-Key if it had one"
 
@@ -79,6 +83,31 @@ class MissingParameter(InvalidParameter):
 
     def within(self, prefix: str) -> "MissingParameter":
         return MissingParameter(prefix + self.parameter, self.message)
+
+
+class NotAllowed(InvalidParameter):
+    """Reports a warrant to a subject that its relation does not allow: `allowed` are the forms that it does."""
+
+    def __init__(self, parameter: str, message: str, allowed: Sequence[str]) -> None:
+        super().__init__(parameter, message)
+        self.allowed = [*allowed]
+
+    def within(self, prefix: str) -> "NotAllowed":
+        return NotAllowed(prefix + self.parameter, self.message, self.allowed)
+
+
+class StrandedWarrants(InvalidParameter):
+    """Reports object types whose allowed types forbid stored warrants: `warrants` are the first of them, in written
+    form."""
+
+    def __init__(self, warrants: Sequence[str], has_more: bool) -> None:
+        some = ", ".join(warrants) + (", and others" if has_more else "")
+        super().__init__(
+            "allowedTypes",
+            f"stored warrants would not be allowed any more: {some}; delete them, allow them, or keep them without "
+            "effect with keepExisting=true",
+        )
+        self.warrants = [*warrants]
 
 
 class BodyTooLarge(InvalidRequest):

@@ -106,6 +106,30 @@ def test_a_wrong_line_is_reported_with_what_to_do_and_the_next_import_goes_on(
     assert ran.stdout.startswith("1 lines in ")
 
 
+def test_a_line_that_allowed_types_forbid_is_reported(database_url: str, tmp_path: Path) -> None:
+    path = tmp_path / "all.jsonl"
+    limited = DOCUMENT | {"allowedTypes": {"viewer": ["team#member"]}}
+    path.write_bytes(written(limited, *warrants(1)))
+
+    ran = magistrate(str(path), "--database-url", database_url)
+
+    assert ran.exit_code == 2
+    reason = "line 2: subject: document#viewer cannot be given to user: it allows team#member"
+    assert f"{path}, {reason}" in ran.stderr
+
+
+def test_a_type_that_forbids_stored_warrants_is_reported_with_its_line(database_url: str, tmp_path: Path) -> None:
+    limited = DOCUMENT | {"allowedTypes": {"viewer": []}}
+    assert magistrate("-", "--database-url", database_url, typed=written(DOCUMENT, *warrants(1))).exit_code == 0
+
+    ran = magistrate("-", "--database-url", database_url, typed=written({"type": "user", "relations": {}}, limited))
+
+    assert ran.exit_code == 2
+    assert "line 2: allowedTypes: stored warrants would not be allowed any more: document:d-0#viewer@user:user-0" in (
+        ran.stderr
+    )
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

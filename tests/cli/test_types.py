@@ -118,7 +118,7 @@ def test_what_was_done_before_a_fault_is_seen(clean: Magistrate) -> None:
         ('[{"type": "a", "relations": {}}, {"type": "a", "relations": {}}]', "the file names the type a twice"),
         (
             '{"file": {"a": {"inheritsIf": "b"}}}',
-            "'inheritsIf' is not a member of rules; the members are inheritIf, ",
+            "'inheritsIf' is not a member of rules; the members are forAll, inheritIf, ",
         ),
         ('{"file": {"a": {"inheritIf": "anyOf", "rules": [{}, {"x": 1}]}}}', "file#a: 'x' is not a member of rules"),
         ('{"file": {"relations": {"viewer": {}}}}', "file#relations: 'viewer' is not a member of rules"),
@@ -218,3 +218,40 @@ def test_a_file_that_is_not_utf_8_is_reported(clean: Magistrate, tmp_path: Path)
     (tmp_path / "types.json").write_bytes(b'{"a": "\xff"}')
 
     assert "not valid UTF-8" in clean.failed("types", "apply", str(tmp_path / "types.json"))
+
+
+LIMITED = {"type": "file", "relations": {"a": {}, "b": {"inheritIf": "a"}}, "allowedTypes": {"a": ["user"], "b": []}}
+
+
+def test_allowed_types_are_applied_and_shown(clean: Magistrate) -> None:
+    assert clean.done("types", "apply", "-", typed=json.dumps(LIMITED)).startswith("created")
+    assert clean.done("types", "apply", "-", typed=json.dumps(LIMITED)).startswith("unchanged")
+
+    shown = clean.done("types", "show", "file")
+
+    assert [line.split() for line in shown.splitlines()] == [
+        ["RELATION", "ALLOWED", "TYPES", "GRANTED", "BY", "WARRANT,", "OR", "TO"],
+        ["a", "user"],
+        ["b", "none", "a"],
+    ]
+
+
+def test_warrants_that_are_not_allowed_any_more_are_kept_if_that_is_asked_for(clean: Magistrate) -> None:
+    clean.done("types", "apply", "-", typed=json.dumps({"file": {"a": {}}}))
+    clean.done("warrants", "create", "file:x#a@team:eng#member")
+    limited = json.dumps({"type": "file", "relations": {"a": {}}, "allowedTypes": {"a": ["user"]}})
+
+    refused = clean.failed("types", "apply", "-", typed=limited)
+    clean.done("types", "apply", "-", "--keep-existing", typed=limited)
+
+    assert "file:x#a@team:eng#member" in refused
+    assert "file:x#a@team:eng#member" in clean.done("warrants", "list", "--stranded")
+
+
+def test_descriptions_stand_above_the_relations(clean: Magistrate) -> None:
+    texts = {"description": "A file.", "descriptions": {"a": "May read it.\nAnd nothing else."}}
+    clean.done("types", "apply", "-", typed=json.dumps({"type": "file", "relations": {"a": {}}} | texts))
+
+    shown = clean.done("types", "show", "file").splitlines()
+
+    assert shown[:4] == ["A file.", "a: May read it.", "   And nothing else.", ""]

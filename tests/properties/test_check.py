@@ -37,12 +37,16 @@ rare = st.integers(0, 9).map(lambda number: number == 0)
 @st.composite
 def rule(draw: st.DrawFn, depth: int = 2, negation: bool = True) -> dict[str, Any]:
     combinations = [keyword for keyword, operator in RULE_OPERATORS.items() if negation or operator.is_monotone]
-    kinds = ["none", "same", "through", *(combinations if depth else [])]
+    kinds = ["none", "same", "through", *(combinations if depth else []), *(["self", "forAll"] if negation else [])]
     kind = draw(st.sampled_from(kinds))
     if kind == "none":
         return {}
     if kind == "same":
         return {"inheritIf": draw(relations)}
+    if kind == "self":
+        return {"inheritIf": "self"}
+    if kind == "forAll":
+        return {"forAll": draw(relations), "ofType": draw(types), "withRelation": draw(relations)}
     if kind == "through":
         return {"inheritIf": draw(relations), "ofType": draw(types), "withRelation": draw(relations)}
     return {"inheritIf": kind, "rules": draw(st.lists(rule(depth - 1, negation), min_size=1, max_size=3))}

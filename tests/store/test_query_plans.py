@@ -19,7 +19,7 @@ from magistrate.engine.warrant_reader import (
     WarrantsByObject,
     WarrantsBySubject,
 )
-from magistrate.store import sql
+from magistrate.store import sql, sql_models
 from magistrate.store.batch_reads import JoinTemplates, objects_statement, read_statement
 from magistrate.store.contract import ALIVE, Slice
 from magistrate.store.event_listing import events_statement
@@ -211,6 +211,10 @@ OF_WARRANTS = [
     pytest.param(looked_up(sql.END_NUMBERED_WARRANT, 9, 100), id="end-numbered-warrant"),
     pytest.param(looked_up(sql.NUMBERS_BETWEEN, 100, 200), id="numbers-between"),
     pytest.param(looked_up(sql.ENDED_WARRANTS, 5, 100), id="ended-warrants"),
+    pytest.param(
+        looked_up(sql_models.WARRANTS_OF_WILDCARD_PATTERN, "user", "", "type-3", "viewer", 5, 11),
+        id="of-wildcard-pattern",
+    ),
     pytest.param(looked_up(sql.WARRANTS_OF_OBJECT, "id-100", "type-3", 100), id="of-object"),
     pytest.param(looked_up(sql.WARRANTS_OF_SUBJECT, "id-100", "user", 100), id="of-subject"),
     pytest.param(warrants_listed(sql.ListFilter()), id="list-warrants"),

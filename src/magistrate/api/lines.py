@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from magistrate.api.endpoints.warrants import WarrantBody, read_new_warrant
 from magistrate.api.parse import decode_body
-from magistrate.engine.model import ObjectType, SourceDefinition, read_object_type
+from magistrate.engine.model import ObjectType, SourceDefinition, TypeAdditions, read_object_type
 from magistrate.engine.rules.rule import RuleDefinition
 from magistrate.engine.terms import object_id, type_name
 from magistrate.errors import InvalidParameter, InvalidRequest
@@ -29,6 +29,9 @@ class LineBody(WarrantBody, rename="camel", frozen=True, omit_defaults=True):
     type: str | None = None
     source: SourceDefinition | None = None
     relations: dict[str, RuleDefinition | None] | None = None
+    allowed_types: dict[str, tuple[str, ...]] | None = None
+    description: str | None = None
+    descriptions: dict[str, str] | None = None
     meta: dict[str, Any] | None = None
     created_at: str | None = None
 
@@ -50,7 +53,8 @@ def read_line(ctx: Context, max_json_depth: int, line: bytes) -> ObjectType | Ne
     if is_warrant and not is_type and body.meta is None:
         return _read_warrant(body)
     if is_type and not is_warrant and body.object_type is None and body.meta is None:
-        return read_object_type(body.type, body.source, body.relations)
+        additions = TypeAdditions(body.allowed_types, body.description, body.descriptions)
+        return read_object_type(body.type, body.source, body.relations, additions)
     if body.object_type is not None and not is_warrant and not is_type:
         of_type, id = type_name(body.object_type, "objectType"), object_id(body.object_id, "objectId")
         return NewObject(of_type, id, render_meta(ctx, body.meta))

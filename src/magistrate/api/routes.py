@@ -12,6 +12,7 @@ from magistrate.api.endpoints import (
     models,
     object_types,
     objects,
+    policies,
     query,
     sessions,
     warrants,
@@ -27,6 +28,7 @@ from magistrate.api.endpoints.lists import ListAnswer
 from magistrate.api.endpoints.models import ModelValidationAnswer
 from magistrate.api.endpoints.object_types import ObjectTypeAnswer, ObjectTypeBody
 from magistrate.api.endpoints.objects import MetaBody, ObjectAnswer, ObjectOrBatch, ObjectRefBody
+from magistrate.api.endpoints.policies import NamedPolicyAnswer, NamedPolicyBody
 from magistrate.api.endpoints.query import QueryBody, QueryRowAnswer
 from magistrate.api.endpoints.sessions import SessionAnswer, SessionBody
 from magistrate.api.endpoints.warrants import WarrantAnswer, WarrantOrBatch
@@ -65,10 +67,12 @@ from magistrate.operations.events import (
 from magistrate.operations.keys import KEY_LIST
 from magistrate.operations.object_types import OBJECT_TYPE_LIST
 from magistrate.operations.objects import OBJECT_LIST
+from magistrate.operations.policies import POLICY_LIST
 from magistrate.operations.query import QUERY_LIST
 from magistrate.operations.warrants import FILTERS, WARRANT_LIST
 
 _OBJECT_TYPE_LIST = list_parameters(OBJECT_TYPE_LIST, SEARCH, AS_OF_PARAMETER)
+_POLICY_LIST = list_parameters(POLICY_LIST, AS_OF_PARAMETER)
 _OBJECT_LIST = list_parameters(
     OBJECT_LIST, Parameter("objectType", "only objects of this type", TEXT), SEARCH, AS_OF_PARAMETER
 )
@@ -79,6 +83,11 @@ _WARRANT_LIST = list_parameters(
     Parameter(
         "expired",
         "whether the warrants that have expired are listed, as long as they are kept, instead of the others",
+        {"type": "boolean", "default": False},
+    ),
+    Parameter(
+        "stranded",
+        "whether only the warrants are listed that have no effect because `allowedTypes` forbids them",
         {"type": "boolean", "default": False},
     ),
 )
@@ -110,6 +119,17 @@ _REPLACE = Parameter(
     {"type": "boolean", "default": False},
 )
 
+_REPLACE_POLICIES = Parameter(
+    "replace",
+    "whether the array has all named policies: others are deleted",
+    {"type": "boolean", "default": False},
+)
+_KEEP_EXISTING = Parameter(
+    "keepExisting",
+    "whether stored warrants that `allowedTypes` forbids are kept, without effect; otherwise they are an error",
+    {"type": "boolean", "default": False},
+)
+
 
 def _event_parameters(types: Iterable[str], names: Iterable[str]) -> tuple[Parameter, ...]:
     return (
@@ -127,7 +147,7 @@ _ACCESS_EVENT_LIST = list_parameters(ACCESS_EVENT_LIST, *_event_parameters(ACCES
 V2_ROUTES: tuple[Route, ...] = (
     Route(
         "POST", "/v2/object-types", object_types.create, "Create an object type, or replace its definition",
-        answer=ObjectTypeAnswer, body=ObjectTypeBody, writes=True,
+        answer=ObjectTypeAnswer, body=ObjectTypeBody, writes=True, parameters=(_KEEP_EXISTING,),
         scope=Scope.MODEL, list_types=list_in_body("type"),
     ),
     Route(
@@ -137,7 +157,7 @@ V2_ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "PUT", "/v2/object-types", object_types.apply, "Create 1 to 100 object types, or replace their definitions",
-        answer=list[ObjectTypeAnswer], body=list[ObjectTypeBody], writes=True, parameters=(_REPLACE,),
+        answer=list[ObjectTypeAnswer], body=list[ObjectTypeBody], writes=True, parameters=(_REPLACE, _KEEP_EXISTING),
         scope=Scope.MODEL, list_types=list_in_model,
     ),
     Route(
@@ -147,18 +167,47 @@ V2_ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "PUT", "/v2/object-types/{type}", object_types.update, "Replace the definition of an object type",
-        answer=ObjectTypeAnswer, body=ObjectTypeBody, writes=True, not_found=True,
+        answer=ObjectTypeAnswer, body=ObjectTypeBody, writes=True, not_found=True, parameters=(_KEEP_EXISTING,),
         scope=Scope.MODEL, list_types=list_in_path("type"),
     ),
     Route(
         "POST", "/v2/object-types/{type}", object_types.update, "Replace the definition of an object type",
-        answer=ObjectTypeAnswer, body=ObjectTypeBody, writes=True, not_found=True,
+        answer=ObjectTypeAnswer, body=ObjectTypeBody, writes=True, not_found=True, parameters=(_KEEP_EXISTING,),
         scope=Scope.MODEL, list_types=list_in_path("type"),
     ),
     Route(
         "DELETE", "/v2/object-types/{type}", object_types.delete, "Delete an object type",
         writes=True, not_found=True,
         scope=Scope.MODEL, list_types=list_in_path("type"),
+    ),
+    Route(
+        "POST", "/v2/policies", policies.create, "Create a named policy, or replace its definition",
+        answer=NamedPolicyAnswer, body=NamedPolicyBody, writes=True,
+        scope=Scope.MODEL, list_types=list_all,
+    ),
+    Route(
+        "GET", "/v2/policies", policies.list_page, "List named policies",
+        answer=ListAnswer[NamedPolicyAnswer], parameters=_POLICY_LIST,
+        scope=Scope.READ, list_types=list_all,
+    ),
+    Route(
+        "PUT", "/v2/policies", policies.apply, "Create 1 to 100 named policies, or replace their definitions",
+        answer=list[NamedPolicyAnswer], body=list[NamedPolicyBody], writes=True, parameters=(_REPLACE_POLICIES,),
+        scope=Scope.MODEL, list_types=list_all,
+    ),
+    Route(
+        "GET", "/v2/policies/{name}", policies.get, "Get a named policy",
+        answer=NamedPolicyAnswer, not_found=True, parameters=ONE_ROW,
+        scope=Scope.READ, list_types=list_all,
+    ),
+    Route(
+        "PUT", "/v2/policies/{name}", policies.update, "Replace the definition of a named policy",
+        answer=NamedPolicyAnswer, body=NamedPolicyBody, writes=True, not_found=True,
+        scope=Scope.MODEL, list_types=list_all,
+    ),
+    Route(
+        "DELETE", "/v2/policies/{name}", policies.delete, "Delete a named policy",
+        writes=True, not_found=True, scope=Scope.MODEL, list_types=list_all,
     ),
     Route(
         "GET", "/v2/model", models.get, "Get the whole model, in JSON or as text",

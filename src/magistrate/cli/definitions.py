@@ -9,7 +9,10 @@ from magistrate.errors import InvalidRequest
 
 Definition = dict[str, Any]
 
-RULE_MEMBERS = {"inheritIf", "ofType", "withRelation", "rules"}
+RULE_MEMBERS = {"inheritIf", "ofType", "withRelation", "rules", "forAll", "policy"}
+
+ADDITIONS = ("allowedTypes", "description", "descriptions")
+"""Names the members that clients of the Warrant API do not know."""
 
 _COMBINED = {"anyOf": (" or ", ""), "allOf": (" and ", ""), "noneOf": (" and ", "not ")}
 """Maps a combination to the words between its rules and the words before each of them. Others, which the service may
@@ -78,6 +81,10 @@ def _check_parts(rule: Any, place: str) -> Sequence[Any]:
 
 def _missing_member(rule: Definition) -> str | None:
     """Returns the member that the other members of a rule require, or None."""
+    if "policy" in rule:
+        return None if rule["policy"] else "policy"
+    if "forAll" in rule:
+        return next((member for member in ("forAll", "ofType", "withRelation") if not rule.get(member)), None)
     if rule.get("inheritIf") in _COMBINED:
         return None if rule.get("rules") else "rules"
     for member, other in (("inheritIf", "rules"), ("ofType", "withRelation"), ("withRelation", "ofType")):
@@ -90,15 +97,21 @@ def is_same(wanted: Definition, stored: Definition) -> bool:
     """Returns whether writing the definition would visibly change nothing: the service may omit more than is known
     here."""
     relations = {name: rule or {} for name, rule in wanted["relations"].items()}
-    return bool(relations == stored["relations"] and wanted.get("source") == stored.get("source"))
+    is_same_source = bool(relations == stored["relations"] and wanted.get("source") == stored.get("source"))
+    return is_same_source and all((wanted.get(one) or None) == stored.get(one) for one in ADDITIONS)
 
 
-def describe_relations(relations: dict[str, Definition]) -> Iterator[list[str]]:
-    """Yields the rows of a table: the relation, and a line for each rule that it can be inherited by."""
+def describe_relations(
+    relations: dict[str, Definition], allowed: dict[str, list[str]] | None = None
+) -> Iterator[list[str]]:
+    """Yields the rows of a table: the relation, the subjects that warrants may name if any relation limits them, and a
+    line for each rule that it can be inherited by."""
     for name, rule in relations.items():
         branches = rule["rules"] if rule.get("inheritIf") == "anyOf" else [rule]
         for number, branch in enumerate(branches):
-            yield ["" if number else name, describe_rule(branch or {})]
+            subjects = [] if not allowed else [", ".join(allowed[name]) or "none" if name in allowed else "all"]
+            names = [name, *subjects]
+            yield [*(names if number == 0 else [""] * len(names)), describe_rule(branch or {})]
 
 
 def describe_rule(rule: Definition | None) -> str:
@@ -119,6 +132,10 @@ def _describe_rule(rule: Definition | None, described_rules: Sequence[str]) -> s
             return separator.join(before + _describe_branch(description) for description in described_rules)
         case {"inheritIf": keyword, "rules": _}:
             return f"{keyword}({', '.join(description or 'nobody' for description in described_rules)})"
+        case {"policy": name}:
+            return f"policy {name}"
+        case {"forAll": relation, "ofType": of_type, "withRelation": link}:
+            return f"{relation} of every {of_type} that is its {link}"
         case {"inheritIf": relation, "ofType": of_type, "withRelation": link}:
             return f"{relation} of any {of_type} that is its {link}"
         case {"inheritIf": relation}:
@@ -130,3 +147,15 @@ def _describe_branch(description: str) -> str:
     description = description or "nobody"
     is_one_word = " " not in description or (description.startswith("not ") and description.count(" ") == 1)
     return description if is_one_word else f"({description})"
+
+
+def describe_texts(found: Definition) -> Iterator[str]:
+    """Yields the lines of the descriptions of an object type and its relations, and an empty one behind them."""
+    own, of_relations = found.get("description"), found.get("descriptions", {})
+    yield from own.splitlines() if own else ()
+    for relation, text in of_relations.items():
+        first, *others = text.splitlines() or [""]
+        yield f"{relation}: {first}"
+        yield from (f"{' ' * len(relation)}  {line}" for line in others)
+    if own or of_relations:
+        yield ""

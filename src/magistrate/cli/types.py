@@ -6,7 +6,7 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from magistrate.cli.completion import complete_types
-from magistrate.cli.definitions import Definition, describe_relations, is_same, read_definitions
+from magistrate.cli.definitions import Definition, describe_relations, describe_texts, is_same, read_definitions
 from magistrate.cli.input import as_of_option, read_as_of, read_type
 from magistrate.cli.output import Columns, print_done, print_json, print_list, print_table
 from magistrate.cli.service import calls_service, elements_named, limit_option, page_size
@@ -31,15 +31,16 @@ def types() -> None:
 
 @types.command(short_help="Create or change object types from a file.")
 @click.argument("file", type=click.File(encoding="utf-8"))
+@click.option("--keep-existing", is_flag=True, help="keep warrants that are not allowed any more, without effect")
 @calls_service
-def apply(client: "Client", as_json: bool, file: IO[str]) -> None:
+def apply(client: "Client", as_json: bool, file: IO[str], keep_existing: bool) -> None:
     """Create or change object types from FILE (- for standard input): one object type in JSON, an array of them, or
     relations by type. Types that the file does not name stay as they are.
 
     Types that are new or differ are written in one request, all or none; more than 100 in several."""
     wanted = read_definitions(file.read())
     done: dict[str, list[Definition]] = {"created": [], "changed": [], "unchanged": []}
-    for word, definition in _apply_types(client, wanted):
+    for word, definition in _apply_types(client, wanted, keep_existing):
         done[word].append(definition)
         if not as_json:
             # Printed at once, so that it is seen even if the next one fails.
@@ -48,7 +49,7 @@ def apply(client: "Client", as_json: bool, file: IO[str]) -> None:
         print_json(done)
 
 
-def _apply_types(client: "Client", wanted: list[Definition]) -> Iterator[tuple[str, Definition]]:
+def _apply_types(client: "Client", wanted: list[Definition], keep_existing: bool) -> Iterator[tuple[str, Definition]]:
     """Writes the types, and yields the outcome of each as soon as it is known."""
     known = {definition["type"]: definition for definition in client.object_types()}
     unchanged = [one for one in wanted if one["type"] in known and is_same(one, known[one["type"]])]
@@ -56,7 +57,7 @@ def _apply_types(client: "Client", wanted: list[Definition]) -> Iterator[tuple[s
     for start in range(0, len(changes), BATCH):
         batch = changes[start : start + BATCH]
         with elements_named([definition["type"] for definition in batch]):
-            answers = client.apply_object_types(batch)
+            answers = client.apply_object_types(batch, keep_existing)
         for written in answers:
             before = known.get(written["type"])
             yield "created" if before is None else "unchanged" if written == before else "changed", written
@@ -83,7 +84,12 @@ def show(client: "Client", as_json: bool, name: str, as_of: str | None) -> None:
     if as_json:
         print_json(found)
     else:
-        print_table([["RELATION", "GRANTED BY WARRANT, OR TO"], *describe_relations(found["relations"])])
+        for line in describe_texts(found):
+            click.echo(line)
+        allowed = found.get("allowedTypes")
+        limits = ["ALLOWED TYPES"] if allowed else []
+        rows = describe_relations(found["relations"], allowed)
+        print_table([["RELATION", *limits, "GRANTED BY WARRANT, OR TO"], *rows])
 
 
 @types.command(short_help="Delete an object type.")

@@ -175,6 +175,7 @@ def _filters(command: Command) -> Command:
 @_filters
 @as_of_option
 @click.option("--expired", "is_expired", is_flag=True, help="those that have expired, as long as they are kept")
+@click.option("--stranded", "is_stranded", is_flag=True, help="those without effect, which allowed types forbid")
 @strict_option
 @limit_option
 @calls_service
@@ -184,6 +185,7 @@ def list_warrants(
     limit: int,
     is_strict: bool,
     is_expired: bool,
+    is_stranded: bool,
     as_of: str | None,
     **filters: str | None,
 ) -> None:
@@ -192,5 +194,7 @@ def list_warrants(
     given = {parameter: text for parameter, text in filters.items() if text is not None}
     if is_expired:
         given["expired"] = "true"
+    if is_stranded:
+        given["stranded"] = "true"
     given["strict"] = "true" if is_strict else "false"
     print_list(client.warrants(given, page_size(limit)), limit, as_json, COLUMNS, optional=("STARTS", "EXPIRES"))

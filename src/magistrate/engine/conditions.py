@@ -1,9 +1,14 @@
 """Evaluates the policies and time limits of warrants for one evaluation."""
 
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
+from msgspec.structs import replace
+
 from magistrate.engine.facts import WARRANTS_BETWEEN_CHECKPOINTS, WARRANTS_FOR_A_NODE
+from magistrate.engine.named_policy import NO_WARRANT, NamedPolicy
+from magistrate.engine.names import PolicyName
 from magistrate.engine.policy import MAX_STEPS, STEPS_AT_ONCE, Policy, PolicyOutcome, is_kept, read_policy
 from magistrate.engine.truth import FALSE, TRUE, UNKNOWN, Truth
 from magistrate.engine.warrants import Warrant
@@ -43,21 +48,34 @@ class PolicyEvaluator:
     """Evaluates policies with one context, at one time.
 
     `now` is in microseconds since 1970 UTC. `valid_until` is the time at which the first of the values may change; it
-    is `now` when any policy read the clock. `depends_on_context`: with ANY_CONTEXT a policy was UNKNOWN.
+    is `now` when any policy read the clock. `depends_on_context`: with ANY_CONTEXT a policy was UNKNOWN. `named` are
+    the named policies of the model.
     """
 
     __slots__ = (
         "_context",
+        "_contexts",
         "_long",
+        "_named",
         "_now",
         "_policies",
+        "_stand_ins",
         "_values",
         "_work",
         "depends_on_context",
         "valid_until",
     )
 
-    def __init__(self, context: Mapping[str, Any], now: int, work: Work) -> None:
+    def __init__(
+        self,
+        context: Mapping[str, Any],
+        now: int,
+        work: Work,
+        named: Mapping[PolicyName, NamedPolicy] = MappingProxyType({}),
+    ) -> None:
+        self._named = named
+        self._stand_ins: dict[PolicyName, Warrant | None] = {}
+        self._contexts: dict[int, Mapping[str, Any]] = {}
         self._context = context
         self._now = now
         self._work = work
@@ -122,6 +140,41 @@ class PolicyEvaluator:
                 while not self.attempt(warrant):
                     yield None
 
+    def evaluate_named(self, name: PolicyName) -> Truth:
+        """Returns the value of a named policy; UNKNOWN if there is none of this name, or the context lacks one of its
+        parameters or has another type for it."""
+        stand_ins = self.list_stand_ins(name)
+        return self.value(stand_ins[0]) if stand_ins else UNKNOWN
+
+    def list_stand_ins(self, name: PolicyName | None) -> Sequence[Warrant]:
+        """Returns the warrant that has to be evaluated for a named policy, if any. It has the expression as its policy,
+        and a number that no warrant has; its context consists of the parameters alone."""
+        if name is None:
+            return ()
+        if name not in self._stand_ins:
+            named = self._named.get(name)
+            if self._context is ANY_CONTEXT:
+                return self._stand_in_for_any(name, named)
+            context = None if named is None else named.select(self._context)
+            number = -1 - len(self._stand_ins)
+            self._stand_ins[name] = None
+            if named is not None and context is not None:
+                self._stand_ins[name] = replace(NO_WARRANT, policy=named.expression, number=number)
+                self._contexts[number] = context
+        stand_in = self._stand_ins[name]
+        return () if stand_in is None else (stand_in,)
+
+    def _stand_in_for_any(self, name: PolicyName, named: NamedPolicy | None) -> Sequence[Warrant]:
+        """Returns the stand-in for ANY_CONTEXT: a policy with parameters depends on the context."""
+        if named is not None and named.parameters:
+            self.depends_on_context = True
+        elif named is not None:
+            number = -1 - len(self._stand_ins)
+            self._stand_ins[name] = replace(NO_WARRANT, policy=named.expression, number=number)
+            self._contexts[number] = {}
+        stand_in = self._stand_ins.get(name)
+        return () if stand_in is None else (stand_in,)
+
     def _evaluate(self, warrant: Warrant, most_steps: int) -> Truth | None:
         """Returns the value, None if that takes more steps."""
         if not self._is_in_force(warrant):
@@ -142,9 +195,10 @@ class PolicyEvaluator:
             self.depends_on_context = True
             return UNKNOWN
         begun = self._long.pop(warrant.number, None)
-        outcome = begun.complete() if begun else policy.outcome(self._context, warrant, self._now, most_steps)
+        context = self._contexts.get(warrant.number, self._context)
+        outcome = begun.complete() if begun else policy.outcome(context, warrant, self._now, most_steps)
         if outcome.is_cut_off:
-            evaluation = _LongEvaluation(policy.prepare(self._context, warrant, self._now))
+            evaluation = _LongEvaluation(policy.prepare(context, warrant, self._now))
             self._long[warrant.number] = evaluation
             self._work.leave_aside(evaluation.complete)
             return None

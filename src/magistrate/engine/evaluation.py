@@ -13,19 +13,20 @@ and nodes that wait only for each other are settled in loops.py.
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
+from magistrate.engine.check import Check as Check
 from magistrate.engine.conditions import ALWAYS, PolicyEvaluator
 from magistrate.engine.dismantling import dismantle
-from magistrate.engine.expansion import Branch, Expansion, Operation, Plan
+from magistrate.engine.expansion import ArrowBranch, Branch, Expansion, Operation, Plan
 from magistrate.engine.facts import WARRANTS_BETWEEN_CHECKPOINTS, WARRANTS_FOR_A_NODE, Facts
 from magistrate.engine.loops import EDGES_FOR_A_NODE, find_open_nodes, settle
-from magistrate.engine.names import WarrantNames
-from magistrate.engine.nodes import CheckEdge, CheckNode
+from magistrate.engine.nodes import CheckEdge, CheckNode, EvaluationScope
 from magistrate.engine.plans import Model
-from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
+from magistrate.engine.rules.rule import CheckedNames, Quantifier
+from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, Subject, TypeName
 from magistrate.engine.truth import FALSE, MISSING, TRUE, Truth
 from magistrate.engine.warrant_reader import WarrantRead, WarrantsByObject
 from magistrate.engine.warrants import Warrant
@@ -33,29 +34,6 @@ from magistrate.engine.work import Work
 
 NODES_SCANNED_FOR_ONE = 32
 """Counts the nodes that take as much work to look through as one takes to decide."""
-
-
-class Check(msgspec.Struct, frozen=True):
-    """Represents a check: does `subject` have `relation` on `object`? `context` holds the variables of policies. The
-    ids may be `*`."""
-
-    object: ObjectRef
-    relation: RelationName
-    subject: Subject
-    context: Mapping[str, Any] = {}
-
-    def render(self) -> str:
-        """Returns the check in written form, `report:q3#editor@user:ann[tenant=acme]`.
-
-        The names of the context are sorted; the brackets are left out when it is empty."""
-        object, subject = self.object, self.subject
-        names = WarrantNames(object.type, object.id, self.relation, subject.type, subject.id, subject.relation or "")
-        given = " ".join(f"{name}={_plain(value)}" for name, value in sorted(self.context.items()))
-        return names.render() + (f"[{given}]" if given else "")
-
-
-def _plain(value: object) -> str:
-    return value if isinstance(value, str) else msgspec.json.encode(value, order="sorted").decode()
 
 
 class Evaluation:
@@ -70,10 +48,10 @@ class Evaluation:
         self, model: Model, now: int, work: Work, with_paths: bool = False, with_all_rules: bool = False
     ) -> None:
         self.model = model.with_all_arrows() if with_paths else model
-        self._scope = _Scope(with_paths, with_all_rules)
+        self._scope = EvaluationScope(with_paths, with_all_rules)
         self.work = work
         self._now = now
-        self._facts = Facts()
+        self._facts = Facts(model.counts)
         self._requested: list[WarrantRead] = []
         self._arriving: Iterator[int] = iter(())
         self._walks: dict[tuple[Subject, bytes], _Walk] = {}
@@ -95,7 +73,7 @@ class Evaluation:
         key = (check.subject, self._digest(check.context))
         walk = self._walks.get(key)
         if walk is None:
-            conditions = PolicyEvaluator(check.context, self._now, self.work)
+            conditions = PolicyEvaluator(check.context, self._now, self.work, self.model.policies)
             walk = self._walks[key] = _Walk(self.model, check.subject, conditions, self.work, self._facts, self._scope)
         return walk.root(check.object, check.relation)
 
@@ -152,24 +130,17 @@ class Evaluation:
         return known[1]
 
 
-class _Scope(NamedTuple):
-    """Says what is evaluated besides what decides; see Evaluation."""
-
-    with_paths: bool
-    with_all_rules: bool
-
-    def covers(self, node: CheckNode) -> bool:
-        """Returns whether a node is evaluated although no undecided node needs its value."""
-        if self.with_paths and node.may_be_on_path:
-            return True
-        return self.with_all_rules and any(isinstance(edge.node.plan, Operation) for edge in node.parents)
-
-
 class _Walk:
     """Holds the nodes for one subject and one context."""
 
     def __init__(
-        self, model: Model, subject: Subject, conditions: PolicyEvaluator, work: Work, facts: Facts, scope: _Scope
+        self,
+        model: Model,
+        subject: Subject,
+        conditions: PolicyEvaluator,
+        work: Work,
+        facts: Facts,
+        scope: EvaluationScope,
     ) -> None:
         self._scope = scope
         self._facts = facts
@@ -284,9 +255,7 @@ class _Walk:
         if isinstance(plan, Operation):
             while not self._model.prepare_following(plan, self._work):
                 yield 0
-            for branch in plan.branches:
-                self._attach(node, self._branch(branch, plan.type, node.id), TRUE, None)
-            self._settle(node)
+            yield from self._expand_operation(node, plan)
             return
         given = self._facts.find(self._request(plan), node.id)
         warrants = self._facts.find_all(plan.requests, node.id)
@@ -301,6 +270,43 @@ class _Walk:
             yield from self._follow(node, plan, warrants)
         elif self._scope.with_paths:
             yield from self._follow_up_to_direct(node, plan, warrants)
+
+    def _expand_operation(self, node: CheckNode, plan: Operation) -> Iterator[int]:
+        rule, subject = plan.rule, self._subject
+        if rule.leaf is not None:
+            names = CheckedNames(plan.type, node.id, subject.type, subject.id, subject.relation or "")
+            yield from self._evaluate_policies(self.conditions.list_stand_ins(rule.leaf.policy))
+            node.floor = rule.leaf.decide(names, self.conditions)
+        elif rule.quantifier is not None:
+            warrants = self._facts.find_all(plan.links[0].requests, node.id)
+            if warrants is None:
+                self._waiting.append(node)
+                return
+            linked = [*plan.links[0].select(chain.from_iterable(warrants))]
+            yield from self._evaluate_policies(linked)
+            yield from self._attach_linked(node, plan.links[0], rule.quantifier, linked)
+        for branch in plan.branches:
+            self._attach(node, self._branch(branch, plan.type, node.id), TRUE, None)
+        self._settle(node)
+
+    def _attach_linked(
+        self, node: CheckNode, link: ArrowBranch, quantifier: Quantifier, linked: Sequence[Warrant]
+    ) -> Iterator[int]:
+        limits = [self.conditions.value(warrant) for warrant in linked]
+        node.floor = quantifier.begin(limits)
+        for number, (warrant, limit) in enumerate(zip(linked, limits, strict=True), 1):
+            if limit is not FALSE:
+                self._attach(node, self._find_linked_node(link, quantifier, warrant), limit, warrant)
+            if not number % EDGES_FOR_A_NODE:
+                yield 1
+
+    def _find_linked_node(self, link: ArrowBranch, quantifier: Quantifier, warrant: Warrant) -> CheckNode:
+        plan = self._model.plan(*link.target(warrant))
+        if warrant.subject_id != WILDCARD:
+            return self._node(plan, warrant.subject_id)
+        node = CheckNode(plan, WILDCARD)
+        node.value = quantifier.of_wildcard
+        return node
 
     def _evaluate_policies(self, warrants: Iterable[Warrant]) -> Iterator[int]:
         for number, warrant in enumerate(warrants, 1):

@@ -159,11 +159,15 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Operation:
-    """Represents a combination on an object of `type`, decided from its parts on the same object."""
+    """Represents a combination on an object of `type`, decided from its parts on the same object.
+
+    A quantifier has no parts; its one link leads to the objects that it asks about.
+    """
 
     type: TypeName
     rule: Combined
     branches: "tuple[Branch, ...]"
+    links: tuple[ArrowBranch, ...] = ()
 
 
 Branch = Plan | Operation | RelationName

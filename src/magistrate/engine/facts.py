@@ -1,6 +1,6 @@
 """Holds the warrants that an evaluation was given, and those it has yet to request."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 
 from magistrate.engine.dismantling import Container
 from magistrate.engine.sorting import sort_in_steps
@@ -21,9 +21,10 @@ _NONE: list[Warrant] = []
 
 
 class Facts:
-    """Holds the warrants that have been read so far, by request and object."""
+    """Holds the warrants that have been read so far, by request and object; only those that `counts` accepts."""
 
-    def __init__(self) -> None:
+    def __init__(self, counts: Callable[[Warrant], bool]) -> None:
+        self._counts = counts
         self._warrants: dict[WarrantsByObject, dict[ObjectId, list[Warrant]]] = {}
         self._everywhere: dict[WarrantsByObject, list[Warrant]] = {}
         self._missing: dict[WarrantsByObject, dict[ObjectId, None]] = {}
@@ -93,13 +94,16 @@ class Facts:
         """
         for read, found in zip(reads, warrants, strict=True):
             if read.ids is None:
-                self._everywhere[read.request] = yield from sort_in_steps(list(found), creation_order)
+                self._everywhere[read.request] = yield from sort_in_steps(
+                    [*filter(self._counts, found)], creation_order
+                )
                 continue
             known = self._warrants.setdefault(read.request, {})
             for id in read.ids:
                 known[id] = []
             for number, warrant in enumerate(found, 1):
-                known[warrant.object_id].append(warrant)
+                if self._counts(warrant):
+                    known[warrant.object_id].append(warrant)
                 if not number % WARRANTS_BETWEEN_CHECKPOINTS:
                     yield WARRANTS_BETWEEN_CHECKPOINTS
             sorted_warrants = 0

@@ -8,7 +8,7 @@ limited number of rules is inlined besides a relation's own; beyond that, a name
 from collections.abc import Generator, Mapping, Sequence, Set
 from typing import NamedTuple, TypeVar
 
-from magistrate.engine.rules.rule import Combined, Rule
+from magistrate.engine.rules.rule import Combined, LinkNames, Rule
 from magistrate.engine.terms import RelationName, TypeName
 
 T = TypeVar("T")
@@ -18,14 +18,6 @@ MOST_WRITTEN_OUT = 32
 
 Compiling = Generator[int, None, T]
 """Yields the work done since the last yield: 1 for examining a rule or a name."""
-
-
-class LinkNames(NamedTuple):
-    """Holds the names of a link in a rule."""
-
-    with_relation: RelationName
-    of_type: TypeName
-    relation: RelationName
 
 
 FlatBranch = RelationName | LinkNames | Combined

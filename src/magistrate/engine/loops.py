@@ -75,7 +75,7 @@ def _ends_of(unsettled: Bounds, node: CheckNode, ends: Sequence[Bounds]) -> Boun
         return node.value, node.value
     if isinstance(node.plan, Operation):
         lows, highs = zip(*ends, strict=True)
-        return node.plan.rule.bounds(lows, highs)
+        return node.plan.rule.bounds(node.list_operands(lows), node.list_operands(highs))
     if node.plan.relation is not None:
         return unsettled
     low, high = node.floor, node.floor
@@ -116,7 +116,7 @@ def _value(node: CheckNode, values: dict[CheckNode, Truth]) -> Truth:
         values.get(edge.child, FALSE) if edge.child.value is None else edge.child.value for edge in node.edges
     ]
     if isinstance(node.plan, Operation):
-        return node.plan.rule.combine(child_values)
+        return node.plan.rule.combine(node.list_operands(child_values))
     return max([node.floor, *(min(edge.limit, value) for edge, value in zip(node.edges, child_values, strict=True))])
 
 

@@ -9,7 +9,11 @@ from typing import NamedTuple, NewType
 TypeName = NewType("TypeName", str)
 RelationName = NewType("RelationName", str)
 ObjectId = NewType("ObjectId", str)
+PolicyName = NewType("PolicyName", str)
 Revision = NewType("Revision", int)
+
+WILDCARD = ObjectId("*")
+"""Stands for every object, or every subject, of the type in place of an id. No object can have this id."""
 
 
 class WarrantNames(NamedTuple):

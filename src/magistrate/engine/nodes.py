@@ -1,6 +1,7 @@
 """Defines the graph of one decision: what has to be decided, what it waits for, and what its value rests on."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from magistrate.engine.dismantling import Container, Linked
 from magistrate.engine.expansion import Operation, Plan
@@ -30,7 +31,8 @@ class CheckNode(Linked):
     any.
 
     `value` is None until it is decided. `floor` is the value of the node by itself and by those children that are
-    decided; `open_children` counts the others. A node that holds has a `reason`, the warrant or the edge it rests on
+    decided; `open_children` counts the others. For a combination it is that of a leaf, or that with which a quantifier
+    begins. A node that holds has a `reason`, the warrant or the edge it rests on
     (both None when it holds because something does not), and `length`, the number of warrants on its path.
     """
 
@@ -78,8 +80,8 @@ class CheckNode(Linked):
         self.value = value
         if value is TRUE and isinstance(self.plan, Operation):
             reasons = self.plan.rule.reasons([edge.child.value for edge in self.edges])
-            edges = (self.edges[place] for place in reasons if self.edges[place].child.length)
-            if (first := next(edges, None)) is not None:
+            edges = (self.edges[place] for place in reasons if self.edges[place].limit is TRUE)
+            if (first := next((edge for edge in edges if edge.child.length or edge.warrant), None)) is not None:
                 self._rest_on(first)
 
     def apply_child(self, edge: CheckEdge) -> bool:
@@ -89,8 +91,8 @@ class CheckNode(Linked):
         assert child_value is not None
         if isinstance(self.plan, Operation):
             if child_value is self.plan.rule.decisive or not self.open_children:
-                values = [edge.child.value for edge in self.edges]
-                value = self.plan.rule.combine([UNKNOWN if value is None else value for value in values])
+                values = [UNKNOWN if edge.child.value is None else edge.child.value for edge in self.edges]
+                value = self.plan.rule.combine(self.list_operands(values))
                 if value in (TRUE, FALSE) or not self.open_children:
                     self.decide(value)
         else:
@@ -101,6 +103,14 @@ class CheckNode(Linked):
             elif not self.open_children:
                 self.value = self.floor
         return self.value is not None
+
+    def list_operands(self, values: Sequence[Truth]) -> Sequence[Truth]:
+        """Returns what a combination combines, given a value for each of its children."""
+        quantifier = self.plan.rule.quantifier if isinstance(self.plan, Operation) else None
+        if quantifier is None:
+            return values
+        weighed = (quantifier.weigh(edge.limit, value) for edge, value in zip(self.edges, values, strict=True))
+        return [self.floor, *weighed]
 
     def _rest_on(self, edge: CheckEdge) -> None:
         self.reason = (None, edge)
@@ -136,3 +146,16 @@ class CheckNode(Linked):
             waiting += [child for child in children if id(child) not in seen]
             seen.update(map(id, children))
         raise AssertionError("a node is MISSING, and no type is")
+
+
+class EvaluationScope(NamedTuple):
+    """Says what is evaluated besides what decides; see Evaluation."""
+
+    with_paths: bool
+    with_all_rules: bool
+
+    def covers(self, node: CheckNode) -> bool:
+        """Returns whether a node is evaluated although no undecided node needs its value."""
+        if self.with_paths and node.may_be_on_path:
+            return True
+        return self.with_all_rules and any(isinstance(edge.node.plan, Operation) for edge in node.parents)

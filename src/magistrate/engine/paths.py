@@ -140,8 +140,7 @@ class PathSearch:
         as it is written."""
         plan = node.plan
         if isinstance(plan, Operation):
-            reasons = plan.rule.reasons([edge.child.value for edge in node.edges])
-            return [_PathBranch((place, False), node.edges[place].child) for place in reasons]
+            return self._list_operation_branches(node, plan)
         found = [_PathBranch((plan.places[direct.relation], False), direct)] if (direct := node.reason[0]) else []
         usersets: dict[int, list[PathStep]] = {}
         arrows: dict[int, list[PathStep]] = {}
@@ -162,6 +161,15 @@ class PathSearch:
             steps.sort(key=lambda step: creation_order(step.warrant))
             found.append(_PathBranch((place, True), steps, is_arrow=True))
         return sorted(found, key=lambda one: one.order)
+
+    def _list_operation_branches(self, node: CheckNode, plan: Operation) -> list[_PathBranch]:
+        reasons = plan.rule.reasons([edge.child.value for edge in node.edges])
+        edges = [(place, node.edges[place]) for place in reasons if node.edges[place].limit is TRUE]
+        steps = [PathStep(edge.warrant, edge.child) for _, edge in edges if edge.warrant is not None]
+        if steps:
+            steps.sort(key=lambda step: creation_order(step.warrant))
+            return [_PathBranch((0, True), steps, is_arrow=True)]
+        return [_PathBranch((place, False), edge.child) for place, edge in edges]
 
     def _place(self, plan: Plan, edge: CheckEdge, warrant: Warrant) -> tuple[int, bool]:
         """Returns the first position at which the warrant leads to the child of the edge, and whether an arrow stands

@@ -14,13 +14,18 @@ are.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from types import MappingProxyType
 
+from magistrate.engine.allowed_types import allows_subject
 from magistrate.engine.expansion import ArrowBranch, Branch, Expansion, Operation, Plan, UsersetBranch
 from magistrate.engine.facts import WARRANTS_BETWEEN_CHECKPOINTS, WARRANTS_FOR_A_NODE
-from magistrate.engine.flattening import Compiling, FlatBranch, LinkNames, flatten_relation, flatten_rule
+from magistrate.engine.flattening import Compiling, FlatBranch, flatten_relation, flatten_rule
 from magistrate.engine.model import ObjectType
-from magistrate.engine.rules.rule import Combined
-from magistrate.engine.terms import WILDCARD, RelationName, Revision, Subject, TypeName
+from magistrate.engine.named_policy import NamedPolicy
+from magistrate.engine.names import PolicyName, WarrantNames
+from magistrate.engine.read_requests import build_request
+from magistrate.engine.rules.rule import Combined, LinkNames
+from magistrate.engine.terms import RelationName, Revision, Subject, TypeName
 from magistrate.engine.warrant_reader import WarrantsByObject
 from magistrate.engine.warrants import Warrant, WarrantPattern
 from magistrate.engine.work import Work
@@ -39,8 +44,8 @@ MOST_EXTENDED_MODELS = 16
 class Model:
     """Holds all object types as of one revision, and every warrant pattern that occurred; immutable.
 
-    `revision` is the last one that changed any of these. With `has_all_arrows`, plans keep the links that another
-    link includes.
+    `revision` is the last one that changed any of these. `patterns` are those that the types allow; warrants of the
+    others, `stranded`, do not count. With `has_all_arrows`, plans keep the links that another link includes.
     """
 
     def __init__(
@@ -49,13 +54,16 @@ class Model:
         revision: Revision,
         patterns: Set[WarrantPattern],
         has_all_arrows: bool = False,
+        policies: Mapping[PolicyName, NamedPolicy] = MappingProxyType({}),
     ) -> None:
         self.types = types
+        self.policies = policies
         self.has_all_arrows = has_all_arrows
         self.revision = revision
-        self.patterns = patterns
+        self.stranded = frozenset(pattern for pattern in patterns if not allows_subject(types, pattern))
+        self.patterns = patterns - self.stranded if self.stranded else patterns
         self._patterns: dict[tuple[str, str], list[WarrantPattern]] = defaultdict(list)
-        for pattern in sorted(patterns):
+        for pattern in sorted(self.patterns):
             self._patterns[pattern.object_type, pattern.relation].append(pattern)
         self._plans: dict[tuple[str, str], Plan] = {}
         self._strange_plans: dict[tuple[str, str], Plan] = {}
@@ -106,7 +114,7 @@ class Model:
         if plan in self._followed:
             return True
         named = [(plan.type, branch) for branch in plan.branches if isinstance(branch, str)]
-        named += [(link.of_type, link.relation) for link in plan.links] if isinstance(plan, Plan) else []
+        named += [(link.of_type, link.relation) for link in plan.links]
         if not all(self.prepare(of_type, relation, work) for of_type, relation in named):
             return False
         if plan.branches or named:  # a plan that leads nowhere may be of an undefined relation
@@ -152,14 +160,16 @@ class Model:
         """Returns a model with the same types and relations, in which only warrants grant a relation."""
         if self._without_rules is None:
             types = {name: one.without_rules() for name, one in self.types.items()}
-            self._without_rules = Model(types, self.revision, self.patterns)
+            patterns = self.patterns | self.stranded
+            self._without_rules = Model(types, self.revision, patterns, policies=self.policies)
         return self._without_rules
 
     def with_all_arrows(self) -> "Model":
         """Returns the same model with `has_all_arrows`, for the paths of checks: what grants a relation first may be a
         link that another one includes."""
         if self._with_all_arrows is None:
-            self._with_all_arrows = Model(self.types, self.revision, self.patterns, has_all_arrows=True)
+            patterns = self.patterns | self.stranded
+            self._with_all_arrows = Model(self.types, self.revision, patterns, True, self.policies)
         return self._with_all_arrows
 
     def with_patterns(self, patterns: Set[WarrantPattern]) -> "Model":
@@ -177,13 +187,25 @@ class Model:
         return extended
 
     def _extend(self, new: Iterable[WarrantPattern]) -> "Model":
-        extended = Model(self.types, self.revision, frozenset())
+        extended = Model(self.types, self.revision, self.stranded, policies=self.policies)
         extended.patterns = self.patterns | {*new}
         extended._patterns.update(self._patterns)  # sorting all patterns again would take long when there are many
         for pattern in new:
             names = (pattern.object_type, pattern.relation)
             extended._patterns[names] = sorted([*extended._patterns[names], pattern])
         return extended
+
+    def counts(self, warrant: Warrant) -> bool:
+        """Returns whether the types allow a stored warrant, so that it grants what it says."""
+        return not self.stranded or warrant.pattern() not in self.stranded
+
+    def select_counting(self, warrants: Sequence[Warrant]) -> Sequence[Warrant]:
+        return [warrant for warrant in warrants if self.counts(warrant)] if self.stranded else warrants
+
+    def allows(self, names: WarrantNames) -> bool:
+        """Returns whether a warrant with these names could be written."""
+        defined = self.types.get(names.object_type)
+        return defined is not None and names.relation in defined.relations and allows_subject(self.types, names)
 
     def patterns_on(self, of_type: TypeName, relations: Iterable[str]) -> list[WarrantPattern]:
         """Returns the patterns of warrants of these relations."""
@@ -279,7 +301,7 @@ class _Compilation:
                 draft.made = yield from self._make_plan(draft)
             else:
                 branches = tuple(branch if isinstance(branch, str) else branch.made for branch in draft.branches)
-                draft.made = Operation(self._type, draft.rule, branches)
+                draft.made = Operation(self._type, draft.rule, branches, self._find_operation_links(draft.rule))
             yield STEPS_FOR_A_PLAN
         return whole_plan.made
 
@@ -296,6 +318,16 @@ class _Compilation:
             draft.branches.append(_draft_branch(flat_branches))
             yield 1
         return [branch for branch in draft.branches if not isinstance(branch, str)]
+
+    def _find_operation_links(self, rule: Combined) -> tuple[ArrowBranch, ...]:
+        """Returns the arrow to the objects that a quantifier asks about; nothing for another rule."""
+        if rule.quantifier is None:
+            return ()
+        link = rule.quantifier.link
+        patterns = self._model.patterns_on(self._type, [link.with_relation])
+        patterns = [pattern for pattern in patterns if pattern.subject_type == link.of_type]
+        requests = (build_request(self._type, patterns, link.of_type), build_request(self._type, patterns, None))
+        return (ArrowBranch(*link, _without_none(*requests)),)
 
     def _make_plan(self, draft: _PlanDraft) -> Compiling[Plan]:
         named = [flat_branch for flat_branch in draft.flat_branches if isinstance(flat_branch, LinkNames)]
@@ -364,31 +396,3 @@ def _last(compiling: Compiling[Plan]) -> Plan:
         except StopIteration as done:
             plan: Plan = done.value
             return plan
-
-
-def build_request(
-    of_type: TypeName, patterns: Iterable[WarrantPattern], subjects: Subject | TypeName | None
-) -> WarrantsByObject | None:
-    """Returns the request for warrants to such subjects, or None when no pattern is to such subjects.
-
-    It names no relation and no `*` that does not occur in these patterns.
-    """
-    found = [pattern for pattern in patterns if _is_among(pattern, subjects)]
-    if not found:
-        return None
-    named = tuple(dict.fromkeys(pattern.relation for pattern in found))
-    has_object_wildcard, has_subject_wildcard = (
-        any(pattern.object_id for pattern in found),
-        any(pattern.subject_id for pattern in found),
-    )
-    return WarrantsByObject(of_type, named, subjects, has_object_wildcard, has_subject_wildcard)
-
-
-def _is_among(pattern: WarrantPattern, subjects: Subject | TypeName | None) -> bool:
-    """Returns whether a warrant of this pattern can be given to the subjects of a WarrantsByObject."""
-    if subjects is None:
-        return pattern.subject_relation != ""
-    if not isinstance(subjects, Subject):
-        return (pattern.subject_type, pattern.subject_relation) == (subjects, "")
-    same_kind = (pattern.subject_type, pattern.subject_relation) == (subjects.type, subjects.relation or "")
-    return same_kind and (subjects.id != WILDCARD or pattern.subject_id == WILDCARD)

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import msgspec
 
-from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
+from magistrate.engine.names import WILDCARD, ObjectId, PolicyName, RelationName, Revision, TypeName
 from magistrate.engine.rules import RULE_OPERATORS
 from magistrate.errors import InvalidParameter, MissingParameter
 
@@ -21,6 +21,7 @@ __all__ = [
     "WILDCARD",
     "ObjectId",
     "ObjectRef",
+    "PolicyName",
     "RelationName",
     "Revision",
     "Subject",
@@ -28,6 +29,7 @@ __all__ = [
     "object_id",
     "object_id_or_wildcard",
     "object_ref",
+    "policy_name",
     "relation_name",
     "type_name",
 ]
@@ -51,10 +53,6 @@ DOTS_MESSAGE = "cannot be '.' or '..', which mean something else in a path"
 _TYPE_NAME = re.compile(r"[a-z0-9_-]+")
 _RELATION_NAME = re.compile(r"[a-zA-Z0-9_-]+")
 _OBJECT_ID = re.compile(ID_CHARACTER + "+")
-
-
-WILDCARD = ObjectId("*")
-"""Stands for every object, or every subject, of the type in place of an id. No object can have this id."""
 
 
 # Structs are created five times as fast as dataclasses, and every check creates some. Without cycles, they are of no
@@ -90,6 +88,10 @@ def relation_name(text: str | None, parameter: str) -> RelationName:
     if name in KEYWORDS:
         raise InvalidParameter(parameter, f"'{name}' is a keyword and cannot be the name of a relation")
     return RelationName(name)
+
+
+def policy_name(text: str | None, parameter: str) -> PolicyName:
+    return PolicyName(_match_text(_RELATION_NAME, text, parameter, MAX_NAME_LENGTH, NAME_MESSAGE))
 
 
 def object_id(text: str | None, parameter: str) -> ObjectId:

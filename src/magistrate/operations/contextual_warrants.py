@@ -7,6 +7,7 @@ import msgspec
 
 from magistrate.engine.overlay import FIRST_NUMBER, Overlay
 from magistrate.engine.plans import Model
+from magistrate.engine.terms import WILDCARD
 from magistrate.engine.warrants import Warrant
 from magistrate.operations.warrants import warrant_fault
 from magistrate.store.contract import NewWarrant
@@ -28,8 +29,11 @@ class ContextualWarrants:
     def require_defined(self, model: Model) -> None:
         """Raises InvalidParameter for the first warrant that could not be written with this model."""
         named = {one.object.type for one in self.new}
-        defined = {name: model.types[name].relations for name in named if name in model.types}
-        alike = {(one.object.type, one.relation): one for one in self.new}
+        defined = {name: model.types[name] for name in named if name in model.types}
+        alike = {
+            (one.object.type, one.relation, one.subject.type, one.subject.id == WILDCARD, one.subject.relation): one
+            for one in self.new
+        }
         if not any(warrant_fault(one, defined) for one in alike.values()):
             return
         for place, one in enumerate(self.new):

@@ -2,14 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from cachetools import LRUCache
 
 from magistrate.engine.model import ObjectType
 from magistrate.engine.plans import Model
-from magistrate.engine.terms import Revision, TypeName
+from magistrate.engine.terms import PolicyName, Revision, TypeName
 from magistrate.operations.definitions import parse_definition
+from magistrate.operations.policy_definitions import parse_policies
 from magistrate.operations.scheduling import aside
 from magistrate.store.contract import Store, StoredModel
 
@@ -38,6 +40,7 @@ class Models:
         self._past: LRUCache[_Span, _PastModel] = LRUCache(MOST_CHARACTERS_OF_PAST, getsizeof=lambda kept: kept.size)
         self._known: Model | None = None
         self._definitions: Mapping[TypeName, str] = {}
+        self._policies: Mapping[PolicyName, str] = {}
 
     async def get_known(self) -> Model:
         """Returns a model that was the newest at some time."""
@@ -65,20 +68,25 @@ class Models:
         read, known = (await self._store.read_model(revision)).value, self._known
         assert read.span is not None
         since, until = read.span
-        if known is not None and revision <= known.revision and read.definitions == self._definitions:
+        if known is not None and revision <= known.revision and self._is_known(read):
             model = known
             until = min(until, known.revision)  # it has all patterns up to there
         else:
             model = await self._compile(replace(read, written_at=since))
-        size = max(LEAST_CHARACTERS_OF_PAST, sum(map(len, read.definitions.values())))
+        texts = (*read.definitions.values(), *read.policies.values())
+        size = max(LEAST_CHARACTERS_OF_PAST, sum(map(len, texts)))
         if size <= self._past.maxsize:
             self._past[since, until] = _PastModel(model, size)
         return model
 
+    def _is_known(self, read: StoredModel) -> bool:
+        """Returns whether the object types and policies are those of the cached model."""
+        return (read.definitions, read.policies) == (self._definitions, self._policies)
+
     async def _keep(self, read: StoredModel) -> Model:
         model = await self._compile(read)
         if self._known is None or self._known.revision < model.revision:
-            self._known, self._definitions = model, read.definitions
+            self._known, self._definitions, self._policies = model, read.definitions, read.policies
         return self._known if self._known.revision == model.revision else model
 
     async def _compile(self, read: StoredModel) -> Model:
@@ -91,4 +99,5 @@ class Models:
             return {name: parse_definition(name, definition) for name, definition in changed.items()}
 
         types |= await aside(read_changed, sum(map(len, changed.values())))
-        return Model({name: types[name] for name in now}, read.written_at, read.patterns)
+        policies = await aside(partial(parse_policies, read.policies), sum(map(len, read.policies.values())))
+        return Model({name: types[name] for name in now}, read.written_at, read.patterns, policies=policies)

@@ -1,16 +1,19 @@
 """Creates, reads, updates, deletes and lists object types (docs/compatibility.md#object-types and
 docs/compatibility.md#rules)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import NamedTuple
 
+from magistrate.engine.allowed_types import find_allowed, render_subject_type
 from magistrate.engine.model import ObjectType
 from magistrate.engine.predefined import PREDEFINED_TYPES
+from magistrate.engine.rules.policy_rule import PolicyRule
 from magistrate.engine.stratification import RelationEdge, find_negation_loop, render_loop
 from magistrate.engine.terms import Revision, TypeName, type_name
-from magistrate.engine.undefined_names import Relations, find_undefined_names
+from magistrate.engine.undefined_names import Relations, find_undefined_allowed_types, find_undefined_names
+from magistrate.engine.warrants import WarrantPattern
 from magistrate.errors import InvalidParameter, NotFound
 from magistrate.operations.as_of import AsOf
 from magistrate.operations.consistency import Freshness
@@ -56,30 +59,53 @@ class WrittenTypes(NamedTuple):
     warnings: tuple[str, ...]
 
 
-async def create_object_types(ctx: Context, types: Sequence[ObjectType], stamp: Stamp) -> Snapshot[WrittenTypes]:
+async def create_object_types(
+    ctx: Context, types: Sequence[ObjectType], stamp: Stamp, keeps_stranded: bool = False
+) -> Snapshot[WrittenTypes]:
     """Creates each type, or replaces its definition. All or nothing.
 
     Raises InvalidParameter for a definition above the limit, or if a relation of the model would then depend on its own
-    negation."""
-    return await _put_object_types(ctx, types, stamp)
+    negation; and StrandedWarrants if stored warrants would not count any more, unless they are to be kept without
+    effect."""
+    return await _put_object_types(ctx, types, stamp, keeps_stranded)
 
 
-async def update_object_types(ctx: Context, types: Sequence[ObjectType], stamp: Stamp) -> Snapshot[WrittenTypes]:
+async def update_object_types(
+    ctx: Context, types: Sequence[ObjectType], stamp: Stamp, keeps_stranded: bool = False
+) -> Snapshot[WrittenTypes]:
     """Updates each type like `create_object_types`, and raises NotFound for the first that does not exist."""
-    return await _put_object_types(ctx, types, stamp, must_exist=True)
+    return await _put_object_types(ctx, types, stamp, keeps_stranded, must_exist=True)
 
 
 async def apply_object_types(
-    ctx: Context, types: Sequence[ObjectType], stamp: Stamp, is_whole_model: bool
+    ctx: Context, types: Sequence[ObjectType], stamp: Stamp, is_whole_model: bool, keeps_stranded: bool = False
 ) -> Snapshot[WrittenTypes]:
     """Creates or replaces each type like `create_object_types`. If they are the whole model, deletes all others."""
-    return await _put_object_types(ctx, types, stamp, is_whole_model=is_whole_model)
+    return await _put_object_types(ctx, types, stamp, keeps_stranded, is_whole_model=is_whole_model)
+
+
+def find_forbidden(
+    before: Mapping[TypeName, str], after: Mapping[TypeName, str], patterns: Iterable[WarrantPattern]
+) -> Iterator[WarrantPattern]:
+    """Yields those of the patterns that the allowed types before include and those after do not."""
+    known = {
+        name: (read_definition(before[name]) if name in before else None, read_definition(definition))
+        for name, definition in after.items()
+        if before.get(name) != definition
+    }
+    for pattern in patterns:
+        former, new = known.get(pattern.object_type, (None, None))
+        subject_type = render_subject_type(pattern.subject_type, pattern.subject_id, pattern.subject_relation)
+        is_new = find_allowed(former, pattern.relation, subject_type) is None
+        if is_new and find_allowed(new, pattern.relation, subject_type) is not None:
+            yield pattern
 
 
 async def _put_object_types(
-    ctx: Context, types: Sequence[ObjectType], stamp: Stamp, **options: bool
+    ctx: Context, types: Sequence[ObjectType], stamp: Stamp, keeps_stranded: bool, **options: bool
 ) -> Snapshot[WrittenTypes]:
     warnings: list[str] = []
+    known = (await ctx.store.read_model()).value.policies if _names_policies(types) else {}
     judge_loops = judge_types(types)
 
     def judge(definitions: Mapping[TypeName, str]) -> None:
@@ -88,10 +114,23 @@ async def _put_object_types(
             name: read_definition(definition).relations for name, definition in definitions.items()
         }
         names = [object_type.name for object_type in types]
-        warnings[:] = islice(find_undefined_names(model, names), MOST_WARNINGS)
+        allowed = {object_type.name: object_type.allowed_types for object_type in types}
+        found = chain(find_undefined_names(model, names, known), find_undefined_allowed_types(model, allowed))
+        warnings[:] = islice(found, MOST_WARNINGS)
 
-    written = await ctx.store.put_object_types(await _new_types(ctx, types), judge, stamp, **options)
+    forbidden = None if keeps_stranded else find_forbidden
+    new = await _new_types(ctx, types)
+    written = await ctx.store.put_object_types(new, judge, stamp, **options, forbidden=forbidden)
     return Snapshot(written.revision, WrittenTypes(written.value, tuple(warnings)))
+
+
+def _names_policies(types: Iterable[ObjectType]) -> bool:
+    waiting = [rule for object_type in types for rule in object_type.relations.values()]
+    for rule in waiting:  # grows during the loop
+        if isinstance(rule, PolicyRule):
+            return True
+        waiting += rule.rules
+    return False
 
 
 async def get_object_type(

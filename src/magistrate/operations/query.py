@@ -133,6 +133,8 @@ async def _listing(ctx: Context, request: QueryRequest, sort: str, newest: ReadR
 async def _list_rows(ctx: Context, request: QueryRequest, sort: str, newest: ReadResult, now: int) -> SnapshotListing:
     search = await _begin(ctx, request, newest, now)
     findings = await search.find()
+    if findings.itself is not None and not await search.exists(findings.itself):
+        findings = findings.without_itself()
     existing = await search.list_existing(findings.types_to_read)
     results_by_name = findings.by_name(existing)
     keys: list[SortKey] = []
@@ -192,6 +194,11 @@ class _QuerySearch:
             name: self.overlay.merge_objects(name, existing.get(name, ()))
             for name in dict.fromkeys((*existing, *named))
         }
+
+    async def exists(self, ref: ObjectRef) -> bool:
+        if self.overlay is not None and ref.id in self.overlay.objects.get(ref.type, ()):
+            return True
+        return bool((await self.store.find_objects([ref], self.at)).value)
 
     async def _list_stored(self, types: Iterable[TypeName | None]) -> Mapping[TypeName, Sequence[ObjectId]]:
         """Returns the ids of the stored objects, in order."""

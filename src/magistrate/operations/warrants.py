@@ -1,24 +1,37 @@
 """Creates, deletes and lists warrants (docs/compatibility.md#warrants)."""
 
 import asyncio
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
+from magistrate.engine.allowed_types import DefinedType, describe_allowed, find_allowed, render_subject_type
 from magistrate.engine.terms import WILDCARD, Revision, TypeName, object_id_or_wildcard, relation_name, type_name
 from magistrate.engine.warrants import Warrant
-from magistrate.errors import InvalidParameter
+from magistrate.errors import InvalidParameter, NotAllowed
 from magistrate.operations.chunk_size import ChunkSize, pause_seconds
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.definitions import read_definition
 from magistrate.operations.paging import ListKind, Page, Sort, Wanted, read_page
-from magistrate.store.contract import AtomicWrite, Judge, NewWarrant, Snapshot, Stamp, WarrantFilter, WriteCounts
+from magistrate.store.contract import (
+    AtomicWrite,
+    Judge,
+    NewWarrant,
+    PageSlice,
+    Slice,
+    Snapshot,
+    Stamp,
+    WarrantFilter,
+    WriteCounts,
+)
 
 WARRANT_LIST: ListKind[Warrant] = ListKind(
     "warrants", {"createdAt": Sort("createdAt", lambda row: (row.created_at, row.number))}
 )
+
+STRANDED_WARRANT_LIST: ListKind[Warrant] = replace(WARRANT_LIST, name="stranded-warrants")
 
 EXPIRED_WARRANT_LIST: ListKind[Warrant] = replace(WARRANT_LIST, name="expired-warrants")
 
@@ -31,6 +44,9 @@ FILTERS: Mapping[str, tuple[str, Callable[[str, str], str]]] = {
     "subjectRelation": ("subject_relation", relation_name),
 }
 """Maps parameters to their column and the values they can have at all."""
+
+MOST_STRANDED_PATTERNS = 500
+"""Limits the patterns that one statement of a list selects by; SQLite takes 32,766 values in a statement."""
 
 _NOTHING = "!"
 """Stands for a filter that matches nothing, because it is neither a name nor an id."""
@@ -131,8 +147,30 @@ async def list_warrants(
     return await read_page(list_kind(only.is_expired), wanted, freshness, ctx.store.identity, read)
 
 
-def list_kind(is_expired: bool) -> ListKind[Warrant]:
-    """Returns the list of warrants, or that of the expired ones; neither takes the cursors of the other."""
+async def list_stranded(
+    ctx: Context, wanted: Wanted, only: WarrantFilter, freshness: Freshness
+) -> Snapshot[Page[Warrant]]:
+    """Lists the warrants that match the filter and do not count, because allowed types forbid them. Raises
+    InvalidParameter if they have too many patterns for one statement."""
+
+    async def read(wanted: Slice, *, at: Revision | None) -> Snapshot[PageSlice[Warrant]]:
+        newest = await ctx.store.read_warrants((), at, 1)
+        model = await ctx.models.at(newest.revision, newest.model_revision)
+        object_type = only.equal.get("object_type")
+        patterns = frozenset(one for one in model.stranded if object_type in (None, one.object_type))
+        if not patterns:
+            return Snapshot(newest.revision, PageSlice((), precedes=False, follows=False))
+        if len(patterns) > MOST_STRANDED_PATTERNS:
+            raise InvalidParameter("objectType", "there are too many: list those of one object type")
+        return await ctx.store.list_warrants(wanted, replace(only, patterns=patterns), newest.revision)
+
+    return await read_page(STRANDED_WARRANT_LIST, wanted, freshness, ctx.store.identity, read)
+
+
+def list_kind(is_expired: bool, is_stranded: bool = False) -> ListKind[Warrant]:
+    """Returns the list of warrants, or that of the expired or stranded ones; none takes the cursors of another."""
+    if is_stranded:
+        return STRANDED_WARRANT_LIST
     return EXPIRED_WARRANT_LIST if is_expired else WARRANT_LIST
 
 
@@ -140,7 +178,7 @@ def judge_warrants(new: Sequence[NewWarrant], element: Callable[[int], str], at:
     """Returns a function that validates the warrants. They may not have expired at the time `at`, if it is given."""
 
     def judge(definitions: Mapping[TypeName, str]) -> None:
-        defined = {name: read_definition(definition).relations for name, definition in definitions.items()}
+        defined = {name: read_definition(definition) for name, definition in definitions.items()}
         for place, warrant in enumerate(new):
             fault = find_warrant_fault(warrant, defined, at)
             if fault is not None:
@@ -150,7 +188,7 @@ def judge_warrants(new: Sequence[NewWarrant], element: Callable[[int], str], at:
 
 
 def find_warrant_fault(
-    warrant: NewWarrant, defined: Mapping[TypeName, Container[str]], at: int | None
+    warrant: NewWarrant, defined: Mapping[TypeName, DefinedType], at: int | None
 ) -> InvalidParameter | None:
     """Returns why the warrant cannot be written with these object types, or None. It may not have expired at the time
     `at`, if it is given."""
@@ -160,11 +198,16 @@ def find_warrant_fault(
     return fault
 
 
-def warrant_fault(warrant: NewWarrant, defined: Mapping[TypeName, Container[str]]) -> InvalidParameter | None:
-    """Returns why the warrant is not valid with the object types that have these relations, or None."""
-    relations = defined.get(warrant.object.type)
-    if relations is None:
+def warrant_fault(warrant: NewWarrant, defined: Mapping[TypeName, DefinedType]) -> InvalidParameter | None:
+    """Returns why the warrant is not valid with these object types, or None."""
+    of_type, subject = warrant.object.type, warrant.subject
+    found = defined.get(of_type)
+    if found is None:
         return InvalidParameter("objectType", "the object type does not exist.")
-    if warrant.relation not in relations:
+    if warrant.relation not in found.relations:
         return InvalidParameter("relation", "the relation does not exist on the specified object type.")
-    return None
+    subject_type = render_subject_type(subject.type, subject.id, subject.relation or "")
+    allowed = find_allowed(found, warrant.relation, subject_type)
+    if allowed is None:
+        return None
+    return NotAllowed("subject", describe_allowed(of_type, warrant.relation, subject_type, allowed), allowed)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from itertools import takewhile
 
 from magistrate.engine.terms import Revision
-from magistrate.store import sql
+from magistrate.store import sql, sql_models
 from magistrate.store.contract import IDEMPOTENCY_HOURS
 from magistrate.store.database import Execute, Row, Script, Select
 from magistrate.store.versioned import MICROSECONDS_PER_HOUR
@@ -23,13 +23,15 @@ def collect(before: int, most: int) -> Callable[[Revision], Script[int]]:
         ended_by = past[-1] if past else 0
         [objects] = yield Select(sql.ENDED_OBJECTS, [(ended_by, most)])
         [types] = yield Select(sql.ENDED_OBJECT_TYPES, [(ended_by, most)])
+        [policies] = yield Select(sql_models.ENDED_POLICIES, [(ended_by, most)])
         [warrants] = yield Select(sql.ENDED_WARRANTS, [(ended_by, most)])
         [keys] = yield Select(sql.EXPIRED_ONCE, [(before - IDEMPOTENCY_HOURS * MICROSECONDS_PER_HOUR, most)])
         yield Execute(sql.DELETE_ENDED_OBJECT, objects)
         yield Execute(sql.DELETE_ENDED_OBJECT_TYPE, types)
+        yield Execute(sql_models.DELETE_ENDED_POLICY, policies)
         yield Execute(sql.DELETE_ENDED_WARRANT, warrants)
         yield Execute(sql.DELETE_ONCE, keys)
-        if ended := [*objects, *types, *warrants]:
+        if ended := [*objects, *types, *policies, *warrants]:
             # A revision is readable while all rows that ended after it are there.
             horizon = max(row[-1] for row in ended)
             yield Execute(sql.MOVE_HORIZON, [(horizon, horizon)])

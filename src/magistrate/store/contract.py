@@ -15,15 +15,15 @@ Errors. StoreUnavailable is raised when the database cannot be reached or gives 
 may then be committed or not, but never in part. RevisionUnavailable is raised when `at` is above the newest revision
 or has been collected."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import msgspec
 
-from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
+from magistrate.engine.terms import ObjectRef, Revision, TypeName
 from magistrate.engine.warrant_reader import AnyRead, ReadResult, WarrantReader
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.warrants import Warrant, WarrantPattern
 from magistrate.store.events import EventStore
 from magistrate.store.filters import ObjectFilter as ObjectFilter
 from magistrate.store.filters import ObjectTypeFilter as ObjectTypeFilter
@@ -32,6 +32,16 @@ from magistrate.store.following import Mark, Staleness, WarrantChanges
 from magistrate.store.history import HistoryStore
 from magistrate.store.holds import DeletedChunk as DeletedChunk
 from magistrate.store.keys import KeyStore
+from magistrate.store.new_rows import IDEMPOTENCY_HOURS as IDEMPOTENCY_HOURS
+from magistrate.store.new_rows import ImportBatch as ImportBatch
+from magistrate.store.new_rows import Imported as Imported
+from magistrate.store.new_rows import ImportProgress as ImportProgress
+from magistrate.store.new_rows import NewObject as NewObject
+from magistrate.store.new_rows import NewObjectType as NewObjectType
+from magistrate.store.new_rows import NewWarrant as NewWarrant
+from magistrate.store.new_rows import Once as Once
+from magistrate.store.new_rows import Stamp as Stamp
+from magistrate.store.policy_store import PolicyStore
 from magistrate.store.session_keys import SessionKeyStore
 from magistrate.store.slices import PageSlice as PageSlice
 from magistrate.store.slices import Slice as Slice
@@ -42,66 +52,9 @@ from magistrate.store.stored_rows import ObjectName as ObjectName
 from magistrate.store.stored_rows import StoredModel as StoredModel
 from magistrate.store.stored_rows import StoredObject as StoredObject
 from magistrate.store.stored_rows import StoredObjectType as StoredObjectType
+from magistrate.store.stored_rows import StoredPolicy as StoredPolicy
 from magistrate.store.warrant_numbers import WarrantOutcome as WarrantOutcome
 from magistrate.store.warrant_numbers import write_outcome as write_outcome
-
-
-@dataclass(frozen=True, slots=True)
-class Once:
-    """Makes a write happen only once for this key of this actor within `IDEMPOTENCY_HOURS`.
-
-    A second write with the same `fingerprint` changes nothing and returns what the first one returned, revision
-    included; one with a different fingerprint raises KeyReused."""
-
-    key: str
-    fingerprint: str
-
-
-IDEMPOTENCY_HOURS = 24
-
-
-@dataclass(frozen=True, slots=True)
-class Stamp:
-    """Records who writes, when (in microseconds since 1970 UTC; the `created_at` of new rows), whether the write
-    happens only once, and the id of the request; None if there was no request."""
-
-    actor: str
-    at: int
-    once: Once | None = None
-    request_id: str | None = None
-
-
-class NewObject(msgspec.Struct, frozen=True):
-    """Holds an object to be stored. `fresh` claims that the id was generated just now, so that no such object can
-    exist."""
-
-    type: TypeName
-    id: ObjectId
-    meta: str | None
-    fresh: bool = False
-
-
-class NewObjectType(msgspec.Struct, frozen=True):
-    name: TypeName
-    definition: str
-
-
-class NewWarrant(msgspec.Struct, frozen=True, gc=False):
-    """Holds a warrant to be stored, or one to be deleted.
-
-    `policy` is its text, empty if it has none. The ids may be `*`. Times are in microseconds since 1970 UTC.
-    `created_at` is the time at which it was created elsewhere; only `import_batch` uses it. `starts_at` and
-    `expires_at` are the limits between which it counts. `lifetime` is how long after its creation the policy may hold,
-    in microseconds; None if it is not known that it ever ends."""
-
-    object: ObjectRef
-    relation: RelationName
-    subject: Subject
-    policy: str = ""
-    created_at: int | None = None
-    starts_at: int | None = None
-    expires_at: int | None = None
-    lifetime: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,43 +87,18 @@ class WriteCounts(msgspec.Struct, frozen=True):
     unchanged: int
 
 
-@dataclass(frozen=True, slots=True)
-class ImportBatch:
-    """Holds what one write of an import stores: fewer than a million warrants."""
-
-    types: Sequence[NewObjectType] = ()
-    objects: Sequence[NewObject] = ()
-    warrants: Sequence[NewWarrant] = ()
-
-
-class ImportProgress(msgspec.Struct, frozen=True):
-    """Records how far an import has come: ('/data/all.jsonl', 20000, 2519000, '9f86d0...') means that the first
-    `lines` lines of this source, which is `size_bytes` long, are stored.
-
-    `mark` lets the source find the place again. `is_done` means that the source has been imported completely; no
-    progress is then kept."""
-
-    source: str
-    lines: int
-    size_bytes: int
-    mark: str
-    is_done: bool = False
-
-
-class Imported(msgspec.Struct, frozen=True):
-    """Counts the rows of each kind that were created or replaced."""
-
-    types: int
-    objects: int
-    warrants: int
-
-
 Judge = Callable[[Mapping[TypeName, str]], None]
 """Validates the definitions of object types as a write would leave them, inside that write; raising an exception
 undoes the write."""
 
 
-class Store(WarrantReader, KeyStore, SessionKeyStore, EventStore, HistoryStore, Protocol):
+FindForbidden = Callable[
+    [Mapping[TypeName, str], Mapping[TypeName, str], Iterable[WarrantPattern]], Iterable[WarrantPattern]
+]
+"""Returns those of the patterns that the definitions before a write allow and those after it do not."""
+
+
+class Store(WarrantReader, PolicyStore, KeyStore, SessionKeyStore, EventStore, HistoryStore, Protocol):
     """Represents one database. Use it from one event loop and `close` it once; every call after that raises
     StoreUnavailable."""
 
@@ -268,14 +196,20 @@ class Store(WarrantReader, KeyStore, SessionKeyStore, EventStore, HistoryStore, 
         ...
 
     async def import_batch(
-        self, batch: ImportBatch, judge: Judge, stamp: Stamp, progress: ImportProgress | None = None
+        self,
+        batch: ImportBatch,
+        judge: Judge,
+        stamp: Stamp,
+        progress: ImportProgress | None = None,
+        forbidden: FindForbidden | None = None,
     ) -> Snapshot[Imported]:
         """Does the work of `put_object_types`, `put_objects` and `put_warrants`, in this order, as one write, and
         records the progress.
 
         A row that is already stored with the same content stays and is not logged. A warrant keeps the creation time
         that it states; if it is stored with another one, that warrant ends, and a new one begins. One that is stored
-        with other limits is replaced. `judge` is given all types."""
+        with other limits is replaced. `judge` is given all types. Raises StrandedWarrants like
+        `put_object_types`."""
         ...
 
     async def import_progress(self, source: str) -> ImportProgress | None:
@@ -340,9 +274,13 @@ class Store(WarrantReader, KeyStore, SessionKeyStore, EventStore, HistoryStore, 
         stamp: Stamp,
         must_exist: bool = False,
         is_whole_model: bool = False,
+        forbidden: FindForbidden | None = None,
     ) -> Snapshot[tuple[StoredObjectType, ...]]:
         """Creates or replaces each object type, like `put_objects`. `judge` is given all types. With `must_exist`,
-        raises NotFound for the first that does not exist; with `is_whole_model`, deletes all other object types."""
+        raises NotFound for the first that does not exist; with `is_whole_model`, deletes all other object types.
+
+        Raises StrandedWarrants if a stored warrant that has not expired has one of the patterns that `forbidden`
+        finds, given the definitions before and after, and all patterns. Takes an index range for each of these."""
         ...
 
     async def delete_object_type(self, name: TypeName, stamp: Stamp) -> Revision:

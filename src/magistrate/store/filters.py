@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from magistrate.engine.warrants import WarrantPattern
+
 
 @dataclass(frozen=True, slots=True)
 class ObjectFilter:
@@ -26,9 +28,11 @@ class ObjectTypeFilter:
 class WarrantFilter:
     """Selects warrants by columns of `Warrant`: `equal` holds the required value of a column, `among` its allowed
     values. `unexpired_at` leaves out those that have expired by this time. With `is_expired`, it selects instead those
-    that `end_expired` has ended."""
+    that `end_expired` has ended. With `patterns`, it selects only those that have one of them, whatever their
+    objects."""
 
     equal: Mapping[str, str] = field(default_factory=dict)
     among: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unexpired_at: int | None = None
     is_expired: bool = False
+    patterns: frozenset[WarrantPattern] | None = None

@@ -8,9 +8,10 @@ way."""
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from magistrate.engine.terms import Revision
+from magistrate.engine.terms import Revision, TypeName
 from magistrate.store import sql
 from magistrate.store.contract import (
+    FindForbidden,
     ImportBatch,
     Imported,
     ImportProgress,
@@ -23,6 +24,7 @@ from magistrate.store.contract import (
 from magistrate.store.database import Compute, Execute, Row, Script, Select
 from magistrate.store.object_types import OBJECT_TYPES
 from magistrate.store.objects import OBJECTS
+from magistrate.store.stranding import refuse_stranding
 from magistrate.store.versioned import Effect, Key, WriteOutcome, put, write
 from magistrate.store.warrant_numbers import MAX_WARRANTS_IN_A_WRITE
 from magistrate.store.warrants import insert_warrants, keep_patterns, keep_policies, objects_of, warrant_key
@@ -31,10 +33,14 @@ Written = Script[Snapshot[tuple[Imported, ...]]]
 
 
 def import_batch(
-    batch: ImportBatch, judge: Judge, stamp: Stamp, progress: ImportProgress | None
+    batch: ImportBatch,
+    judge: Judge,
+    stamp: Stamp,
+    progress: ImportProgress | None,
+    forbidden: FindForbidden | None = None,
 ) -> Callable[[Revision], Written]:
     def work(revision: Revision) -> Script[WriteOutcome[Imported]]:
-        types = yield from _put_types(batch.types, judge, stamp, revision)
+        types = yield from _put_types(batch.types, judge, forbidden, stamp, revision)
         wanted: dict[Key, str | None] = {(new.type, new.id): new.meta for new in batch.objects}
         objects = yield from _put_objects(wanted, stamp, revision)
         warrants, missing = yield from _insert_warrants(batch.warrants, stamp, revision)
@@ -49,9 +55,19 @@ def import_batch(
     return lambda head: write(head, stamp, tuple[Imported, ...], work)
 
 
-def _put_types(types: Sequence[NewObjectType], judge: Judge, stamp: Stamp, revision: Revision) -> Script[list[Effect]]:
+def _put_types(
+    types: Sequence[NewObjectType],
+    judge: Judge,
+    forbidden: FindForbidden | None,
+    stamp: Stamp,
+    revision: Revision,
+) -> Script[list[Effect]]:
     [defined] = yield Select(sql.LIST_DEFINITIONS, [()])
-    yield Compute(partial(judge, dict(defined) | {new.name: new.definition for new in types}))
+    before: dict[TypeName, str] = dict(defined)
+    after = before | {new.name: new.definition for new in types}
+    yield Compute(partial(judge, after))
+    if types and forbidden is not None:
+        yield from refuse_stranding(before, after, forbidden, stamp.at)
     wanted: dict[Key, str | None] = {(new.name,): new.definition for new in types}
     _, effects = yield from put(OBJECT_TYPES, wanted, stamp, revision)
     yield Execute(sql.MOVE_MODEL, [(revision,)] if effects else [])

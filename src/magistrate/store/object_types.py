@@ -6,8 +6,9 @@ from functools import partial
 from magistrate.engine.terms import Revision, TypeName
 from magistrate.errors import NotFound
 from magistrate.store import sql
-from magistrate.store.contract import Judge, NewObjectType, Snapshot, Stamp, StoredObjectType
+from magistrate.store.contract import FindForbidden, Judge, NewObjectType, Snapshot, Stamp, StoredObjectType
 from magistrate.store.database import Compute, Execute, Row, Script, Select
+from magistrate.store.stranding import refuse_stranding
 from magistrate.store.versioned import Key, Versioned, WriteOutcome, end, put, write
 
 
@@ -30,7 +31,12 @@ Written = Script[Snapshot[tuple[StoredObjectType, ...]]]
 
 
 def put_object_types(
-    types: Sequence[NewObjectType], judge: Judge, stamp: Stamp, must_exist: bool = False, is_whole_model: bool = False
+    types: Sequence[NewObjectType],
+    judge: Judge,
+    stamp: Stamp,
+    must_exist: bool = False,
+    is_whole_model: bool = False,
+    forbidden: FindForbidden | None = None,
 ) -> Callable[[Revision], Written]:
     def work(revision: Revision) -> Script[WriteOutcome[StoredObjectType]]:
         [defined] = yield Select(sql.LIST_DEFINITIONS, [()])
@@ -42,7 +48,10 @@ def put_object_types(
         surplus = [(name,) for name in model if (name,) not in wanted] if is_whole_model else []
         for name in surplus:
             del model[name[0]]
-        yield Compute(partial(judge, model | {new.name: new.definition for new in types}))
+        after = model | {new.name: new.definition for new in types}
+        yield Compute(partial(judge, after))
+        if forbidden is not None:
+            yield from refuse_stranding(dict(defined), after, forbidden, stamp.at)
         stored, effects = yield from put(OBJECT_TYPES, wanted, stamp, revision)
         if surplus:
             effects += yield from end(OBJECT_TYPES, surplus, revision)

@@ -9,10 +9,11 @@ warrants, objects and events (how tables are joined, how the texts of JSON array
 Reads select from `head` in the same statement, so the rows and the revision they belong to come from one snapshot in
 one round trip. ALIVE is a literal in the text: a planner that cannot see it would consider the column selective."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
+from magistrate.engine.warrants import WarrantPattern
 from magistrate.store.contract import ALIVE, Slice
 from magistrate.store.table_listings import ENDED_BY_EXPIRY as ENDED_BY_EXPIRY
 from magistrate.store.table_listings import OBJECT_NAMES as OBJECT_NAMES
@@ -153,10 +154,15 @@ _PATTERN = "object_type, object_id, relation, subject_type, subject_id, subject_
 _MODEL = f"""
 SELECT h.revision, h.horizon, h.model_revision, m.*{{span}} FROM head h LEFT JOIN (
     SELECT 'type' AS kind, type, definition, '' AS c, '' AS d, '' AS e, '' AS f FROM object_type WHERE {{alive}}
+    UNION ALL SELECT 'policy', name, definition, '', '', '', '' FROM named_policy WHERE {{alive}}
     UNION ALL SELECT 'form', {_PATTERN} FROM warrant_form
 ) m ON true ORDER BY m.kind, m.type"""
 READ_MODEL = _MODEL.format(alive=f"deleted_revision = {ALIVE}", span="")
-_TYPES_CHANGED = "SELECT created_revision AS r FROM object_type UNION ALL SELECT deleted_revision FROM object_type"
+_TYPES_CHANGED = " UNION ALL ".join(
+    f"SELECT {column} AS r FROM {table}"
+    for table in ("object_type", "named_policy")
+    for column in ("created_revision", "deleted_revision")
+)
 READ_MODEL_AT = _MODEL.format(
     alive="created_revision <= ? AND deleted_revision > ?",
     span=f""",
@@ -269,11 +275,14 @@ class ListFilter:
     among: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     text: str | None = None
     unexpired_at: int | None = None
+    patterns: frozenset[WarrantPattern] | None = None
 
     def is_searched(self, listing: TableListing) -> bool:
         """Returns whether rows are looked at that are not returned, because of a search or a filter that no index
         serves."""
         by_index = {*chain.from_iterable(listing.indexes), *listing.narrowing}
+        if self.patterns is not None:
+            return True
         return self.text is not None or not by_index.issuperset((*self.equal, *self.among)) or bool(self.among)
 
 
@@ -332,7 +341,18 @@ def _filters(listing: TableListing, only: ListFilter) -> list[Clause]:
         filters.append(Clause(UNEXPIRED, (only.unexpired_at,)))
     if only.text is not None:
         filters.append(_contains(listing.searched, only.text))
+    if only.patterns is not None:
+        filters.append(_match_patterns(only.patterns))
     return filters
+
+
+def _match_patterns(patterns: Iterable[WarrantPattern]) -> Clause:
+    """Returns a condition that a warrant has one of these patterns, whatever its object; there must be one."""
+    wanted = sorted({(one.object_type, one.relation, *one[3:]) for one in patterns})
+    subject_id = "CASE subject_id WHEN '*' THEN '*' ELSE '' END"
+    columns = f"object_type, relation, subject_type, {subject_id}, subject_relation"
+    rows = ", ".join(["(?, ?, ?, ?, ?)"] * len(wanted))
+    return Clause(f"({columns}) IN (VALUES {rows})", tuple(chain.from_iterable(wanted)))
 
 
 def _order(listing: TableListing, sort: str, only: ListFilter) -> tuple[tuple[str, ...], str]:

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TypeVar
 
 from magistrate.engine.names import warrant_names
-from magistrate.engine.terms import ObjectRef, Revision, TypeName
+from magistrate.engine.terms import ObjectRef, PolicyName, Revision, TypeName
 from magistrate.engine.warrant_reader import AnyRead, ReadResult
 from magistrate.engine.warrants import Warrant, WarrantPattern
 from magistrate.errors import SchemaMismatch
@@ -19,13 +19,16 @@ from magistrate.store import (
     importing,
     object_types,
     objects,
+    policies,
     sql,
+    sql_models,
     warrants,
 )
 from magistrate.store.batch_reads import objects_statement, read_statement, split_reads
 from magistrate.store.contract import (
     ALIVE,
     AtomicWrite,
+    FindForbidden,
     Identity,
     ImportBatch,
     Imported,
@@ -44,6 +47,7 @@ from magistrate.store.contract import (
     StoredModel,
     StoredObject,
     StoredObjectType,
+    StoredPolicy,
     WarrantFilter,
     WriteCounts,
 )
@@ -64,7 +68,6 @@ read."""
 MANY_IDS = 500
 """Limits the ids of an ordinary read; one with more ids is a long read from the start, because it is likely to return
 many rows."""
-
 
 FEW_LARGE_ROWS = 50
 """Limits the rows of an ordinary read if each may have a large text, such as the meta of an object; more are read as a
@@ -152,9 +155,14 @@ class SqlStore(SqlKeys, SqlHistory):
         return Snapshot(written.revision, written.value[0])
 
     async def import_batch(
-        self, batch: ImportBatch, judge: Judge, stamp: Stamp, progress: ImportProgress | None = None
+        self,
+        batch: ImportBatch,
+        judge: Judge,
+        stamp: Stamp,
+        progress: ImportProgress | None = None,
+        forbidden: FindForbidden | None = None,
     ) -> Snapshot[Imported]:
-        written = await self.database.transact(importing.import_batch(batch, judge, stamp, progress))
+        written = await self.database.transact(importing.import_batch(batch, judge, stamp, progress, forbidden))
         return Snapshot(written.revision, written.value[0])
 
     async def import_progress(self, source: str) -> ImportProgress | None:
@@ -179,7 +187,7 @@ class SqlStore(SqlKeys, SqlHistory):
     async def list_warrants(
         self, wanted: Slice, only: WarrantFilter, at: Revision | None = None
     ) -> Snapshot[PageSlice[Warrant]]:
-        conditions = sql.ListFilter(only.equal, only.among, unexpired_at=only.unexpired_at)
+        conditions = sql.ListFilter(only.equal, only.among, unexpired_at=only.unexpired_at, patterns=only.patterns)
         listing = sql.ENDED_BY_EXPIRY if only.is_expired else sql.WARRANTS
         return await self._list(listing, wanted, conditions, at, warrants.build_warrant_of_page)
 
@@ -193,12 +201,35 @@ class SqlStore(SqlKeys, SqlHistory):
     async def read_model(self, at: Revision | None = None) -> Snapshot[StoredModel]:
         statement = sql.READ_MODEL if at is None else sql.READ_MODEL_AT
         # A model may be large, and is read only when it has changed.
-        rows = await self.database.read(statement, () if at is None else (at, at, at, at), long=True)
+        rows = await self.database.read(statement, () if at is None else (at,) * 6, long=True)
         revision = check_revision(rows[0], at)
         definitions = {row[4]: row[5] for row in rows if row[3] == "type"}
         patterns = frozenset(WarrantPattern(warrant_names(*row[4:10])) for row in rows if row[3] == "form")
+        named = {row[4]: row[5] for row in rows if row[3] == "policy"}
         span = None if at is None else _span_of_types(rows[0])
-        return Snapshot(revision, StoredModel(Revision(rows[0][2]), definitions, patterns, span))
+        return Snapshot(revision, StoredModel(Revision(rows[0][2]), definitions, patterns, named, span))
+
+    async def get_policy(self, name: PolicyName, at: Revision | None = None) -> Snapshot[StoredPolicy | None]:
+        if at is None:
+            [row] = await self.database.read(sql_models.GET_POLICY, (name,))
+        else:
+            [row] = await self.database.read(sql_models.GET_POLICY_AT, (name, at, at))
+        return Snapshot(check_revision(row, at), None if row[2] is None else policies.build_policy(row[2:]))
+
+    async def list_policies(self, wanted: Slice, at: Revision | None = None) -> Snapshot[PageSlice[StoredPolicy]]:
+        return await self._list(sql_models.POLICIES, wanted, sql.ListFilter(), at, policies.build_policy)
+
+    async def put_policies(
+        self,
+        new: Sequence[tuple[PolicyName, str]],
+        stamp: Stamp,
+        must_exist: bool = False,
+        is_whole_set: bool = False,
+    ) -> Snapshot[tuple[StoredPolicy, ...]]:
+        return await self.database.transact(policies.put_policies(new, stamp, must_exist, is_whole_set))
+
+    async def delete_policy(self, name: PolicyName, stamp: Stamp) -> Revision:
+        return (await self.database.transact(policies.delete_policy(name, stamp))).revision
 
     async def read_warrants(
         self, reads: Sequence[AnyRead], at: Revision | None, most: int, with_expired: bool = False
@@ -252,8 +283,9 @@ class SqlStore(SqlKeys, SqlHistory):
         stamp: Stamp,
         must_exist: bool = False,
         is_whole_model: bool = False,
+        forbidden: FindForbidden | None = None,
     ) -> Snapshot[tuple[StoredObjectType, ...]]:
-        script = object_types.put_object_types(types, judge, stamp, must_exist, is_whole_model)
+        script = object_types.put_object_types(types, judge, stamp, must_exist, is_whole_model, forbidden)
         return await self.database.transact(script)
 
     async def delete_object_type(self, name: TypeName, stamp: Stamp) -> Revision:

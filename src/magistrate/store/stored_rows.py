@@ -1,11 +1,11 @@
 """Defines what a store returns, and how the rows of its lists are selected."""
 
 from collections.abc import Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 
-from magistrate.engine.terms import ObjectId, Revision, TypeName
+from magistrate.engine.terms import ObjectId, PolicyName, Revision, TypeName
 from magistrate.engine.warrants import WarrantPattern
 
 ALIVE = 9_223_372_036_854_775_807
@@ -44,14 +44,24 @@ class StoredObjectType(msgspec.Struct, frozen=True):
     created_at: int
 
 
+class StoredPolicy(msgspec.Struct, frozen=True):
+    """Holds a named policy as it is stored: ('hours', '{"parameters":{},"expression":"true"}', 1763683200000000).
+
+    `definition` is compact JSON; `created_at` is in microseconds since 1970 UTC."""
+
+    name: PolicyName
+    definition: str
+    created_at: int
+
+
 ObjectName = tuple[TypeName, ObjectId]
 """Names an object as an ObjectRef does, but as a plain tuple, because there may be very many."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredModel:
-    """Holds every object type at one revision, the definitions by name, and the pattern of every warrant that ever
-    existed, by then or later.
+    """Holds every object type and named policy at one revision, the definitions by name, and the pattern of every
+    warrant that ever existed, by then or later.
 
     `written_at` is the revision that last changed any of it, then or later. `span` is set if it was read at a given
     revision: the object types are the same from its first revision to its last."""
@@ -59,4 +69,5 @@ class StoredModel:
     written_at: Revision
     definitions: Mapping[TypeName, str]
     patterns: Set[WarrantPattern] = frozenset()
+    policies: Mapping[PolicyName, str] = field(default_factory=dict)
     span: tuple[Revision, Revision] | None = None

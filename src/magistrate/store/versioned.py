@@ -20,7 +20,7 @@ from magistrate.store.sql import Parameter
 T = TypeVar("T")
 
 Key = tuple[str, ...]
-Kind = Literal["object", "object-type", "warrant"]
+Kind = Literal["object", "object-type", "policy", "warrant"]
 
 MICROSECONDS_PER_HOUR = 3_600_000_000
 

@@ -11,7 +11,7 @@ from magistrate.api.endpoints.lists import render_page
 from magistrate.api.parse import read_batch, read_boolean, read_elements
 from magistrate.api.render import render_time
 from magistrate.api.service import Answer, Call
-from magistrate.engine.model import ObjectType, SourceDefinition, read_object_type
+from magistrate.engine.model import ObjectType, SourceDefinition, TypeAdditions, read_object_type
 from magistrate.engine.rules.rule import RuleDefinition
 from magistrate.engine.terms import TypeName, type_name
 from magistrate.errors import InvalidParameter, NotFound
@@ -27,8 +27,10 @@ B = TypeVar("B")
 T = TypeVar("T")
 
 
-class ObjectTypeBody(msgspec.Struct, frozen=True):
-    """Represents an object type to create or replace."""
+class ObjectTypeBody(TypeAdditions, frozen=True, omit_defaults=True, kw_only=True):
+    """Represents an object type to create or replace. `allowedTypes` names by relation the subjects that warrants may
+    give it to: `user`, `user:*`, `team#member` or `team:*#member`; none of them if the list is empty, and all if the
+    relation is absent. `description` is that of the type, `descriptions` are those of relations."""
 
     type: str | None = None
     source: SourceDefinition | None = None
@@ -41,19 +43,23 @@ class ObjectTypeAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaul
     type: str
     source: SourceDefinition | None = None
     relations: dict[str, RuleDefinition]
+    allowed_types: dict[str, tuple[str, ...]] = {}
+    description: str = ""
+    descriptions: dict[str, str] = {}
     created_at: str
 
 
 async def create(call: Call[ObjectTypeBody]) -> Answer:
     new = await _aside(call.body, _read)
-    created = await object_types.create_object_types(call.context, [new], call.stamp())
+    created = await object_types.create_object_types(call.context, [new], call.stamp(), _keeps_stranded(call))
     return _answer_one(created)
 
 
 async def apply(call: Call[list[ObjectTypeBody]]) -> Answer:
     types = await _aside(call.body, lambda bodies: read_batch(bodies, _read))
     is_whole_model = read_boolean(call.parameters, "replace")
-    applied = await object_types.apply_object_types(call.context, types, call.stamp(), is_whole_model)
+    keeps_stranded = _keeps_stranded(call)
+    applied = await object_types.apply_object_types(call.context, types, call.stamp(), is_whole_model, keeps_stranded)
     rows = [_render_object_type(row) for row in applied.value.rows]
     return Answer(rows, applied.revision, _warn(applied.value.warnings))
 
@@ -66,8 +72,8 @@ async def get(call: Call[None]) -> Answer:
 
 async def update(call: Call[ObjectTypeBody]) -> Answer:
     name = _read_type_name(call.path["type"])
-    new = await _aside(call.body, lambda body: read_object_type(name, body.source, body.relations))
-    updated = await object_types.update_object_types(call.context, [new], call.stamp())
+    new = await _aside(call.body, lambda body: read_object_type(name, body.source, body.relations, body))
+    updated = await object_types.update_object_types(call.context, [new], call.stamp(), _keeps_stranded(call))
     return _answer_one(updated)
 
 
@@ -82,6 +88,10 @@ async def list_page(call: Call[None]) -> Answer:
     wanted = await pin_page(call.context, wanted, call.as_of, call.freshness)
     found = await object_types.list_object_types(call.context, wanted, ObjectTypeFilter(text), call.freshness)
     return Answer(await render_page(found.value, _render_object_type), found.revision)
+
+
+def _keeps_stranded(call: Call[B]) -> bool:
+    return read_boolean(call.parameters, "keepExisting")
 
 
 async def read_bodies(bodies: Sequence[ObjectTypeBody], name: str) -> Sequence[ObjectType]:
@@ -104,7 +114,7 @@ async def _aside(body: B, read: Callable[[B], T]) -> T:
 
 
 def _read(body: ObjectTypeBody) -> ObjectType:
-    return read_object_type(body.type, body.source, body.relations)
+    return read_object_type(body.type, body.source, body.relations, body)
 
 
 def _read_type_name(text: str) -> TypeName:
@@ -121,5 +131,8 @@ def _render_object_type(row: StoredObjectType) -> ObjectTypeAnswer:
         type=row.name,
         source=definition.source,
         relations=definition.relations,
+        allowed_types=dict(definition.allowed_types.items()),
+        description=definition.description,
+        descriptions=dict(definition.descriptions.items()),
         created_at=render_time(row.created_at),
     )

@@ -111,12 +111,16 @@ async def delete(call: Call[WarrantOrBatch]) -> Answer:
 
 async def list_page(call: Call[None]) -> Answer:
     is_expired = read_boolean(call.parameters, "expired", default=False)
-    wanted = read_wanted(list_kind(is_expired), call.parameters, call.context.store.identity)
+    is_stranded = read_boolean(call.parameters, "stranded", default=False)
+    if is_expired and is_stranded:
+        raise InvalidParameter("stranded", "cannot be combined with expired")
+    wanted = read_wanted(list_kind(is_expired, is_stranded), call.parameters, call.context.store.identity)
     is_strict = call.is_strict
     wanted = await pin_page(call.context, wanted, call.as_of, call.freshness)
     now = call.context.now() if wanted.now is None else wanted.now
     only = read_filter(call.parameters, now, is_expired)
-    found = await warrants.list_warrants(call.context, wanted, only, call.freshness)
+    find = warrants.list_stranded if is_stranded else warrants.list_warrants
+    found = await find(call.context, wanted, only, call.freshness)
     if is_strict and not found.value.rows:
         names = _collect_names(call.parameters)
         await require_defined_names(call.context, names, found.revision, is_past=wanted.now is not None)

@@ -13,7 +13,7 @@ from magistrate.engine.model import ObjectType
 from magistrate.engine.plans import Model
 from magistrate.engine.query.reverse_graph import Target
 from magistrate.engine.query.search import Checkpoints
-from magistrate.engine.rules.rule import Combined, Rule
+from magistrate.engine.rules.rule import Combined, LinkNames, Rule
 from magistrate.engine.terms import RelationName, TypeName
 from magistrate.engine.work import Work
 
@@ -48,6 +48,7 @@ class _References:
     def __init__(self) -> None:
         self.relations: list[RelationName] = []
         self.links: list[tuple[RelationName, TypeName, RelationName]] = []
+        self.quantified: list[LinkNames] = []
 
     def add_relation(self, relation: RelationName) -> None:
         self.relations.append(relation)
@@ -56,7 +57,9 @@ class _References:
         self.links.append((with_relation, of_type, relation))
 
     def add_operation(self, rule: Combined) -> None:
-        """Adds nothing: callers continue with the rules within it."""
+        """Adds what a quantifier asks about; callers continue with the rules within another rule."""
+        if rule.quantifier is not None:
+            self.quantified.append(rule.quantifier.link)
 
     def add_rules(self, rules: Sequence[Rule]) -> None:
         """Adds nothing: callers continue with these rules."""
@@ -67,8 +70,9 @@ class Influences:
 
     `computed` maps a relation to its dependents on the same object, `arrows` to those on other objects; `usersets` maps
     it to the types and relations of warrants that name its usersets. `links` maps the type, relation and subject type
-    of a warrant to the arrows that follow it; `groups` maps the same to the subject relations that such warrants have.
-    `wildcards` has the type, relation, subject type and subject relation of the warrants whose subject id can be `*`.
+    of a warrant to the arrows that follow it, and `quantified` to the relations that ask about all such links; `groups`
+    maps the same to the subject relations that such warrants have. `wildcards` has the type, relation, subject type and
+    subject relation of the warrants whose subject id can be `*`.
     """
 
     def __init__(self, models: Sequence[Model]) -> None:
@@ -77,6 +81,7 @@ class Influences:
         self.arrows: dict[Target, dict[LinkedDependent, None]] = defaultdict(dict)
         self.usersets: dict[Target, dict[Target, None]] = defaultdict(dict)
         self.links: dict[tuple[TypeName, RelationName, TypeName], dict[Link, None]] = defaultdict(dict)
+        self.quantified: dict[tuple[TypeName, RelationName, TypeName], dict[RelationName, None]] = defaultdict(dict)
         self.groups: dict[tuple[TypeName, RelationName, TypeName], dict[str, None]] = defaultdict(dict)
         self.wildcards: set[tuple[TypeName, RelationName, TypeName, str]] = set()
         self._dependencies: dict[Target, dict[Target, None]] = defaultdict(dict)
@@ -116,6 +121,10 @@ class Influences:
         for name in references.relations:
             self.computed[of_type, name][dependent] = None
             self._dependencies[of_type, dependent.relation][of_type, name] = None
+        for with_relation, target_type, name in references.quantified:
+            self.arrows[target_type, name][LinkedDependent(of_type, with_relation, *dependent)] = None
+            self.quantified[of_type, with_relation, target_type][dependent.relation] = None
+            self._dependencies[of_type, dependent.relation][target_type, name] = None
         for with_relation, target_type, name in references.links:
             self.arrows[target_type, name][LinkedDependent(of_type, with_relation, *dependent)] = None
             self.links[of_type, with_relation, target_type][Link(dependent, name)] = None
@@ -128,6 +137,15 @@ class Influences:
         named += [relation for type, relation in (*self.computed, *self.arrows, *self.usersets) if type == of_type]
         named += [relation for type, relation, _ in self.groups if type == of_type]
         return iter(dict.fromkeys(named))
+
+    def list_link_dependents(self, of_type: TypeName, with_relation: RelationName) -> Iterator[RelationName]:
+        """Yields the relations on the same object that depend on links by a relation, to objects of any type."""
+        for (type, relation, _), links in self.links.items():
+            if (type, relation) == (of_type, with_relation):
+                yield from (link.dependent.relation for link in links)
+        for (type, relation, _), relations in self.quantified.items():
+            if (type, relation) == (of_type, with_relation):
+                yield from relations
 
     def find_relevant(self, targets: Iterable[Target], work: Work) -> Checkpoints[Collection[Target]]:
         """Returns all relations that these depend on, themselves included."""

@@ -8,6 +8,8 @@ from magistrate.engine.difference.influences import Influences
 from magistrate.engine.difference.reverse_expansion import ObjectRelation, Reach
 from magistrate.engine.plans import Model
 from magistrate.engine.query.reverse_graph import Target
+from magistrate.engine.rules.policy_rule import PolicyRule
+from magistrate.engine.rules.rule import Rule
 from magistrate.engine.terms import WILDCARD, ObjectRef, RelationName, TypeName
 from magistrate.engine.warrants import Warrant
 
@@ -43,8 +45,8 @@ class ChangeOrigin:
 
 
 def list_warrant_origins(influences: Influences, change: WarrantChange) -> Iterator[ChangeOrigin]:
-    """Yields one origin for the relation of the warrant itself, and one for each relation of its subject that arrows
-    follow."""
+    """Yields one origin for the relation of the warrant itself, one for each quantifier that asks about it as a link,
+    and one for each relation of its subject that arrows follow."""
     warrant, reach = change.warrant, Reach(raising=1) if change.is_created else Reach(lowering=1)
     node = ObjectRelation(warrant.object_type, warrant.object_id, warrant.relation)
     yield ChangeOrigin(change, [(node, reach)], _subjects_of(warrant))
@@ -52,6 +54,9 @@ def list_warrant_origins(influences: Influences, change: WarrantChange) -> Itera
     for dependent, relation in influences.links.get((node.type, node.relation, warrant.subject_type), ()):
         start = node._replace(relation=dependent.relation)
         starts[relation].append((start, reach.opposite() if dependent.is_opposite else reach))
+    quantified = influences.quantified.get((node.type, node.relation, warrant.subject_type), ())
+    for relation in quantified:
+        yield ChangeOrigin(change, [(node._replace(relation=relation), Reach(1, 1))], None)
     for relation, nodes in starts.items():
         yield ChangeOrigin(change, nodes, ObjectRelation(warrant.subject_type, warrant.subject_id, relation))
 
@@ -70,14 +75,28 @@ def _list_changed_relations(
     influences: Influences, name: TypeName, before: Model, after: Model
 ) -> Iterator[RelationName]:
     one, other = before.types.get(name), after.types.get(name)
-    if one is other:
+    if one is other and before.policies == after.policies:
         return
     if one is None or other is None:
         yield from influences.names_of(name)
         return
     for relation in dict.fromkeys((*one.relations, *other.relations)):
-        if one.relations.get(relation) != other.relations.get(relation):
+        rules = (one.relations.get(relation), other.relations.get(relation))
+        if rules[0] != rules[1] or any(_has_changed_policy(rule, before, after) for rule in rules if rule):
             yield relation
+        elif one.find_allowed_types(relation) != other.find_allowed_types(relation):
+            yield relation
+            yield from influences.list_link_dependents(name, relation)
+
+
+def _has_changed_policy(rule: Rule, before: Model, after: Model) -> bool:
+    """Returns whether the rule, or one within it, is a named policy that differs between the models."""
+    waiting = [rule]
+    for one in waiting:  # grows during the loop
+        if isinstance(one, PolicyRule) and before.policies.get(one.name) != after.policies.get(one.name):
+            return True
+        waiting += one.rules
+    return False
 
 
 def _subjects_of(warrant: Warrant) -> Subjects:

@@ -11,6 +11,8 @@ count as false until their lists are known.
 from collections.abc import Generator, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from magistrate.engine.evaluation import Check, Evaluation
 from magistrate.engine.expansion import Operation, Plan
 from magistrate.engine.explanation.changes import (
@@ -24,7 +26,8 @@ from magistrate.engine.explanation.changes import (
     is_consistent,
 )
 from magistrate.engine.explanation.policy_values import find_assignments
-from magistrate.engine.names import RelationName, WarrantNames
+from magistrate.engine.named_policy import NO_WARRANT
+from magistrate.engine.names import PolicyName, RelationName, WarrantNames
 from magistrate.engine.nodes import CheckEdge, CheckNode
 from magistrate.engine.plans import Model
 from magistrate.engine.truth import FALSE, TRUE, Truth
@@ -65,6 +68,7 @@ class RepairCollector:
         self._sets: dict[_Goal, Sets] = {}
         self._of_policies: dict[tuple[int, bool], Sets] = {}
         self._usersets: set[CheckNode] = set()
+        self._numbers: dict[PolicyName, int] = {}
         self.is_cut = False
 
     def collect(self, root: CheckNode, work: Work) -> Collecting:
@@ -109,7 +113,7 @@ class RepairCollector:
             return None
         plan = goal.node.plan
         if isinstance(plan, Operation):
-            return _Goal(edge.child, plan.rule.require(goal.holds).value is TRUE)
+            return _Goal(edge.child, goal.holds if plan.links else plan.rule.require(goal.holds).value is TRUE)
         if not goal.holds and (edge.limit is FALSE or edge.child.value in (FALSE, None)):
             return None
         return _Goal(edge.child, goal.holds)
@@ -117,20 +121,26 @@ class RepairCollector:
     def _note_changes(self, goals: Iterable[_Goal]) -> Generator[None, Any, None]:
         """Fixes the order of all changes, the nearest goals first."""
         for goal in goals:
-            if _is_met(goal) or not isinstance(goal.node.plan, Plan):
+            plan = goal.node.plan
+            condition = None if _is_met(goal) else self._find_condition(plan)
+            if condition is not None:
+                yield from self._note_values(condition, goal.holds)
+            if _is_met(goal) or (isinstance(plan, Operation) and not plan.links):
                 continue
-            wanted = TRUE if goal.holds else FALSE
+            ends_links = isinstance(plan, Operation)
             edges = [(edge.warrant, edge.limit) for edge in goal.node.edges if edge.warrant is not None]
             warrants = [*self._evaluation.find_direct(goal.node), *edges]
-            if goal.holds:
+            if goal.holds and not ends_links:
                 self._note_renewals(warrant for warrant, _ in warrants)
-            for relation in self._creatable(goal.node.plan) if goal.holds else ():
+            for relation in self._creatable(goal.node, plan) if goal.holds and isinstance(plan, Plan) else ():
                 self._order.note(self._create(goal.node, relation), self._kind(goal.node, relation))
             for warrant, limit in warrants:
-                if not goal.holds and limit is not FALSE:
+                if (ends_links or not goal.holds) and limit is not FALSE:
                     self._order.note(Change.delete(warrant), ChangeKind.DELETE)
-                if warrant.policy and wanted not in (limit, self._evaluation.policy_value(warrant)):
-                    yield from self._note_values(warrant, goal.holds)
+                for holds in (True, False) if ends_links else (goal.holds,):
+                    wanted = TRUE if holds else FALSE
+                    if warrant.policy and wanted not in (limit, self._evaluation.policy_value(warrant)):
+                        yield from self._note_values(warrant, holds)
             yield from self._charge(1)
 
     def _note_renewals(self, warrants: Iterable[Warrant]) -> None:
@@ -140,8 +150,7 @@ class RepairCollector:
 
     def _is_renewable(self, warrant: Warrant) -> bool:
         """Returns whether a warrant does not count because of its time limits, and could be created again."""
-        defined = self._model.types.get(warrant.object_type)
-        return not warrant.is_in_force(self._now) and defined is not None and warrant.relation in defined.relations
+        return not warrant.is_in_force(self._now) and self._model.allows(warrant.names)
 
     def _note_values(self, warrant: Warrant, holds: bool) -> Generator[None, Any, None]:
         """Finds the values of variables with which the policy of a warrant holds, or does not."""
@@ -156,15 +165,17 @@ class RepairCollector:
                 for assignment in assignments
             ]
 
-    def _creatable(self, plan: Plan) -> list[RelationName]:
+    def _creatable(self, node: CheckNode, plan: Plan) -> list[RelationName]:
         """Returns the relations that a warrant may have to grant that of the plan, its own first."""
-        defined = self._model.types.get(plan.type)
-        return [relation for relation in plan.relations if defined is not None and relation in defined.relations]
+        return [relation for relation in plan.relations if self._model.allows(self._names(node, relation))]
+
+    def _names(self, node: CheckNode, relation: RelationName) -> WarrantNames:
+        subject = self._check.subject
+        return WarrantNames(node.plan.type, node.id, relation, subject.type, subject.id, subject.relation or "")
 
     def _create(self, node: CheckNode, relation: RelationName) -> Change:
         """Returns the change that gives the relation to the subject itself."""
-        subject = self._check.subject
-        return Change(WarrantNames(node.plan.type, node.id, relation, subject.type, subject.id, subject.relation or ""))
+        return Change(self._names(node, relation))
 
     def _kind(self, node: CheckNode, relation: RelationName) -> ChangeKind:
         if overrides(node.plan, relation):
@@ -176,11 +187,39 @@ class RepairCollector:
         if _is_met(goal):
             return [NO_CHANGE]
         node, plan = goal.node, goal.node.plan
+        if isinstance(plan, Operation) and plan.links:
+            return self._quantify(node, goal.holds)
+        condition = self._find_condition(plan)
+        if condition is not None:
+            return self._of_policies.get((condition.number, goal.holds), [])
         if isinstance(plan, Operation):
             requirement = plan.rule.require(goal.holds)
             needed = [self._find(edge.child, requirement.value is TRUE) for edge in node.edges]
             return self._some_of(needed, requirement.count)
         return self._allow(node, plan) if goal.holds else self._exclude(node, plan)
+
+    def _find_condition(self, plan: Plan | Operation) -> Warrant | None:
+        """Returns the named policy of a rule as a warrant with this policy, or None."""
+        leaf = plan.rule.leaf if isinstance(plan, Operation) else None
+        named = None if leaf is None or leaf.policy is None else self._model.policies.get(leaf.policy)
+        if named is None:
+            return None
+        number = self._numbers.setdefault(named.name, -1 - len(self._numbers))
+        return replace(NO_WARRANT, policy=named.expression, number=number)
+
+    def _quantify(self, node: CheckNode, holds: bool) -> Sets:
+        """Returns the sets for a quantifier: it holds if every link leads to where the relation holds, or ends. It does
+        not if one leads elsewhere, or all end."""
+        sets, ended, excluded = [NO_CHANGE] if node.edges else [], [NO_CHANGE], Sets()
+        for edge in node.edges:
+            assert edge.warrant is not None
+            ending = self._ending(edge.warrant, edge.limit)
+            granting = self._find(edge.child, True)
+            sets = self._both(sets, self._keep_smallest([*granting, *ending]))
+            certain = self._policy_sets(edge.warrant, edge.limit, TRUE)
+            excluded += self._both(self._find(edge.child, False), certain)
+            ended = self._both(ended, ending)
+        return sets if holds else self._keep_smallest([*excluded, *ended])
 
     def _find(self, node: CheckNode, holds: bool) -> Sets:
         """Returns the sets for a goal; none for one that is not examined, and perhaps was never evaluated."""
@@ -189,7 +228,7 @@ class RepairCollector:
 
     def _allow(self, node: CheckNode, plan: Plan) -> Sets:
         """Returns the sets that make a relation hold: any of its branches is enough."""
-        sets: Sets = [frozenset((self._create(node, relation),)) for relation in self._creatable(plan)]
+        sets: Sets = [frozenset((self._create(node, relation),)) for relation in self._creatable(node, plan)]
         for warrant, value in self._evaluation.find_direct(node):
             sets += self._counting(warrant, value)
         for edge in node.edges:

@@ -99,11 +99,10 @@ class SuggestionSearch:
             if not warrant.is_in_force(self._now):
                 self._order.note_renewal(warrant)
         object, relation, subject = self._check.object, self._check.relation, self._check.subject
-        defined = self._model.types.get(object.type)
-        if defined is not None and relation in defined.relations:
-            names = WarrantNames(
-                object.type, object.id, relation, subject.type, subject.id, RelationName(subject.relation or "")
-            )
+        names = WarrantNames(
+            object.type, object.id, relation, subject.type, subject.id, RelationName(subject.relation or "")
+        )
+        if self._model.allows(names):
             kind = ChangeKind.OVERRIDE if overrides(root.plan, relation) else ChangeKind.CREATE
             changes = frozenset((self._order.note(Change(names), kind),))
             self._seen.add(changes)

@@ -141,7 +141,7 @@ class TreeBuilder:
         if isinstance(node.plan, Operation):
             rule = node.plan.rule
             places = rule.explain([edge.child.value for edge in node.edges])
-            edges = [(node.edges[place], rule.rules[place].describe()) for place in places]
+            edges = [(node.edges[place], rule.rules[place].describe() if rule.rules else "") for place in places]
             return [_expand(edge, text) for edge, text in edges], len(node.edges) - len(edges)
         count = len(direct) + len(node.edges)
         support = self._supports.get(node) if node.value is TRUE else None
@@ -159,7 +159,8 @@ class TreeBuilder:
         if branch.via is not None:
             shown.via = branch.via
             shown.out_of_force = _find_exceeded_limit(branch.via, self._now)
-            shown.policy = self._read_policy(branch.via) if branch.via.policy else None
+            if branch.via.policy and shown.policy is None:
+                shown.policy = self._read_policy(branch.via)
         return shown
 
     def _show_node(self, branch: _Branch) -> ExplanationNode:
@@ -170,24 +171,33 @@ class TreeBuilder:
         relation, value = node.relation, node.value
         assert value is not None
         if relation is None:
-            return ExplanationNode("", _describe(node, branch), value)
+            return ExplanationNode("", _describe(node, branch), value, None, self._read_named(node, value))
         subject = self._check.subject
         names = WarrantNames(node.plan.type, node.id, relation, subject.type, subject.id, subject.relation or "")
         return ExplanationNode(names.render(), "", value)
 
+    def _read_named(self, node: CheckNode, value: Truth) -> PolicyTrace | None:
+        """Returns the trace of the named policy that a rule evaluates."""
+        leaf = node.plan.rule.leaf if isinstance(node.plan, Operation) else None
+        named = None if leaf is None or leaf.policy is None else self._evaluation.model.policies.get(leaf.policy)
+        return None if named is None else self._trace(named.expression, [*named.parameters], value)
+
     def _read_policy(self, warrant: Warrant) -> PolicyTrace:
         value = self._evaluation.policy_value(warrant)
-        context = self._check.context
         try:
             variables = list_variables(read_policy(warrant.policy))
         except InvalidParameter:  # the language had more when it was written
             variables = []
+        return self._trace(warrant.policy, variables, value)
+
+    def _trace(self, text: str, variables: Sequence[str], value: Truth) -> PolicyTrace:
+        context = self._check.context
         self._work.spend(1 + len(variables))
         present = [name for name in variables if name in context]
         long = [name for name in present if len(msgspec.json.encode(context[name])) > MOST_VALUE_CHARACTERS]
         values = {name: context[name] for name in present if name not in long}
         missing = [name for name in variables if name not in context]
-        return PolicyTrace(warrant.policy, value, values, missing, long)
+        return PolicyTrace(text, value, values, missing, long)
 
 
 def _find_exceeded_limit(warrant: Warrant, now: int) -> OutOfForce | None:

@@ -191,7 +191,7 @@ class Fetch:
         """Takes the rows of the last reads; `keep` then caches them."""
         together = self._left.pop()
         if sum(map(len, warrant_lists)) < self._limit(together):
-            self._keeping = _keep_all(together, warrant_lists)
+            self._keeping = _keep_all(together, [self.model.select_counting(one) for one in warrant_lists])
         elif len(together) > 1 or together[0].count > 1:
             self._left += _halves(together)
         else:

@@ -239,7 +239,7 @@ class Graph:
             if not isinstance(branch, Operation):
                 return self._place(owner._replace(relation=branch, path=()), self.model.plan(owner.type, branch))
             self._operations += 1
-            return CombinedView(self._operations, branch.rule, tuple(branches))
+            return CombinedView(self._operations, branch.type, branch.rule, tuple(branches))
 
         found: int | CombinedView = fold((branch, path), branches_of, make_branch)
         return found

@@ -1,13 +1,13 @@
 """Caches the groups that the members of one kind are in by their own warrants, and defines how these are read."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 
 from magistrate.engine.graph.entries import state_name
 from magistrate.engine.graph.segments import CacheSegment, Capacity
 from magistrate.engine.terms import ObjectId, RelationName, TypeName
 from magistrate.engine.warrant_reader import ReverseWarrantRead, WarrantsBySubject
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.warrants import Warrant, WarrantPattern
 
 Groups = tuple[str, ...]
 """Holds the names of the groups that a subject, or a group, is in by its own warrants; see `state_name`."""
@@ -33,6 +33,7 @@ class Kind:
         self.views: dict[tuple[TypeName, RelationName], list[int]] = {}
         self.own: list[int] = []
         self.requests: Sequence[WarrantsBySubject] = ()
+        self._stranded: Set[WarrantPattern] = frozenset()
         self.groups: CacheSegment[Groups] = CacheSegment(capacity, len_or_one)
 
     def reads(self, ids: Iterable[ObjectId]) -> list[ReverseWarrantRead]:
@@ -61,10 +62,14 @@ class Kind:
 
     def is_like(self, other: "Kind") -> bool:
         """Returns whether both read the same warrants and map them to the same views."""
-        return (self.views, self.own, self.requests) == (other.views, other.own, other.requests)
+        mine = (self.views, self.own, self.requests, self._stranded)
+        return mine == (other.views, other.own, other.requests, other._stranded)
 
-    def read_from(self, member_type: TypeName, member_relation: str) -> None:
-        """Sets which warrants are read for these members, given their type and relation; `views` must be complete."""
+    def read_from(self, member_type: TypeName, member_relation: str, stranded: Iterable[WarrantPattern]) -> None:
+        """Sets which warrants are read for these members, given their type and relation, and the patterns of those that
+        do not count; `views` must be complete."""
+        names = (member_type, member_relation)
+        self._stranded = {one for one in stranded if (one.subject_type, one.subject_relation) == names}
         relations: dict[TypeName, list[RelationName]] = defaultdict(list)
         for of_type, relation in self.views:
             relations[of_type].append(relation)

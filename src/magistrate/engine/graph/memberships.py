@@ -54,7 +54,7 @@ class Memberships:
                 self._kinds_by_view[str(number)] = kind
                 kind.own.append(number)
         for (kind_type, relation), kind in self._kinds_by_names.items():
-            kind.read_from(TypeName(kind_type), relation)
+            kind.read_from(TypeName(kind_type), relation, model.stranded)
         to_subjects = (
             pattern
             for pattern in model.patterns

@@ -29,10 +29,11 @@ class CombinedView(NamedTuple):
     """Represents a combination on an object.
 
     `branches` are views of the same object, by number, and other combinations on it. `number` identifies the
-    combination.
+    combination, `type` is that of the object.
     """
 
     number: int
+    type: TypeName
     rule: Combined
     branches: "tuple[int | CombinedView, ...]"
 
@@ -74,6 +75,8 @@ class PlanView:
         self.requests = [self.direct, *self.targets] if self.direct is not None else self.targets
         self.same: tuple[int, ...] = ()
         self.operations: tuple[CombinedView, ...] = ()
+        names = self.relations() if model.stranded else ()
+        self.stranded = frozenset(one for one in model.stranded if (one.object_type, one.relation) in names)
         self.is_closed = is_closed
         self.is_empty = not self.requests
         self.has_own = (
@@ -85,7 +88,7 @@ class PlanView:
         """Returns whether the entries are still valid, given what their warrants can lead to; evicts them when they
         are not."""
         requests = tuple(map(_sign_request, self.requests))
-        signature = (self.plan.outline(), self.direct is None, requests, targets)
+        signature = (self.plan.outline(), self.direct is None, requests, targets, self.stranded)
         is_right = signature == self.signature
         if not is_right:
             self.entries.evict_all()

@@ -8,12 +8,14 @@ when the walk becomes too long. An Evaluation then decides the check.
 
 While the membership closure of the subject is incomplete, the walk also expands groups from the object's side, as an
 Evaluation does. It therefore never needs more rounds of reads than an Evaluation, whichever side is longer.
+
+Quantifiers are left to an Evaluation: entries do not tell the objects on which nothing can be granted from those that
+are not linked.
 """
 
 from collections.abc import Iterable, Mapping
-from enum import Enum
 from itertools import islice
-from typing import Any, Final, Protocol
+from typing import Protocol
 
 from magistrate.engine.conditions import PolicyEvaluator
 from magistrate.engine.decision import DENIED, EXPLICIT, IMPLICIT, Decision
@@ -24,7 +26,9 @@ from magistrate.engine.graph.entries import EMPTY, Conditioned, Entry, State, pa
 from magistrate.engine.graph.graph import Graph
 from magistrate.engine.graph.missing import Missing
 from magistrate.engine.graph.views import CombinedView, PlanView
-from magistrate.engine.terms import WILDCARD, ObjectId, Subject
+from magistrate.engine.graph.walk_findings import BEING_DECIDED, WalkFindings
+from magistrate.engine.rules.rule import CheckedNames, Leaf
+from magistrate.engine.terms import WILDCARD, ObjectId, Subject, TypeName
 from magistrate.engine.truth import FALSE, TRUE, UNKNOWN, Truth
 from magistrate.engine.work import Work
 
@@ -82,8 +86,8 @@ class Walk:
         self._views: ViewsByNumber = graph.views
         self._now = now
         self._shares = shares
-        self._findings: dict[Subject, _Findings] = {}
-        self._shared: _Findings | None = None
+        self._findings: dict[Subject, WalkFindings] = {}
+        self._shared: WalkFindings | None = None
         self._check: Check | None = None
         self._conditions: PolicyEvaluator | None = None
 
@@ -126,8 +130,8 @@ class Walk:
         self._check = check
         found = self._findings.get(check.subject)
         if found is None or found.context != check.context:
-            conditions = PolicyEvaluator(check.context, self._now, self.work)
-            found = self._findings[check.subject] = _Findings(check.context, conditions)
+            conditions = PolicyEvaluator(check.context, self._now, self.work, self._graph.model.policies)
+            found = self._findings[check.subject] = WalkFindings(check.context, conditions)
         self._shared, self._closure = found, found.closure
         self._conditions, self._values, self._decided = found.conditions, found.values, found.decided
 
@@ -286,12 +290,12 @@ class Walk:
         key = (operation.number, id)
         if key in decided:
             value = decided[key]
-            if value is _BEING_DECIDED:
+            if value is BEING_DECIDED:
                 raise GivenUp
             return value
         if self._nesting > MOST_NESTING:
             raise GivenUp
-        decided[key] = _BEING_DECIDED
+        decided[key] = BEING_DECIDED
         self._nesting += 1
         try:
             value = self._combine_branches(operation, id)
@@ -304,13 +308,16 @@ class Walk:
 
     def _combine_branches(self, operation: CombinedView, id: ObjectId) -> Truth | None:
         rule, is_known = operation.rule, True
+        if rule.quantifier is not None:
+            raise GivenUp
+        if rule.leaf is not None:
+            return self._decide_leaf(rule.leaf, operation.type, id)
         values: list[Truth] = []
         for branch in operation.branches:
-            value = self._value((branch, id)) if isinstance(branch, int) else self._decide_operation(branch, id)
-            if value is None:
-                is_known, value = False, UNKNOWN
-            values.append(value)
-            if value is rule.decisive:
+            found = self._value((branch, id)) if isinstance(branch, int) else self._decide_operation(branch, id)
+            is_known = is_known and found is not None
+            values.append(UNKNOWN if found is None else found)
+            if found is rule.decisive:
                 early = rule.combine(values + [UNKNOWN] * (len(operation.branches) - len(values)))
                 if early is TRUE or early is FALSE:
                     return early
@@ -321,14 +328,28 @@ class Walk:
         warrant = conditioned.warrant
         if not conditioned.states and warrant.subject_id not in (self._subject_id, WILDCARD):
             return FALSE
+        conditions = self._find_conditions()
+        if not conditions.is_known(warrant) and (self.work.needs_checkpoint or not conditions.attempt(warrant)):
+            raise CheckpointNeeded
+        return conditions.value(warrant)
+
+    def _decide_leaf(self, leaf: Leaf, of_type: TypeName, id: ObjectId) -> Truth:
+        conditions = self._find_conditions()
+        for warrant in conditions.list_stand_ins(leaf.policy):
+            if not conditions.is_known(warrant) and (self.work.needs_checkpoint or not conditions.attempt(warrant)):
+                raise CheckpointNeeded
+        names = CheckedNames(of_type, id, self._subject_type, self._subject_id, "")
+        value = leaf.decide(names, conditions)
+        if value is TRUE or value is FALSE:
+            return value
+        raise GivenUp
+
+    def _find_conditions(self) -> PolicyEvaluator:
         if self._conditions is None:
             assert self._check is not None
-            self._conditions = PolicyEvaluator(self._check.context, self._now, self.work)
-        if not self._conditions.is_known(warrant) and (
-            self.work.needs_checkpoint or not self._conditions.attempt(warrant)
-        ):
-            raise CheckpointNeeded
-        return self._conditions.value(warrant)
+            policies = self._graph.model.policies
+            self._conditions = PolicyEvaluator(self._check.context, self._now, self.work, policies)
+        return self._conditions
 
     def _entry(self, view: PlanView, id: ObjectId, is_bare: bool = False) -> Entry | None:
         """Returns the entry of an object, or None when it is missing.
@@ -359,30 +380,4 @@ class Walk:
         return entry.with_subject(point)
 
 
-class _Findings:
-    """Holds the results for one subject with one context.
-
-    `values` maps states to values, None where something is missing; `decided` does so for combinations, by number and
-    object. `closure` is None until it is needed.
-    """
-
-    __slots__ = ("closure", "conditions", "context", "decided", "values")
-
-    def __init__(self, context: Mapping[str, Any], conditions: PolicyEvaluator) -> None:
-        self.context = context
-        self.conditions = conditions
-        self.values: dict[State, Truth | None] = {}
-        self.decided: dict[tuple[int, ObjectId], Truth | _InProgress | None] = {}
-        self.closure: MembershipClosure | None = None
-
-
 _NO_VALUES: dict[State, Truth | None] = {}
-
-
-class _InProgress(Enum):
-    """Marks a combination whose value is being computed."""
-
-    MARK = 0
-
-
-_BEING_DECIDED: Final = _InProgress.MARK

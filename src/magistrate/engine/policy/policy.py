@@ -187,11 +187,11 @@ def compile_policy(text: str) -> Policy:
     try:
         root = compile_text(text, environment)
     except Refusal as refusal:
-        raise InvalidParameter("policy", _describe_refusal(text, refusal)) from refusal
+        raise InvalidParameter("policy", describe_refusal(text, refusal)) from refusal
     fault = ""
     if environment.mixed_at is not None:
         mix = Refusal('put brackets around the "??" before this operator', environment.mixed_at)
-        fault = _describe_refusal(text, mix)
+        fault = describe_refusal(text, mix)
     return Policy(text, tuple(environment.names), root.weight, root.type is BOOL, root.lifetime, fault)
 
 
@@ -226,7 +226,7 @@ def compile_text(text: str, environment: Environment) -> PolicyNode:
     return root
 
 
-def _describe_refusal(text: str, refusal: Refusal) -> str:
+def describe_refusal(text: str, refusal: Refusal) -> str:
     """Returns the message for a policy: the reason, with the position and the line it is on if it is known."""
     message = f"error validating policy '{text}': {refusal.reason}"
     if refusal.offset is None:

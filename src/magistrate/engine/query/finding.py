@@ -28,7 +28,7 @@ def find(model: Model, query: Query, context: Mapping[str, Any], now: int, work:
     """Returns the search for a query. Raises NotFound for the first type in the query that is not defined; the type of
     a `where` subject need not be."""
     _demand_types(model, query)
-    conditions = PolicyEvaluator(context, now, work)
+    conditions = PolicyEvaluator(context, now, work, model.policies)
     examined = model.without_rules() if query.is_explicit else model
     if isinstance(query, ObjectsQuery):
         graph = ReverseGraph(examined, query.subject.type, work)

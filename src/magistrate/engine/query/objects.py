@@ -6,7 +6,8 @@ other objects through the warrants that name what was gained. These warrants are
 gained in between.
 
 A combination that is not monotone, such as a noneOf, cannot be computed before everything that it rests on is known.
-It waits until no stage gains anything, and then becomes one more stage that gains. Where one rests on itself (groups
+It waits until no stage gains anything, and then becomes one more stage that gains. So does a quantifier, which has to
+know all links of an object at once (linked_objects.py). Where one rests on itself (groups
 can cause that, rules cannot) nothing is computed."""
 
 from collections import defaultdict
@@ -16,6 +17,7 @@ from functools import partial
 from magistrate.engine.conditions import PolicyEvaluator
 from magistrate.engine.expansion import Operation, Plan
 from magistrate.engine.facts import WARRANTS_FOR_A_NODE
+from magistrate.engine.query.linked_objects import find_linked_objects
 from magistrate.engine.query.result_set import EXPLICIT, ListValue, ResultSet, truth_of
 from magistrate.engine.query.reverse_graph import (
     PlacedWarrant,
@@ -28,7 +30,8 @@ from magistrate.engine.query.reverse_graph import (
 )
 from magistrate.engine.query.rows import Findings, RelationResult, Reports
 from magistrate.engine.query.search import Checkpoints, Steps, fetch_warrants
-from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName
+from magistrate.engine.rules.rule import Leaf
+from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, TypeName
 from magistrate.engine.truth import FALSE, MISSING, TRUE
 from magistrate.engine.warrants import Warrant, creation_order
 from magistrate.engine.work import Work
@@ -68,9 +71,10 @@ class _ObjectSearch:
         self._conditions = conditions
         self._work = work
         self._busy: dict[ReverseNode, None] = {}
+        self._itself: ObjectRef | None = None
 
     def steps(self) -> Steps[Findings]:
-        self._begin()
+        yield from self._begin()
         while True:
             yield from self._propagate()
             indexes = [(index, read) for index in self._graph.indexes if (read := index.read())]
@@ -92,14 +96,27 @@ class _ObjectSearch:
             self._work.spend(1)
             if self._work.needs_checkpoint:
                 yield None
-        return Findings(relation_results, self._conditions.valid_until)
+        return Findings(relation_results, self._conditions.valid_until, self._itself)
 
-    def _begin(self) -> None:
+    def _begin(self) -> Checkpoints[None]:
         self._gain(self._graph.itself, self._subject.id, EXPLICIT)
         self._gain(self._graph.itself, WILDCARD, EXPLICIT)
         for node in self._graph.all:
-            if isinstance(node.plan, Plan) and not node.plan.is_defined:
-                self._gain_default(node, MISSING, {})
+            if isinstance(node.plan, Plan):
+                if not node.plan.is_defined:
+                    self._gain_default(node, MISSING, {})
+            elif node.plan is not None and node.plan.rule.leaf is not None:
+                leaf = node.plan.rule.leaf
+                yield from self._conditions.evaluate_each(self._conditions.list_stand_ins(leaf.policy))
+                self._gain_leaf(node, node.plan.type, leaf)
+
+    def _gain_leaf(self, node: ReverseNode, of_type: TypeName, leaf: Leaf) -> None:
+        default, exceptions = leaf.list_objects(of_type, self._subject.type, self._subject.id, self._conditions)
+        self._gain_default(node, default, {})
+        self._itself = self._subject if self._subject.id in exceptions else self._itself
+        for id, value in exceptions.items():
+            if id != WILDCARD or node.is_needed_anywhere:
+                self._gain(node, id, value)
 
     def _propagate(self) -> Checkpoints[None]:
         """Propagates what was gained until it takes reads to go on."""
@@ -151,13 +168,16 @@ class _ObjectSearch:
         yield from self._follow(index, known, origin)
 
     def _take(self, index: ReverseIndex, matching: Sequence[Warrant]) -> Checkpoints[None]:
+        counting: list[Warrant] = []
         for number, warrant in enumerate(matching, 1):
-            index.warrants.setdefault(warrant.subject_id, []).append(warrant)
+            if self._graph.model.counts(warrant):
+                index.warrants.setdefault(warrant.subject_id, []).append(warrant)
+                counting.append(warrant)
             if not number % WARRANTS_AT_ONCE:
                 self._work.hasten_checkpoint(WARRANTS_AT_ONCE // WARRANTS_FOR_A_NODE)
                 if self._work.needs_checkpoint:
                     yield None
-        yield from self._follow(index, matching)
+        yield from self._follow(index, counting)
 
     def _follow(
         self, index: ReverseIndex, matching: Sequence[Warrant], origin: ReverseNode | None = None
@@ -238,12 +258,17 @@ class _ObjectSearch:
         self._gain_each(node, others)
         self._gain_each(node, exceptions)
 
-    def _wake(self) -> Checkpoints[bool]:
+    def _wake(self) -> Steps[bool]:
         """Computes the next stages that wait, once no stage gains anything any more; returns false if there is none."""
         ready = next(self._negations, ())
         for node in ready:
             node.waits = False
-            for one in (node, *node.wholes):
+            if isinstance(node.plan, Operation) and node.plan.links:
+                linked = yield from find_linked_objects(self._graph.model, node, self._conditions, self._work)
+                self._gain_default(node, linked.default, linked.exceptions)
+            elif not node.waits_for_branch:
+                yield from self._update(node, (), default=True)
+            for one in node.wholes:
                 if not one.waits_for_branch:
                     yield from self._update(one, (), default=True)
         return bool(ready)
@@ -304,6 +329,9 @@ def _report(root: ReverseNode, id: ObjectId) -> Warrant | None:
 
 def _reasons(node: ReverseNode, id: ObjectId) -> Sequence[ReverseNode | Warrant]:
     """Returns the parts and warrants that make the stage hold, in order."""
+    if isinstance(node.plan, Operation) and node.plan.links:
+        placed = _first(node.first_warrants or {}, id)
+        return [placed[1]] if placed else []
     if isinstance(node.plan, Operation):
         places = node.plan.rule.reasons([truth_of(branch.value(id)) for branch in node.branches])
         return [node.branches[place] for place in places]

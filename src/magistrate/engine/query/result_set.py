@@ -7,7 +7,7 @@ from typing import Final, NamedTuple, Protocol
 
 from magistrate.engine.expansion import Expansion, Plan
 from magistrate.engine.query.search import Checkpoints
-from magistrate.engine.rules.rule import Combined
+from magistrate.engine.rules.rule import Combined, Quantifier
 from magistrate.engine.terms import ObjectId
 from magistrate.engine.truth import FALSE, TRUE, Truth
 from magistrate.engine.warrants import Warrant, WarrantPattern
@@ -167,6 +167,16 @@ def combine_result_sets(rule: Combined, result_sets: Sequence[ResultSet], work: 
         if work.needs_checkpoint:
             yield None
     return found
+
+
+def weigh_result_set(quantifier: Quantifier, limit: ListValue, result_set: ResultSet) -> ResultSet:
+    """Returns what a linked object contributes to a quantifier, given the value of the conditions of its link. Only a
+    certain link can be reported."""
+    if limit >= TRUE:
+        return result_set
+    link_value, values = truth_of(limit), result_set.exceptions.items()
+    exceptions: dict[ObjectId, ListValue] = {id: quantifier.weigh(link_value, truth_of(value)) for id, value in values}
+    return ResultSet(quantifier.weigh(link_value, truth_of(result_set.default)), exceptions)
 
 
 def combine_by_id(

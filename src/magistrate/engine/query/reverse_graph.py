@@ -117,7 +117,7 @@ class ReverseNode:
         self.origins: list[ReverseNode] = []
         self.indexes: dict[ReverseIndex, None] = {}
         self.steps = 1
-        self.waits = isinstance(plan, Operation) and not plan.rule.is_monotone
+        self.waits = isinstance(plan, Operation) and not (plan.rule.is_monotone and not plan.links)
         self.is_exact = False
         self.is_needed_anywhere = False
         self.first_warrants: dict[ObjectId, PlacedWarrant] | None = None
@@ -147,14 +147,14 @@ class ReverseNode:
 class ReverseGraph:
     """Holds all stages that one subject can reach on the way to the targets. `itself` is the start.
 
-    After connecting, `negations` are the stages that wait, not being monotone: first those that rest on no other, then
-    those that rest on these only, and so on; None if one rests on itself, so that there is no order in which to compute
-    the stages. `remains` has what is to be dismantled afterwards. With `is_exact` values short of TRUE matter in all
-    stages."""
+    After connecting, `negations` are the stages that wait, being quantifiers or not monotone: first those that rest on
+    no other, then those that rest on these only, and so on; None if one rests on itself, so that there is no order in
+    which to compute the stages. `remains` has what is to be dismantled afterwards. With `is_exact` values short of TRUE
+    matter in all stages."""
 
     def __init__(self, model: Model, subject_type: TypeName, work: Work, is_exact: bool = False) -> None:
         self._is_exact = is_exact
-        self._model = model
+        self.model = model
         self._subject_type = subject_type
         self._work = work
         self._by_plan: dict[Plan | Operation, ReverseNode] = {}
@@ -167,8 +167,8 @@ class ReverseGraph:
 
     def connect(self, targets: Iterable[Target]) -> Checkpoints[None]:
         for target in targets:
-            yield from prepare_plans(self._model, [target], self._work)
-            self.roots[target] = self._node(self._model.plan(*target))
+            yield from prepare_plans(self.model, [target], self._work)
+            self.roots[target] = self._node(self.model.plan(*target))
             if self._work.needs_checkpoint:
                 yield None
         while self._fresh:
@@ -199,25 +199,28 @@ class ReverseGraph:
         """Connects a stage with all that it is made of."""
         plan = node.plan
         assert plan is not None
-        while not self._model.prepare_following(plan, self._work):
+        while not self.model.prepare_following(plan, self._work):
             yield None
-        node.branches = [self._node(self._model.branch(plan.type, branch)) for branch in plan.branches]
+        node.branches = [self._node(self.model.branch(plan.type, branch)) for branch in plan.branches]
         for branch in node.branches:
             branch.wholes.append(node)
         if isinstance(plan, Plan):
             yield from self._connect_patterns(node, plan)
+            return
+        for link in plan.links:
+            node.origins.append((yield from self._find_node(link.of_type, link.relation)))
 
     def _connect_patterns(self, node: ReverseNode, plan: Plan) -> Checkpoints[None]:
-        for pattern in self._model.patterns_to_subjects(plan):
+        for pattern in self.model.patterns_to_subjects(plan):
             if pattern.subject_type == self._subject_type:
                 self._join(pattern, self.itself, node, plan.places[pattern.relation], limit_of(plan, None, pattern))
-        for pattern, branch in self._model.expand_patterns(plan):
+        for pattern, branch in self.model.expand_patterns(plan):
             origin = yield from self._find_node(*branch.target(pattern))
             self._join(pattern, origin, node, branch.place(plan, pattern), limit_of(plan, branch, pattern))
 
     def _find_node(self, of_type: TypeName, relation: RelationName) -> Checkpoints[ReverseNode]:
-        yield from prepare_plans(self._model, [(of_type, relation)], self._work)
-        return self._node(self._model.plan(of_type, relation))
+        yield from prepare_plans(self.model, [(of_type, relation)], self._work)
+        return self._node(self.model.plan(of_type, relation))
 
     def _join(
         self, pattern: WarrantPattern, origin: ReverseNode, target: ReverseNode, place: int, limit: ListValue

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from magistrate.engine.conditions import ALWAYS
 from magistrate.engine.query.result_set import EXPLICIT, ResultSet
-from magistrate.engine.terms import WILDCARD, ObjectId, RelationName, TypeName
-from magistrate.engine.truth import TRUE
+from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, TypeName
+from magistrate.engine.truth import FALSE, TRUE
 from magistrate.engine.warrants import Warrant
 
 STEPS_FOR_A_NODE = 10
@@ -72,10 +72,20 @@ class RelationResult:
 class Findings:
     """Holds the rows of a query. `relation_results` is None if the result sets cannot be computed as a whole, because
     groups connect a relation to its own negation: then every candidate has to be checked by itself. From `valid_until`
-    on, the rows may differ."""
+    on, the rows may differ. `itself` is the object that the query names, if a rule made a row of it (`self`): unlike
+    all others, which warrants name, it need not exist."""
 
     relation_results: Sequence[RelationResult] | None
     valid_until: int = ALWAYS
+    itself: ObjectRef | None = None
+
+    def without_itself(self) -> "Findings":
+        """Returns the findings for the case that this object does not exist."""
+        assert self.itself is not None
+        for one in self.relation_results or ():
+            if one.type == self.itself.type:
+                one.result_set.exceptions[self.itself.id] = FALSE
+        return self
 
     @property
     def types_to_read(self) -> set[TypeName | None]:

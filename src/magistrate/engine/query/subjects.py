@@ -6,14 +6,15 @@ rests on. Places on a cycle are computed in rounds until none gains anything (a 
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from itertools import chain
 
 from magistrate.engine.components import components
 from magistrate.engine.conditions import PolicyEvaluator
-from magistrate.engine.dismantling import Container, Linked
+from magistrate.engine.dismantling import Container
 from magistrate.engine.expansion import Branch, Expansion, Operation, Plan
 from magistrate.engine.facts import Facts
-from magistrate.engine.plans import Model, build_request
+from magistrate.engine.plans import Model
+from magistrate.engine.query.places import PlaceEdge, PlaceOrder, PlanOnObject
 from magistrate.engine.query.result_set import (
     EXPLICIT,
     ListValue,
@@ -23,6 +24,7 @@ from magistrate.engine.query.result_set import (
     highest,
     limit_of,
     restrict_each,
+    weigh_result_set,
 )
 from magistrate.engine.query.rows import Findings, RelationResult, Reports
 from magistrate.engine.query.search import (
@@ -34,9 +36,11 @@ from magistrate.engine.query.search import (
     prepare_plans,
     take_steps,
 )
+from magistrate.engine.read_requests import build_request
+from magistrate.engine.rules.rule import Combined
 from magistrate.engine.sorting import sort_in_steps
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, TypeName
-from magistrate.engine.truth import MISSING, TRUE
+from magistrate.engine.truth import FALSE, MISSING, TRUE
 from magistrate.engine.warrant_reader import WarrantsByObject
 from magistrate.engine.warrants import Warrant, WarrantPattern, creation_order
 from magistrate.engine.work import Work
@@ -51,39 +55,6 @@ Root = tuple[ObjectRef, RelationName]
 """Names a relation on an object whose subjects are searched."""
 
 SetsByType = Mapping[TypeName | None, Mapping[Root, ResultSet]]
-
-_Order = tuple[int, tuple[int, int]]
-
-
-class _PlaceEdge(NamedTuple):
-    """Represents an edge from one place to another. `order`: its position among the alternatives, and that of its
-    warrant there. `report`: the warrant, if it is to be reported for the subjects found there."""
-
-    order: _Order
-    place: "_PlanOnObject"
-    limit: ListValue
-    report: Warrant | None
-
-
-class _PlanOnObject(Linked):
-    """Represents a plan or a gate on one object; WILDCARD: on any object. `given` has the warrants to subjects
-    themselves, by their type. `result_set` is over the subjects of the type that is currently solved."""
-
-    __slots__ = ("given", "id", "plan", "result_set", "targets")
-
-    def __init__(self, plan: Plan | Operation, id: ObjectId) -> None:
-        self.plan = plan
-        self.id = id
-        self.given: dict[TypeName, list[Warrant]] = {}
-        self.targets: list[_PlaceEdge] = []
-        self.result_set = ResultSet()
-
-    def children(self) -> "list[_PlanOnObject]":
-        return [targets.place for targets in self.targets]
-
-    def unlink(self) -> Sequence[Container]:
-        targets, self.targets = self.targets, []
-        return (targets,)
 
 
 class SubjectSearch:
@@ -100,16 +71,19 @@ class SubjectSearch:
         self._others = others
         self._type_names = {*types}
         self._given_types: set[TypeName] = set()
+        self._object: ObjectRef | None = None
+        self._itself: ObjectRef | None = None
         self._conditions = conditions
         self._work = work
-        self._facts = Facts()
-        self._places: dict[tuple[Plan | Operation, ObjectId], _PlanOnObject] = {}
-        self._fresh: list[_PlanOnObject] = []
+        self._facts = Facts(model.counts)
+        self._places: dict[tuple[Plan | Operation, ObjectId], PlanOnObject] = {}
+        self._fresh: list[PlanOnObject] = []
         self._requests: dict[Plan, list[tuple[TypeName, WarrantsByObject | None]]] = {}
-        self._ordered: list[list[_PlanOnObject]] = []
+        self._ordered: list[list[PlanOnObject]] = []
         self.remains: Sequence[Container] = (self._places, self._ordered, *self._facts.containers())
 
     def steps(self, object: ObjectRef, relations: Sequence[RelationName]) -> Steps[Findings]:
+        self._object = object
         found = yield from self.find_result_sets([(object, relation) for relation in relations])
         if found is None:
             return Findings(None, self._conditions.valid_until)
@@ -126,12 +100,12 @@ class SubjectSearch:
                 RelationResult(None, relation, result_set, _reports(result_set))
                 for (_, relation), result_set in unnamed.items()
             ]
-        return Findings(relation_results, self._conditions.valid_until)
+        return Findings(relation_results, self._conditions.valid_until, self._itself)
 
     def find_result_sets(self, roots: Sequence[Root]) -> Steps[SetsByType | None]:
         """Returns the result sets of all these relations on objects, by type of the subjects; None stands for any type
         that no warrant names. Returns None in place of them if one of the relations rests on its own negation."""
-        places: dict[Root, _PlanOnObject] = {}
+        places: dict[Root, PlanOnObject] = {}
         for object, relation in roots:
             yield from prepare_plans(self._model, [(object.type, relation)], self._work)
             places[object, relation] = self._place(self._model.plan(object.type, relation), object.id)
@@ -139,7 +113,7 @@ class SubjectSearch:
                 yield None
         yield from self._read()
         ordered = self._ordered
-        ordered += yield from gather_items(components(self._places.values(), _PlanOnObject.children), self._work)
+        ordered += yield from gather_items(components(self._places.values(), PlanOnObject.children), self._work)
         if (yield from self._find_negation(ordered)):
             return None
         unnamed = yield from self._solve_components(ordered, places, None)
@@ -150,7 +124,7 @@ class SubjectSearch:
                 found[of_type] = yield from self._solve_components(ordered, places, of_type)
         return found
 
-    def _find_negation(self, ordered: Sequence[list[_PlanOnObject]]) -> Checkpoints[bool]:
+    def _find_negation(self, ordered: Sequence[list[PlanOnObject]]) -> Checkpoints[bool]:
         """Returns whether a place rests on its own negation."""
         for number, component in enumerate(ordered, 1):
             if _rests_on_its_negation(component):
@@ -163,8 +137,8 @@ class SubjectSearch:
 
     def _solve_components(
         self,
-        components: Sequence[list[_PlanOnObject]],
-        roots: Mapping[Root, _PlanOnObject],
+        components: Sequence[list[PlanOnObject]],
+        roots: Mapping[Root, PlanOnObject],
         of_type: TypeName | None,
     ) -> Checkpoints[dict[Root, ResultSet]]:
         """Returns by root the result set over the subjects of a type. None stands for any type that no warrant
@@ -179,7 +153,7 @@ class SubjectSearch:
         return result_sets
 
     def _read(self) -> Steps[None]:
-        waiting: list[_PlanOnObject] = []
+        waiting: list[PlanOnObject] = []
         while self._fresh:
             while self._fresh and self._facts.has_capacity:
                 place = self._fresh.pop()
@@ -195,14 +169,11 @@ class SubjectSearch:
                 yield from take_steps(self._facts.take(reads, warrants), self._work)
                 self._fresh, waiting = [*self._fresh, *waiting], []
 
-    def _expand(self, place: _PlanOnObject) -> Checkpoints[bool]:
+    def _expand(self, place: PlanOnObject) -> Checkpoints[bool]:
         """Finds the edges of a place, if all warrants on its object are read."""
         plan = place.plan
         if isinstance(plan, Operation):
-            while not self._model.prepare_following(plan, self._work):
-                yield None
-            place.targets = [self._to_branch(branch, place, number) for number, branch in enumerate(plan.branches)]
-            return True
+            return (yield from self._expand_operation(place, plan))
         given = [(of_type, self._facts.find(request, place.id)) for of_type, request in self._list_given_requests(plan)]
         warrants = self._facts.find_all(plan.requests, place.id)
         if warrants is None or any(warrants is None for _, warrants in given):
@@ -218,16 +189,46 @@ class SubjectSearch:
                 yield None
         return True
 
-    def _to_branch(self, branch: Branch, place: _PlanOnObject, number: int) -> _PlaceEdge:
-        return _PlaceEdge(
+    def _expand_operation(self, place: PlanOnObject, plan: Operation) -> Checkpoints[bool]:
+        while not self._model.prepare_following(plan, self._work):
+            yield None
+        place.targets = [self._to_branch(branch, place, number) for number, branch in enumerate(plan.branches)]
+        if plan.rule.leaf is not None:
+            self._given_types.add(plan.type)
+            ref = ObjectRef(plan.type, place.id)
+            self._itself = ref if ref == self._object else self._itself
+        quantifier = plan.rule.quantifier
+        if quantifier is None:
+            return True
+        [link] = plan.links
+        warrants = self._facts.find_all(link.requests, place.id)
+        if warrants is None:
+            return False
+        linked = [*link.select(chain.from_iterable(warrants))]
+        linked = yield from take_steps(sort_in_steps(linked, creation_order), self._work)
+        yield from self._conditions.evaluate_each(linked)
+        limits = [self._conditions.value(warrant) for warrant in linked]
+        wildcard_limits = [limit for one, limit in zip(linked, limits, strict=True) if one.subject_id == WILDCARD]
+        weighed = [quantifier.weigh(limit, quantifier.of_wildcard) for limit in wildcard_limits]
+        place.floor = plan.rule.combine([quantifier.begin(limits), *weighed])
+        for warrant, limit in zip(linked, limits, strict=True):
+            if limit is not FALSE and warrant.subject_id != WILDCARD:
+                target = self._place(self._model.plan(*link.target(warrant)), warrant.subject_id)
+                place.targets.append(PlaceEdge((0, creation_order(warrant)), target, limit, None))
+            if self._work.needs_checkpoint:
+                yield None
+        return True
+
+    def _to_branch(self, branch: Branch, place: PlanOnObject, number: int) -> PlaceEdge:
+        return PlaceEdge(
             (number, (0, 0)), self._place(self._model.branch(place.plan.type, branch), place.id), TRUE, None
         )
 
-    def _to_expanded(self, plan: Plan, branch: Expansion, warrant: Warrant) -> _PlaceEdge:
+    def _to_expanded(self, plan: Plan, branch: Expansion, warrant: Warrant) -> PlaceEdge:
         target = self._place(self._model.plan(*branch.target(warrant)), warrant.subject_id)
         limit = min(limit_of(plan, branch, warrant), self._policy_value(warrant))
         order = (branch.place(plan, warrant), creation_order(warrant))
-        return _PlaceEdge(order, target, limit, warrant if branch.is_explicit else None)
+        return PlaceEdge(order, target, limit, warrant if branch.is_explicit else None)
 
     def _policy_value(self, warrant: Warrant) -> ListValue:
         value = self._conditions.value(warrant)
@@ -242,15 +243,15 @@ class SubjectSearch:
             self._requests[plan] = [(name, build_request(plan.type, patterns[name], name)) for name in exceptions]
         return self._requests[plan]
 
-    def _place(self, plan: Plan | Operation, id: ObjectId) -> _PlanOnObject:
+    def _place(self, plan: Plan | Operation, id: ObjectId) -> PlanOnObject:
         place = self._places.get((plan, id))
         if place is None:
             self._work.spend(1)
-            place = self._places[plan, id] = _PlanOnObject(plan, id)
+            place = self._places[plan, id] = PlanOnObject(plan, id)
             self._fresh.append(place)
         return place
 
-    def _solve(self, component: list[_PlanOnObject], of_type: TypeName | None) -> Checkpoints[None]:
+    def _solve(self, component: list[PlanOnObject], of_type: TypeName | None) -> Checkpoints[None]:
         """Computes the result set of each of the places, after all others that they have edges to."""
         [place, *others] = component
         if not others and place not in place.children():
@@ -261,19 +262,19 @@ class SubjectSearch:
         yield from self._gain(component, of_type)
         inside = set(component)
 
-        def find_reported(place: _PlanOnObject) -> list[_PlanOnObject]:
+        def find_reported(place: PlanOnObject) -> list[PlanOnObject]:
             return [targets.place for targets in place.targets if targets.report is None and targets.place in inside]
 
         for circle in components(component, find_reported):
             yield from self._report(circle, of_type)
 
-    def _gain(self, circle: list[_PlanOnObject], of_type: TypeName | None) -> Checkpoints[None]:
+    def _gain(self, circle: list[PlanOnObject], of_type: TypeName | None) -> Checkpoints[None]:
         """Runs rounds until no place gains anything. The report of a subject stays the one that it was first found
         by."""
         targets = _reachable(circle)
         affected = circle
         while affected:
-            gained: dict[_PlanOnObject, ResultSet] = {}
+            gained: dict[PlanOnObject, ResultSet] = {}
             for place in affected:
                 result_set = yield from self._compute_result(place, of_type)
                 result_set.reports |= {id: report for id, report in place.result_set.reports.items() if report}
@@ -284,12 +285,12 @@ class SubjectSearch:
                 place.result_set = result_set
             affected = list(dict.fromkeys(parent for place in gained for parent in targets[place]))
 
-    def _report(self, circle: list[_PlanOnObject], of_type: TypeName | None) -> Checkpoints[None]:
+    def _report(self, circle: list[PlanOnObject], of_type: TypeName | None) -> Checkpoints[None]:
         """Assigns reports in order, now that the subjects of each place are known, as far as links form no cycle."""
         targets = _reachable(circle)
         affected = circle
         for _ in circle:
-            changed: dict[_PlanOnObject, ResultSet] = {}
+            changed: dict[PlanOnObject, ResultSet] = {}
             for place in affected:
                 result_set = yield from self._compute_result(place, of_type)
                 if result_set != place.result_set:
@@ -298,14 +299,10 @@ class SubjectSearch:
                 place.result_set = result_set
             affected = list(dict.fromkeys(parent for place in changed for parent in targets[place]))
 
-    def _compute_result(self, place: _PlanOnObject, of_type: TypeName | None) -> Checkpoints[ResultSet]:
+    def _compute_result(self, place: PlanOnObject, of_type: TypeName | None) -> Checkpoints[ResultSet]:
         self._work.spend(1)
         if isinstance(place.plan, Operation):
-            return (
-                yield from combine_result_sets(
-                    place.plan.rule, [child.result_set for child in place.children()], self._work
-                )
-            )
+            return (yield from self._combine(place, place.plan.rule, of_type))
         shares = yield from self._shares(place, place.plan, of_type)
         return (yield from self._merge(shares))
 
@@ -315,14 +312,26 @@ class SubjectSearch:
         yield from discard([shares], self._work)
         return result_set
 
-    def _shares(self, place: _PlanOnObject, plan: Plan, of_type: TypeName | None) -> Checkpoints[list[Share]]:
+    def _combine(self, place: PlanOnObject, rule: Combined, of_type: TypeName | None) -> Checkpoints[ResultSet]:
+        if rule.leaf is not None:
+            yield from self._conditions.evaluate_each(self._conditions.list_stand_ins(rule.leaf.policy))
+            default, exceptions = rule.leaf.list_subjects(place.plan.type, place.id, of_type, self._conditions)
+            return ResultSet(default, {**exceptions})
+        result_sets = [target.place.result_set for target in place.targets]
+        if rule.quantifier is not None:
+            limits = [target.limit for target in place.targets]
+            weighed = (weigh_result_set(rule.quantifier, *one) for one in zip(limits, result_sets, strict=True))
+            result_sets = [ResultSet(place.floor), *weighed]
+        return (yield from combine_result_sets(rule, result_sets, self._work))
+
+    def _shares(self, place: PlanOnObject, plan: Plan, of_type: TypeName | None) -> Checkpoints[list[Share]]:
         """Returns every alternative, in order. Subjects that are named one after another share one result set."""
         given = place.given.get(of_type, ()) if of_type else ()
         yield from self._conditions.evaluate_each(given)
-        entries: list[Warrant | _PlaceEdge] = [*place.targets, *given]
+        entries: list[Warrant | PlaceEdge] = [*place.targets, *given]
 
-        def order(entry: Warrant | _PlaceEdge) -> _Order:
-            return entry.order if isinstance(entry, _PlaceEdge) else _order(plan, entry)
+        def order(entry: Warrant | PlaceEdge) -> PlaceOrder:
+            return entry.order if isinstance(entry, PlaceEdge) else _order(plan, entry)
 
         entries = yield from take_steps(sort_in_steps(entries, order), self._work)
         shares: list[Share] = []
@@ -332,7 +341,7 @@ class SubjectSearch:
                 self._work.spend(min(ENTRIES_AT_ONCE, len(entries) - number))
                 if self._work.needs_checkpoint:
                     yield None
-            if isinstance(entry, _PlaceEdge):
+            if isinstance(entry, PlaceEdge):
                 shares.append(Share(entry.place.result_set, entry.limit, entry.report))
                 exceptions = None
                 continue
@@ -351,7 +360,7 @@ class SubjectSearch:
             shares.append(Share(ResultSet(MISSING), TRUE, None))
         return shares
 
-    def _solve_root(self, root: _PlanOnObject, of_type: TypeName | None) -> Checkpoints[ResultSet]:
+    def _solve_root(self, root: PlanOnObject, of_type: TypeName | None) -> Checkpoints[ResultSet]:
         """Returns the result set on the object of the query: a subject that has the relation explicitly is reported
         with the first warrant that says so, whatever comes before it."""
         assert isinstance(root.plan, Plan)
@@ -366,20 +375,20 @@ def _reports(result_set: ResultSet) -> Reports:
     return Reports(result_set.report, len(result_set.reports))
 
 
-def _reachable(places: Sequence[_PlanOnObject]) -> Mapping[_PlanOnObject, Sequence[_PlanOnObject]]:
+def _reachable(places: Sequence[PlanOnObject]) -> Mapping[PlanOnObject, Sequence[PlanOnObject]]:
     """Returns for each place the places that have an edge to it."""
-    targets: dict[_PlanOnObject, list[_PlanOnObject]] = defaultdict(list)
+    targets: dict[PlanOnObject, list[PlanOnObject]] = defaultdict(list)
     for place in places:
         for child in place.children():
             targets[child].append(place)
     return targets
 
 
-def _order(plan: Plan, warrant: Warrant) -> _Order:
+def _order(plan: Plan, warrant: Warrant) -> PlaceOrder:
     return plan.places[warrant.relation], creation_order(warrant)
 
 
-def _rests_on_its_negation(component: list[_PlanOnObject]) -> bool:
+def _rests_on_its_negation(component: list[PlanOnObject]) -> bool:
     return len(component) > 1 and any(
         isinstance(place.plan, Operation) and not place.plan.rule.is_monotone for place in component
     )

@@ -1,8 +1,8 @@
 """Defines the rule operators, one file each.
 
 A new operator is one file beside these and one row in RULE_OPERATORS (or a branch in parsing.py if it is not a
-keyword). Whatever depends on the operator is asked of it (rule.py, rule_operator.py); all other code treats operators
-alike.
+keyword over rules). Whatever depends on the operator is asked of it (rule.py, rule_operator.py, leaf_rule.py); all
+other code treats operators alike.
 """
 
 from collections.abc import Iterator

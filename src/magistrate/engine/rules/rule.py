@@ -1,12 +1,12 @@
 """Defines the interface of rule operators, and the JSON form they are written in (docs/compatibility.md#rules)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 
-from magistrate.engine.names import RelationName, TypeName
+from magistrate.engine.names import ObjectId, PolicyName, RelationName, TypeName
 from magistrate.engine.truth import Truth
 
 
@@ -18,6 +18,8 @@ class RuleDefinition(msgspec.Struct, rename="camel", frozen=True, omit_defaults=
     of_type: str | None = None
     with_relation: str | None = None
     rules: "list[RuleDefinition | None] | None" = None
+    for_all: str | None = None
+    policy: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +47,87 @@ Bounds = tuple[Truth, Truth]
 """Holds the least and the greatest value that something can have."""
 
 
+class LinkNames(NamedTuple):
+    """Names what a rule asks of linked objects: `relation` on the objects of type `of_type` to which a warrant gives
+    `with_relation` here."""
+
+    with_relation: RelationName
+    of_type: TypeName
+    relation: RelationName
+
+
+class CheckedNames(NamedTuple):
+    """Holds the object and the subject for which a rule is decided; `subject_relation` is the empty text for a subject
+    that is no userset, and the ids may be `*`."""
+
+    object_type: TypeName
+    object_id: ObjectId
+    subject_type: TypeName
+    subject_id: ObjectId
+    subject_relation: str
+
+
+class LeafValues(NamedTuple):
+    """Holds the values that a leaf rule has for all ids of a type: those of `exceptions`, and `default` for the
+    rest."""
+
+    default: Truth
+    exceptions: Mapping[ObjectId, Truth] = {}
+
+
+class NamedConditions(Protocol):
+    """Evaluates named policies with the context of a check."""
+
+    def evaluate_named(self, name: PolicyName) -> Truth: ...
+
+
+class Leaf(Protocol):
+    """Represents a rule that is decided from the check alone, without warrants and other rules (see leaf_rule.py).
+    `policy` is the named policy that it evaluates, if it does."""
+
+    @property
+    def policy(self) -> PolicyName | None: ...
+
+    def decide(self, checked: CheckedNames, conditions: NamedConditions) -> Truth: ...
+
+    def list_objects(
+        self, of_type: TypeName, subject_type: TypeName, subject_id: ObjectId, conditions: NamedConditions
+    ) -> LeafValues: ...
+
+    def list_subjects(
+        self, object_type: TypeName, object_id: ObjectId, subject_type: TypeName | None, conditions: NamedConditions
+    ) -> LeafValues: ...
+
+
+class Quantifier(Protocol):
+    """Represents a rule that asks something of linked objects, and not only whether any of them has it (see
+    for_all.py)."""
+
+    @property
+    def link(self) -> LinkNames: ...
+
+    @property
+    def of_wildcard(self) -> Truth: ...
+
+    def begin(self, limits: Iterable[Truth]) -> Truth: ...
+
+    def weigh(self, limit: Truth, value: Truth) -> Truth: ...
+
+
 class Combined(Protocol):
-    """Represents a rule over rules that is decided from their values (see rule_operator.py)."""
+    """Represents a rule that is no mere alternative: one over rules, decided from their values (see rule_operator.py),
+    a quantifier, or a leaf."""
+
+    @property
+    def quantifier(self) -> Quantifier | None:
+        """Returns the rule itself if it is a quantifier: it is then decided from the value of `begin` and those of
+        `weigh` for each link, in this order."""
+        ...
+
+    @property
+    def leaf(self) -> Leaf | None:
+        """Returns the rule itself if it is a leaf."""
+        ...
 
     @property
     def rules(self) -> "tuple[Rule, ...]": ...

@@ -17,6 +17,8 @@ from magistrate.engine.truth import TRUE, Truth
 class RuleOperator:
     """Holds one rule or more in `rules`, in written order; an empty list is refused when the model is read."""
 
+    quantifier: ClassVar[None] = None
+    leaf: ClassVar[None] = None
     keyword: ClassVar[str]
     decisive: ClassVar[Truth]
     """Holds the value of a rule upon which the combination may be decided before all of its rules are."""

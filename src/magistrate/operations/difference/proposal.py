@@ -101,7 +101,8 @@ async def _lay_over(ctx: Context, before: ComparedState, proposal: Proposal, wor
     created = await _find_new_objects(ctx.store, overlay, before.at)
     model = before.model
     if types is not before.model.types:
-        model = Model(types, model.revision, model.patterns)
+        patterns = model.patterns | model.stranded
+        model = Model(types, model.revision, patterns, policies=model.policies)
     after = ComparedState(overlay.extend_model(model), OverlaidReader(ctx.store, overlay), before.at, before.now)
     united = OverlaidReader(ctx.store, Overlay(plan.created))
     return StateComparison(before, after, united, plan.changes, Existence(created))
@@ -131,7 +132,7 @@ async def _merge_types(ctx: Context, model: Model, proposal: Proposal) -> Mappin
 def _require_valid(new: Sequence[NewWarrant], types: Mapping[TypeName, ObjectType], now: int) -> None:
     """Raises InvalidParameter for the first warrant that could not be written."""
     named = {one.object.type for one in new}
-    defined = {name: types[name].relations for name in named if name in types}
+    defined = {name: types[name] for name in named if name in types}
     for place, one in enumerate(new):
         fault = find_warrant_fault(one, defined, now)
         if fault is not None:

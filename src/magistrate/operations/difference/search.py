@@ -73,7 +73,7 @@ class StateSearch:
         return await complete_run(self.state.reader, search, self.state.at)
 
     def build_conditions(self) -> PolicyEvaluator:
-        return PolicyEvaluator(ANY_CONTEXT, self.state.now, self.work)
+        return PolicyEvaluator(ANY_CONTEXT, self.state.now, self.work, self.state.model.policies)
 
     def defines(self, of_type: TypeName, relation: RelationName) -> bool:
         """Returns whether the relation is defined, so that there can be access to it."""

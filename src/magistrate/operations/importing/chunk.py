@@ -8,7 +8,7 @@ import msgspec
 
 from magistrate.engine.model import ObjectType
 from magistrate.engine.terms import TypeName
-from magistrate.errors import InvalidParameter, InvalidRequest
+from magistrate.errors import InvalidParameter, InvalidRequest, StrandedWarrants
 from magistrate.operations.context import Context
 from magistrate.operations.definitions import read_definition
 from magistrate.operations.object_types import judge_types, loop_fault, loop_of_types, new_object_types
@@ -117,6 +117,12 @@ class Chunk:
         except InvalidParameter as error:
             raise InvalidRequest(f"{error.parameter}: {error.message}") from None
 
+    def name_line(self, error: StrandedWarrants) -> InvalidRequest:
+        """Returns the error with the number of the first line whose object type forbids one of the warrants."""
+        forbidding = {warrant.partition(":")[0] for warrant in error.warrants}
+        number = next(number for number, (one, _) in self.types.items() if one.name in forbidding)
+        return InvalidRequest(f"line {number}: {error.parameter}: {error.message}")
+
     def _judge_types(self, definitions: Mapping[TypeName, str]) -> None:
         try:
             judge_types([object_type for object_type, _ in self.types.values()])(definitions)
@@ -133,7 +139,7 @@ class Chunk:
         object types that remain."""
         definitions = self._sift_types(definitions, refuse)
         known = {name: definitions[name] for name in self._types_of_warrants() if name in definitions}
-        defined = {name: read_definition(definition).relations for name, definition in known.items()}
+        defined = {name: read_definition(definition) for name, definition in known.items()}
         for number, warrant in [*self.warrants.items()]:
             error = warrant_fault(warrant, defined)
             if error is not None:

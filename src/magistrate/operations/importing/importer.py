@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from magistrate.engine.terms import TypeName
+from magistrate.errors import StrandedWarrants
 from magistrate.operations.context import Context
 from magistrate.operations.importing.chunk import Chunk, ReadLine, Refused, line_refused
+from magistrate.operations.object_types import find_forbidden
 from magistrate.store.contract import Imported, ImportProgress
 
 ACTOR = "import"
@@ -128,7 +130,11 @@ class Sieve:
 
 
 async def _store(ctx: Context, chunk: Chunk, progress: ImportProgress | None) -> Imported:
-    return (await ctx.store.import_batch(chunk.batch(), chunk.judge, ctx.stamp(ACTOR), progress)).value
+    try:
+        stamp = ctx.stamp(ACTOR)
+        return (await ctx.store.import_batch(chunk.batch(), chunk.judge, stamp, progress, find_forbidden)).value
+    except StrandedWarrants as error:
+        raise chunk.name_line(error) from None
 
 
 def _sum(one: Imported, other: Imported) -> Imported:

@@ -1,0 +1,94 @@
+"""Defines named policies: conditions on the context of a check that rules name (docs/policies.md#named-policies).
+
+A named policy is written in the language of the policies of warrants. It declares the variables that it reads, with
+their types; a value that is absent or of another type makes it unknown.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from magistrate.engine.descriptions import read_description
+from magistrate.engine.names import ObjectId, PolicyName, RelationName, TypeName
+from magistrate.engine.policy.expressions import read_expression
+from magistrate.engine.policy.literals import is_variable
+from magistrate.engine.terms import policy_name
+from magistrate.engine.warrants import Warrant
+from magistrate.errors import InvalidParameter, MissingParameter
+
+MAX_PARAMETERS = 50
+
+NO_WARRANT = Warrant(TypeName(""), ObjectId(""), RelationName(""), TypeName(""), ObjectId(""), "", "", 0, 0)
+"""Stands for the warrant where an expression is evaluated that belongs to none."""
+
+_RESERVED = frozenset({"warrant", "now"})
+"""Lists the variables that the language defines itself."""
+
+
+class ParameterType(StrEnum):
+    """Represents the type of a parameter, by its name in JSON."""
+
+    STRING = "string"
+    INTEGER = "integer"
+    BOOLEAN = "boolean"
+    FLOAT = "float"
+    ARRAY = "array"
+    MAP = "map"
+
+    @property
+    def kinds(self) -> tuple[type, ...]:
+        """Returns the types that a JSON value of this type can have in Python; the first is declared."""
+        return _KINDS[self]
+
+
+_KINDS: Mapping[ParameterType, tuple[type, ...]] = {
+    ParameterType.STRING: (str,),
+    ParameterType.INTEGER: (int,),
+    ParameterType.BOOLEAN: (bool,),
+    ParameterType.FLOAT: (float, int),
+    ParameterType.ARRAY: (list,),
+    ParameterType.MAP: (dict,),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NamedPolicy:
+    """Represents a named policy; only `read_named_policy` makes one. `parameters` are in written order."""
+
+    name: PolicyName
+    parameters: Mapping[str, ParameterType]
+    expression: str
+    description: str = ""
+
+    def select(self, context: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Returns the values of the parameters, or None if one is missing or has another type."""
+        values = {name: context.get(name) for name in self.parameters}
+        fits = all(type(value) in self.parameters[name].kinds for name, value in values.items())
+        return values if fits else None
+
+
+def read_named_policy(
+    name: str | None, parameters: Mapping[str, str] | None, expression: str | None, description: str | None = None
+) -> NamedPolicy:
+    """Returns the named policy that a request describes. Raises InvalidParameter or MissingParameter for the first
+    fault, in the order of the arguments."""
+    checked_name = policy_name(name, "name")
+    given = parameters or {}
+    if len(given) > MAX_PARAMETERS:
+        raise InvalidParameter("parameters", f"must be at most {MAX_PARAMETERS}")
+    types = {parameter: _read_parameter(parameter, of_type) for parameter, of_type in given.items()}
+    if not expression:
+        raise MissingParameter("expression")
+    read_expression(expression, {name: of_type.kinds[0] for name, of_type in types.items()}, "expression")
+    return NamedPolicy(checked_name, types, expression, read_description(description, "description"))
+
+
+def _read_parameter(name: str, of_type: str) -> ParameterType:
+    if not is_variable(name) or name in _RESERVED:
+        raise InvalidParameter("parameters", f"'{name}' cannot be the name of a variable in a policy")
+    try:
+        return ParameterType(of_type)
+    except ValueError:
+        types = ", ".join(ParameterType)
+        raise InvalidParameter("parameters", f"the type of '{name}' is none of {types}") from None

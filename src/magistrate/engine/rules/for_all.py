@@ -1,0 +1,91 @@
+"""Defines `{"forAll": R, "ofType": T, "withRelation": L}`: an object of type T has L here, and the subject has R on
+every such object.
+
+The objects are those that an arrow follows: stored warrants of L name them, or a userset on them. On an object without
+any the rule does not hold. A warrant to `*` links every object there is or will be, of which no one knows what they
+grant: the rule is then unknown unless another object decides that it does not hold. A warrant whose policy is unknown
+may link or not, and counts against the rule either way.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from magistrate.engine.names import RelationName, TypeName
+from magistrate.engine.rules.rule import (
+    Bounds,
+    BranchCollector,
+    Dependency,
+    LinkNames,
+    Requirement,
+    Rule,
+    RuleDefinition,
+)
+from magistrate.engine.truth import FALSE, TRUE, UNKNOWN, Truth, negate
+
+
+@dataclass(frozen=True, slots=True)
+class ForAll:
+    """Represents the rule. The three names need not exist; the rule then never holds."""
+
+    rules: ClassVar[tuple[Rule, ...]] = ()
+    is_monotone: ClassVar[bool] = True
+    """It is: a linked object on which more is granted never takes anything away. A further link may."""
+    size: ClassVar[int] = 1
+    leaf: ClassVar[None] = None
+    decisive: ClassVar[Truth] = FALSE
+    of_wildcard: ClassVar[Truth] = UNKNOWN
+    """Holds the value of the relation on the object `*`, when a warrant links it."""
+
+    relation: RelationName
+    of_type: TypeName
+    with_relation: RelationName
+
+    @property
+    def quantifier(self) -> "ForAll":
+        return self
+
+    @property
+    def link(self) -> LinkNames:
+        return LinkNames(self.with_relation, self.of_type, self.relation)
+
+    @staticmethod
+    def combine(values: Iterable[Truth]) -> Truth:
+        """Returns the least of `begin` and the values of `weigh`."""
+        return min(values)
+
+    @staticmethod
+    def begin(limits: Iterable[Truth]) -> Truth:
+        """Returns whether anything is linked, given the value of the conditions of each warrant."""
+        return max(limits, default=FALSE)
+
+    @staticmethod
+    def weigh(limit: Truth, value: Truth) -> Truth:
+        """Returns the value that a linked object contributes, given that of the conditions of its warrant, and that of
+        the relation on it."""
+        return max(negate(limit), value)
+
+    def bounds(self, lows: Sequence[Truth], highs: Sequence[Truth]) -> Bounds:
+        return self.combine(lows), self.combine(highs)
+
+    def reasons(self, values: Sequence[Truth | None]) -> Sequence[int]:
+        return [place for place, value in enumerate(values) if value is TRUE]
+
+    def explain(self, values: Sequence[Truth | None]) -> Sequence[int]:
+        """Returns the objects on which the relation does not hold; every place if it holds on all."""
+        return [place for place, value in enumerate(values) if value is not TRUE] or range(len(values))
+
+    def require(self, holds: bool) -> Requirement:
+        return Requirement(1, TRUE if holds else FALSE)
+
+    def render(self, rules: Sequence[RuleDefinition]) -> RuleDefinition:
+        return RuleDefinition(for_all=self.relation, of_type=self.of_type, with_relation=self.with_relation)
+
+    def describe(self) -> str:
+        return f"{self.relation} of every {self.of_type} that is its {self.with_relation}"
+
+    def dependency(self) -> Dependency:
+        return Dependency(self.of_type, self.relation)
+
+    def join(self, branches: BranchCollector) -> None:
+        branches.add_operation(self)

@@ -1,0 +1,97 @@
+"""Defines the rows that writes store."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """Makes a write happen only once for this key of this actor within `IDEMPOTENCY_HOURS`.
+
+    A second write with the same `fingerprint` changes nothing and returns what the first one returned, revision
+    included; one with a different fingerprint raises KeyReused."""
+
+    key: str
+    fingerprint: str
+
+
+IDEMPOTENCY_HOURS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """Records who writes, when (in microseconds since 1970 UTC; the `created_at` of new rows), whether the write
+    happens only once, and the id of the request; None if there was no request."""
+
+    actor: str
+    at: int
+    once: Once | None = None
+    request_id: str | None = None
+
+
+class NewObject(msgspec.Struct, frozen=True):
+    """Holds an object to be stored. `fresh` claims that the id was generated just now, so that no such object can
+    exist."""
+
+    type: TypeName
+    id: ObjectId
+    meta: str | None
+    fresh: bool = False
+
+
+class NewObjectType(msgspec.Struct, frozen=True):
+    name: TypeName
+    definition: str
+
+
+class NewWarrant(msgspec.Struct, frozen=True, gc=False):
+    """Holds a warrant to be stored, or one to be deleted.
+
+    `policy` is its text, empty if it has none. The ids may be `*`. Times are in microseconds since 1970 UTC.
+    `created_at` is the time at which it was created elsewhere; only `import_batch` uses it. `starts_at` and
+    `expires_at` are the limits between which it counts. `lifetime` is how long after its creation the policy may hold,
+    in microseconds; None if it is not known that it ever ends."""
+
+    object: ObjectRef
+    relation: RelationName
+    subject: Subject
+    policy: str = ""
+    created_at: int | None = None
+    starts_at: int | None = None
+    expires_at: int | None = None
+    lifetime: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ImportBatch:
+    """Holds what one write of an import stores: fewer than a million warrants."""
+
+    types: Sequence[NewObjectType] = ()
+    objects: Sequence[NewObject] = ()
+    warrants: Sequence[NewWarrant] = ()
+
+
+class ImportProgress(msgspec.Struct, frozen=True):
+    """Records how far an import has come: ('/data/all.jsonl', 20000, 2519000, '9f86d0...') means that the first
+    `lines` lines of this source, which is `size_bytes` long, are stored.
+
+    `mark` lets the source find the place again. `is_done` means that the source has been imported completely; no
+    progress is then kept."""
+
+    source: str
+    lines: int
+    size_bytes: int
+    mark: str
+    is_done: bool = False
+
+
+class Imported(msgspec.Struct, frozen=True):
+    """Counts the rows of each kind that were created or replaced."""
+
+    types: int
+    objects: int
+    warrants: int

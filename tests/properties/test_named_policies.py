@@ -1,0 +1,111 @@
+"""Random models with named policies: rules that name them answer what the oracle answers."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from magistrate.engine.evaluation import Check
+from magistrate.engine.graph import Graph
+from magistrate.engine.plans import Model
+from magistrate.engine.policy import read_policy
+from magistrate.engine.query import Query
+from magistrate.engine.terms import Revision
+from magistrate.engine.truth import TRUE
+from magistrate.engine.warrants import Warrant
+from tests import oracle
+from tests.memory_source import evaluated, explained, found, found_paths, model_of
+from tests.properties.test_check import Types, model, question, warrants
+from tests.properties.test_graph import decided
+from tests.properties.test_graph import question as plain_question
+from tests.properties.test_query import CONTEXT, existing, query
+
+NAMED: dict[str, tuple[dict[str, str], str]] = {
+    "yes": ({"x": "integer"}, "x == 1"),
+    "no": ({"x": "float"}, "x == 2"),
+    "lacking": ({"y": "string"}, "y == y"),
+    "mistyped": ({"x": "string"}, "x == x"),
+    "breaking": ({"x": "integer"}, "[1, 2][int(x) + 5] == 1"),
+}
+"""With `x` 1: holds, does not hold, and three that are unknown."""
+
+VALUES: Mapping[str, bool] = {"yes": True, "no": False}
+
+
+@st.composite
+def named_model(draw: st.DrawFn) -> Types:
+    """A model in which some empty rules are named policies instead."""
+    names = st.sampled_from(("", "yes", "yes", "no", *NAMED, "gone"))
+
+    def replaced(rule: dict[str, Any]) -> dict[str, Any]:
+        if "rules" in rule:
+            return rule | {"rules": [replaced(one) for one in rule["rules"]]}
+        name = "" if rule else draw(names)
+        return {"policy": name} if name else rule
+
+    return {
+        of_type: {relation: replaced(rule) for relation, rule in relations.items()}
+        for of_type, relations in draw(model()).items()
+    }
+
+
+def model_with(drawn: Types, stored: list[Warrant]) -> Model:
+    return model_of(drawn, stored, policies=NAMED)
+
+
+def holds(warrant: Warrant) -> bool | None:
+    if warrant.policy.startswith("@"):
+        return VALUES.get(warrant.policy[1:])
+    return read_policy(warrant.policy).holds(CONTEXT, warrant, 0)
+
+
+def value_of(drawn: Types, stored: list[Warrant], asked: Check) -> int:
+    object = asked.object
+    return int(oracle.check(drawn, stored, object.type, object.id, asked.relation, asked.subject, holds))
+
+
+@given(named_model(), warrants(), st.lists(question(), min_size=1, max_size=5))
+def test_checks_and_paths_are_those_of_the_oracle(drawn: Types, stored: list[Warrant], asked: list[Check]) -> None:
+    nodes, _ = evaluated(model_with(drawn, stored), stored, asked)
+    paths = found_paths(model_with(drawn, stored), stored, asked)
+
+    assert [node.value for node in nodes] == [value_of(drawn, stored, one) for one in asked]
+    for one, path in zip(asked, paths, strict=True):
+        node = oracle.Node(one.object.type, one.object.id, one.relation)
+        assert path == oracle.path(drawn, stored, node, one.subject, holds)
+
+
+@given(named_model(), warrants(), query())
+def test_queries_find_what_the_oracle_finds(drawn: Types, stored: list[Warrant], asked: Query) -> None:
+    if oracle.undefined_type(drawn, asked) is not None:
+        return
+    objects = existing(stored, [])
+
+    answer = found(model_with(drawn, stored), stored, objects, asked, CONTEXT)
+
+    expected = oracle.query(oracle.Facts(drawn, stored, objects, holds), asked)
+    assert [(*row[:3], row.is_implicit) for row in answer.rows] == [(*row[:3], row.is_implicit) for row in expected]
+
+
+@given(named_model(), warrants(rarely_to_all=True), st.lists(plain_question(), max_size=4))
+def test_a_graph_agrees_with_the_oracle(drawn: Types, stored: list[Warrant], asked: list[Check]) -> None:
+    graph = Graph(model_with(drawn, stored), Revision(1), most=1_000)
+
+    for one in asked:
+        decision = decided(graph, stored, one)
+        assert decision is None or decision.is_authorized == (value_of(drawn, stored, one) == TRUE)
+
+
+@given(named_model(), warrants(), question())
+def test_explanations_agree_and_their_suggestions_of_warrants_suffice(
+    drawn: Types, stored: list[Warrant], asked: Check
+) -> None:
+    explanation, _ = explained(model_with(drawn, stored), stored, asked)
+
+    assert explanation.tree.holds == value_of(drawn, stored, asked)
+    for suggestion in explanation.suggestions:
+        if not suggestion.example:
+            created = [Warrant(*key[0], key[1], 100, 100 + place) for place, key in enumerate(suggestion.create)]
+            left = [one for one in stored if one not in suggestion.delete]
+            assert value_of(drawn, [*left, *created], asked) == TRUE
