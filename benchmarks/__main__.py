@@ -8,7 +8,9 @@ import sys
 import apsw
 
 from benchmarks.batches import measure_batches
+from benchmarks.callers import measure_callers
 from benchmarks.checks import measure_checks
+from benchmarks.contextual_warrants import measure_contextual_warrants
 from benchmarks.cores import LOAD_CORE, SERVER_CORE
 from benchmarks.differences import measure_differences
 from benchmarks.document import write_document
@@ -27,7 +29,9 @@ TOPICS = {
     "requests": measure_request_rates,
     "batch": measure_batches,
     "import": measure_imports,
+    "callers": measure_callers,
     "checks": measure_checks,
+    "contextual": measure_contextual_warrants,
     "explain": measure_explanations,
     "difference": measure_differences,
     "lists": measure_lists,

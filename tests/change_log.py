@@ -1,4 +1,4 @@
-"""The change log as it stands in a store, which tells only parts of it: touches and events."""
+"""The whole change log of a store, which itself returns only parts of it: changes and events."""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -27,17 +27,23 @@ def settings_table() -> str:
 
 
 def routes_table() -> str:
-    routes = _requests(V2_ROUTES)
-    pages = [f"| `GET {page.path}` | {page.meaning}{'' if page.needs_key else ' (no key needed)'} |" for page in PAGES]
-    return "\n".join(["| request | what it does |", "|---|---|", *routes, *pages])
+    pages = [
+        f"| `GET {page.path}` | {f'`{page.scope}`' if page.scope else ''} | "
+        f"{page.meaning}{'' if page.scope else ' (no key needed)'} |"
+        for page in PAGES
+    ]
+    return "\n".join([*_REQUESTS, *_requests(V2_ROUTES), *pages])
 
 
 def v1_routes_table() -> str:
-    return "\n".join(["| request | what it does |", "|---|---|", *_requests(v1_routes(V2_ROUTES))])
+    return "\n".join([*_REQUESTS, *_requests(v1_routes(V2_ROUTES))])
+
+
+_REQUESTS = ("| request | scope | what it does |", "|---|---|---|")
 
 
 def _requests(routes: Iterable[Route]) -> list[str]:
-    return [f"| `{route.method} {route.path}` | {route.summary} |" for route in routes]
+    return [f"| `{route.method} {route.path}` | `{route.scope}` | {route.summary} |" for route in routes]
 
 
 def errors_table() -> str:
@@ -65,6 +71,7 @@ PACKAGES = (
     "operations.difference",
     "engine",
     "engine.rules",
+    "engine.model_text",
     "engine.graph",
     "engine.query",
     "engine.policy",

@@ -1,5 +1,6 @@
 """What the HTTP servers of tests have in common: a port of their own, and that they end with the test."""
 
+import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,13 +20,15 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def serving(handler: type[SilentHandler]) -> Iterator[str]:
+def serving(handler: type[SilentHandler], tls: ssl.SSLContext | None = None) -> Iterator[str]:
     """The URL of a server whose requests are handled so."""
     server = _Server(("127.0.0.1", 0), handler)
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
+        yield f"{'https' if tls else 'http'}://127.0.0.1:{server.server_address[1]}"
     finally:
         server.shutdown()
         thread.join()

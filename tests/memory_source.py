@@ -85,7 +85,7 @@ def evaluated(
     budget: int = PLENTY,
     overlay: Overlay = NOTHING,
 ) -> tuple[list[CheckNode], int]:
-    """The decided nodes of the questions, and how many batches were read for them."""
+    """The decided nodes of the checks, and how many batches were read for them."""
     work = Work(budget)
     evaluation = Evaluation(model, now, work)
     nodes: list[CheckNode] = []
@@ -105,7 +105,7 @@ def evaluated(
 def found_paths(
     model: Model, warrants: Sequence[Warrant], questions: Sequence[Check], now: int = 0, overlay: Overlay = NOTHING
 ) -> list[list[Warrant] | None]:
-    """The reported path of each question, None where it is not authorized."""
+    """The reported path of each check, None where it is not authorized."""
     work = Work(PLENTY)
     evaluation = Evaluation(model, now, work, with_paths=True)
     nodes: list[CheckNode] = []

@@ -97,7 +97,7 @@ def _queried(client: Client, query: str, context: str) -> str:
 
 
 def written(answer: httpx.Response, seen: dict[str, str]) -> str:
-    """Status and body, with times and cursors named, not told."""
+    """Status and body, with placeholders for times and cursors."""
     if answer.content and answer.status_code == 200 and isinstance(answer.json(), dict):
         seen.update({name: value for name, value in answer.json().items() if name.endswith("Cursor")})
     body = _CURSOR.sub(r"\1...", _TIME.sub("...", answer.text.strip()))

@@ -1,7 +1,7 @@
 """The dullest correct evaluator of checks and queries: what every faster one must agree with.
 
-A check grounds one equation for every node - an object and a relation on it, for the asked subject - that the question
-can lead to, and iterates to fixpoints. The meaning is the well-founded one (Van Gelder, Ross and Schlipf, "The
+A check grounds one equation for every node - an object and a relation on it, for the subject of the check - that
+the check can reach, and iterates to fixpoints. The meaning is the well-founded one (Van Gelder, Ross and Schlipf, "The
 well-founded semantics for general logic programs", 1991) over four ordered values in place of two; every noneOf is a
 barrier, whatever the nesting. No memory, no order, no early end: only the equations.
 A query is one check for each row that there could be.
@@ -33,7 +33,7 @@ class Truth(IntEnum):
 
 
 class Node(NamedTuple):
-    """Whether the asked subject has `relation` on the object. The id `*` means any object of the type."""
+    """Whether the subject of the check has `relation` on the object. The id `*` means any object of the type."""
 
     type: str
     id: str
@@ -82,8 +82,8 @@ def check(
 ) -> Truth:
     """Whether the subject has the relation on the object.
 
-    `model` maps type names to relation names to rules as JSON. `policy_holds` is asked only of warrants with a policy;
-    None from it is a run-time error.
+    `model` maps type names to relation names to rules as JSON. `policy_holds` is called only for warrants with a
+    policy; None from it is a run-time error.
     """
     rules = read_rules(model)
     asked = Node(object_type, object_id, relation)
@@ -121,7 +121,7 @@ class Ground:
     policy_holds: Callable[[Warrant], bool | None]
 
     def equations_from(self, asked: Node) -> Equations:
-        """The equation of the asked node, and of every node that one of the equations names."""
+        """The equation of the node, and of every node that one of the equations names."""
         equations: dict[Node, Expression] = {}
         waiting = [asked]
         while waiting:
@@ -140,7 +140,7 @@ class Ground:
         return Highest((direct, self.groups(node), self.rule(self.rules[node.type][node.relation], node)))
 
     def direct(self, node: Node) -> Expression:
-        """The warrants that name the asked subject itself, or any subject of its type."""
+        """The warrants that name the subject of the check itself, or any subject of its type."""
         asked = self.subject
         return Highest(
             tuple(
@@ -449,7 +449,7 @@ class Row(NamedTuple):
 
 
 def undefined_type(model: Mapping[str, Any], asked: Query) -> str | None:
-    """The type that the 404 of a query names: the first of those asked for, then that of the object."""
+    """The type that the 404 of a query names: the first of those selected, then that of the object."""
     types = [*(asked.types or ()), *([asked.object.type] if isinstance(asked, SubjectsQuery) else [])]
     return next((type for type in types if type not in model), None)
 
@@ -462,7 +462,7 @@ def query(facts: Facts, asked: Query) -> list[Row]:
 
 
 def rows(facts: Facts, asked: Query, is_implicit: bool) -> dict[Node, Row]:
-    """By what tells rows apart: as a node, the found object or subject with the relation."""
+    """By what distinguishes rows: as a node, the found object or subject with the relation."""
     found = {}
     for key, node, subject in candidates(facts, asked):
         if (asked.relations is None or key.relation in asked.relations) and facts.holds(node, subject):
@@ -473,7 +473,7 @@ def rows(facts: Facts, asked: Query, is_implicit: bool) -> dict[Node, Row]:
 
 
 def candidates(facts: Facts, asked: Query) -> Iterator[tuple[Node, Node, Subject]]:
-    """The key of each row there could be if all relations were asked for, and the check that decides."""
+    """The key of each row there could be if all relations were selected, and the check that decides."""
     types = {*(facts.model if asked.types is None else asked.types)}
     if isinstance(asked, ObjectsQuery):
         subject = Subject(asked.subject.type, asked.subject.id)

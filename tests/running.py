@@ -88,7 +88,7 @@ def running_service(settings: Settings) -> Iterator[str]:
 
 @contextmanager
 def running_server(settings: Settings) -> Iterator[tuple[str, GracefulServer]]:
-    """The same with the server, which a test may tell to stop."""
+    """The same with the server, which a test may stop."""
     wiring.migrate_store(settings)
     asyncio.run(wiring.prepare_store(settings))
     listening = socket.create_server((settings.host, settings.port), backlog=2048)  # the server closes it

@@ -1,4 +1,5 @@
-"""The scenarios of tests/scenarios/check-*.yaml and query-*.yaml as values, and as the bodies of requests.
+"""The scenarios of tests/scenarios as values, and as the bodies of requests: those of check-*.yaml, query-*.yaml,
+explain-*.yaml and write-*.yaml.
 
 `python -m tests.scenario_files` writes the schema that editors check the files against.
 """
@@ -48,7 +49,7 @@ _WRITTEN = re.compile(
 
 
 class Claim(NamedTuple):
-    """What a warrant says, or a check asks: the subject has the relation on the object."""
+    """What a warrant says, or a check is of: the subject has the relation on the object."""
 
     object_type: TypeName
     object_id: ObjectId
@@ -151,6 +152,84 @@ class Limits(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True, fo
     starts_at: str | None = None
     expires_at: str | None = None
 
+    def as_times(self) -> dict[str, int | None]:
+        """The limits in microseconds since 1970, by the names that values have."""
+        texts = {"starts_at": self.starts_at, "expires_at": self.expires_at}
+        return {name: None if at is None else read_time(at, name) for name, at in texts.items()}
+
+
+WrittenWarrants = tuple[WrittenWarrant, ...]
+WarrantLimits = dict[WrittenWarrant, Limits]
+
+
+class Precondition(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Exactly one: a warrant, an object such as `document:plan`, or the revision before this write or the last one."""
+
+    exists: str | None = None
+    absent: str | None = None
+    revision: Literal["newest", "older"] | None = None
+
+    def __post_init__(self) -> None:
+        if [self.exists, self.absent, self.revision].count(None) != 2:
+            raise ValueError("a precondition has exactly one of `exists`, `absent` and `revision`")
+
+
+class Deletions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What an atomic write deletes."""
+
+    warrants: WrittenWarrants = ()
+    objects: tuple[str, ...] = ()
+
+
+class Creations(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What an atomic write creates; `limits` are of those of `warrants` that have any."""
+
+    warrants: WrittenWarrants = ()
+    objects: tuple[str, ...] = ()
+    limits: WarrantLimits = {}
+
+
+class Outcome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The counts of an atomic write; or the precondition that does not hold, what is missing, or the parameter."""
+
+    created: int = 0
+    deleted: int = 0
+    unchanged: int = 0
+    failed: int | None = None
+    missing: str | None = None
+    refused: str | None = None
+
+
+class AtomicWrite(msgspec.Struct, tag_field="do", tag="write", frozen=True, forbid_unknown_fields=True):
+    """One change of everything, what comes of it, and the checks after it."""
+
+    outcome: Outcome
+    preconditions: tuple[Precondition, ...] = ()
+    delete: Deletions = Deletions()
+    create: Creations = Creations()
+    checks: tuple[Check, ...] = ()
+
+
+class DeleteByFilter(msgspec.Struct, tag_field="do", tag="delete-by-filter", frozen=True, forbid_unknown_fields=True):
+    """Warrants deleted by a filter, how many there were, and the checks after it; a dry run leaves them as they are."""
+
+    where: dict[str, str]
+    deleted: int
+    dry_run: bool = False
+    checks: tuple[Check, ...] = ()
+
+
+class CreateAgain(msgspec.Struct, tag_field="do", tag="create", frozen=True, forbid_unknown_fields=True):
+    """Warrants created in one request, what was done to each of them, and the checks after it."""
+
+    warrants: WrittenWarrants
+    outcomes: tuple[Literal["created", "updated", "unchanged"], ...]
+    limits: WarrantLimits = {}
+    checks: tuple[Check, ...] = ()
+
+
+WriteStep = AtomicWrite | DeleteByFilter | CreateAgain
+
 
 class Explain(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An explanation. What is absent is not compared."""
@@ -195,7 +274,7 @@ class Difference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Types and warrants in written form, and what is asked of them. Besides `types` nothing is defined."""
+    """Types and warrants in written form, and the checks and queries of them. Besides `types` nothing is defined."""
 
     name: str
     types: WrittenTypes
@@ -213,14 +292,18 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     as_of: tuple[Past, ...] = ()
     explain: tuple[Explain, ...] = ()
     difference: tuple[Difference, ...] = ()
+    writes: Annotated[
+        tuple[WriteStep, ...], msgspec.Meta(description="what is written when all else is done, in order")
+    ] = ()
 
     def __post_init__(self) -> None:
         if len(self.levels) != len(self.checks) or len(self.query_levels) != len(self.queries):
             raise ValueError("`levels` has one number for each check, `query_levels` for each query")
         if set(self.limits) - set(self.warrants):
             raise ValueError("`limits` are of `warrants`")
-        if not self.checks and not self.queries and not self.explain and not self.difference:
-            raise ValueError("a scenario has `checks`, `queries`, `explain` or `difference`")
+        asked = (self.checks, self.queries, self.explain, self.difference, self.writes)
+        if not any(asked):
+            raise ValueError("a scenario has `checks`, `queries`, `explain`, `difference` or `writes`")
 
     def until(self, step: Step) -> "Scenario":
         """The scenario with nothing done after this step."""
@@ -253,14 +336,11 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def limits_of(self, text: str) -> dict[str, int | None]:
         """The time limits of a warrant, in microseconds since 1970, by the names that values have."""
-        limits = self.limits.get(text, Limits())
-        texts = {"starts_at": limits.starts_at, "expires_at": limits.expires_at}
-        return {name: None if at is None else read_time(at, name) for name, at in texts.items()}
+        return self.limits.get(text, Limits()).as_times()
 
     def bodies(self) -> list[dict[str, Any]]:
         """The bodies that write the warrants."""
-        limits = {text: msgspec.to_builtins(one) for text, one in self.limits.items()}
-        return [warrant_body(text) | limits.get(text, {}) for text in self.warrants]
+        return warrant_bodies(self.warrants, self.limits)
 
     def written_warrants(self) -> list[Warrant]:
         """All that were ever there."""
@@ -293,7 +373,7 @@ def query_scenarios() -> Sequence[Scenario]:
 
 
 def scenarios_of_the_past() -> Sequence[Scenario]:
-    """Those that ask as of a step, in the order of file names."""
+    """Those that check as of a step, in the order of file names."""
     return [scenario for scenario in every_scenario() if scenario.as_of]
 
 
@@ -307,6 +387,11 @@ def difference_scenarios() -> Sequence[Scenario]:
     return [scenario for scenario in every_scenario() if scenario.difference]
 
 
+def write_scenarios() -> Sequence[Scenario]:
+    """Those that write, in the order of file names."""
+    return [scenario for scenario in every_scenario() if scenario.writes]
+
+
 @cache
 def every_scenario() -> Sequence[Scenario]:
     """Those of all files, in the order of file names. Raises ValueError if two of them have one name."""
@@ -318,7 +403,7 @@ def every_scenario() -> Sequence[Scenario]:
 
 
 def scenario_paths() -> list[Path]:
-    kinds = ("check", "query", "explain", "difference")
+    kinds = ("check", "query", "explain", "difference", "write")
     return sorted(path for kind in kinds for path in FOLDER.glob(f"{kind}-*.yaml"))
 
 
@@ -326,19 +411,24 @@ def read_scenarios(path: Path) -> list[Scenario]:
     """Raises msgspec.ValidationError with the place of the first fault."""
     written = yaml.safe_load(path.read_text())
     for scenario in written:
-        for asked in (scenario, *scenario.get("as_of", [])):
+        for asked in (scenario, *scenario.get("as_of", []), *scenario.get("writes", [])):
             asked["checks"] = [_in_full(question) for question in asked.get("checks", [])]
     return msgspec.convert(written, list[Scenario])
 
 
 def warrant_body(written: str) -> dict[str, Any]:
-    """The body that writes or deletes the warrant; of a claim without a policy, the body that asks for it."""
+    """The body that writes or deletes the warrant; without a policy it is also the body of the check."""
     parts = _parts(written)
     subject = {"objectType": parts["subject_type"], "objectId": parts["subject_id"]}
     if parts["subject_relation"]:
         subject["relation"] = parts["subject_relation"]
     body = {"objectType": parts["type"], "objectId": parts["id"], "relation": parts["relation"], "subject": subject}
     return body | ({"policy": parts["policy"]} if parts["policy"] else {})
+
+
+def warrant_bodies(written: Sequence[str], limits: WarrantLimits) -> list[dict[str, Any]]:
+    """The bodies that write these warrants with their limits."""
+    return [warrant_body(text) | msgspec.to_builtins(limits.get(text, Limits())) for text in written]
 
 
 def claim(written: str) -> Claim:
@@ -384,7 +474,7 @@ def contextual_options(contextual: Sequence[str]) -> list[str]:
 def schema() -> bytes:
     """The JSON schema of a scenario file."""
     made = msgspec.json.schema(list[Scenario])
-    for name in ("Scenario", "Past"):
+    for name in ("Scenario", "Past", "AtomicWrite", "DeleteByFilter", "CreateAgain"):
         checks = made["$defs"][name]["properties"]["checks"]
         checks["items"] = {"anyOf": [checks["items"], SHORT_QUESTION]}
     dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
@@ -399,7 +489,7 @@ def _parts(written: str) -> dict[str, str]:
 
 
 def _in_full(question: dict[str, Any]) -> dict[str, Any]:
-    """A question in the long form; `{ask: answer}` is the short one."""
+    """A check in the long form; `{check: answer}` is the short one."""
     if "ask" in question or len(question) != 1:
         return question
     [(ask, answer)] = question.items()

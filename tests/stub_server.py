@@ -1,4 +1,4 @@
-"""An HTTP server for tests of clients: it answers as it is told, and keeps what it was sent."""
+"""An HTTP server for tests of clients: it sends the answers that a test sets, and keeps the requests."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager

@@ -37,7 +37,7 @@ __all__ = ["counted"]  # the fixture of the stores that count what is read
 EVERY_SCENARIO = [pytest.param(scenario, id=scenario.name) for scenario in scenarios_of_the_past()]
 
 
-def test_scenarios_ask_as_of_every_step() -> None:
+def test_scenarios_check_as_of_every_step() -> None:
     asked = {past.after for scenario in scenarios_of_the_past() for past in scenario.as_of}
 
     assert asked == set(STEPS)

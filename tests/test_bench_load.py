@@ -69,7 +69,7 @@ def test_what_cannot_be_an_answer_ends_the_run(head: bytes) -> None:
         body_of(head)
 
 
-def test_the_closed_loop_sends_everything_once_and_samples_what_it_is_told_to() -> None:
+def test_the_closed_loop_sends_everything_once_and_samples_the_share_that_is_set() -> None:
     with stub_server(echo) as stub:
         driven = closed_loop(stub.url, itertools.islice(numbered(), 40), 4, 10, sample_every=10)
 

@@ -1,4 +1,4 @@
-"""What `./run bench mixed` asks, what it takes for a right answer, and how it looks for stale ones."""
+"""What `./run bench mixed` sends, what it takes for a right answer, and how it looks for stale ones."""
 
 import itertools
 from random import Random
@@ -63,7 +63,7 @@ def decided(allowed: bool) -> dict[str, object]:
 
 
 @every_dataset
-def test_every_question_comes_with_the_answer_of_the_data_set(name: str) -> None:
+def test_every_check_comes_with_the_answer_of_the_data_set(name: str) -> None:
     dataset = DATASETS[name](SIZE, 1)
 
     answered = dataset.answered_questions(200, 5)
@@ -120,7 +120,7 @@ def page(*ids: str) -> dict[str, object]:
 
 
 @every_dataset
-def test_lists_are_asked_about(name: str) -> None:
+def test_lists_are_in_the_mix(name: str) -> None:
     assert next(mixes(name).endless[LIST]).request.startswith(b"GET /v2/query?q=select+")
 
 
@@ -141,7 +141,7 @@ def test_what_is_deleted_was_written_long_before_and_nothing_is_written_twice(na
 
 
 @every_dataset
-def test_a_tenth_of_the_mix_writes_and_no_question_is_about_what_is_written(name: str) -> None:
+def test_a_tenth_of_the_mix_writes_and_no_check_is_of_what_is_written(name: str) -> None:
     prepared = mixes(name)
     asks = list(itertools.islice(prepared.endless[WRITE], 200))
     changes = [body_in(ask.request) for ask in asks if ask.judge is None]
@@ -182,7 +182,7 @@ def test_a_token_becomes_a_header() -> None:
     assert b"\r\nWarrant-Token: t1\r\n" in request.partition(b"\r\n\r\n")[0]
 
 
-def test_a_page_tells_how_far_it_reaches() -> None:
+def test_a_page_shows_how_far_it_reaches() -> None:
     body = msgspec.json.encode({**page("a", "b"), "nextCursor": "more"})
 
     assert API.listed(body) == RelationResult(frozenset({"a", "b"}), "b")

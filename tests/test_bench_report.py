@@ -50,7 +50,7 @@ def test_each_mix_has_a_row_as_fast_as_it_goes_and_one_at_the_constant_rate() ->
 
 
 @pytest.mark.parametrize(("share", "said"), [(0.5, "| 50% |  |"), (0.3, "| 30% | missed |")])
-def test_the_share_of_the_constant_answer_is_owed_by_the_largest_drive(share: float, said: str) -> None:
+def test_the_share_of_the_constant_answer_is_a_target_of_the_largest_drive(share: float, said: str) -> None:
     results = Results([case("SQLite", 10_000, 0.1), case("SQLite", 1_000_000, share), case("PostgreSQL", 10_000, 0.1)])
 
     assert target_rows(results)[0] == (
@@ -68,7 +68,7 @@ def test_growth_is_from_the_smallest_size_of_the_same_store_and_data_set() -> No
 
 
 @pytest.mark.parametrize(("slowest", "said"), [(0.005, "| 5.0 |  |"), (0.006, "| 6.0 | missed |")])
-def test_the_tail_at_half_the_load_is_owed(slowest: float, said: str) -> None:
+def test_the_tail_at_half_the_load_is_a_target(slowest: float, said: str) -> None:
     system = System("SQLite", "http://localhost", WarrantApi(), DATASETS["drive"](1_000, 1))
     measured = Measured(system, CHECK, figures(2), figures(1, slowest=slowest))
 

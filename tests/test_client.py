@@ -124,7 +124,7 @@ def test_what_is_too_long_for_a_url_is_not_sent(service: Client) -> None:
         list(service.query({"q": "x" * 70_000}, [1]))
 
 
-def test_a_list_asks_for_no_page_before_it_is_needed(service: Client) -> None:
+def test_a_list_requests_no_page_before_it_is_needed(service: Client) -> None:
     for number in range(3):
         service.create_object("page", f"lazy-{number}", None)
     found = service.objects({"objectType": "page", "q": "lazy-"}, page_size=1)

@@ -1,4 +1,4 @@
-"""The data sets of the benchmarks: what their warrants look like, and that questions have the answers they aim at."""
+"""The data sets of the benchmarks: what their warrants look like, and that checks have the answers they aim at."""
 
 import hashlib
 import itertools
@@ -63,7 +63,7 @@ DIGESTS = {
     "drive": ("ed85bc6acdb8690e", "fd7b142b6ef67624"),
     "code-hosting": ("27186e8e84f103ec", "df5a2a2b42995d56"),
 }
-"""Of a thousand warrants, every tenth, and of a hundred questions."""
+"""Of a thousand warrants, every tenth, and of a hundred checks."""
 LIST_DIGESTS = {
     "tenants": ("48cf04dd2c918a3c", "8a480c6a7555ad0c"),
     "drive": ("126728684daefdb8", "4ea61dbe8b2c8581"),
@@ -167,7 +167,7 @@ async def rows_of(context: Context, text: str) -> set[Ref]:
 
 
 def question(text: str, found: Ref) -> Check:
-    """The check of a row. The query asks for one relation."""
+    """The check of a row. The query selects one relation."""
     query = read_query(text)
     relation = (query.relations or ("",))[0]
     if isinstance(query, ObjectsQuery):
@@ -194,7 +194,7 @@ def test_the_object_types_can_be_stored(name: str) -> None:
 @every_dataset
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("size", [1_000, 1_001, 3_749, SIZE])
-def test_there_are_as_many_warrants_as_asked_for_and_no_two_alike(name: str, size: int, seed: int) -> None:
+def test_there_are_as_many_warrants_as_requested_and_no_two_alike(name: str, size: int, seed: int) -> None:
     rows = list(DATASETS[name](size, seed).warrants())
 
     assert len(rows) == len(set(rows)) == size
@@ -217,7 +217,7 @@ def test_warrants_can_be_read_again(name: str) -> None:
 
 
 @every_dataset
-def test_warrants_and_questions_are_the_same_everywhere(name: str) -> None:
+def test_warrants_and_checks_are_the_same_everywhere(name: str) -> None:
     dataset = DATASETS[name](10_000, 7)
 
     made = digest(itertools.islice(dataset.warrants(), 0, None, 10)), digest(dataset.questions(100, 7))
@@ -226,7 +226,7 @@ def test_warrants_and_questions_are_the_same_everywhere(name: str) -> None:
 
 
 @every_dataset
-def test_another_seed_makes_other_warrants_and_other_questions(name: str) -> None:
+def test_another_seed_makes_other_warrants_and_other_checks(name: str) -> None:
     one, other = DATASETS[name](SIZE, 1), DATASETS[name](SIZE, 2)
 
     assert set(one.warrants()) != set(other.warrants())
@@ -249,7 +249,7 @@ def test_all_names_are_allowed_and_defined(name: str, rows: dict[str, list[Warra
 
 
 @every_dataset
-def test_questions_are_about_relations_and_users_of_the_data_set(name: str, rows: dict[str, list[WarrantRow]]) -> None:
+def test_checks_are_of_relations_and_users_of_the_data_set(name: str, rows: dict[str, list[WarrantRow]]) -> None:
     dataset = DATASETS[name](SIZE, 1)
     objects = {row[:2] for row in rows[name]}
 
@@ -273,7 +273,7 @@ def test_the_oracle_agrees_on_who_is_allowed(name: str) -> None:
 
 
 @every_dataset
-def test_about_seven_questions_of_ten_are_allowed(name: str) -> None:
+def test_about_seven_checks_of_ten_are_allowed(name: str) -> None:
     answers = Answers(DATASETS[name](SMALLEST_SIZE, 1))
     questions = answers.dataset.questions(200, 3)
 

@@ -1,4 +1,4 @@
-"""The documents say what is true: commands are run, tables are made anew, links lead somewhere."""
+"""The documents say what is true: commands are run, tables are made anew, links are not broken."""
 
 import argparse
 import asyncio
@@ -240,7 +240,7 @@ def commands_of(group: click.Group) -> Iterator[click.Command]:
             yield from commands_of(command)
 
 
-def test_help_tells_every_setting() -> None:
+def test_help_shows_every_setting() -> None:
     ran = subprocess.run(
         [sys.executable, "-m", "magistrate", "serve", "--help"],
         env=os.environ | {"COLUMNS": "500"},

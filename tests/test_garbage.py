@@ -1,6 +1,7 @@
 """Garbage collections: what they scan, and that cycles among what they do not scan are freed in the end."""
 
 import gc
+import sys
 from collections.abc import Iterator
 from weakref import ref
 
@@ -19,7 +20,7 @@ class Cycle:
 @pytest.fixture
 def freezer() -> Iterator[SurvivorFreezer]:
     thresholds = gc.get_threshold()
-    freezer = SurvivorFreezer(few_objects=1_000)
+    freezer = SurvivorFreezer(few_blocks=1_000)
     freezer.install()
     yield freezer
     gc.callbacks.remove(freezer.follow)
@@ -58,7 +59,7 @@ def test_survivors_that_are_many_for_a_while_are_not_scanned_again(freezer: Surv
     for _ in range(COUNTED_EVERY * COUNTS_OF_A_PERIOD + 1):
         gc.collect()  # from here on, twice as many as there are now are tolerated
     for _ in range(2):
-        lists = [[number] for number in range(2 * gc.get_freeze_count() + SURVIVORS)]
+        lists = [[number] for number in range(2 * sys.getallocatedblocks() + SURVIVORS)]
         for _ in range(COUNTED_EVERY * COUNTS_OF_A_PERIOD // 2):
             gc.collect()
             assert len(gc.get_objects()) < SURVIVORS / 10

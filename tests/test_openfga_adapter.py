@@ -116,7 +116,7 @@ def test_a_followed_relation_with_a_rule_of_its_own_is_kept_apart() -> None:
 
 
 @pytest.mark.parametrize("name", DATASETS)
-def test_the_model_gives_every_question_of_a_data_set_its_answer(name: str) -> None:
+def test_the_model_gives_every_check_of_a_data_set_its_answer(name: str) -> None:
     dataset = DATASETS[name](SIZE, 1)
     model = OpenFgaModel(dataset.types, {form_of(row) for row in dataset.warrants()})
     evaluator = OpenFgaEvaluator(model.authorization_model())
@@ -211,7 +211,7 @@ def test_answers_are_read(openfga: OpenFga) -> None:
     assert openfga.listed(cut_off).reaches == ""
 
 
-def test_batches_of_a_hundred_are_not_asked_of_it(openfga: OpenFga) -> None:
+def test_batches_of_a_hundred_are_not_sent_to_it(openfga: OpenFga) -> None:
     mixes = mixes_of(DATASETS["drive"](SIZE, 1), openfga, 100)
 
     assert [name for name in BATCHES if name in mixes.endless] == ["batch of 10"]

@@ -132,7 +132,7 @@ def test_a_group_is_as_true_as_the_lower_of_its_warrant_and_the_membership(
     assert truth(model, warrants, "document:1#viewer@user:ann") == expected
 
 
-def test_a_group_wildcard_asks_for_the_relation_on_any_object() -> None:
+def test_a_userset_wildcard_stands_for_the_relation_on_any_object() -> None:
     model: dict[str, dict[str, Any]] = {
         "document": {"viewer": {}},
         "team": {"lead": {}, "member": {"inheritIf": "lead"}},
@@ -322,7 +322,7 @@ def test_every_scenario_file_points_to_the_schema_and_the_schema_is_up_to_date()
         "{ask: 'document:1#a@user:ann', answer: true, because: owner}",
     ],
 )
-def test_a_question_that_contradicts_itself_is_refused(question: str, tmp_path: Path) -> None:
+def test_a_check_that_contradicts_itself_is_refused(question: str, tmp_path: Path) -> None:
     file = tmp_path / "check-x.yaml"
     file.write_text(f"- {{name: x, types: {{}}, checks: [{question}]}}")
 

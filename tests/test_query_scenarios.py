@@ -204,7 +204,7 @@ def test_a_scenario_expects_the_rows_that_the_oracle_finds(scenario: Scenario) -
             demand_rows(scenario, query, list(query.rows))
 
 
-def test_scenarios_ask_in_both_directions_for_all_kinds_of_rows() -> None:
+def test_scenarios_query_all_kinds_of_rows_in_both_directions() -> None:
     asked = [(read_query(query.q), query.rows or ()) for scenario in query_scenarios() for query in scenario.queries]
     kinds = {(type(query), row.split(" ")[1], row.endswith(" -")) for query, rows in asked for row in rows}
 

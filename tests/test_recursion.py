@@ -31,6 +31,8 @@ BOUNDED: dict[str, str] = {
     "magistrate.api.deadline.Deadlines.add": ANOTHER,
     "magistrate.api.server.metrics.Board.write": ANOTHER,
     "magistrate.api.openapi._batch": "walks the schemas of our own types, made when the service starts",
+    "magistrate.api.server.keep_alive.KeepAliveTimer._end": LATER,
+    "magistrate.api.server.keep_alive.KeepAliveTimer.cancel": ANOTHER,
     "magistrate.api.server.protocol.BoundedProtocol.": LATER,
     "magistrate.api.server.server.GracefulServer.": ANOTHER,
     "magistrate.api.server.slicing.SlicingProtocol._parse_slice": LATER,
@@ -55,6 +57,7 @@ BOUNDED: dict[str, str] = {
     "magistrate.operations.importing.importer.": ANOTHER,
     "magistrate.operations.difference.states.UnitedReader.read_warrants": ANOTHER,
     "magistrate.store.postgres.PostgresDatabase.": ANOTHER,
+    "magistrate.store.sql_keys.SqlKeys.": ANOTHER,
     "magistrate.store.sql_store.SqlStore.": ANOTHER,
 }
 """By what the name of the first function of a circle, in alphabetical order, begins with."""
@@ -73,7 +76,7 @@ class Function(NamedTuple):
 
 
 class Sources:
-    """All functions of some modules, and who calls whom as far as names tell. What is called on something else than
+    """All functions of some modules, and who calls whom as far as names show. What is called on something else than
     `self` may be any method of that name; of those only two that call each other count, and one that calls its like."""
 
     def __init__(self, texts: dict[str, str]) -> None:

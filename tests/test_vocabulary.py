@@ -66,7 +66,8 @@ IDEAS = (
     ),
     Idea("graph cache", "before", within=("engine/graph/",)),
     Idea("membership closure", "reaching"),
-    Idea("fast path", "hot held"),
+    Idea("fast path", "hot"),
+    Idea("fast path", "held", outside=("store/holds.py", "operations/chunk_size.py")),  # a lock is held
     Idea("fast path", "shortcut shortcuts", outside=SETTINGS),  # a setting was called that
     Idea("fast path", "head heads", outside=(*SETTINGS, "api/server/", "store/")),  # of a request, or of the change log
     Idea("warrant reader", "joining portion portions"),

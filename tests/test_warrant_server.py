@@ -1,4 +1,4 @@
-"""The client of the server that is moved from: what it asks again, what it gives up, and what it says then."""
+"""The client of the source server: which requests it repeats, when it gives up, and what it reports then."""
 
 import asyncio
 import gzip
@@ -74,7 +74,7 @@ async def test_rows_are_given_as_they_were_written() -> None:
 
 
 @pytest.mark.parametrize("passing", [BUSY, BROKEN, fault(503, "cache_not_ready", ""), Answered(502, b"<html>")])
-async def test_a_list_that_fails_is_asked_again(passing: Answered) -> None:
+async def test_a_list_that_fails_is_requested_again(passing: Answered) -> None:
     async with asked(in_turn(passing, passing, b'{"results":null}')) as (server, stub):
         assert await server.page("/v2/objects", {}) == ([], None)
         assert len(stub.sent) == 3
@@ -88,7 +88,7 @@ async def test_a_list_that_goes_on_failing_is_given_up_with_its_answer() -> None
         assert (raised.value.status, len(stub.sent)) == (500, 3)
 
 
-async def test_a_server_that_hangs_up_is_asked_again() -> None:
+async def test_a_request_to_a_server_that_hangs_up_is_repeated() -> None:
     answers = in_turn(EMPTY, b"", EMPTY)
 
     def answer(sent: Sent) -> bytes:
@@ -104,13 +104,13 @@ async def test_a_server_that_hangs_up_is_asked_again() -> None:
         assert len(stub.sent) == 3
 
 
-async def test_a_server_that_never_answered_is_not_asked_again() -> None:
+async def test_a_request_to_a_server_that_never_answered_is_not_repeated() -> None:
     async with HttpWarrantServer("http://127.0.0.1:9", None, breaks_seconds=[60]) as server:
         with pytest.raises(ServiceUnreachable):
             await server.page("/v2/objects", {})
 
 
-async def test_a_refusal_is_not_asked_again() -> None:
+async def test_a_refused_request_is_not_repeated() -> None:
     async with asked(lambda sent: fault(401, "unauthorized", "Invalid API key")) as (server, stub):
         with pytest.raises(RequestRefused, match="Invalid API key"):
             await server.page("/v2/objects", {})
@@ -180,7 +180,7 @@ async def test_an_answer_of_very_many_values_is_refused(monkeypatch: pytest.Monk
             await server.page("/v2/objects", {})
 
 
-async def test_a_smaller_page_is_asked_for_if_one_is_above_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_smaller_page_is_requested_if_one_is_above_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(warrant_server, "MAX_ANSWER_BYTES", 100)
 
     def answer(sent: Sent) -> bytes:
@@ -226,7 +226,7 @@ def test_how_long_to_wait_is_heeded_within_bounds() -> None:
     assert waits == {"7": 7.0, "9999": LONGEST_BREAK_SECONDS, "soon": 0.0}
 
 
-async def test_a_check_shows_its_path_and_is_asked_again_only_if_that_may_help() -> None:
+async def test_a_check_shows_its_path_and_is_repeated_only_if_that_may_help() -> None:
     answers: list[Any] = []
     async with asked(in_turn(BUSY, b'{"code":200}', BROKEN, fault(404, "not_found", "x"))) as (server, stub):
         for _ in range(3):
@@ -256,7 +256,7 @@ async def test_a_check_that_is_not_answered_in_time_is_no_fault() -> None:
 
 
 @pytest.mark.parametrize(("status", "tries"), [(401, 1), (403, 1), (429, 3), (502, 3), (503, 3)])
-async def test_a_check_that_may_not_be_asked_or_finds_nobody_is_a_fault(status: int, tries: int) -> None:
+async def test_a_check_that_is_refused_or_not_found_is_a_fault(status: int, tries: int) -> None:
     async with asked(lambda sent: fault(status, "code", "told")) as (server, stub):
         with pytest.raises(RequestRefused, match="told"):
             await server.check(CLAIM)

@@ -1,5 +1,5 @@
-"""How much a piece of code does, told without a clock: statements, rows, what is charged to budgets, and the lines of
-the engine that are run. The last sees what nobody charges."""
+"""How much a piece of code does, measured without a clock: statements, rows, what is charged to budgets, and the lines
+of the engine that are run. The last sees what nobody charges."""
 
 import sys
 from collections.abc import Iterator

@@ -104,6 +104,10 @@ class Client:
         needed."""
         return self._list("/v2/object-types", _as_of(as_of), page_size)
 
+    def get_model(self, as_of: str | None = None) -> Json:
+        """Returns all object types and policies, also as of a past token or RFC 3339 time."""
+        return self._object("GET", "/v2/model", parameters=_as_of(as_of))
+
     def create_object(self, object_type: str, object_id: str | None, meta: Json | None) -> Json:
         """Creates an object; without an id, the service generates one."""
         body = {"objectType": object_type, "objectId": object_id, "meta": meta}
@@ -159,6 +163,23 @@ class Client:
         """Returns the token of a new session."""
         token: str = self._object("POST", "/v2/sessions", session)["token"]
         return token
+
+    def create_key(self, key: Json) -> Json:
+        """Creates a key: `name`, `scopes`, and perhaps `objectTypes` and `expiresAt`. Returns it with its secret as
+        `key`."""
+        return self._object("POST", "/v2/keys", key)
+
+    def api_keys(self, page_size: int = PAGE_SIZE) -> Iterator[Json]:
+        """Yields the keys in the order of creation; pages are requested as they are needed."""
+        return self._list("/v2/keys", {}, page_size)
+
+    def delete_key(self, id: str) -> None:
+        self._send("DELETE", f"/v2/keys/{_segment(id)}")
+
+    def rotate_key(self, id: str, grace_seconds: int = 0) -> Json:
+        """Replaces the secret of a key, and returns the key with the new one. The old one stays good for so many
+        seconds."""
+        return self._object("POST", f"/v2/keys/{_segment(id)}/rotate", {"graceSeconds": grace_seconds})
 
     def check(
         self,

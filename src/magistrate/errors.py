@@ -3,6 +3,7 @@
 MagistrateError
 ├── InvalidSetting            a flag or environment variable that is not valid; the service does not start
 ├── InvalidRequest            the caller can fix it
+│   ├── InvalidModel          carries `errors`, all that is wrong with a model
 │   ├── InvalidParameter      carries `parameter`, the name of what is wrong
 │   │   └── MissingParameter  it is required and absent, empty or null
 │   ├── BodyTooLarge          carries `limit`, in bytes
@@ -13,7 +14,8 @@ MagistrateError
 │   └── TokenExpired          the bearer token was valid before
 ├── Forbidden                 the caller is known, and may not make this request
 ├── NotFound                  carries `kind` and `key`
-├── PreconditionFailed    carries `index`, the place of the precondition in its request
+├── Conflict                  what is stored stands in the way of the request
+├── PreconditionFailed        carries `index`, the place of the precondition in its request
 ├── BudgetExceeded               a decision would exceed its budget; it is unknown, and never "no"
 ├── RevisionUnavailable       carries `revision`, which is already collected or not written yet
 ├── NotRetained               what was stored at a past time is not kept any more; carries `oldest`
@@ -46,6 +48,14 @@ class InvalidSetting(MagistrateError):
 
 class InvalidRequest(MagistrateError):
     """Reports that the request as a whole cannot be parsed or is inconsistent."""
+
+
+class InvalidModel(InvalidRequest):
+    """Reports that a model cannot be used; `errors` has all that is wrong with it, in the form of the API."""
+
+    def __init__(self, message: str, errors: list[dict[str, str | int]]) -> None:
+        super().__init__(message)
+        self.errors = errors
 
 
 class InvalidParameter(InvalidRequest):
@@ -123,6 +133,10 @@ class NotFound(MagistrateError):
         super().__init__(f"{kind} {key} not found{hint}")
         self.kind = kind
         self.key = key
+
+
+class Conflict(MagistrateError):
+    """Reports that a request cannot be done beside what is stored; the message says what to change."""
 
 
 class PreconditionFailed(MagistrateError):

@@ -1,4 +1,4 @@
-"""Everything about HTTP is tested on both stores, and by the ordinary way as well as by the shortcut."""
+"""Everything about HTTP is tested on both stores, and with the fast path as well as without it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

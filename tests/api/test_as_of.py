@@ -222,7 +222,7 @@ def test_a_misspelled_parameter_of_a_strict_read_is_refused(history: History, pa
     assert "did you mean asOf?" in refused.json()["message"]
 
 
-def test_policies_are_evaluated_at_the_time_that_is_asked_for(history: History) -> None:
+def test_policies_are_evaluated_at_the_time_of_the_read(history: History) -> None:
     client = history.client
     text = "document:plan#owner@user:tim"
     created = client.post("/v2/warrants", json=warrant_body(text) | {"policy": 'expiresIn("1us")'})
@@ -406,7 +406,7 @@ def test_a_session_token_checks_only_as_of_now(history: History) -> None:
     assert result(client.post("/v2/check", json=body, headers=bearer)) == "Not Authorized"
 
 
-def test_the_older_query_of_v1_refuses_a_point_in_time(history: History) -> None:
+def test_the_legacy_query_of_v1_refuses_a_point_in_time(history: History) -> None:
     asked = {"select": "warrants", "for": "subject=user:kim", "asOf": history.tokens[0]}
 
     assert error(history.client.get("/v1/query", params=asked)) == (400, "invalid_parameter", "asOf")

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from magistrate import wiring
-from magistrate.api.auth.callers import KeyRing, key_digest
+from magistrate.api.auth.callers import KeyRing
 from magistrate.errors import Unauthenticated
+from magistrate.operations.keys import key_digest
 from tests.databases import dump
 from tests.running import KEY, Client, running_service, settings_for
 
@@ -142,13 +143,13 @@ def test_every_known_key_is_compared_in_constant_time(monkeypatch: pytest.Monkey
         return given == known
 
     monkeypatch.setattr("hmac.compare_digest", compare)
-    ring = KeyRing([key_digest("one"), key_digest("two"), key_digest("three")])
+    ring = KeyRing(lambda: 0, [key_digest("one"), key_digest("two"), key_digest("three")])
 
-    assert ring.actor("ApiKey one").startswith("key-")
-    assert ring.actor("Bearer one") == ring.actor("ApiKey one")
+    assert ring.identify("ApiKey one").actor.startswith("key-")
+    assert ring.identify("Bearer one").actor == ring.identify("ApiKey one").actor
     for scheme in ("ApiKey", "Bearer"):
         with pytest.raises(Unauthenticated):
-            ring.actor(f"{scheme} four")
+            ring.identify(f"{scheme} four")
 
     digests = [(given, known) for given, known in compared if len(known) == 64]
     assert [known for _, known in digests] == [key_digest(key) for key in ("one", "two", "three")] * 5
@@ -158,12 +159,12 @@ def test_every_known_key_is_compared_in_constant_time(monkeypatch: pytest.Monkey
 
 
 def test_the_header_that_was_accepted_last_is_refused_once_its_key_is_not_valid() -> None:
-    ring = KeyRing([key_digest("one")])
-    assert ring.actor("ApiKey one") == ring.actor("ApiKey one") == f"key-{key_digest('one')[:8]}"
+    ring = KeyRing(lambda: 0, [key_digest("one")])
+    assert ring.identify("ApiKey one").actor == ring.identify("ApiKey one").actor == f"key-{key_digest('one')[:8]}"
 
     ring.replace([key_digest("two")])
 
     for header in ("ApiKey one", "ApiKey one", "", None, "ApiKey öne"):
         with pytest.raises(Unauthenticated):
-            ring.actor(header)
-    assert ring.actor("ApiKey two") == f"key-{key_digest('two')[:8]}"
+            ring.identify(header)
+    assert ring.identify("ApiKey two").actor == f"key-{key_digest('two')[:8]}"

@@ -25,7 +25,7 @@ def test_every_error_is_drawn_in_the_tree() -> None:
     assert all(error.__name__ in errors.__doc__ for error in every_error(errors.MagistrateError))
 
 
-def test_a_fault_of_ours_tells_nothing_about_the_inside() -> None:
+def test_a_fault_of_ours_shows_nothing_internal() -> None:
     assert error_body(errors.InvalidSetting("secret")) == {"code": "internal_error", "message": "Internal Server Error"}
 
 
@@ -258,7 +258,7 @@ def test_every_json_answer_ends_with_a_newline_and_has_a_request_id(
     assert first.headers["warrant-request-id"] != second.headers["warrant-request-id"]
 
 
-def test_a_store_that_is_gone_is_503_and_tells_when_to_come_back(tmp_path: Path) -> None:
+def test_a_store_that_is_gone_is_503_and_says_when_to_retry(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/magistrate.db"
     with running_service(settings_for(url, store_timeout_ms=200)) as service, Client(service) as client:
         import apsw

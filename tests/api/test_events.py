@@ -10,13 +10,17 @@ from typing import Any
 import pytest
 
 from magistrate.operations.checks import decision_log
+from magistrate.operations.keys import key_digest
 from tests.api.conftest import SERVICES
 from tests.conftest import new_database_url
-from tests.running import Client, running_service, settings_for, wait_for_stopped_services
+from tests.issuing import issue_key
+from tests.running import KEY, Client, running_service, settings_for, wait_for_stopped_services
+from tests.scenario_files import warrant_body
 
 Event = dict[str, Any]
 LISTS = ["/v2/resource-events", "/v2/access-events", "/v1/resource-events", "/v1/access-events"]
 NOT_A_TIME = "Must be an integer specifying a unix timestamp in microseconds"
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 AT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 
 
@@ -48,7 +52,7 @@ def listed(client: Client, path: str, **parameters: Any) -> list[Event]:
         parameters["lastId"] = answer.json()["lastId"]
 
 
-APART = ("id", "createdAt", "token")
+APART = ("id", "createdAt", "token", "actor", "requestId")
 
 
 def bare(rows: list[Event]) -> list[Event]:
@@ -56,6 +60,8 @@ def bare(rows: list[Event]) -> list[Event]:
     assert all(AT.fullmatch(row["createdAt"]) for row in rows)
     assert all(re.fullmatch(r"[\w-]{36}", row["id"]) for row in rows)
     assert len({row["id"] for row in rows}) == len(rows)
+    assert {row["actor"] for row in rows} == {f"key-{key_digest(KEY)[:8]}"}
+    assert all(UUID.fullmatch(row["requestId"]) for row in rows)
     assert all(("token" in row) != (row["type"] in ("access_allowed", "access_denied")) for row in rows)
     return [{name: value for name, value in row.items() if name not in APART} for row in rows]
 
@@ -112,6 +118,19 @@ def test_a_change_is_reported_with_the_token_of_the_write_that_made_it(logging_c
 
     assert created["token"] == written.headers["Warrant-Token"]
     assert access["token"] == granted.headers["Warrant-Token"]
+
+
+def test_events_tell_who_made_the_request_and_which_it_was(logging_client: Client) -> None:
+    secret = issue_key(logging_client, "curious", "check", "write")
+    with Client(str(logging_client.base_url), secret) as client:
+        written = client.post("/v2/warrants", json=warrant_body("document:who#viewer@user:ann"))
+        asked = [client.ask("document:who#viewer@user:ann") for _ in range(2)]
+
+    found = {row["requestId"]: row for row in decisions(logging_client, 2, objectId="who")}
+    [granted] = listed(logging_client, "/v2/access-events", objectId="who", type="access_granted")
+    assert {*found} == {answer.headers["Warrant-Request-Id"] for answer in asked}
+    assert {row["actor"] for row in found.values()} == {"curious"}
+    assert (granted["actor"], granted["requestId"]) == ("curious", written.headers["Warrant-Request-Id"])
 
 
 def test_what_is_deleted_is_reported_with_what_it_had(logging_client: Client) -> None:
@@ -180,7 +199,7 @@ def test_of_a_deletion_that_takes_warrants_along_only_the_object_is_reported(log
     assert [row["type"] for row in [*granted, *to_group]] == ["access_granted", "access_granted"]
 
 
-def test_each_question_of_a_check_that_was_decided_is_reported(logging_client: Client) -> None:
+def test_each_warrant_of_a_check_that_was_decided_is_reported(logging_client: Client) -> None:
     logging_client.grant("document:asked#viewer@user:yes")
     yes, no = (
         {
@@ -338,7 +357,7 @@ def test_the_first_bad_parameter_is_named(
 
 
 def chained(client: Client, path: str, name: str, cursor: dict[str, str], **parameters: Any) -> list[Event]:
-    """The page at this cursor, and all that its cursors of this name lead to."""
+    """The page at this cursor, and all pages after it by its cursors of this name."""
     pages = [client.get(path, params=parameters | cursor).json()]
     while name in pages[-1]:
         pages.append(client.get(path, params=parameters | {name: pages[-1][name]}).json())
@@ -347,7 +366,7 @@ def chained(client: Client, path: str, name: str, cursor: dict[str, str], **para
 
 @pytest.mark.parametrize("path", LISTS[:2])
 @pytest.mark.parametrize("order", ["DESC", "ASC"])
-def test_pages_lead_forwards_and_back_at_any_size(busy_client: Client, path: str, order: str) -> None:
+def test_pages_go_forwards_and_back_at_any_size(busy_client: Client, path: str, order: str) -> None:
     every = listed(busy_client, path, limit=1000, sortOrder=order)
     assert (every == listed(busy_client, path, limit=1000)) == (order == "DESC")
 

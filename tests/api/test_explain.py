@@ -1,4 +1,4 @@
-"""/v2/explain (docs/explain.md): the request, its errors, and who may ask."""
+"""/v2/explain (docs/explain.md): the request, its errors, and who may send it."""
 
 from typing import Any
 

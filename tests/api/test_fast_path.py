@@ -1,4 +1,4 @@
-"""What is answered by the shortcut cannot be told from what is answered by the ordinary way."""
+"""Answers of the fast path cannot be distinguished from those of the framework."""
 
 import re
 import socket
@@ -12,6 +12,7 @@ import pytest
 from magistrate.api.server.fast_path import FastPath, PendingRequest
 from magistrate.config import read_settings
 from tests.api.sockets import connect, is_hung_up, read_answer
+from tests.issuing import issue_key, wait_for_key
 from tests.running import KEY, Client, running_service, settings_for
 from tests.scenario_files import warrant_body
 
@@ -37,7 +38,7 @@ ALLOWED, DENIED, EXPLICIT, BATCH = (
 
 @pytest.fixture(scope="module")
 def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
-    """With and without the shortcut, on one database, each asked everything before."""
+    """With and without the fast path, on one database; each has answered every check before."""
     url = f"sqlite:///{tmp_path_factory.mktemp('fast_path')}/m.db"
     with (
         running_service(settings_for(url)) as quick_url,
@@ -171,7 +172,7 @@ def test_a_check_with_a_token_is_answered_alike(services: Services) -> None:
     assert b'"Authorized"' in found[0][0]
 
 
-def test_a_check_that_was_asked_before_takes_the_fast_path(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_repeated_check_takes_the_fast_path(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[bool] = []
     answer = FastPath.answer
 
@@ -202,6 +203,51 @@ def test_a_key_sent_as_a_bearer_takes_the_fast_path(services: Services, monkeypa
         services[0].post("/v2/check", content=ALLOWED, headers={"Authorization": credential})
 
     assert begun == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("name", "scopes", "object_types", "statuses"),
+    [
+        ("checker", ["check"], None, [200, 200]),
+        ("limited", ["check", "read"], ["folder"], [200, 403]),
+        ("reader", ["read"], None, [403, 403]),
+        ("other", ["check"], ["group"], [403, 200]),
+    ],
+)
+def test_a_stored_key_is_answered_alike(
+    services: Services, name: str, scopes: list[str], object_types: list[str] | None, statuses: list[int]
+) -> None:
+    quick, slow = services
+    secret = issue_key(quick, name, *scopes, **({"objectTypes": object_types} if object_types else {}))
+    wait_for_key(slow, secret)
+    of_group = msgspec.json.encode({"warrants": [warrant_body("group:g#member@user:ann")]})
+    for body, status in zip((ALLOWED, of_group), statuses, strict=True):
+        for client in services:
+            client.post("/v2/check", content=body).raise_for_status()
+
+        found = answers(quick, request(body, key=secret))
+
+        assert found == answers(slow, request(body, key=secret))
+        assert found[0][0].startswith(f"HTTP/1.1 {status} ".encode())
+
+
+def test_a_check_with_a_stored_key_takes_the_fast_path(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[bool] = []
+    answer = FastPath.answer
+
+    def observed(self: FastPath, *given: object) -> bytes | None:
+        found = answer(self, *given)  # type: ignore[arg-type]  # handed on as they are
+        taken.append(found is not None)
+        return found
+
+    plain = issue_key(services[0], "plain", "check")
+    limited = issue_key(services[0], "limited", "check", objectTypes=["folder", "group"])
+    monkeypatch.setattr(FastPath, "answer", observed)
+    for secret in (plain, limited):
+        with Client(str(services[0].base_url), secret) as client:
+            client.post("/v2/check", content=ALLOWED).raise_for_status()
+
+    assert taken == [True, True]
 
 
 def test_a_write_is_seen_on_the_same_connection(services: Services) -> None:
@@ -236,7 +282,7 @@ def test_a_client_that_hangs_up_in_the_middle_harms_nobody(services: Services) -
     assert quick.post("/v2/check", content=ALLOWED).status_code == 200
 
 
-def test_requests_are_counted_whichever_way_they_take(tmp_path: Path) -> None:
+def test_requests_are_counted_on_the_fast_path_and_without_it(tmp_path: Path) -> None:
     with running_service(settings_for(f"sqlite:///{tmp_path}/m.db")) as url, Client(url) as client:
         client.define(DRIVEN)
         before = counted(client)
@@ -274,7 +320,7 @@ def test_a_body_that_never_comes_is_refused_in_time(tmp_path: Path) -> None:
         assert is_hung_up(connection)
 
 
-def test_a_large_body_takes_the_ordinary_way(services: Services) -> None:
+def test_a_large_body_does_not_take_the_fast_path(services: Services) -> None:
     body = BATCH[:-1] + b'," ":"' + b"x" * 1_000_000 + b'"}'
 
     found = [client.post("/v2/check", content=body) for client in services]
@@ -284,7 +330,7 @@ def test_a_large_body_takes_the_ordinary_way(services: Services) -> None:
 
 
 def test_nothing_is_held_for_whoever_has_no_key(services: Services) -> None:
-    """It is told so before its body comes, as on the ordinary way."""
+    """The answer comes before its body, as it does without the fast path."""
     for client in services:
         with connect(client) as connection:
             connection.sendall(head(ALLOWED, key="wrong"))
@@ -292,7 +338,7 @@ def test_nothing_is_held_for_whoever_has_no_key(services: Services) -> None:
             assert read_answer(connection).startswith(b"HTTP/1.1 401 ")
 
 
-def test_a_body_in_very_many_pieces_takes_the_ordinary_way(services: Services) -> None:
+def test_a_body_in_very_many_pieces_does_not_take_the_fast_path(services: Services) -> None:
     with connect(services[0]) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.sendall(head(ALLOWED))

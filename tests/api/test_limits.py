@@ -71,7 +71,7 @@ def test_a_body_that_is_announced_too_large_is_refused_before_any_of_it_is_read(
         assert is_hung_up(connection)
 
 
-def test_a_client_that_expects_100_continue_is_told_to_go_on(limited: Client) -> None:
+def test_a_client_that_expects_100_continue_gets_it(limited: Client) -> None:
     with connect(limited) as connection:
         connection.sendall(head(limited, "POST", "/v2/objects", "Content-Length: 100", "Expect: 100-continue"))
         assert connection.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"

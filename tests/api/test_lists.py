@@ -108,7 +108,7 @@ def test_both_names_of_the_first_sort_of_object_types_are_the_same_sort(client: 
     assert by_type == by_type_id == client.get("/v2/object-types", params={"limit": 2}).json()
 
 
-def test_cursors_lead_forward_and_back(client: Client) -> None:
+def test_cursors_go_forward_and_back(client: Client) -> None:
     fill(client, "d/a", "d/b", "d/c", "d/d", "d/e")
 
     first, none, to_second = page(client, limit=2)

@@ -39,7 +39,7 @@ QUICK = settings(
 )
 
 
-def test_the_document_is_served_and_tells_every_route(shared_client: Client) -> None:
+def test_the_document_is_served_and_has_every_route(shared_client: Client) -> None:
     served = shared_client.get("/openapi.json").json()
 
     operations = {(method.upper(), path) for path, methods in served["paths"].items() for method in methods}

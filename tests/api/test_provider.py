@@ -25,6 +25,7 @@ from magistrate.operations.sessions.bearer_tokens import TokenHeader
 from tests.api.test_check import ALLOWED, DENIED
 from tests.conftest import STORES, new_database_url
 from tests.jwks_server import AUDIENCE, ISSUER, JwksServer, ec_key, jwk, jwks_server, pem, rsa_key, token
+from tests.scenario_files import warrant_body
 from tests.sessions import EXPIRED, INVALID, Served, seconds_from_now, serving, unsigned
 
 TENANT = "https://login.example/tenant"
@@ -338,7 +339,7 @@ BREAKS = [break_status, break_redirect, break_json, break_shape, break_length, b
 
 
 @pytest.mark.parametrize("break_", BREAKS)
-def test_while_the_keys_cannot_be_had_nobody_can_tell(
+def test_while_the_keys_are_unreachable_tokens_are_503(
     tmp_path: Path, hurried: None, break_: Callable[[JwksServer], None]
 ) -> None:
     with jwks_server(*KEYS) as provider:
@@ -407,3 +408,76 @@ def test_a_provider_that_does_not_listen_harms_nobody_else(tmp_path: Path) -> No
         assert served.client.get("/v2/objects").status_code == 200
         with httpx.Client(base_url=served.client.base_url, trust_env=False) as stranger:
             assert stranger.post("/v2/check", json={}).status_code == 401
+
+
+@contextmanager
+def trusting_services(keys: str, database_url: str) -> Iterator[Served]:
+    settings = {"jwt_issuer": ISSUER, "jwt_audience": AUDIENCE, "jwt_scopes_claim": "scope"}
+    with serving(database_url, jwt_keys=keys, **settings) as served:
+        yield served
+
+
+@pytest.fixture(scope="module", params=STORES)
+def services(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A service that knows scopes in the claim `scope`."""
+    url = new_database_url(request.param, tmp_path_factory.mktemp("services"), request)
+    with jwks_server(*KEYS) as provider, trusting_services(provider.url, url) as served:
+        yield served
+
+
+def send(served: Served, bearer: str, method: str, path: str, body: object = None) -> httpx.Response:
+    headers = {"Authorization": f"Bearer {bearer}"}
+    return served.client.request(method, path, json=body, headers=headers)
+
+
+@pytest.mark.parametrize(
+    "scope", ["openid magistrate:check magistrate:read", ["magistrate:read", "magistrate:check", 5, "magistrate:later"]]
+)
+def test_a_service_may_do_what_the_scopes_in_its_token_say(services: Served, scope: object) -> None:
+    bearer = good(sub="billing", scope=scope)
+    body = {"warrants": [warrant_body("report:a#viewer@user:ann")], "debug": True}
+
+    assert send(services, bearer, "GET", "/v2/objects").status_code == 200
+    assert send(services, bearer, "POST", "/v2/check", body).json()["decisionPath"]
+    refused = send(services, bearer, "POST", "/v2/objects", {"objectType": "d"})
+    message = "this request needs the scope write, which service:billing does not have"
+    assert (refused.status_code, refused.json()["message"]) == (403, message)
+
+
+def test_admin_in_a_token_means_everything(services: Served) -> None:
+    bearer = good(sub="boss", scope="magistrate:admin")
+
+    assert send(services, bearer, "POST", "/v2/objects", {"objectType": "d"}).status_code == 200
+    assert send(services, bearer, "GET", "/metrics").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "scope", [None, "", "admin read", "magistrate:", "magistrate:none", 5, {"magistrate:admin": 1}]
+)
+def test_a_token_without_scopes_is_that_of_a_user(services: Served, scope: object) -> None:
+    bearer = good(scope=scope)
+
+    assert services.ask(bearer, "report:a#viewer").json() == ALLOWED
+    for method, path in (("GET", "/v2/objects"), ("POST", "/v2/sessions"), ("GET", "/metrics")):
+        refused = send(services, bearer, method, path, {})
+        assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
+
+
+def test_a_session_is_good_for_checks_alone_where_services_have_tokens(services: Served) -> None:
+    assert services.ask(services.session(), "report:a#viewer").json() == ALLOWED
+    assert send(services, services.session(), "POST", "/v2/sessions", {}).status_code == 403
+
+
+def test_a_token_that_is_not_good_is_refused_on_every_route(services: Served) -> None:
+    for bearer in (token(OTHER_RSA, "rsa", scope="magistrate:admin"), good(iss="x", scope="magistrate:admin")):
+        refused = send(services, bearer, "GET", "/v2/objects")
+        assert (refused.status_code, refused.json()) == (401, INVALID)
+    late = good(exp=seconds_from_now(-60), scope="magistrate:admin")
+    assert send(services, late, "GET", "/v2/objects").json() == EXPIRED
+
+
+def test_scopes_count_for_nothing_unless_their_claim_is_configured(served: Served) -> None:
+    bearer = good(scope="magistrate:admin")
+
+    assert served.ask(bearer, "report:a#viewer").json() == ALLOWED
+    assert send(served, bearer, "GET", "/v2/objects").status_code == 401

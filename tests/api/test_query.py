@@ -155,7 +155,7 @@ def test_faults_are_reported_in_the_order_of_the_parameters(filled: Client) -> N
     assert told == ["q", "limit", "sortBy", "nextCursor", "context"]
 
 
-def test_cursors_lead_forwards_and_back_and_are_the_same_either_way(filled: Client) -> None:
+def test_cursors_go_forwards_and_back_and_are_the_same_in_both_directions(filled: Client) -> None:
     filled.grant(*[f"document:{id}#viewer@user:ann" for id in "cdef"])
     first = query(filled, SEES, limit=2)
     second = query(filled, SEES, limit=2, nextCursor=first["nextCursor"])
@@ -179,7 +179,7 @@ def test_cursors_lead_forwards_and_back_and_are_the_same_either_way(filled: Clie
         ("/v2/object-types", {}),
     ],
 )
-def test_every_list_holds_still_for_whoever_asks_for_a_snapshot(
+def test_every_list_stays_at_one_revision_with_a_snapshot(
     filled: Client, path: str, parameters: dict[str, str]
 ) -> None:
     filled.grant(*[f"document:{id}#viewer@user:ann" for id in "cdef"])

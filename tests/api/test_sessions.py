@@ -138,7 +138,7 @@ def test_what_the_caller_says_besides_counts(served: Served) -> None:
 
 
 @pytest.mark.parametrize(("checks", "status"), [(100, 200), (101, 400)])
-def test_a_token_may_ask_a_hundred_checks_at_once(served: Served, checks: int, status: int) -> None:
+def test_a_token_may_send_a_hundred_checks_at_once(served: Served, checks: int, status: int) -> None:
     asked = served.ask(served.session(), *["report:a#viewer"] * checks, op="batch")
 
     assert asked.status_code == status
@@ -150,7 +150,7 @@ def test_a_token_may_ask_a_hundred_checks_at_once(served: Served, checks: int, s
         }
 
 
-def test_debug_tells_nothing_to_a_token(served: Served) -> None:
+def test_debug_shows_nothing_to_a_token(served: Served) -> None:
     assert served.ask(served.session(), "report:a#viewer", debug=True).json() == ALLOWED
 
 
@@ -221,7 +221,8 @@ def test_what_a_session_needs_is_demanded(served: Served, body: dict[str, Any], 
 
 
 @pytest.mark.parametrize(
-    ("given", "seconds"), [({}, 86_400), ({"ttl": 1}, 1), ({"ttl": MAX_TTL}, MAX_TTL), ({"ttl": None}, 86_400)]
+    ("given", "seconds"),
+    [({}, 86_400), ({"ttl": 0}, 86_400), ({"ttl": 1}, 1), ({"ttl": MAX_TTL}, MAX_TTL), ({"ttl": None}, 86_400)],
 )
 def test_a_token_is_good_for_as_long_as_is_said(served: Served, given: dict[str, Any], seconds: int) -> None:
     before = time.time()

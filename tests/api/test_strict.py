@@ -128,6 +128,27 @@ def test_a_strict_list_refuses_undefined_names(defined: Client, path: str, param
     )
 
 
+@pytest.mark.parametrize(
+    ("path", "parameter", "message"),
+    [
+        ("/v1/objects?objectType=pag", "objectType", "object type pag is not defined; did you mean page?"),
+        ("/v1/objects?objctType=page", "objctType", NO_FILTER.format("/v1/objects")),
+        ("/v1/warrants?objectType=page&relation=can-edt", "relation", NO_RELATION),
+        ("/v1/query?q=select page where user:ann is can-edt", "q", NO_RELATION),
+        ("/v1/users?x=1", "x", "is no parameter of /v1/users"),
+    ],
+)
+def test_a_strict_list_of_v1_refuses_undefined_names(defined: Client, path: str, parameter: str, message: str) -> None:
+    assert defined.get(path).status_code == 200
+
+    refused = defined.get(path + "&strict=true")
+
+    assert (refused.status_code, refused.json()) == (
+        400,
+        {"code": "invalid_parameter", "parameter": parameter, "message": message},
+    )
+
+
 def test_a_strict_list_of_defined_names_is_as_any_other(defined: Client) -> None:
     for path in (
         "/v2/objects?objectType=page",
@@ -138,10 +159,38 @@ def test_a_strict_list_of_defined_names_is_as_any_other(defined: Client) -> None
         assert defined.get(path + "&strict=true").json() == defined.get(path).json()
 
 
-def test_strict_is_true_or_false(defined: Client) -> None:
-    refused = defined.get("/v2/objects?strict=yes")
+@pytest.mark.parametrize("text", ["yes", "1", "TRUE", "true ", "true,false", "%00", "null"])
+def test_strict_is_true_or_false(defined: Client, text: str) -> None:
+    refused = defined.get(f"/v2/objects?strict={text}")
 
     assert (refused.status_code, refused.json()["parameter"]) == (400, "strict")
+    assert refused.json()["message"] == "must be true or false"
+
+
+CHECK = {
+    "objectType": "page",
+    "objectId": "home",
+    "relation": "can-edt",
+    "subject": {"objectType": "user", "objectId": "ann"},
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v2/check", {"warrants": [CHECK]}),
+        ("/v2/explain", CHECK),
+        ("/v2/query", {"q": "select page where user:ann is can-edt"}),
+    ],
+)
+def test_the_member_strict_is_a_boolean(defined: Client, path: str, body: dict[str, Any]) -> None:
+    for value in ("true", 1, [True], {"strict": True}):
+        refused = defined.post(path, json=body | {"strict": value})
+        assert (refused.status_code, refused.json()["parameter"]) == (400, "strict")
+        assert refused.json()["message"] == "must be true or false"
+
+    assert defined.post(path, json=body | {"strict": None}).status_code == 200
+    assert defined.post(path, json=body | {"strict": True}).json()["message"] == NO_RELATION
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What is not valid HTTP is refused, on both ways."""
+"""What is not valid HTTP is refused, with and without the fast path."""
 
 import msgspec
 import pytest

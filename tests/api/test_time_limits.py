@@ -62,7 +62,7 @@ def test_limits_are_answered_listed_and_left_out_where_there_are_none(defined: C
     assert defined.get("/v2/warrants").json()["results"] == [created.json(), other.json()]
 
 
-def test_the_outcome_tells_created_updated_and_unchanged(defined: Client) -> None:
+def test_the_outcome_is_created_updated_or_unchanged(defined: Client) -> None:
     assert create(defined, ANN, expiresAt=FAR).headers[OUTCOME] == "created"
     assert create(defined, ANN, expiresAt=FAR).headers[OUTCOME] == "unchanged"
     batch = defined.post("/v2/warrants", json=[body(ANN), body(BOB, startsAt=FAR), body(BOB, startsAt=FAR)])
@@ -72,7 +72,7 @@ def test_the_outcome_tells_created_updated_and_unchanged(defined: Client) -> Non
     assert defined.get("/v2/warrants").json()["results"] == batch.json()[:2]
 
 
-def test_a_repeated_request_with_its_key_tells_the_same_outcome(defined: Client) -> None:
+def test_a_repeated_request_with_its_key_has_the_same_outcome(defined: Client) -> None:
     headers = {"Idempotency-Key": "once"}
     answers = [defined.post("/v2/warrants", json=body(ANN, expiresAt=FAR), headers=headers) for _ in range(2)]
 
@@ -155,7 +155,7 @@ def test_expired_is_true_or_false(shared_client: Client) -> None:
 
 @pytest.fixture
 def told(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Client, list[int]]]:
-    """A service whose database tells the time in the list, in microseconds since 1970."""
+    """A service whose database has the time in the list, in microseconds since 1970."""
     now = [time.time_ns() // 1_000]
     for database in (SqliteDatabase, PostgresDatabase):
         monkeypatch.setattr(database, "now", lambda _: now[0])

@@ -120,6 +120,13 @@ def test_an_empty_context_is_no_policy(defined: Client) -> None:
             " | ........^",
         ),
         (
+            {"policy": "limit ?? 10 > 5"},
+            "invalid_parameter",
+            "policy",
+            "error validating policy 'limit ?? 10 > 5': put brackets around the \"??\" before this operator (1:13)\n"
+            " | limit ?? 10 > 5\n | ............^",
+        ),
+        (
             {"policy": "1 + 2"},
             "invalid_parameter",
             "policy",

@@ -72,7 +72,7 @@ def test_now_the_answers_are_others(magistrate: Magistrate, revoked: tuple[str, 
         ("latest", "--as-of 'latest' is neither a time"),
     ],
 )
-def test_a_point_in_time_that_cannot_be_asked_for_is_refused(magistrate: Magistrate, as_of: str, fault: str) -> None:
+def test_a_point_in_time_that_cannot_be_is_refused(magistrate: Magistrate, as_of: str, fault: str) -> None:
     for command in (["objects", "list"], ["check", KIM], ["query", QUERY], ["types", "list"]):
         assert magistrate.failed(*command, "--as-of", as_of).startswith(fault)
 
@@ -97,7 +97,7 @@ def test_a_time_before_all_calendars_is_refused() -> None:
         read_as_of("999999d")
 
 
-def test_errors_are_json_where_it_is_asked_for(magistrate: Magistrate) -> None:
+def test_errors_are_json_with_the_option(magistrate: Magistrate) -> None:
     ran = magistrate("objects", "list", "--as-of", "40000d", "--json")
 
     error: dict[str, Any] = json.loads(ran.stderr)

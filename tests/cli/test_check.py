@@ -34,7 +34,7 @@ ANN, KIM, EVE = (f"page:home#visible@user:{user}" for user in ("ann", "kim", "ev
 
 @pytest.fixture
 def asked(magistrate: Magistrate) -> Magistrate:
-    """With something to ask about; written anew for each test, which changes nothing."""
+    """With something to check; written anew for each test, which changes nothing."""
     magistrate.done("types", "apply", "-", typed=json.dumps(TYPES))
     magistrate.done("warrants", "create", *WARRANTS)
     return magistrate
@@ -47,7 +47,7 @@ def answered(magistrate: Magistrate, *arguments: str) -> tuple[int, str]:
     return result.exit_code, re.sub(r"took (\d+|less than 1) ms", "took N ms", result.stdout)
 
 
-def test_one_question_is_answered_in_a_word_and_by_the_exit_code(asked: Magistrate) -> None:
+def test_one_check_is_answered_in_a_word_and_by_the_exit_code(asked: Magistrate) -> None:
     assert answered(asked, ANN) == (0, "allowed\n")
     assert answered(asked, KIM) == (1, "denied\n")
 
@@ -64,7 +64,7 @@ def test_one_question_is_answered_in_a_word_and_by_the_exit_code(asked: Magistra
         ("--batch", [KIM], (1, f"denied   {KIM}\n")),
     ],
 )
-def test_several_questions(asked: Magistrate, operator: str, claims: list[str], expected: tuple[int, str]) -> None:
+def test_several_checks(asked: Magistrate, operator: str, claims: list[str], expected: tuple[int, str]) -> None:
     assert answered(asked, *claims, operator) == expected
 
 
@@ -101,7 +101,7 @@ def test_a_context_that_cannot_be_read_is_no_answer(magistrate: Magistrate, give
     assert fault in magistrate.failed("check", ANN, "--context", given)
 
 
-def test_explained_with_the_way_from_the_subject_to_the_object(asked: Magistrate) -> None:
+def test_explained_with_the_path_from_the_subject_to_the_object(asked: Magistrate) -> None:
     assert answered(asked, ANN, "--explain") == (
         0,
         "allowed\n"
@@ -163,7 +163,7 @@ def test_a_denial_of_several_says_that_none_is_granted(asked: Magistrate) -> Non
     assert answered(asked, KIM, EVE, "--any", "--explain") == (1, denied)
 
 
-def test_explained_for_several_with_the_claim_that_it_is_about(asked: Magistrate) -> None:
+def test_explained_for_several_with_the_check_that_it_is_about(asked: Magistrate) -> None:
     anyone = answered(asked, KIM, ANN, "--any", "--explain")
     each = answered(asked, KIM, ANN, "--batch", "--explain")
 
@@ -206,7 +206,7 @@ def test_json_is_what_the_service_answers(asked: Magistrate, shared_client: Clie
         (["pge:home#reader@user:eve"], "ObjectType pge not found; `magistrate types list` shows"),
     ],
 )
-def test_what_is_no_question_is_reported_and_is_no_denial(asked: Magistrate, arguments: list[str], fault: str) -> None:
+def test_what_is_no_check_is_reported_and_is_no_denial(asked: Magistrate, arguments: list[str], fault: str) -> None:
     assert fault in asked.failed("check", *arguments)
 
 
@@ -239,7 +239,7 @@ def test_a_file_that_is_missing_is_named(magistrate: Magistrate, monkeypatch: py
 
 
 def check_written_to(output: int, client: Client) -> tuple[int, bytes]:
-    """The exit code, and what is told on stderr."""
+    """The exit code, and what is printed on stderr."""
     ran = subprocess.run(
         [sys.executable, "-m", "magistrate", "check", ANN, "--server", str(client.base_url)],
         env=os.environ | {"MAGISTRATE_API_KEY": KEY},

@@ -1,4 +1,4 @@
-"""`magistrate import --from-warrant`: what is compared with the old server, and which differences are told how."""
+"""`magistrate import --from-warrant`: what is compared with the source server, and how differences are reported."""
 
 import json
 import re
@@ -29,7 +29,9 @@ def test_a_server_without_anything_is_moved_and_verified(database_url: str) -> N
         ]
 
 
-def test_what_is_asked_of_both_is_what_warrants_say_and_what_they_do_not(reference: Reference, sqlite_url: str) -> None:
+def test_checks_on_both_sides_are_of_what_warrants_say_and_what_they_do_not(
+    reference: Reference, sqlite_url: str
+) -> None:
     with reference_server(reference) as server:
         moved(server.url, sqlite_url, "--sample", "60", key=OLD_KEY)
         asked = [sent.body["warrants"][0] for sent in server.sent if sent.path == "/v2/check"]

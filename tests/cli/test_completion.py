@@ -77,7 +77,7 @@ def test_a_service_that_is_silent_is_not_waited_for() -> None:
         assert completed(asked, "magistrate", "types", "show", "") == []
         accepted, _ = silent.accept()
         with accepted:
-            # It has asked, and hung up: nobody else is waited for here.
+            # It has sent its request, and hung up: nobody else is waited for here.
             assert accepted.recv(65_536).startswith(b"GET /v2/object-types")
             assert accepted.recv(65_536) == b""
 

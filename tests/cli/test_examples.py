@@ -1,4 +1,4 @@
-"""The worked examples: each question gets the answer it promises, and a stranger can follow what is printed."""
+"""The worked examples: each check gets the answer it promises, and a stranger can follow what is printed."""
 
 import asyncio
 import shlex
@@ -36,7 +36,7 @@ def exemplary(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 
 
 @pytest.mark.parametrize("one", TRIES)
-def test_a_question_gets_the_answer_it_promises(one: Try, exemplary: Client) -> None:
+def test_a_check_gets_the_answer_it_promises(one: Try, exemplary: Client) -> None:
     body: dict[str, Any] = {"warrants": [warrant_body(one.check)], "context": one.context}
 
     answer = exemplary.post("/v2/check", json=body).json()
@@ -65,7 +65,7 @@ def test_every_file_is_an_example_that_the_command_offers() -> None:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_the_first_questions_can_be_typed_and_have_both_answers(name: str) -> None:
+def test_the_first_checks_can_be_typed_and_have_both_answers(name: str) -> None:
     first = LOADED[name].tries[:SHOWN_TRIES]
 
     assert {one.answer for one in first} == {True, False}
@@ -103,7 +103,7 @@ def test_an_unknown_example_is_refused_with_those_there_are(tmp_path: Path) -> N
 
 
 def announced(service: ServiceProcess) -> tuple[list[str], list[str]]:
-    """The lines to paste: those that set variables, and the questions."""
+    """The lines to paste: those that set variables, and the checks."""
     assert service.process.stdout is not None
     exports: list[str] = []
     commands: list[str] = []

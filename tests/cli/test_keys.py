@@ -1,6 +1,7 @@
 """`magistrate keys`."""
 
 import asyncio
+import json
 import re
 from pathlib import Path
 
@@ -8,15 +9,18 @@ import pytest
 from click.testing import CliRunner, Result
 
 from magistrate import wiring
-from magistrate.api.auth.callers import key_digest
 from magistrate.cli.commands import main
+from magistrate.cli.keys import SCOPES
 from magistrate.config import Settings, read_settings
+from magistrate.operations.callers import Scope
+from magistrate.operations.keys import key_digest
 from tests.databases import dump
-from tests.running import Client, running_service
+from tests.issuing import wait_for_key
+from tests.running import KEY, Client, running_service
 
 PRINTED = re.compile(
     r"API key, shown only this once: (magistrate_[A-Za-z0-9_-]{43})\n"
-    r"Running services take it after SIGHUP or a restart, unless they have --api-key or --api-key-file\n"
+    r"Running services take it within a second, unless they have --api-key or --api-key-file\n"
 )
 
 
@@ -67,3 +71,65 @@ def test_a_database_that_is_not_migrated_gets_no_key(tmp_path: Path) -> None:
     ran = reset(f"sqlite:///{tmp_path}/m.db")
 
     assert (ran.exit_code, ran.stderr) == (2, "Error: the database is not migrated\n")
+
+
+def run(url: str, key: str, *arguments: str) -> Result:
+    environment = {"MAGISTRATE_SERVER": url, "MAGISTRATE_API_KEY": key}
+    return CliRunner().invoke(main, ["keys", *arguments], env=environment, prog_name="magistrate")
+
+
+def secret_of(ran: Result) -> str:
+    assert ran.exit_code == 0, ran.output
+    [secret] = re.findall(r"API key, shown only this once: (\S+)\n", ran.output)
+    return str(secret)
+
+
+def test_keys_are_created_listed_rotated_and_revoked(client: Client) -> None:
+    url = str(client.base_url)
+    options = ("--scope", "check", "--scope", "read", "--object-type", "document", "--expires", "90d")
+
+    first = secret_of(run(url, KEY, "create", "billing", *options))
+    assert secret_of(run(url, KEY, "create", "plain", "--scope", "metrics")) != first
+    wait_for_key(client, first)
+    listed = run(url, KEY, "list")
+    second = secret_of(run(url, KEY, "rotate", "billing", "--grace", "3600"))
+    wait_for_key(client, second)
+    wait_for_key(client, first)
+    revoked = run(url, KEY, "revoke", "billing", "plain")
+    wait_for_key(client, second, is_good=False)
+
+    assert re.match(r"NAME +KEY +SCOPES +OBJECT TYPES +CREATED +BY", listed.output)
+    assert re.search(rf"billing  {first[:17]}\.\.\.  check read  document ", listed.output)
+    assert revoked.output == "revoked  billing\nrevoked  plain\n"
+    assert first not in listed.output
+    assert run(url, KEY, "list", "--json").output == '{\n  "results": []\n}\n'
+
+
+def test_a_key_is_printed_as_json(client: Client) -> None:
+    issued = json.loads(run(str(client.base_url), KEY, "create", "a", "--scope", "admin", "--json").output)
+
+    assert (issued["name"], issued["scopes"]) == ("a", ["admin"])
+    assert issued["key"].startswith("magistrate_")
+
+
+def test_what_cannot_be_done_is_said_in_a_sentence(client: Client) -> None:
+    url = str(client.base_url)
+    with_read = secret_of(run(url, KEY, "create", "reader", "--scope", "read"))
+    wait_for_key(client, with_read)
+
+    unknown = run(url, KEY, "revoke", "nobody")
+    refused = run(url, with_read, "list")
+    taken = run(url, KEY, "create", "reader", "--scope", "read")
+
+    assert unknown.stderr == "Error: there is no key 'nobody'; `magistrate keys list` shows those there are\n"
+    assert refused.stderr == (
+        "Error: this request needs the scope keys, which reader does not have; "
+        "`magistrate keys list` shows what each key may do\n"
+    )
+    assert taken.stderr == "Error: there is a key with the name reader already: choose another, or rotate that one\n"
+    assert [ran.exit_code for ran in (unknown, refused, taken)] == [2, 2, 2]
+    assert run(url, KEY, "create", "x", "--scope", "everything").exit_code == 2
+
+
+def test_the_scopes_of_the_command_are_those_of_the_service() -> None:
+    assert tuple(Scope) == SCOPES

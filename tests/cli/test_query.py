@@ -51,7 +51,7 @@ def found(result: Result) -> list[str]:
     return [" ".join(line.split()[:2]) for line in result.stdout.splitlines()[1:]]
 
 
-def test_a_table_tells_what_is_found_and_why(asked: Magistrate) -> None:
+def test_a_table_shows_each_row_and_its_warrant(asked: Magistrate) -> None:
     assert asked.done("query", PLAYED).splitlines() == [
         "FOUND    RELATION  HOW       WARRANT",
         "pitch:a  player    implicit  pitch:a#owner@user:ann",
@@ -104,9 +104,7 @@ def test_all_pages_of_any_size_are_one_answer(asked: Magistrate, limit: str) -> 
     assert found(asked("query", PLAYED, "--all", "--limit", limit)) == PLAYED_ROWS
 
 
-def test_as_much_is_asked_for_at_a_time_as_the_service_allows(
-    magistrate: Magistrate, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pages_are_as_large_as_the_service_allows(magistrate: Magistrate, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[int] = []
 
     def query(
@@ -270,7 +268,7 @@ def on_terminal(magistrate: Magistrate, terminal: str, *arguments: str) -> tuple
     return (shown, ran.stderr.decode()) if terminal == "stdout" else (ran.stdout.decode(), shown)
 
 
-def test_on_a_terminal_all_pages_tell_how_far_they_are_and_are_wiped(asked: Magistrate) -> None:
+def test_on_a_terminal_all_pages_report_progress_and_wipe_it(asked: Magistrate) -> None:
     everything = asked.json("query", PLAYED)
 
     stdout, stderr = on_terminal(asked, "stderr", PLAYED, "--all", "--limit", "1", "--json")
@@ -288,7 +286,7 @@ def test_nothing_is_reported_of_a_single_page_or_where_nobody_looks(asked: Magis
     assert asked.done("query", PLAYED, "--all", "--limit", "1") == table
 
 
-def test_what_is_reported_on_the_way_is_wiped_before_a_fault_is(
+def test_progress_is_wiped_before_a_fault_is_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def pages() -> Iterator[output.Answer]:

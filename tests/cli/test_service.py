@@ -1,16 +1,25 @@
-"""What all commands that ask a service share: whom they ask, with which key, and what they say when it fails."""
+"""What all commands that call a service share: which one, with which key, and what they report when it fails."""
 
 import re
+import ssl
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
 from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 
 from magistrate.client import Client
 from magistrate.config import CLIENT_SETTINGS
 from magistrate.errors import RequestRefused
 from tests.cli.cases import Magistrate
+from tests.http_server import SilentHandler, serving
 from tests.running import KEY, running_service, settings_for
 
 COMMANDS = [
@@ -110,6 +119,45 @@ def test_a_fault_of_the_service_is_reported_with_where_to_look(
     )
 
 
+class EmptyList(SilentHandler):
+    """Answers every list with no results."""
+
+    def do_GET(self) -> None:
+        body = b'{"results": []}'
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+def write_certificate(folder: Path) -> tuple[Path, Path]:
+    """A certificate for 127.0.0.1 that is signed with its own key, and that key."""
+    key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "a test")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), 1, now - timedelta(days=1), now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .sign(key, SHA256())
+    )
+    files = folder / "certificate.pem", folder / "key.pem"
+    files[0].write_bytes(certificate.public_bytes(Encoding.PEM))
+    files[1].write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    return files
+
+
+def test_a_service_whose_certificate_is_not_trusted_is_told_from_none(tmp_path: Path) -> None:
+    certificate, key = write_certificate(tmp_path)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificate, key)
+    with serving(EmptyList, tls) as url:
+        distrusted = Magistrate(url).failed("types", "list")
+        trusted = Magistrate(url)("types", "list", SSL_CERT_FILE=str(certificate))
+
+    assert distrusted.startswith(f"{url} has a certificate that this machine does not trust (")
+    assert distrusted.endswith("; name the file of its certificate authority with SSL_CERT_FILE")
+    assert (trusted.exit_code, trusted.stderr) == (0, "There are none\n")
+
+
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_every_command_helps_with_the_same_options(magistrate: Magistrate, command: list[str]) -> None:
     words = [word for word in command if word.isalpha()]
@@ -123,7 +171,7 @@ def test_every_command_helps_with_the_same_options(magistrate: Magistrate, comma
     assert "--json" in helped
 
 
-def test_asking_does_not_import_the_server() -> None:
+def test_a_client_command_does_not_import_the_server() -> None:
     ran = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "magistrate", "types", "list", "--server", "http://127.0.0.1:1"],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""`magistrate types`: from a file to the service and back, and told in words."""
+"""`magistrate types`: from a file to the service and back, and described in words."""
 
 import json
 import re
@@ -54,7 +54,7 @@ def test_what_is_listed_can_be_applied_again(clean: Magistrate, tmp_path: Path) 
     assert clean.json("types", "list") == before
 
 
-def test_new_changed_and_unchanged_are_told_apart_and_others_stay(clean: Magistrate) -> None:
+def test_new_changed_and_unchanged_are_distinguished_and_others_stay(clean: Magistrate) -> None:
     applied(clean, {"file": FILE, "folder": FOLDER, "other": {}})
 
     done = applied(clean, {"file": {"owner": {}}, "folder": FOLDER, "user": {}})

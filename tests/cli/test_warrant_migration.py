@@ -195,7 +195,7 @@ def test_rows_of_another_kind_than_their_list_are_refused(reference: Reference, 
     ]
 
 
-def test_a_second_import_brings_what_is_new_and_tells_that_rows_were_deleted(
+def test_a_second_import_brings_what_is_new_and_reports_that_rows_were_deleted(
     reference: Reference, sqlite_url: str
 ) -> None:
     with reference_server(reference) as server:
@@ -212,9 +212,7 @@ def test_a_second_import_brings_what_is_new_and_tells_that_rows_were_deleted(
     assert "warrants 12 0 14 DIFFERS" in lines_of(shrunk.stdout)
 
 
-def test_an_import_that_the_source_server_ended_goes_on_behind_what_is_stored(
-    reference: Reference, database_url: str
-) -> None:
+def test_a_warrant_that_was_written_again_there_gets_its_new_time_here(reference: Reference, database_url: str) -> None:
     with reference_server(reference) as server:
         moved(server.url, database_url, "--sample", "0", key=OLD_KEY)
         again = reference.warrants.pop(2)
@@ -233,10 +231,9 @@ def test_an_import_that_the_source_server_ended_goes_on_behind_what_is_stored(
     assert dated == {"d0@u0": reference.warrants[-1]["createdAt"]}
 
 
-def test_an_import_that_the_old_server_ended_goes_on_behind_what_is_stored(
+def test_an_import_that_the_source_server_ended_goes_on_behind_what_is_stored(
     reference: Reference, database_url: str
 ) -> None:
-    """With a cursor that it knows no more it reads that list again, which changes nothing."""
     reference.fails = lambda sent, number: (
         fault(400, "invalid_request", "gone") if "/v2/warrants" in sent.path else None
     )
@@ -255,6 +252,7 @@ def test_an_import_that_the_old_server_ended_goes_on_behind_what_is_stored(
 
 
 def test_a_cursor_that_was_deleted_begins_its_list_again(reference: Reference, sqlite_url: str) -> None:
+    """The list is read again, which changes nothing."""
     with reference_server(reference) as server:
         reference.fails = lambda sent, number: fault(418, "x", "gone") if number > 14 else None
         ended = moved(server.url, sqlite_url, "--chunk", "3", key=OLD_KEY)

@@ -8,6 +8,7 @@ from magistrate.cli import warrants as warrants_command
 from magistrate.cli.where import read_where
 from magistrate.client import Client
 from magistrate.errors import ServiceUnreachable
+from tests.api.test_objects import STRANGE_IDS
 from tests.cli.cases import Magistrate
 
 TYPES = '{"note": {"reader": {}, "writer": {}}}'
@@ -55,7 +56,7 @@ def test_a_policy_is_given_in_brackets_or_apart(noted: Magistrate) -> None:
     assert listed(noted) == NOTED
 
 
-def test_json_tells_what_was_written_and_deleted(noted: Magistrate) -> None:
+def test_json_holds_what_was_written_and_deleted(noted: Magistrate) -> None:
     [created] = noted.json("warrants", "create", NOTED[2])
     found = noted.json("warrants", "list", "--object-id", "b", "--relation", "writer")
 
@@ -80,6 +81,20 @@ def test_json_tells_what_was_written_and_deleted(noted: Magistrate) -> None:
 )
 def test_filters(noted: Magistrate, filters: list[str], expected: list[int]) -> None:
     assert listed(noted, *filters) == [NOTED[place] for place in expected]
+
+
+@pytest.mark.parametrize("id", STRANGE_IDS)
+def test_what_is_listed_of_strange_ids_can_be_typed_again(noted: Magistrate, id: str) -> None:
+    noted.done("warrants", "create", f"note:{id}#reader@user:{id}")
+
+    [row] = [one for one in listed(noted, "--subject-id", id, "--object-id", id) if one not in NOTED]
+
+    assert row == f"note:{id}#reader@user:{id}"
+    assert noted.done("check", row).startswith("allowed")
+    assert noted.done("check", f'note:"{id}"#reader@user:"{id}"').startswith("allowed")
+    assert noted.json("objects", "get", f"user:{id}")["objectId"] == id
+    assert f"note:{id} " in noted.done("query", f'select note where user:"{id}" is reader')
+    assert noted.done("warrants", "delete", row) == f"deleted  {row}\n"
 
 
 def test_a_limit_is_said_when_there_is_more(noted: Magistrate) -> None:

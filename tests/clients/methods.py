@@ -30,7 +30,7 @@ def method_names(table: MethodTable) -> list[str]:
 
 
 def is_request(told: str | None, sent: str) -> bool:
-    """Whether a request as it was sent, `DELETE /v2/objects/user/ann`, is the one that the table tells."""
+    """Whether a request as it was sent, `DELETE /v2/objects/user/ann`, is the one in the table."""
     return told is not None and re.fullmatch(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(told)), sent) is not None
 
 

@@ -27,7 +27,7 @@ def refusal(answer: httpx.Response, status: int) -> tuple[str, str | None]:
     return (body["code"], body.get("parameter"))
 
 
-def test_a_batch_check_answers_an_array_in_the_order_asked(shared_client: Client) -> None:
+def test_a_batch_check_answers_an_array_in_the_order_of_the_request(shared_client: Client) -> None:
     shared_client.post("/v2/warrants", json=[member_of("rs-b", "ann"), member_of("rs-a", "bob")]).raise_for_status()
     asked = [member_of("rs-a", "ann"), member_of("rs-b", "ann"), member_of("rs-a", "bob")]
 

@@ -1,4 +1,4 @@
-"""Relations that rest on each other for thousands of them: decided, found and told, with others getting their turn."""
+"""Relations that rest on each other for thousands of them: decided, found and described, with yields to others."""
 
 from collections.abc import Callable
 from typing import Protocol, TypeVar
@@ -93,7 +93,7 @@ def found(findings: Findings, wanted: str) -> set[str]:
     """The relations with which an id was found."""
     existing = [ObjectId("d"), ObjectId("ann"), ObjectId("bob")]
     listed = [one for one in findings.relation_results or () if one.type is not None]
-    return {one.relation for one in listed if wanted in one.ids(existing)}
+    return {one.relation for one in listed if wanted in [*one.ids(existing)]}
 
 
 @pytest.mark.parametrize("name", CHAINS)

@@ -6,11 +6,11 @@ import pytest
 
 from magistrate.engine.conditions import POLICY_STEPS_FOR_A_NODE, PolicyEvaluator
 from magistrate.engine.evaluation import Check, Evaluation
-from magistrate.engine.policy import read_policy
+from magistrate.engine.policy import MAX_STEPS, STEPS_AT_ONCE, read_policy
 from magistrate.engine.query import read_query
 from magistrate.engine.query.finding import find
 from magistrate.engine.terms import ObjectId, RelationName, Subject, TypeName, object_ref
-from magistrate.engine.truth import UNKNOWN
+from magistrate.engine.truth import TRUE, UNKNOWN
 from magistrate.engine.warrant_reader import AnyRead
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import WORK_BETWEEN_CHECKPOINTS, Work
@@ -146,3 +146,78 @@ def test_other_requests_run_between_policies(turns_of: Turns, warrants: Callable
     assert warm_turns >= 10
     assert warm.cost >= 300 * 800 // POLICY_STEPS_FOR_A_NODE
     assert warm.cost <= (warm_turns + 1) * (WORK_BETWEEN_CHECKPOINTS + 100)
+
+
+LONG_LOOP = "none(1..30000, # < a)"
+
+
+def test_a_long_evaluation_ends_the_turn_and_is_left_to_a_thread() -> None:
+    work = Work(PLENTY)
+    conditions = PolicyEvaluator({"a": 0}, 0, work)
+    warrant = conditioned("document:plan#viewer@user:ann", LONG_LOOP, 1)
+
+    assert not conditions.attempt(warrant)
+    assert work.needs_checkpoint
+    step = work.take_aside()
+    assert step is not None
+    step()
+    work.pass_checkpoint()
+
+    assert conditions.attempt(warrant)
+    assert conditions.value(warrant) is TRUE
+    assert work.take_aside() is None
+    assert work.cost > STEPS_AT_ONCE // POLICY_STEPS_FOR_A_NODE
+
+
+def test_a_long_evaluation_that_no_thread_takes_is_completed_by_the_next_attempt() -> None:
+    conditions = PolicyEvaluator({"a": 0}, 0, Work(PLENTY))
+    warrant = conditioned("document:plan#viewer@user:ann", LONG_LOOP, 1)
+
+    assert [conditions.attempt(warrant) for _ in range(2)] == [False, True]
+    assert conditions.value(warrant) is TRUE
+
+
+def test_an_evaluation_that_needs_more_than_all_steps_is_unknown_wherever_it_is_made() -> None:
+    work = Work(PLENTY)
+    conditions = PolicyEvaluator({"a": 0}, 0, work)
+    warrant = conditioned("document:plan#viewer@user:ann", "none(1..1000, any(1..1000, # < a))", 1)
+
+    attempts = [conditions.attempt(warrant) for _ in range(2)]
+
+    assert attempts == [False, True]
+    assert conditions.value(warrant) is UNKNOWN
+    assert work.cost > MAX_STEPS // POLICY_STEPS_FOR_A_NODE
+
+
+@pytest.mark.parametrize(
+    ("turns_of", "text"),
+    [
+        (check_turns, "document:plan#viewer@user:ann"),
+        (query_turns("select document where user:ann is viewer"), "document:plan#viewer@user:ann"),
+        (query_turns("select viewer of type user for document:plan"), "document:plan#viewer@user:ann"),
+        (query_turns("select viewer of type user for document:plan"), "document:plan#viewer@document:b#editor"),
+    ],
+)
+def test_no_search_waits_for_a_long_evaluation(turns_of: Turns, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each takes a thread; here, the first step of the next turn does the same."""
+    left: list[object] = []
+    leave_aside = Work.leave_aside
+
+    def note(work: Work, step: Callable[[], object]) -> None:
+        left.append(step)
+        leave_aside(work, step)
+
+    monkeypatch.setattr(Work, "leave_aside", note)
+    warrants = [conditioned(text, f"none(1..30000, # < a - {number})", number) for number in range(5)]
+
+    turns = turns_of(warrants, {"a": 0}, Work(PLENTY))
+
+    assert len(left) == 5
+    assert turns > 5
+
+
+def test_a_stored_policy_that_could_not_be_written_any_more_keeps_its_meaning() -> None:
+    [warrant] = [conditioned("document:plan#viewer@user:ann", "limit ?? 10 > 5", 1)]
+
+    assert PolicyEvaluator({}, 0, Work(PLENTY)).value(warrant) is TRUE
+    assert PolicyEvaluator({"limit": 3}, 0, Work(PLENTY)).value(warrant) is not TRUE

@@ -83,6 +83,24 @@ def test_a_search_for_subjects_is_dismantled_when_it_is_released() -> None:
     assert search.advance() == []
 
 
+def test_a_search_for_objects_is_dismantled_when_it_is_released() -> None:
+    written = [f"document:{number}#viewer@user:ann" for number in range(3 * ITEMS_AT_ONCE)]
+    warrants = [stored_warrant(one, number, 0) for number, one in enumerate(written, 1)]
+    search = find(model_of(TYPES, warrants), read_query("select document where user:ann is *"), {}, 0, Work(PLENTY))
+    while search.outcome() is None:
+        reads = search.advance()
+        if reads:
+            search.take([rows_of(warrants, read) for read in reads])
+    kept = search.outcome()
+
+    steps = list(search.release())
+
+    assert max(steps) <= ITEMS_AT_ONCE
+    assert sum(steps) > len(warrants)
+    assert kept is not None
+    assert [len([*one.ids(())]) for one in kept.relation_results or ()] == [len(warrants)]
+
+
 def test_a_search_that_is_not_complete_can_be_released() -> None:
     work = Work(PLENTY)
     search = find(model_of(TYPES, []), read_query("select viewer of type user for document:1"), {}, 0, work)

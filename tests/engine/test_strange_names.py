@@ -1,4 +1,4 @@
-"""Whoever asks for names that do not exist fills no memory with them."""
+"""Checks and queries of names that do not exist fill no memory with them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Negation loops, found and told: against a search that tries every walk."""
+"""Negation loops are found and reported: compared with a search that tries every walk."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Comparisons: what becomes of one while which the old server goes away."""
+"""Comparisons: how one ends while the source server goes away."""
 
 import time
 from functools import partial

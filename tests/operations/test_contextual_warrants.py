@@ -4,6 +4,7 @@ import asyncio
 import random
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -186,7 +187,7 @@ async def test_nothing_of_a_contextual_warrant_stays_in_the_caches(node: Node) -
 
     assert [one.row.id for one in page.rows] == ["7"]
     assert await rows(node.ctx, "select folder where user:bob is viewer", "id", ()) == []
-    assert node.ctx.graph.warrants <= held + 3 * 20  # entries of objects that were asked about, each without a warrant
+    assert node.ctx.graph.warrants <= held + 3 * 20  # entries of objects that were checked, each without a warrant
 
 
 async def test_the_types_and_relations_are_those_of_the_revision(node: Node) -> None:
@@ -216,6 +217,51 @@ async def test_a_time_limit_counts_instead_of_that_of_the_stored_warrant(node: N
             answers.append(found.value[0].is_authorized)
 
     assert answers == 2 * [True, False, False, True]
+
+
+async def test_time_limits_in_force_are_decided_in_memory_and_others_take_a_stored_warrant_away(node: Node) -> None:
+    await node.grant("folder:1#viewer@team:eng#member", "folder:2#viewer@user:ann")
+    now, asked = node.ctx.now(), [question(f"folder:{id}#viewer@user:ann") for id in (1, 2)]
+
+    async def answers(starts_at: int, *written: str) -> list[bool]:
+        limits = {"starts_at": starts_at, "expires_at": now + 60_000_000}
+        added = [structs.replace(new(text), **limits) for text in written]
+        found = await check(node.ctx, asked, ALL_NEEDED, NO_DEMAND, contextual=added)
+        return [one.is_authorized for one in found.value]
+
+    for _ in range(3):
+        await answers(1, "team:eng#member@user:ann")
+        await answers(1, "folder:2#viewer@user:ann")
+        await asyncio.sleep(0.01)  # groups are read ahead
+    node.database.reads = 0
+
+    assert await answers(1, "team:eng#member@user:ann") == [True, True]
+    assert await answers(1, "folder:2#viewer@user:ann") == [False, True]
+    assert (node.database.reads, node.ctx.graph.counts.given_up) == (0, 0)
+    assert await answers(now + 30_000_000, "team:eng#member@user:ann") == [False, True]
+    assert await answers(now + 30_000_000, "folder:2#viewer@user:ann") == [False, False]
+    assert node.ctx.graph.counts.given_up == 2
+
+
+EXPIRING = 'folder:1#viewer@user:ann[expiresIn("1m")]'
+
+
+@pytest.mark.parametrize("with_path", [False, True])
+async def test_a_contextual_warrant_renews_a_policy_that_has_run_out_as_a_written_one_does(
+    node: Node, with_path: bool
+) -> None:
+    await node.grant(EXPIRING)
+    answers = []
+
+    for later in (0, 61_000_000, 0):
+        now = node.ctx.now() + later
+        ctx = replace(node.ctx, now=partial(int, now))
+        for contextual in ([], [new(EXPIRING)]):
+            asked = [question("folder:1#viewer@user:ann")]
+            found = await check(ctx, asked, ALL_NEEDED, NO_DEMAND, with_path, contextual)
+            answers.append(found.value[0].is_authorized)
+
+    assert answers == [True, True, False, True, True, True]
 
 
 async def test_the_budget_counts_contextual_warrants(node: Node) -> None:

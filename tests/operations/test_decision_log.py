@@ -66,7 +66,7 @@ async def ctx(store: Store, database_url: str) -> Context:
         (UNTIL_DENIED, ["denied bob"]),
     ],
 )
-async def test_each_question_that_was_decided_is_logged_whichever_way(
+async def test_each_check_that_was_decided_is_logged_on_every_path(
     ctx: Context, stop_at: StopAt, expected: list[str]
 ) -> None:
     questions = [asked(BOB), asked(ANN), asked(BOB)]
@@ -92,7 +92,7 @@ async def test_a_check_that_raises_and_one_that_cannot_be_answered_at_once_are_n
     assert await logged(ctx.store) == []
 
 
-async def test_the_context_of_each_question_is_kept(ctx: Context) -> None:
+async def test_the_context_of_each_check_is_kept(ctx: Context) -> None:
     shared = asked(ANN, a=[1, {"b": None}])
 
     await check(ctx, [shared, shared, asked(BOB), asked(BOB, c="\0é")], ALL_NEEDED, NO_DEMAND)

@@ -29,7 +29,7 @@ LATEST = Freshness("Warrant-Token", Revision(0), newest=True)
 CHAIN = [f"folder:{number}#parent@folder:{number + 1}" for number in range(5)]
 
 
-async def test_what_was_asked_before_is_answered_without_reading_a_warrant(node: Node) -> None:
+async def test_a_repeated_check_is_answered_without_reading_a_warrant(node: Node) -> None:
     await node.grant(*CHAIN, "folder:5#viewer@team:0#member", "team:0#member@team:1#member", "team:1#member@user:ann")
 
     first = await node.allowed("folder:0#viewer@user:ann")
@@ -40,7 +40,7 @@ async def test_what_was_asked_before_is_answered_without_reading_a_warrant(node:
     ]
 
     assert (first, others) == (True, [True, True, True])
-    # Only whether ann is a member of the team herself was not asked before.
+    # Only whether ann is a member of the team herself was not checked before.
     assert node.ctx.graph.counts.fetches == fetches + 1
     assert node.ctx.graph.counts.given_up == 0
 
@@ -90,7 +90,7 @@ async def test_another_process_answers_what_is_demanded(nodes: tuple[Node, Node]
     assert seen == [True, False] * 20
 
 
-async def test_another_process_sees_a_write_before_long_without_being_told(nodes: tuple[Node, Node]) -> None:
+async def test_another_process_sees_a_write_before_long_without_a_notification(nodes: tuple[Node, Node]) -> None:
     writer, reader = nodes
     assert not await reader.allowed("folder:0#viewer@user:ann")
 
@@ -232,7 +232,7 @@ async def test_what_is_read_while_the_graph_begins_anew_is_not_kept(nodes: tuple
 
 
 class Away(SqlStore):
-    """Its change log cannot be read as often as `failures` says, nor before it is told to go on."""
+    """Its change log cannot be read as often as `failures` says, nor before it may go on."""
 
     def __init__(self, store: SqlStore) -> None:
         super().__init__(store.database, store.identity, store.schema_version)
@@ -365,3 +365,21 @@ async def test_no_write_is_missed_however_fast_changes_are_deleted(nodes: tuple[
 
     assert wrong == []
     assert deleted > 60
+
+
+async def test_rows_are_cached_in_steps_when_the_time_is_up(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    groups = [f"folder:f#viewer@team:{number}#member" for number in range(400)]
+    await node.grant(*groups, "team:1#member@user:ann")
+    turns = 0
+
+    async def count_checkpoint() -> None:
+        nonlocal turns
+        turns += 1
+
+    monkeypatch.setattr("magistrate.operations.checks.graph.is_time_up", lambda: True)
+    monkeypatch.setattr("magistrate.operations.checks.graph.checkpoint", count_checkpoint)
+    fetches = node.ctx.graph.counts.fetches
+
+    assert await node.allowed("folder:f#viewer@user:bob") is False
+
+    assert turns > node.ctx.graph.counts.fetches - fetches >= 1

@@ -23,6 +23,7 @@ from magistrate.operations.importing.line_file import LineFile
 from magistrate.operations.paging import read_wanted
 from magistrate.operations.query import QUERY_LIST, QueryRequest, list_page
 from magistrate.store.contract import Imported, ObjectFilter, Slice, Store, WarrantFilter
+from tests.api.test_objects import STRANGE_IDS
 from tests.change_log import list_changes
 from tests.databases import dump
 from tests.running import settings_for
@@ -53,7 +54,7 @@ async def context(store: Store, database_url: str) -> Context:
 async def imported(
     context: Context, content: bytes, chunk_lines: int = 100, source: str | None = None, max_line_bytes: int = 4_096
 ) -> list[Reached]:
-    """Everything that is told."""
+    """All progress that is reported."""
     told: list[Reached] = []
     given = LineFile(BufferedReader(BytesIO(content)), source, chunk_lines, max_line_bytes)
     await import_lines(context, given, partial(read_line, context, MAX_DEPTH), told.append)
@@ -106,6 +107,14 @@ async def test_a_warrant_is_as_old_as_its_line_says(context: Context) -> None:
         ("d0", 1_709_193_600_123_456),
         ("d1", 1_709_193_600_123_456),
     ]
+
+
+async def test_ids_of_lines_may_have_all_characters_of_ids(context: Context) -> None:
+    lines = [warrant(id, subject={"objectType": "user", "objectId": id}) for id in STRANGE_IDS]
+
+    await imported(context, written(DOCUMENT, *lines))
+
+    assert await warrants(context) == [f"document:{id}#viewer@user:{id}" for id in STRANGE_IDS]
 
 
 async def test_a_line_may_have_time_limits_even_if_they_are_over(context: Context) -> None:

@@ -86,7 +86,7 @@ async def test_a_warrant_that_goes_while_the_model_changes_is_gone_when_it_chang
 
 
 async def test_a_group_that_gains_a_rule_is_no_longer_decided_by_memberships_alone(warm: Node) -> None:
-    """Members by warrants alone are found from the subject's side; with a rule they have to be asked of the group."""
+    """Members by warrants alone are found from the subject's side; with a rule, the group has to be checked."""
     assert not await warm.allowed("folder:0#viewer@user:bob")
     await warm.define({"team": {"lead": {}, "member": {"inheritIf": "lead"}}})
     await warm.grant("team:1#lead@user:bob")

@@ -14,6 +14,7 @@ from magistrate.api.endpoints.warrants import SubjectBody, WarrantBody
 from magistrate.api.lines import read_line
 from magistrate.api.service import Call
 from magistrate.errors import InvalidParameter
+from magistrate.operations.callers import ALL_SCOPES, Caller
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.importing.chunk import Chunk, line_refused
@@ -61,7 +62,7 @@ def body(**members: object) -> WarrantBody:
 
 
 async def create(ctx: Context, bodies: list[WarrantBody]) -> None:
-    await warrants.create(Call(ctx, {}, {}, bodies, "ann", NO_DEMAND, None))
+    await warrants.create(Call(ctx, {}, {}, bodies, Caller("ann", ALL_SCOPES), NO_DEMAND, None))
 
 
 async def refused(ctx: Context, bodies: list[WarrantBody]) -> None:

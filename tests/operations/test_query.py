@@ -2,22 +2,23 @@
 
 import asyncio
 import gc
+import hashlib
 import itertools
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from types import FunctionType, ModuleType
 from typing import Any
 
+import msgspec
 import pytest
 
 from benchmarks.counting import CountingDatabase, counting_store
 from magistrate import wiring
 from magistrate.engine.plans import Model
 from magistrate.engine.query import read_query
-from magistrate.engine.query.result_set import ResultSet
 from magistrate.engine.query.reverse_graph import ReverseIndex
-from magistrate.engine.query.rows import QueryRow, RelationResult, Reports
-from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, TypeName
+from magistrate.engine.query.rows import QueryRow, RelationResult
+from magistrate.engine.terms import ObjectId, ObjectRef, Revision, TypeName
 from magistrate.engine.work import Work
 from magistrate.errors import BudgetExceeded, InvalidParameter
 from magistrate.operations.consistency import NO_DEMAND, Freshness
@@ -89,7 +90,7 @@ def ids(page: Page[StoredRow]) -> list[str]:
 
 
 async def forwards(ctx: Context, q: str, **parameters: str) -> list[list[str]]:
-    """The ids on all pages, checking that the last page leads back through the same ones."""
+    """The ids on all pages, checking that the last page goes back through the same ones."""
     pages = [(await page_of(ctx, q, **parameters)).value]
     while pages[-1].next_cursor is not None:
         pages.append((await page_of(ctx, q, nextCursor=pages[-1].next_cursor, **parameters)).value)
@@ -287,10 +288,7 @@ async def test_what_is_kept_holds_on_to_nothing_but_rows(ctx: Context) -> None:
 
 
 def listing(entries: int) -> SnapshotListing:
-    names = (TypeName("document"), RelationName("viewer"))
-    return SnapshotListing(
-        [], {names: RelationResult(*names, ResultSet(), Reports(lambda id: None, entries - LEAST_ENTRIES, steps=0))}
-    )
+    return SnapshotListing([], {}, size=entries - LEAST_ENTRIES)
 
 
 def key(revision: int) -> ListingKey:
@@ -339,3 +337,19 @@ async def test_the_warrants_of_few_rows_are_looked_up_between_two_yields(
 
     assert sum(turns) >= number
     assert max(turns) <= ROWS_BETWEEN_CHECKPOINTS + 1
+
+
+async def test_a_listing_counts_what_its_results_hold(ctx: Context) -> None:
+    await fill(ctx, 9)
+    await page_of(ctx, SEES)
+    newest = await ctx.store.read_warrants((), None, 1)
+
+    [found] = [
+        ctx.listings.find((newest.revision, "id", read_query(SEES), digest), ctx.now())
+        for digest in [hashlib.blake2b(msgspec.json.encode([{}, None]), digest_size=16).digest()]
+    ]
+
+    assert found is not None
+    held = sum(one.entries + one.reports.steps for one in found.results_by_name.values())
+    assert found.entries == LEAST_ENTRIES + len(found.keys) + held
+    assert held > len(found.keys)

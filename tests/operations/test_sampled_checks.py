@@ -1,4 +1,4 @@
-"""Checks drawn from warrants: fairly, and such as can be asked."""
+"""Checks drawn from warrants: fairly, and only valid ones."""
 
 from collections import Counter
 
@@ -38,7 +38,7 @@ def test_fewer_warrants_than_wanted_are_all_in_the_sample() -> None:
     assert [warrant.object.id for warrant in sample.warrants] == ["1", "2"]
 
 
-def test_what_warrants_say_other_relations_and_strangers_are_asked() -> None:
+def test_what_warrants_say_other_relations_and_strangers_are_checked() -> None:
     given = warrants(*(f"document:{number}#viewer@user:u{number}" for number in range(9)))
 
     asked = draw_checks(given, RELATIONS, 60)
@@ -51,7 +51,7 @@ def test_what_warrants_say_other_relations_and_strangers_are_asked() -> None:
     assert len(said) == len(asked)
 
 
-def test_nothing_is_asked_about_nothing() -> None:
+def test_nothing_is_checked_without_warrants() -> None:
     assert draw_checks([], RELATIONS, 10) == []
 
 

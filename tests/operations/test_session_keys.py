@@ -137,7 +137,7 @@ async def test_unknown_keys_do_not_have_the_store_read_often(store: Store, clock
     assert store.statements - before == 1
 
 
-async def test_a_new_key_is_found_however_many_unknown_ones_are_asked_for(
+async def test_a_new_key_is_found_however_many_unknown_ones_are_requested(
     store: Store, other_keys: SessionKeys, clock: Clock
 ) -> None:
     """Its token is good: it must not be refused because others are not."""

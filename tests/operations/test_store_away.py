@@ -42,7 +42,7 @@ async def find_key(ctx: Context) -> object:
 
 
 @pytest.mark.parametrize("ask", [check_asked, find_key])
-async def test_all_who_wait_for_one_read_hear_that_it_failed(
+async def test_all_who_wait_for_one_read_get_its_error(
     postgres: PostgresServer, ask: Callable[[Context], Awaitable[object]]
 ) -> None:
     url = postgres.new_url()

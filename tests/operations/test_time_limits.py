@@ -1,4 +1,4 @@
-"""Time limits where the time is told: checks, queries and lists of two processes, at exactly the moment they change."""
+"""Time limits with a clock that tests set: checks, queries and lists of two processes, at the moment they change."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,7 +16,7 @@ from magistrate.operations.expiry import end_expired
 from magistrate.operations.listings import Listings
 from magistrate.operations.paging import Wanted
 from magistrate.operations.query import QueryRequest, list_page
-from magistrate.operations.warrants import create_warrants, list_warrants, read_filter
+from magistrate.operations.warrants import create_warrants, delete_matching, list_warrants, read_filter
 from magistrate.store.contract import NewWarrant, Slice
 from tests import oracle
 from tests.memory_source import Relations
@@ -44,7 +44,7 @@ TYPES: dict[str, Relations] = {
 
 
 class Clock:
-    """Says what it is told."""
+    """Shows the time that a test sets."""
 
     def __init__(self) -> None:
         self.time = 1_000
@@ -197,6 +197,23 @@ async def test_lists_leave_out_what_has_expired_and_the_expired_are_listed_when_
     assert await end_expired(other.ctx) == 1
     assert await end_expired(node.ctx) == 0
     assert (await listed(), await listed(is_expired=True)) == (["b"], ["a"])
+
+
+async def test_a_delete_by_filter_neither_counts_nor_deletes_what_has_expired(
+    pair: tuple[Node, Node], clock: Clock
+) -> None:
+    [node, _] = pair
+    await grant(node, limited("document:a#viewer@user:ann", None, 1_100), new("document:b#viewer@user:ann"))
+
+    async def deleted(is_dry_run: bool, most: int = 10) -> tuple[int, bool]:
+        equal = {"subject_id": "ann"}
+        return (await delete_matching(node.ctx, equal, most, lambda: node.ctx.stamp("ann"), is_dry_run)).value
+
+    assert (await deleted(is_dry_run=True), await deleted(is_dry_run=True, most=1)) == ((2, False), (1, True))
+    clock.time = 1_100
+    assert (await deleted(is_dry_run=True), await deleted(is_dry_run=True, most=1)) == ((1, False), (1, False))
+    assert await deleted(is_dry_run=False) == (1, False)
+    assert await end_expired(node.ctx) == 1
 
 
 async def test_a_warrant_cannot_be_created_once_it_has_expired(pair: tuple[Node, Node], clock: Clock) -> None:

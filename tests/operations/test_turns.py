@@ -1,6 +1,7 @@
 """Tasks that work long take turns: others wait for one turn of one of them, however many there are."""
 
 import asyncio
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,9 +10,10 @@ import pytest
 from magistrate import wiring
 from magistrate.engine.decision import Decision
 from magistrate.engine.terms import Revision
+from magistrate.engine.work import WORK_BETWEEN_CHECKPOINTS, WORK_BETWEEN_LOOKS
 from magistrate.operations.checks.check import FEW_CHECKS, PendingChecks, check_all
 from magistrate.operations.consistency import NO_DEMAND
-from magistrate.operations.scheduling import checkpoint
+from magistrate.operations.scheduling import NANOSECONDS_BETWEEN_CHECKPOINTS, checkpoint, is_time_up, limit_work
 from magistrate.store.contract import Snapshot
 from tests.operations.test_check import question
 from tests.running import settings_for
@@ -74,6 +76,53 @@ async def test_a_task_that_is_cancelled_delays_nobody() -> None:
     await asyncio.wait_for(tasks[-1], timeout=1)
 
     assert sum(task.cancelled() for task in tasks) == TASKS - 1
+
+
+class Clock:
+    """A time of the thread that only work moves."""
+
+    def __init__(self) -> None:
+        self.nanoseconds = 0
+
+    def __call__(self) -> int:
+        return self.nanoseconds
+
+
+async def test_tasks_that_begin_in_one_iteration_share_the_time_of_one_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, iterations = Clock(), Iterations()
+    done: Counter[int] = Counter()
+    monkeypatch.setattr("magistrate.operations.scheduling.time.thread_time_ns", clock)
+
+    async def work_long() -> None:
+        work = limit_work(1_000_000)
+        for _ in range(TURNS):
+            work.pass_checkpoint()
+            while not work.needs_checkpoint:
+                work.spend(1)
+                clock.nanoseconds += 10_000
+                done[iterations.count] += 10_000
+            await checkpoint()
+
+    await asyncio.gather(*(work_long() for _ in range(TASKS)))
+    iterations.stop()
+
+    assert sum(done.values()) > TASKS * TURNS * WORK_BETWEEN_LOOKS * 10_000
+    assert max(done.values()) <= NANOSECONDS_BETWEEN_CHECKPOINTS + (TASKS + 1) * WORK_BETWEEN_LOOKS * 10_000
+    assert NANOSECONDS_BETWEEN_CHECKPOINTS < WORK_BETWEEN_CHECKPOINTS * 10_000
+
+
+async def test_each_iteration_has_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr("magistrate.operations.scheduling.time.thread_time_ns", clock)
+    seen = []
+
+    for _ in range(3):
+        seen.append(is_time_up())
+        clock.nanoseconds += NANOSECONDS_BETWEEN_CHECKPOINTS
+        seen.append(is_time_up())
+        await checkpoint()
+
+    assert seen == [False, True] * 3
 
 
 async def test_batches_that_come_at_once_begin_in_different_iterations(

@@ -28,7 +28,7 @@ class ServiceProcess:
         self.process = start_process(
             [sys.executable, "-m", *(program or ("magistrate", "serve", "--port", "0", *flags))],
             folder=folder,
-            # One that is killed cannot clear away what workers tell each other.
+            # One that is killed cannot clear away the files that its workers share.
             environment=inherited | given | {"TMPDIR": str(folder), "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"},
         )
 

@@ -1,4 +1,4 @@
-"""What a running service tells about itself: metrics and the access log."""
+"""What a running service reports about itself: metrics and the access log."""
 
 import json
 import os

@@ -252,7 +252,7 @@ def test_a_port_in_use_is_said_before_anything_is_made(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_help_and_version_tell_every_setting() -> None:
+def test_help_and_version_show_every_setting() -> None:
     def output(*arguments: str) -> str:
         return subprocess.run(
             [sys.executable, "-m", "magistrate", *arguments], capture_output=True, text=True, check=True
@@ -305,7 +305,7 @@ def test_metrics_are_added_up_over_the_workers(tmp_path: Path, workers: str) -> 
         timed = 'magistrate_request_seconds_bucket{le="+Inf",method="GET",route="/v2/object-types"} 60.0'
         deadline = time.monotonic() + 60
         with service.client() as client:
-            # What another worker has counted is told within a second of when it has started.
+            # What another worker has counted is reported within a second of its start.
             while True:
                 metrics = client.get("/metrics").text
                 if counted in metrics and metrics.count("magistrate_graph_warrants{") == int(workers):

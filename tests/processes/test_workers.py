@@ -76,7 +76,7 @@ def test_concurrent_writers_and_readers_over_several_workers(
 
 
 def worker_ids(service: ServiceProcess) -> set[str]:
-    """Of the workers that have told the one that is asked about themselves."""
+    """Of the workers that the one that answers knows of."""
     with service.client() as client:
         return set(re.findall(r'magistrate_graph_warrants\{worker="(\d+)"\}', client.get("/metrics").text))
 
@@ -95,7 +95,7 @@ def test_there_is_a_worker_for_each_core_unless_said_otherwise(tmp_path: Path) -
         wait_for(lambda: len(worker_ids(service)) == expected)
 
 
-def test_a_token_is_good_whichever_worker_is_asked(tmp_path: Path) -> None:
+def test_a_token_is_good_for_every_worker(tmp_path: Path) -> None:
     asked = {"warrants": [{"objectType": "user", "objectId": "ann", "relation": "parent"}]}
 
     with ServiceProcess(tmp_path, "--workers", "2", api_key=KEY) as service:

@@ -1,4 +1,4 @@
-"""Random models, warrants and questions: the engine answers what the oracle answers, and does not contradict itself."""
+"""Random models, warrants and checks: the engine answers what the oracle answers, and does not contradict itself."""
 
 import itertools
 from collections.abc import Sequence
@@ -183,7 +183,7 @@ def test_the_warrants_of_the_path_alone_grant_what_they_are_shown_for(
 
 
 @given(model(negation=False), warrants(), question())
-def test_a_path_leads_from_the_subject_to_the_object(drawn: Types, stored: list[Warrant], asked: Check) -> None:
+def test_a_path_goes_from_the_subject_to_the_object(drawn: Types, stored: list[Warrant], asked: Check) -> None:
     [node], _ = evaluated(model_of(drawn, stored), stored, [asked])
 
     path = node.path() if node.value == TRUE else []

@@ -38,7 +38,7 @@ Element = Warrant | WarrantNames | tuple[str, Any]
 
 @st.composite
 def excluding(draw: st.DrawFn) -> tuple[Types, list[Warrant], Check]:
-    """A check of a relation with an exclusion, among few objects, so that much is granted and much is excluded."""
+    """A check of a relation with an exclusion, among few objects, so that many are allowed and many excluded."""
     inner = rule(1, negation=False).map(lambda one: json.loads(json.dumps(one).replace('"d"', '"a"')))
     drawn: Types = {name: {relation: draw(inner) for relation in "abc"} for name in ("doc", "team")}
     needed, excluded = (draw(st.lists(inner, min_size=1, max_size=2)) for _ in range(2))

@@ -78,7 +78,7 @@ def by_the_book(drawn: Types, all_ever: Sequence[Warrant], stored: Sequence[Warr
 def test_a_graph_that_follows_every_change_answers_like_an_evaluation(
     drawn: Types, all_ever: list[Warrant], steps: list[tuple[int, Check, Check]], most_each: int
 ) -> None:
-    """In each step one warrant comes or goes, and questions are asked before and after."""
+    """In each step one warrant comes or goes, with checks before and after."""
     graph = Graph(model_of(drawn, all_ever), Revision(1), most=1_000, most_each=most_each)
     stored = all_ever[::2]
     for revision, (number, before, after) in enumerate(steps, 2):
@@ -126,7 +126,7 @@ def test_a_graph_whose_model_changes_answers_like_an_evaluation_with_the_new_one
 
 
 @given(model(), warrants(rarely_to_all=True), st.lists(question(), min_size=2, max_size=12))
-def test_questions_that_share_what_is_found_are_answered_as_if_each_were_the_only_one(
+def test_checks_that_share_warrants_are_answered_as_if_each_were_the_only_one(
     drawn: Types, stored: list[Warrant], asked: list[Check]
 ) -> None:
     graph = Graph(model_of(drawn, stored), Revision(1), most=1_000)

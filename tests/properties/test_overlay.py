@@ -27,6 +27,7 @@ from magistrate.engine.work import Work
 from magistrate.errors import NotFound
 from tests import oracle
 from tests.memory_source import PLENTY, evaluated, found, found_paths, model_of, rows_of
+from tests.properties import test_time_limits
 from tests.properties.test_check import IDS, RELATIONS, TYPES, Types, model, question, rare, values, warrants
 from tests.properties.test_graph import by_the_book, filled
 from tests.properties.test_graph import question as walkable
@@ -141,10 +142,10 @@ def test_queries_over_an_overlay_find_what_they_find_once_the_changes_are_made(
     assert over.rows == found(final_model(types, case), case.written, after, asked, CONTEXT).rows
 
 
-def walked(graph: Graph, case: Case, asked: Sequence[Check]) -> list[Decision | None] | None:
+def walked(graph: Graph, case: Case, asked: Sequence[Check], now: int = 0) -> list[Decision | None] | None:
     """None if the walk gives up."""
     for _ in range(100):
-        walk = OverlaidWalk(graph, 0, Work(PLENTY), len(asked) > 1, case.overlay)
+        walk = OverlaidWalk(graph, now, Work(PLENTY), len(asked) > 1, case.overlay)
         try:
             decided = [walk.decide(one) for one in asked]
         except GivenUp:
@@ -258,7 +259,7 @@ def lifelike_check(draw: st.DrawFn) -> Check:
 def test_a_walk_decides_over_an_overlay_of_memberships_links_and_exclusions(
     stored: list[Warrant], drawn: list[Warrant], asked: list[Check], most_each: int, is_warm: bool
 ) -> None:
-    """A warm graph has been asked the same without the overlay, and knows all groups of the subjects."""
+    """A warm graph has answered the same without the overlay, and knows all groups of the subjects."""
     new = [replace(one, created_at=NOW, number=FIRST_NUMBER + place) for place, one in enumerate(drawn)]
     keys = {warrant_key(one) for one in stored}
     written = [*stored, *(one for one in new if warrant_key(one) not in keys)]
@@ -288,3 +289,65 @@ def complete_closures(graph: Graph, case: Case, asked: Check) -> None:
         if not missing:
             return
         filled(Fetch(graph, missing), case.stored)
+
+
+HELD_5 = 'expiresIn("5us")'
+POLICIES = ("x == 1", "x == 2", HELD_5, f"x == 2 || {HELD_5}")
+LIMITS = (*[(None, None)] * 4, (NOW, None), (None, NOW + 1), (1, NOW + 5), (NOW + 1, None), (None, NOW))
+"""The last two are out of force."""
+
+
+@st.composite
+def limited_warrants(draw: st.DrawFn) -> list[Warrant]:
+    """Warrants some of which have limits, and policies that hold for some time after the warrant is created."""
+    drawn = []
+    for one in draw(lifelike_warrants()):
+        starts_at, expires_at = draw(st.sampled_from(LIMITS))
+        policy = draw(st.sampled_from(POLICIES)) if one.policy else ""
+        created_at = draw(st.sampled_from((0, NOW - 5, NOW - 4)))
+        drawn.append(
+            replace(one, policy=policy, created_at=created_at, starts_at=starts_at, expires_at=expires_at),
+        )
+    return list({warrant_key(one): one for one in drawn}.values())
+
+
+def written_to(stored: list[Warrant], new: list[Warrant]) -> list[Warrant]:
+    """What is stored once the new ones are written: they renew what is over, and give others their limits."""
+    there = {warrant_key(one): one for one in stored}
+    for one in new:
+        former = there.get(warrant_key(one), one)
+        is_over = former.policy == HELD_5 and former.created_at + 5 <= NOW
+        has_expired = former.expires_at is not None and former.expires_at <= NOW
+        there[warrant_key(one)] = one if is_over or has_expired else replace(one, created_at=former.created_at)
+    return list(there.values())
+
+
+@given(
+    limited_warrants(),
+    limited_warrants(),
+    st.lists(lifelike_check(), min_size=1, max_size=4),
+    st.sampled_from((1, 2, 500)),
+)
+def test_added_warrants_with_time_limits_renew_stored_ones_as_if_they_were_written(
+    stored: list[Warrant], drawn: list[Warrant], asked: list[Check], most_each: int
+) -> None:
+    """Half of them name what is stored."""
+    pairs = zip(stored, drawn, strict=False)
+    named = [replace(one, starts_at=two.starts_at, expires_at=two.expires_at) for one, two in pairs]
+    new = [
+        replace(one, created_at=NOW, number=FIRST_NUMBER + place)
+        for place, one in enumerate({warrant_key(one): one for one in [*named, *drawn[len(drawn) // 2 :]]}.values())
+    ]
+    written = written_to(stored, new)
+    ever = [*stored, *written]
+    known = model_of(LIFELIKE, ever)
+    case = Case(stored, Overlay(new), written, frozenset())
+    graph = Graph(known, Revision(1), most=1_000, most_each=most_each)
+    expected = [test_time_limits.by_the_book(LIFELIKE, ever, written, one, NOW) for one in asked]
+
+    over, _ = evaluated(known, stored, asked, NOW, overlay=case.overlay)
+    decided = walked(graph, case, asked, NOW)
+
+    assert values(over) == values(evaluated(known, written, asked, NOW)[0])
+    if decided is not None:
+        assert [(one.is_authorized, one.is_implicit) for one in decided if one is not None] == expected

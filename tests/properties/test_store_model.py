@@ -223,10 +223,11 @@ class StoreAgainstDict(RuleBasedStateMachine):
         columns = ("object_type", "object_id", "relation", "subject_type", "subject_id")
         matching = [claim for claim in self.warrants if all(claim[at] == one[at] for at, one in equal.items())]
 
-        found = self.run(self.store.match_warrants({columns[at]: one[at] for at, one in equal.items()}, most)).value
+        wanted = {columns[at]: one[at] for at, one in equal.items()}
+        found = self.run(self.store.match_warrants(wanted, most, self.clock)).value
         deleted = self.run(self.store.delete_matches(found, self.stamp()))
 
-        assert deleted.value == len({claim_of(row) for row in found}) == min(most, len(matching))
+        assert deleted.value.deleted == len({claim_of(row) for row in found}) == min(most, len(matching))
         assert {claim_of(row) for row in found} <= set(matching)
         for row in found:
             del self.warrants[claim_of(row)]

@@ -281,7 +281,7 @@ async def test_warrants_match_by_the_exact_values_of_columns(
     stored = await put(store, *MATCHED, "document:a#viewer@user:gone")
     await delete(store, "document:a#viewer@user:gone")
 
-    found = await store.match_warrants(equal, 100)
+    found = await store.match_warrants(equal, 100, NOW)
 
     assert found.revision == 2
     assert sorted(found.value, key=lambda one: one.number) == [stored[place] for place in expected]
@@ -290,22 +290,22 @@ async def test_warrants_match_by_the_exact_values_of_columns(
 async def test_no_more_match_than_are_wanted(store: Store) -> None:
     await put(store, *MATCHED)
 
-    assert len((await store.match_warrants({"object_type": "document"}, 3)).value) == 3
+    assert len((await store.match_warrants({"object_type": "document"}, 3, NOW)).value) == 3
 
 
 async def test_more_match_than_are_built_at_once(store: Store) -> None:
     await put(store, *[f"document:a#viewer@user:{number}" for number in range(4_321)])
 
-    assert len((await store.match_warrants({"object_id": "a"}, 10_000)).value) == 4_321
+    assert len((await store.match_warrants({"object_id": "a"}, 10_000, NOW)).value) == 4_321
 
 
 async def test_matches_are_deleted_in_one_revision_with_their_events(store: Store) -> None:
     await put(store, *MATCHED)
-    found = (await store.match_warrants({"object_id": "a"}, 100)).value
+    found = (await store.match_warrants({"object_id": "a"}, 100, NOW)).value
 
     deleted = await store.delete_matches(found, Stamp("ann", NOW + 1))
 
-    assert (deleted.revision, deleted.value) == (2, 3)
+    assert (deleted.revision, deleted.value.deleted) == (2, 3)
     assert await relation_results(store) == [MATCHED[place] for place in (2, 4, 5)]
     assert await relation_results(store, at=1) == MATCHED
     assert sorted(await events(store)) == ["deleted warrant document:a"] * 2 + ["deleted warrant folder:a"]
@@ -317,12 +317,12 @@ async def test_matches_are_deleted_in_one_revision_with_their_events(store: Stor
 
 async def test_a_match_that_was_deleted_since_is_skipped_and_its_successor_stays(store: Store) -> None:
     await put(store, *MATCHED)
-    found = (await store.match_warrants({"object_id": "a"}, 100)).value
+    found = (await store.match_warrants({"object_id": "a"}, 100, NOW)).value
     await delete(store, MATCHED[0], MATCHED[1])
     await put(store, MATCHED[0])
 
     deleted = await store.delete_matches(found, stamp())
 
-    assert deleted.value == 1
+    assert deleted.value.deleted == 1
     assert await relation_results(store) == [*(MATCHED[place] for place in (2, 4, 5)), MATCHED[0]]
-    assert (await store.delete_matches(found, stamp())).value == 0
+    assert (await store.delete_matches(found, stamp())).value.deleted == 0

@@ -102,7 +102,7 @@ async def write_all(store: Store) -> None:
 
 
 async def delete_matches(store: Store) -> None:
-    found = await store.match_warrants({"object_type": "document"}, 10)
+    found = await store.match_warrants({"object_type": "document"}, 10, 1)
     await store.delete_matches(found.value, Stamp("ann", 1))
 
 

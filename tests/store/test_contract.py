@@ -471,7 +471,7 @@ async def test_a_whole_model_deletes_the_types_that_are_not_in_it_in_the_same_wr
     assert (await store.get_object_type(TypeName("a"))).value is None
 
 
-async def test_the_change_log_tells_every_effect_in_order(store: Store) -> None:
+async def test_the_change_log_has_every_effect_in_order(store: Store) -> None:
     await store.put_object_types([new_type("document", "d1")], anything_goes, stamp(actor="ann"))
     await store.put_objects([new("a", '{"v":1}'), new("b")], stamp(NOW + 1, actor="bob"))
     await store.put_objects([new("a", '{"v":2}')], stamp(NOW + 2))

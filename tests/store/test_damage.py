@@ -140,7 +140,7 @@ async def test_damage_that_any_statement_meets_with_is_remembered(tmp_path: Path
     await store.close()
 
 
-def test_readiness_of_a_service_tells_of_damage(tmp_path: Path) -> None:
+def test_readiness_of_a_service_reports_damage(tmp_path: Path) -> None:
     with running_service(settings_for(f"sqlite:///{tmp_path}/m.db")) as url, Client(url) as client:
         client.post("/v2/objects", json={"objectType": "d"})
         with closing(apsw.Connection(f"{tmp_path}/m.db")) as connection:

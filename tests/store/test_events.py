@@ -4,6 +4,7 @@ store."""
 import random
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from magistrate import wiring
@@ -78,20 +79,20 @@ async def test_events_are_what_was_written_and_decided_the_newest_first(store: S
     claim = ("document", "a", "viewer", "user", "ann", "")
     without, digest = (*claim, ""), next(e.key[6] for e in found.value.rows if e.kind == "warrant" and e.key[6])
     assert list(found.value.rows) == [
-        Event("deleted", "object-type", ("document",), definition, (NOW + 50, 0, 7, 0)),
+        Event("deleted", "object-type", ("document",), definition, (NOW + 50, 0, 7, 0), actor="key"),
         Event("allowed", "decision", claim, None, (NOW + 40, 1, 4, 0)),
-        Event("deleted", "object", ("document", "a"), '{"v":2}', (NOW + 30, 0, 6, 0)),
-        Event("deleted", "warrant", without, None, (NOW + 20, 0, 5, 0)),
+        Event("deleted", "object", ("document", "a"), '{"v":2}', (NOW + 30, 0, 6, 0), actor="key"),
+        Event("deleted", "warrant", without, None, (NOW + 20, 0, 5, 0), actor="key"),
         Event("denied", "decision", ("document", "b", *claim[2:]), '{"x":1}', (NOW + 10, 1, 2, 0)),
         Event("allowed", "decision", claim, None, (NOW + 10, 1, 1, 0)),
-        Event("created", "object", ("user", "ann"), None, (NOW + 10, 0, 3, 2)),
-        Event("created", "warrant", (*claim, digest), "x == 1", (NOW + 10, 0, 3, 1)),
-        Event("created", "warrant", without, None, (NOW + 10, 0, 3, 0)),
-        Event("created", "object", ("document", "b"), None, (NOW + 10, 0, 2, 1)),
-        Event("created", "object", ("document", "a"), '{"v":1}', (NOW + 10, 0, 2, 0)),
+        Event("created", "object", ("user", "ann"), None, (NOW + 10, 0, 3, 2), actor="key"),
+        Event("created", "warrant", (*claim, digest), "x == 1", (NOW + 10, 0, 3, 1), actor="key"),
+        Event("created", "warrant", without, None, (NOW + 10, 0, 3, 0), actor="key"),
+        Event("created", "object", ("document", "b"), None, (NOW + 10, 0, 2, 1), actor="key"),
+        Event("created", "object", ("document", "a"), '{"v":1}', (NOW + 10, 0, 2, 0), actor="key"),
         Event("allowed", "decision", claim, None, (NOW + 7, 1, 3, 0)),
-        Event("updated", "object", ("document", "a"), '{"v":2}', (NOW + 5, 0, 4, 0)),
-        Event("created", "object-type", ("document",), definition, (NOW, 0, 1, 0)),
+        Event("updated", "object", ("document", "a"), '{"v":2}', (NOW + 5, 0, 4, 0), actor="key"),
+        Event("created", "object-type", ("document",), definition, (NOW, 0, 1, 0), actor="key"),
     ]
     assert found.revision == 7
 
@@ -359,3 +360,17 @@ async def test_another_process_sees_the_same(store: Store, database_url: str) ->
     await other.close()
 
     assert seen == await events(store)
+
+
+async def test_events_name_who_made_the_request_and_which_it_was(store: Store) -> None:
+    await store.put_objects([new("a")], Stamp("ann", NOW, request_id="request-1"))
+    await store.put_objects([new("b")], Stamp("bob", NOW + 1))
+    await store.keep_decisions([replace_origin(decided(NOW + 2), "eve", "request-2"), decided(NOW + 3)], 100)
+
+    found = [(event.actor, event.request_id) for event in await events(store)]
+
+    assert found == [(None, None), ("eve", "request-2"), ("bob", None), ("ann", "request-1")]
+
+
+def replace_origin(decision: NewDecision, actor: str, request_id: str) -> NewDecision:
+    return msgspec.structs.replace(decision, actor=actor, request_id=request_id)

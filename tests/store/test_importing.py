@@ -172,7 +172,7 @@ async def test_an_object_a_warrant_names_keeps_its_meta(store: Store) -> None:
     assert found.value.meta == '{"v":1}'
 
 
-async def test_new_rows_among_stored_ones_are_told_apart(store: Store) -> None:
+async def test_new_rows_among_stored_ones_are_distinguished(store: Store) -> None:
     await imported(store, batch({}, [], ["document:a#viewer@user:ann"]))
 
     counted = await imported(store, batch({}, [], [f"document:{id}#viewer@user:ann" for id in "cab"] * 2))
@@ -225,7 +225,7 @@ async def test_progress_is_kept_by_source_until_it_is_done(store: Store) -> None
     assert kept == [[PROGRESS, None], [PROGRESS, other], [further, other], [None, other]]
 
 
-async def test_more_rows_than_a_statement_has_room_for(store: Store) -> None:
+async def test_more_rows_than_a_statement_takes(store: Store) -> None:
     objects = [new_object(f"document:{number}", '{"v":1}') for number in range(10_000)]
     warrants = [f"document:{number}#viewer@user:{number}" for number in range(10_000)]
     given = batch({}, objects, warrants)

@@ -22,6 +22,7 @@ from magistrate.store.contract import (
     Stamp,
 )
 from magistrate.store.events import NewDecision
+from magistrate.store.keys import StoredKey
 from magistrate.store.session_keys import SessionKey
 from tests.databases import dump
 from tests.running import settings_for
@@ -51,6 +52,7 @@ async def fill(url: str) -> None:
     progress = ImportProgress("/data/all.jsonl", 1, 1, "0" * 64)
     await store.import_batch(ImportBatch(types), lambda definitions: None, STAMP, progress)
     await store.keep_key_digest("0" * 64, 1)
+    await store.create_key(StoredKey("id", "a", "p", "0" * 64, ("check",), ("document",), 1, "ann"), 10)
     await store.keep_session_key(SessionKey("0" * 16, "1" * 64, 1), 0, 0)
     await store.keep_decisions([NewDecision(1, True, ("document", "plan", "viewer", "user", "ann", ""), "{}")], 10)
     await store.close()

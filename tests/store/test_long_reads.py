@@ -26,3 +26,15 @@ async def test_a_list_of_many_large_rows_is_a_long_read(database_url: str, limit
     assert (len(relation_results.value.rows), len(found.value)) == (limit, limit)
     assert database.long_reads == long_reads
     await store.close()
+
+
+async def test_the_model_is_a_long_read(database_url: str) -> None:
+    """It is read seldom, and each of its rows would make the event loop wait for threads that run Python."""
+    store, database = await counting_store(database_url)
+
+    await store.read_model()
+    await store.put_objects([NewObject(TypeName("d"), ObjectId("id"), "{}")], Stamp("ann", 1))
+    await store.read_model(Revision(1))
+
+    assert database.long_reads == 2
+    await store.close()

@@ -53,7 +53,7 @@ def relation_results(wanted: Slice, equal: dict[str, str], at: int | None = None
     return lambda dialect: sql.list_statement(sql.OBJECTS, wanted, sql.ListFilter(equal), at, dialect)
 
 
-def looked_up(statement: str, *values: str | int) -> Spoken:
+def looked_up(statement: str, *values: str | int | None) -> Spoken:
     return lambda dialect: sql.Clause(statement, values)
 
 
@@ -161,7 +161,7 @@ MATCHED: dict[str, dict[str, str]] = {
 
 
 def matched(equal: dict[str, str]) -> Spoken:
-    return lambda dialect: match_statement(equal, 1_000, dialect)
+    return lambda dialect: match_statement(equal, 1_000, 5, dialect)
 
 
 MATCHES = [pytest.param(matched(equal), id=f"match-{name}") for name, equal in MATCHED.items()]
@@ -255,7 +255,7 @@ OF_EVENTS = [
     pytest.param(looked_up(sql.LIST_CHANGES, 5, 100, 5, 1, 100), id="list-changes"),
     pytest.param(looked_up(sql.FIND_REVISION, 100), id="find-revision"),
     pytest.param(looked_up(sql.FIND_REVISION_AT, 100), id="find-revision-at"),
-    pytest.param(looked_up(sql.INSERT_REVISION, ROWS, ROWS, "key"), id="insert-revision"),
+    pytest.param(looked_up(sql.INSERT_REVISION, ROWS, ROWS, "key", None), id="insert-revision"),
 ]
 
 
@@ -300,13 +300,13 @@ def log_rows() -> dict[str, list[tuple[object, ...]]]:
     kinds = ("warrant", "warrant", "object")
     key = '["type-3","id-5","viewer","user","id-3",""]'
     return {
-        "revision": [(number, number, "key", number) for number in range(1, ROWS)],
+        "revision": [(number, number, "key", number, "request") for number in range(1, ROWS)],
         "change": [
             (number, place, "created", kinds[place], key, None, None, None, None)
             for number in range(1, ROWS)
             for place in range(3)
         ],
-        "decision": [(number, number, "allowed", key, None) for number in range(1, ROWS)],
+        "decision": [(number, number, "allowed", key, None, "key", "request") for number in range(1, ROWS)],
     }
 
 

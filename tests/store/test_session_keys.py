@@ -83,7 +83,7 @@ async def test_keys_make_no_revision_and_come_with_the_newest(store: Store, data
     assert len(dump(database_url)["revision"]) == len(dump(database_url)["change"]) == 1
 
 
-async def test_a_closed_store_tells_no_keys(store: Store) -> None:
+async def test_a_closed_store_gives_no_keys(store: Store) -> None:
     await store.close()
 
     for call in (store.session_keys, store.delete_session_keys):

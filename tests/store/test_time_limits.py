@@ -232,6 +232,20 @@ async def test_a_list_leaves_out_what_has_expired_before_it_is_ended(store: Stor
     assert await unexpired(store, NOW + 5, at=1) == [BOB]
 
 
+async def test_what_has_expired_is_not_matched_nor_deleted_as_a_match_before_it_is_ended(store: Store) -> None:
+    await put(store, limited(ANN, None, NOW + HOUR), limited(BOB, None, NOW + 2 * HOUR))
+    wanted = {"object_type": "document", "relation": "viewer"}
+
+    matched = [await store.match_warrants(wanted, 10, at) for at in (NOW, NOW + HOUR, NOW + 2 * HOUR)]
+    deleted = await store.delete_matches(matched[0].value, stamp(NOW + HOUR))
+
+    assert [[one.subject_id for one in found.value] for found in matched] == [["ann", "bob"], ["bob"], []]
+    assert deleted.value.deleted == 1
+    assert [row.subject_id for row in await rows(store)] == ["ann"]
+    assert await end(store, NOW + HOUR) == 1
+    assert await expired(store) == [ANN]
+
+
 async def test_what_has_expired_can_be_read_at_earlier_revisions_until_it_is_collected(store: Store) -> None:
     await put(store, limited(ANN, expires_at=NOW + 5))
     await end(store, NOW + 5)

@@ -418,7 +418,7 @@ async def test_the_names_of_objects_are_listed_in_batches_as_they_were(store: St
     assert await names(None, "D", 2, at=2) == "bann"
 
 
-async def test_no_more_rows_are_read_than_asked_for(store: Store) -> None:
+async def test_no_more_rows_are_read_than_requested(store: Store) -> None:
     await put(store, *[f"document:a#viewer@team:{number}#member" for number in range(11)])
     read = WarrantRead(request("viewer", None), (ObjectId("a"),))
 
@@ -462,7 +462,7 @@ async def test_the_model_is_all_definitions_and_the_revision_that_last_wrote_one
     assert list((await store.read_model(Revision(4))).value.definitions) == ["document", "team"]
 
 
-async def test_the_model_tells_which_patterns_warrants_ever_had(store: Store) -> None:
+async def test_the_model_has_the_patterns_that_warrants_ever_had(store: Store) -> None:
     await put(store, "document:a#viewer@user:ann")
     await put(store, "document:*#viewer@user:ann", "document:b#viewer@user:bob", "folder:*#owner@team:*#member")
     first = (await store.read_model()).value
@@ -518,7 +518,7 @@ async def test_changes_are_the_warrants_that_came_or_went(store: Store) -> None:
     assert everything.model_revision == (await store.read_model()).value.written_at
 
 
-async def test_more_changes_than_were_asked_for_are_not_reported(store: Store) -> None:
+async def test_more_changes_than_were_requested_are_not_reported(store: Store) -> None:
     await put(store, *[f"document:{number}#viewer@user:ann" for number in range(3)])
 
     assert len((await store.list_warrant_changes(Revision(0), 3)).changes or ()) == 3

@@ -80,13 +80,13 @@ def test_tenants_and_their_users_are_listed_whatever_they_are_there(client: Clie
     assert ids(client, "users/bob/tenants", "tenants") == ["acme"]
 
 
-def test_a_warrant_for_everyone_names_no_user(client: Client) -> None:
+def test_a_wildcard_warrant_names_no_user(client: Client) -> None:
     client.grant("tenant:acme#member@user:*", "tenant:acme#member@user:ann")
 
     assert ids(client, "tenants/acme/users", "users") == ["ann"]
 
 
-def test_a_warrant_for_everyone_makes_no_page_shorter(client: Client) -> None:
+def test_a_wildcard_warrant_makes_no_page_shorter(client: Client) -> None:
     client.grant("tenant:acme#member@user:*", *(f"tenant:acme#member@user:{id}" for id in "abc"))
 
     for parameters, page in (

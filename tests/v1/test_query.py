@@ -62,7 +62,7 @@ def test_explicit_warrants_are_those_that_are_stored(filled: Client, clause: str
     assert found(filled, "explicit warrants", where=clause) == expected
 
 
-def test_stored_warrants_tell_all_and_implied_ones_what_follows(filled: Client) -> None:
+def test_stored_warrants_have_all_members_and_implied_ones_what_follows(filled: Client) -> None:
     [stored] = filled.get("/v1/query?select=explicit warrants&for=object=feature:beta").json()
     [listed] = filled.get("/v1/warrants?objectId=beta").json()
     assert stored == {**listed, "isImplicit": False}

@@ -315,7 +315,7 @@ def test_pages_by_legacy_cursors_are_the_whole_list(named: Client) -> None:
         assert found == ASCENDING
 
 
-def test_what_is_shown_leads_on_whatever_else_is_in_the_meta(client: Client) -> None:
+def test_what_is_shown_serves_as_a_cursor_whatever_else_is_in_the_meta(client: Client) -> None:
     metas = {"a": {"name": "zoe", "other": "\0"}, "b": {"name": "a\0"}, "c": {"name": r"x\u0000"}, "d": {"name": "ann"}}
     for id, meta in metas.items():
         client.post("/v2/objects", json={"objectType": "feature", "objectId": id, "meta": meta}).raise_for_status()

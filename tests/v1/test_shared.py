@@ -97,7 +97,7 @@ def test_warrants_have_no_id_to_go_on_from(filled: Client) -> None:
     assert refused(filled, "/v1/warrants", afterId="x")["parameter"] == "afterId"
 
 
-def test_a_query_leads_on_by_its_last_id(filled: Client) -> None:
+def test_a_query_continues_after_its_last_id(filled: Client) -> None:
     q = "select document where user:ann is viewer"
     rows = filled.get("/v2/query", params={"q": q}).json()["results"]
 

@@ -5,9 +5,11 @@ warrants.** They are written before it and deleted after it. Whatever fails in b
 that is not there, which open nothing; the caller gets 503 and sends the request again.
 """
 
+from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, HTTPException, Path, Request
+from pydantic import AwareDatetime
 from warrant import Subject
 
 from sharing.access import Access, add_user, warrant_on
@@ -28,6 +30,8 @@ from sharing.login import token_for
 from sharing.storage import Storage
 
 router = APIRouter()
+MOVES = 5
+"""How often a move is tried: each time, somebody else moved the document in the meantime."""
 Id = Annotated[str, Path(pattern=f"^{NAME}$")]
 SubjectName = Annotated[str, Path(pattern=f"^(everyone|(user|group):{NAME})$")]
 
@@ -126,14 +130,16 @@ def list_readers(kind: Kind, id: Id, me: Me) -> Readers:
 
 @router.put("/documents/{id}/folder/{folder}", status_code=204)
 def move_document(id: Id, folder: Id, me: Me) -> None:
-    """Into the new folder first, then out of all others: at each moment the document is where it was or where it is
-    to be, and sending the request again finishes it. Two moves at once may cancel each other: then it is in no folder,
-    and with its own owners alone until one of them moves it again."""
+    """Out of the old folder and into the new one in one change: at each moment the document is in one of them. When
+    two moves meet, the second begins again with what the first one made."""
     document, target = Item(Kind.document, id), Item(Kind.folder, folder)
     me.require(("can-manage", document), ("can-write", target))
-    me.grant(warrant_on(document, "parent", Subject("folder", folder)))
-    left = [Subject("folder", other) for other in me.folders_of(document) if other != folder]
-    me.revoke(*[warrant_on(document, "parent", other) for other in left])
+    for _ in range(MOVES):
+        left = [Subject("folder", other) for other in me.folders_of(document) if other != folder]
+        old = [warrant_on(document, "parent", other) for other in left]
+        if me.replace(old, warrant_on(document, "parent", Subject("folder", folder))):
+            return
+    raise HTTPException(409, "others are moving this document too")
 
 
 def subject_named(name: str) -> Subject:
@@ -157,15 +163,18 @@ Granted = Annotated[tuple[Item, str, Subject], Depends(granted)]
 
 
 @router.put("/{kind}/{id}/{relation}/{subject}", status_code=204)
-def share(grant: Granted, me: Me) -> None:
-    """Makes a user, a group or everyone owner, editor or viewer of something, or member of a group, or blocks them.
+def share(grant: Granted, me: Me, until: AwareDatetime | None = None) -> None:
+    """Makes a user, a group or everyone owner, editor or viewer of something, or member of a group, or blocks them;
+    until a time, if there is one, from which on they are not. Sharing again sets another end, or none.
     Users need not have logged in yet; groups must be such as the caller is in."""
     item, relation, subject = grant
+    if until is not None and until <= datetime.now(UTC):
+        raise HTTPException(422, "until must be in the future")
     asked = [("can-manage", item)]
     if subject.object_type == "group":
         asked.append(("can-read", Item(Kind.group, subject.object_id)))
     me.require(*asked)
-    me.grant(warrant_on(item, relation, subject))
+    me.grant(warrant_on(item, relation, subject, until))
 
 
 @router.delete("/{kind}/{id}/{relation}/{subject}", status_code=204)

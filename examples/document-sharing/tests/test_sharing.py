@@ -1,5 +1,9 @@
 """Who gets to see and change what, by being shared with, by folders, by groups, and until blocked."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+
 from conftest import KEY, Person
 
 
@@ -22,6 +26,35 @@ def test_a_viewer_reads_an_editor_edits_and_an_owner_shares(ann: Person, bob: Pe
 
     assert able == [(200, 403, 403), (200, 200, 403), (200, 200, 200)]
     assert ann.get(f"/documents/{document}").json()["text"] == "Walk."
+
+
+def test_what_is_shared_until_a_time_is_shared_until_then_and_sharing_again_sets_another(
+    ann: Person, bob: Person
+) -> None:
+    document = ann.creates("documents")
+    shared = f"/documents/{document}/viewer/user:{bob.name}"
+
+    refused = [ann.put(shared, params={"until": end}).status_code for end in ("2001-01-01T00:00:00Z", "soon")]
+    end = datetime.now(UTC) + timedelta(seconds=3)
+    ann.put(shared, params={"until": end.isoformat()}).raise_for_status()
+    while datetime.now(UTC) < end + timedelta(seconds=0.1):
+        time.sleep(0.1)
+    ended = bob.may_read(document)
+    ann.put(shared, params={"until": "2999-01-01T00:00:00Z"}).raise_for_status()
+
+    assert refused == [422, 422]
+    assert (ended, bob.may_read(document)) == (False, True)
+
+
+def test_moves_that_meet_leave_the_document_in_one_folder(ann: Person) -> None:
+    folders = [ann.creates("folders") for _ in range(4)]
+    document = ann.creates("documents", folder=folders[0])
+
+    with ThreadPoolExecutor(3) as threads:
+        statuses = list(threads.map(lambda folder: ann.put(f"/documents/{document}/folder/{folder}"), folders[1:]))
+
+    assert {answer.status_code for answer in statuses} <= {204, 409}
+    assert sum(document in ann.lists(f"/folders/{folder}/documents") for folder in folders) == 1
 
 
 def test_what_is_unshared_is_gone_at_once_and_unsharing_again_is_no_error(ann: Person, bob: Person) -> None:

@@ -23,7 +23,7 @@ from falcon.constants import COMBINED_METHODS
 from uuid_utils import uuid7
 
 from magistrate import errors
-from magistrate.api.auth.callers import KEYS_AND_TOKENS, USER, Holder, bearer_token
+from magistrate.api.auth.bearer import identify_caller
 from magistrate.api.cors import CorsPolicy, answer_options
 from magistrate.api.deadline import Deadlines
 from magistrate.api.endpoints import public
@@ -36,7 +36,8 @@ from magistrate.api.route import Route
 from magistrate.api.routes import ROUTES
 from magistrate.api.server.fast_path import FastPath
 from magistrate.api.server.ledger import Ledger
-from magistrate.api.service import Call, Service, answer_call
+from magistrate.api.service import Call, Service, answer_call, render_body
+from magistrate.api.written_body import read_written_body
 from magistrate.engine.suggestions import suggest_name
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.store.contract import Identity, Once
@@ -55,6 +56,7 @@ _RECEIVE = "magistrate.receive"
 _QUERY = "magistrate.query_string"
 _LEDGER = "magistrate.ledger"
 _STARTED = "magistrate.started"
+_REQUEST_ID = "magistrate.request_id"
 
 log = structlog.get_logger()
 
@@ -147,21 +149,22 @@ class Application:
         if b"%2f" in scope["raw_path"].lower():
             scope |= {"path": decode_path(scope["raw_path"]), HAS_SLASH: True}
         scope |= {_RECEIVE: receive, _QUERY: scope["query_string"], "query_string": b""}
-        scope |= {_LEDGER: self._ledger, _STARTED: perf_counter()}
+        scope |= {_LEDGER: self._ledger, _STARTED: perf_counter(), _REQUEST_ID: str(uuid7())}
         try:
             await self._app(scope, _receive_nothing, send)
         except asyncio.CancelledError:
-            await _answer_cancelled(send, self._cors.raw_headers(scope["headers"]) if self._cors else {})
+            further_headers = self._cors.raw_headers(scope["headers"]) if self._cors else {}
+            await _answer_cancelled(send, scope[_REQUEST_ID], further_headers)
 
 
-async def _answer_cancelled(send: Send, further_headers: Mapping[str, str]) -> None:
+async def _answer_cancelled(send: Send, request_id: str, further_headers: Mapping[str, str]) -> None:
     """Answers a request that the server cancels because it must stop. Once a response has begun, nothing can be
     sent."""
     body = render_json(error_body(errors.StoreUnavailable("the service is stopping")))
     headers = {
         "content-type": "application/json",
         "content-length": str(len(body)),
-        "warrant-request-id": str(uuid7()),
+        "warrant-request-id": request_id,
         "retry-after": RETRY_AFTER_SECONDS,
         "connection": "close",
         **further_headers,
@@ -185,8 +188,10 @@ def _public_responders(running: Running) -> list[tuple[str, str, Responder]]:
 
     def responder(page: public.PublicPage) -> Responder:
         async def respond(req: falcon.asgi.Request, resp: falcon.asgi.Response) -> None:
-            if page.needs_key:
-                running.service.keys.actor(req.get_header("Authorization"))
+            if page.scope is not None:
+                service, header = running.service, req.get_header("Authorization")
+                found = await identify_caller(service.keys, service.bearers, header, takes_bearer=False)
+                found.caller.require_scope(page.scope)
             resp.content_type = page.content_type
             resp.set_headers(dict(page.headers))
             resp.data = await page.body(lambda: running.service)
@@ -239,7 +244,7 @@ def _refuse_method(methods: Sequence[str]) -> Responder:
 
 
 def _responder(running: Running, route: Route) -> Responder:
-    decoder = msgspec.json.Decoder(route.body) if route.body is not None else None
+    decode = _body_decoder(route)
 
     async def respond(req: falcon.asgi.Request, resp: falcon.asgi.Response, **path: str) -> None:
         if HAS_SLASH in req.scope:
@@ -247,18 +252,23 @@ def _responder(running: Running, route: Route) -> Responder:
         service = running.service
         identity = service.context.store.identity
         with running.deadlines.begin(service.limits.request_timeout_ms, route.writes) as deadline:
-            actor, holder = await _caller(service, route, req.get_header("Authorization"))
+            header = req.get_header("Authorization")
+            caller, holder = await identify_caller(service.keys, service.bearers, header, route.takes_bearer)
+            caller.require_scope(route.scope)
             parameters = read_parameters(req.scope[_QUERY]) if req.scope[_QUERY] else {}
             freshness = NO_DEMAND if route.writes else _freshness(req, identity)
             body, raw = None, b""
-            if decoder is not None:
+            if decode is not None:
                 deadline.pause()
-                raw = await _read_body(req, service)
+                raw = await _read_body(req, service) or (b"{}" if route.may_lack_body else b"")
                 deadline.resume()
-                decoding = partial(decode_body, raw, decoder, service.limits.max_json_depth)
+                decoding = partial(decode, raw, service.limits.max_json_depth)
                 body = decoding() if len(raw) <= LARGE_BODY_BYTES else await asyncio.to_thread(decoding)
             once = _once(req, raw) if route.takes_key else None
-            call = Call(service.context, path, parameters, body, actor, freshness, once, holder)
+            accept, request_id = req.get_header("Accept") or "", req.scope[_REQUEST_ID]
+            call = Call(service.context, path, parameters, body, caller, freshness, once, holder, accept, request_id)
+            if caller.object_types is not None:
+                caller.require_types(route.list_types(call))
             if route.parameters and not route.writes:
                 _check_parameters(route, call)
             answer = await answer_call(route.handler, call)
@@ -266,12 +276,23 @@ def _responder(running: Running, route: Route) -> Responder:
         for header in TOKEN_HEADERS:
             resp.set_header(header, token)
         resp.set_headers(answer.headers)
-        resp.data = b"" if answer.value is None else render_json(answer.value)
+        resp.data = render_body(answer)
         if route.is_typed:
-            resp.content_type = public.JSON
+            resp.content_type = public.TEXT if answer.is_text else public.JSON
         _finish(req, resp)
 
     return respond
+
+
+def _body_decoder(route: Route) -> Callable[[bytes, int], Any] | None:
+    """Returns what decodes the bodies of a route, which takes the bytes and the limit of nesting; None if they are
+    ignored."""
+    if route.takes_text:
+        return read_written_body
+    if route.body is None:
+        return None
+    decoder = msgspec.json.Decoder(route.body)
+    return lambda raw, max_depth: decode_body(raw, decoder, max_depth)
 
 
 def _check_parameters(route: Route, call: Call[Any]) -> None:
@@ -281,18 +302,6 @@ def _check_parameters(route: Route, call: Call[Any]) -> None:
         for name in call.parameters:
             if name not in known:
                 raise errors.InvalidParameter(name, f"is no parameter of {route.path}{suggest_name(name, known)}")
-
-
-async def _caller(service: Service, route: Route, header: str | None) -> tuple[str, Holder | None]:
-    """Returns the actor that is recorded for the caller, and the holder of the bearer token, or None if the caller used
-    a key. Raises Unauthenticated, ProviderUnavailable or StoreUnavailable."""
-    if not route.takes_bearer:
-        return service.keys.actor(header), None
-    token = bearer_token(header)
-    if token is None:
-        return service.keys.actor(header, KEYS_AND_TOKENS), None
-    holder = await service.bearers.holder(token)
-    return f"{USER}:{holder.user}", holder
 
 
 async def _read_body(req: falcon.asgi.Request, service: Service) -> bytes:
@@ -336,7 +345,7 @@ def _once(req: falcon.asgi.Request, body: bytes) -> Once | None:
 
 
 def _finish(req: falcon.asgi.Request, resp: falcon.asgi.Response) -> None:
-    request_id = str(uuid7())
+    request_id: str = req.scope[_REQUEST_ID]
     resp.set_header("Warrant-Request-Id", request_id)
     ledger: Ledger = req.scope[_LEDGER]
     ledger.record_answer(

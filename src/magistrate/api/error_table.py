@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from magistrate import errors
 
@@ -21,6 +22,7 @@ ERROR_TABLE: Mapping[type[errors.MagistrateError], ErrorRow] = {
     errors.MagistrateError: ErrorRow(500, "internal_error", {}),
     errors.InvalidSetting: ErrorRow(500, "internal_error", {}),
     errors.InvalidRequest: ErrorRow(400, "invalid_request", {}),
+    errors.InvalidModel: ErrorRow(400, "invalid_model", {"errors": "errors"}),
     errors.InvalidParameter: ErrorRow(400, "invalid_parameter", _PARAMETER),
     errors.MissingParameter: ErrorRow(400, "missing_required_parameter", _PARAMETER),
     errors.BodyTooLarge: ErrorRow(413, "invalid_request", {}),
@@ -31,6 +33,7 @@ ERROR_TABLE: Mapping[type[errors.MagistrateError], ErrorRow] = {
     errors.TokenExpired: ErrorRow(401, "token_expired", {}),
     errors.Forbidden: ErrorRow(403, "forbidden", {}),
     errors.NotFound: ErrorRow(404, "not_found", {"type": "kind", "key": "key"}),
+    errors.Conflict: ErrorRow(409, "conflict", {}),
     errors.PreconditionFailed: ErrorRow(409, "precondition_failed", {"index": "index"}),
     errors.RevisionUnavailable: ErrorRow(410, "gone", {}),
     errors.NotRetained: ErrorRow(410, "gone", {"oldest": "oldest"}),
@@ -51,9 +54,9 @@ INTERNAL_ERROR = {"code": "internal_error", "message": "Internal Server Error"}
 """Holds the body of every answer to an internal error, which reveals nothing about the cause."""
 
 
-def error_body(error: errors.MagistrateError) -> dict[str, str | int]:
+def error_body(error: errors.MagistrateError) -> dict[str, Any]:
     row = ERROR_TABLE[type(error)]
     if row.status == 500:
         return {**INTERNAL_ERROR}
-    shown: dict[str, str | int] = {name: getattr(error, attribute) for name, attribute in row.members.items()}
+    shown: dict[str, Any] = {name: getattr(error, attribute) for name, attribute in row.members.items()}
     return {"code": row.code, "message": error.message, **shown}

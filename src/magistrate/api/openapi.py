@@ -8,6 +8,7 @@ import msgspec
 import magistrate
 from magistrate.api.endpoints.check import CheckBody, SingleCheckBody
 from magistrate.api.endpoints.explain import ExplainBody
+from magistrate.api.endpoints.keys import KeyBody
 from magistrate.api.endpoints.object_types import ObjectTypeBody
 from magistrate.api.endpoints.objects import ObjectBody, ObjectRefBody
 from magistrate.api.endpoints.query import QueryBody
@@ -34,6 +35,7 @@ REQUIRED: dict[type[msgspec.Struct], list[str]] = {
     **{view.body: [resource.id_member] for resource, view in VIEWS.items() if not resource.is_numerous},
     **{view.ref_body: [resource.id_member] for resource, view in VIEWS.items() if resource.is_numerous},
     SessionBody: ["type", "userId"],
+    KeyBody: ["name", "scopes"],
     StoredRefBody: ["objectType", "objectId"],
     NamedObjectBody: ["objectType", "objectId"],
     FilteredDeletionBody: ["filter"],
@@ -66,6 +68,7 @@ _TOKEN_HEADERS = {
         "Warrant-Request-Id": "another one for each request",
     }.items()
 }
+_TEXT = {"text/plain": {"schema": {"type": "string"}}}
 _ERROR: Schema = {
     "type": "object",
     "required": ["code", "message"],
@@ -77,16 +80,17 @@ _ERROR: Schema = {
         "key": {"type": "string"},
         "oldest": {"type": "string"},
         "index": {"type": "integer"},
+        "errors": {"type": "array", "items": {"type": "object"}},
     },
     "additionalProperties": False,
 }
 _ERRORS = {
     400: "the request cannot be understood, or a part of it is not allowed",
     401: "no key or bearer token, or not a good one",
-    403: "the bearer token is of another user than the request asks about, or may not make this request",
+    403: "the key or token does not have the scope of the request, or is limited to other object types or users",
     404: "what the request names does not exist",
     408: "the request body did not arrive in time",
-    409: "a precondition does not hold, and nothing was written",
+    409: "a precondition does not hold, or what is stored stands in the way; nothing was written",
     410: "what was stored at that time is not kept any more; `oldest` is the oldest time that can be asked for",
     413: "the request body is too large",
     422: "the idempotency key was used before with another request",
@@ -127,7 +131,12 @@ def document() -> dict[str, Any]:
                     "name": "Authorization",
                     "description": "`Authorization: ApiKey <key>`; `Bearer <key>` is the same",
                 },
-                "Bearer": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"},
+                "Bearer": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "bearerFormat": "JWT",
+                    "description": "the token of a user, for checks of this user; or of a service with scopes",
+                },
             },
         },
     }
@@ -137,13 +146,15 @@ def _operation(route: Route, body: Schema | None, answer: Schema | None) -> dict
     operation: dict[str, Any] = {
         "operationId": _operation_id(route),
         "summary": route.summary,
+        "description": f"Needs the scope `{route.scope}`.",
+        # The names of scopes stand where OAuth has them (OpenAPI 3.1, security requirement object).
+        "security": [{"ApiKey": [str(route.scope)]}, {"Bearer": [str(route.scope)]}],
         "parameters": _parameters(route),
-        "responses": {"200": _success(answer), **{str(status): _error(status) for status in _statuses(route)}},
+        "responses": {"200": _success(route, answer), **{str(status): _error(status) for status in _statuses(route)}},
     }
     if body is not None:
-        operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": _batch(body)}}}
-    if route.takes_bearer:
-        operation["security"] = [{"ApiKey": []}, {"Bearer": []}]
+        content = {"application/json": {"schema": _batch(body)}} | (_TEXT if route.takes_text else {})
+        operation["requestBody"] = {"required": True, "content": content}
     return operation
 
 
@@ -173,23 +184,22 @@ def _batch(body: Schema) -> Schema:
     return {key: [_batch(option) for option in value] if key == "anyOf" else value for key, value in body.items()}
 
 
-def _success(answer: Schema | None) -> dict[str, Any]:
+def _success(route: Route, answer: Schema | None) -> dict[str, Any]:
     success: dict[str, Any] = {"description": "done", "headers": _TOKEN_HEADERS}
     if answer is not None:
-        success["content"] = {"application/json": {"schema": answer}}
+        success["content"] = {"application/json": {"schema": answer}} | (_TEXT if route.answers_text else {})
     return success
 
 
 def _statuses(route: Route) -> list[int]:
     body = [408, 413] if route.body is not None else []
     others = {
-        403: route.takes_bearer,
         404: route.not_found,
-        409: route.has_preconditions,
+        409: route.may_conflict,
         410: route.takes_as_of,
         422: route.takes_key,
     }
-    return sorted([400, 401, 500, 503, *body, *(status for status, may_be in others.items() if may_be)])
+    return sorted([400, 401, 403, 500, 503, *body, *(status for status, may_be in others.items() if may_be)])
 
 
 def _error(status: int) -> dict[str, Any]:

@@ -7,7 +7,6 @@ checks for these."""
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from itertools import accumulate
 from typing import Any, TypeVar, get_args
 from urllib.parse import parse_qsl
 
@@ -53,8 +52,9 @@ _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _STRING_OR_BEGINNING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{,]', re.DOTALL)
 _QUOTATION_MARK = ord('"')
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_NOT_BRACKETS_OR_MARKS = _NOT_BRACKETS.replace(b'"', b"")
 _BLANKS = b" \t\r\n"
-_STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+_AS_BRACES = bytes.maketrans(b"[]", b"{}")
 
 
 def decode_body(body: bytes, decoder: msgspec.json.Decoder[T], max_depth: int) -> T:
@@ -211,11 +211,22 @@ def _check_nesting(body: bytes, max_depth: int) -> None:
     """Raises InvalidRequest if this valid JSON nests arrays and objects too deeply."""
     if body.count(b"{") + body.count(b"[") <= max_depth:
         return
-    # Without an escape, every second quotation mark ends a string.
-    outside = _STRING.sub(b"", body) if b"\\" in body else b"".join(body.split(b'"')[::2])
-    brackets = outside.translate(None, _NOT_BRACKETS)
-    if max(accumulate(map(_STEPS.__getitem__, brackets)), default=0) > max_depth:
+    brackets = _find_brackets(body).translate(_AS_BRACES)
+    for _ in range(max_depth):  # each round takes the innermost level away
+        if not brackets:
+            return
+        brackets = brackets.replace(b"{}", b"")
+    if brackets:
         raise _too_deep(max_depth)
+
+
+def _find_brackets(body: bytes) -> bytes:
+    """Returns the brackets of valid JSON, without those in strings."""
+    if b"\\" in body:
+        return _STRING.sub(b"", body).translate(None, _NOT_BRACKETS)
+    # Without an escape, every second quotation mark ends a string; most strings have no brackets.
+    marked = body.translate(None, _NOT_BRACKETS_OR_MARKS).replace(b'""', b"")
+    return b"".join(marked.split(b'"')[::2]) if b'"' in marked else marked
 
 
 def _check_members(body: bytes, text: str) -> None:

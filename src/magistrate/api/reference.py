@@ -43,8 +43,8 @@ def page(document: dict[str, Any]) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(info['title'])} API</title><style>{_STYLE}</style></head><body>"
         f"<h1>{escape(info['title'])} {escape(info['version'])}</h1><p>{escape(info['description'])}</p>"
-        "<p>Every request carries <code>Authorization: ApiKey &lt;key&gt;</code>; a check may carry "
-        "<code>Authorization: Bearer &lt;token&gt;</code> instead. "
+        "<p>Every request carries <code>Authorization: ApiKey &lt;key&gt;</code>, a key that has the scope of the "
+        "request; a check may carry <code>Authorization: Bearer &lt;token&gt;</code> instead. "
         'The same description for machines: <a href="/openapi.json">/openapi.json</a>.</p>'
         f"<nav>{''.join(_link(*operation) for operation in operations)}</nav>"
         f"{''.join(_section(*operation) for operation in operations)}"
@@ -74,7 +74,7 @@ def _section(method: str, path: str, operation: dict[str, Any]) -> str:
     return (
         f'<h2 id="{escape(operation["operationId"])}"><code><span class="method">{method}</span> '
         f"{escape(path)}</code></h2>"
-        f"<p>{escape(operation['summary'])}.</p>"
+        f"<p>{escape(operation['summary'])}. {escape(operation['description'])}</p>"
         f"{f'<table>{parameters}</table>' if parameters else ''}{schema}<p>Answers:</p><table>{answers}</table>"
     )
 

@@ -1,10 +1,12 @@
 """Defines the rows of the table of routes, and the query parameters that lists have in common."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from magistrate.api.service import Handler
+from magistrate.api.used_types import ListTypes
 from magistrate.operations.as_of import AS_OF
+from magistrate.operations.callers import Scope
 from magistrate.operations.paging import DEFAULT_LIMIT, MAX_LIMIT, MAX_SEARCH_LENGTH, ListKind
 
 
@@ -20,14 +22,16 @@ class Parameter:
 @dataclass(frozen=True, slots=True)
 class Route:
     """Represents a route. `body` is the type of the request body, None if it is ignored; `answer` is the type of the
-    200 body, None if it is empty.
+    200 body, None if it is empty. Callers need the `scope`; those that are limited to some object types may send
+    requests that use none but these, by `list_types`.
 
     `writes`: the answer carries a token of its own, and a POST may carry an Idempotency-Key; otherwise the request may
     carry a token. `not_found`: the route answers 404 for things it names. `is_fast`: the handler returns an Answer
     where it need not wait, and requests may take the fast path (see fast_path.py). `takes_bearer`: a bearer token is
-    accepted as well as a key. `is_typed`: the answer has a Content-Type, even if it is empty. `has_preconditions`: the
-    route answers 409 if one of them does not hold. `is_repeatable`: it is safe to send again as it is, so it takes no
-    Idempotency-Key."""
+    accepted as well as a key. `is_typed`: the answer has a Content-Type, even if it is empty. `may_conflict`: the route
+    answers 409 if what is stored stands in the way. `is_repeatable`: it is safe to send again as it is, so it takes no
+    Idempotency-Key. `may_lack_body`: an empty body means `{}`. `takes_text`: the body may also be text, and the handler
+    gets a WrittenBody. `answers_text`: the answer may also be text."""
 
     method: str
     path: str
@@ -41,8 +45,13 @@ class Route:
     is_fast: bool = False
     takes_bearer: bool = False
     is_typed: bool = True
-    has_preconditions: bool = False
+    may_conflict: bool = False
     is_repeatable: bool = False
+    may_lack_body: bool = False
+    takes_text: bool = False
+    answers_text: bool = False
+    scope: Scope = field(kw_only=True)
+    list_types: ListTypes = field(kw_only=True)
 
     @property
     def takes_key(self) -> bool:
@@ -104,7 +113,7 @@ def list_parameters(kind: ListKind[Any], *filters: Parameter) -> tuple[Parameter
             "what the results are sorted by",
             TEXT | {"enum": list(kind.sorts), "default": next(iter(kind.sorts))},
         ),
-        *([] if kind.is_snapshot or kind.is_log else [_SNAPSHOT]),
+        *([_SNAPSHOT] if kind.takes_snapshot else []),
         Parameter("sortOrder", "in which direction", TEXT | {"enum": ["ASC", "DESC"], "default": kind.default_order}),
         _STRICT,
         Parameter("nextCursor", "where the page begins: `nextCursor` of the page before it", TEXT),

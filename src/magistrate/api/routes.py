@@ -7,6 +7,8 @@ from magistrate.api.endpoints import (
     difference,
     events,
     explain,
+    keys,
+    models,
     object_types,
     objects,
     query,
@@ -18,7 +20,9 @@ from magistrate.api.endpoints.check import CheckAnswer, CheckBody
 from magistrate.api.endpoints.difference import DifferenceAnswer, DifferenceBody
 from magistrate.api.endpoints.events import AccessEventAnswer, ResourceEventAnswer
 from magistrate.api.endpoints.explain import ExplainAnswer, ExplainBody
+from magistrate.api.endpoints.keys import IssuedKeyAnswer, KeyAnswer, KeyBody, RotationBody
 from magistrate.api.endpoints.lists import ListAnswer
+from magistrate.api.endpoints.models import ModelValidationAnswer
 from magistrate.api.endpoints.object_types import ObjectTypeAnswer, ObjectTypeBody
 from magistrate.api.endpoints.objects import MetaBody, ObjectAnswer, ObjectOrBatch, ObjectRefBody
 from magistrate.api.endpoints.query import QueryBody, QueryRowAnswer
@@ -26,8 +30,23 @@ from magistrate.api.endpoints.sessions import SessionAnswer, SessionBody
 from magistrate.api.endpoints.warrants import WarrantAnswer, WarrantOrBatch
 from magistrate.api.endpoints.writes import FilteredDeletionAnswer, FilteredDeletionBody, WriteAnswer, WriteBody
 from magistrate.api.route import AS_OF_PARAMETER, ONE_ROW, SEARCH, TEXT, Parameter, Route, list_parameters
+from magistrate.api.used_types import (
+    list_all,
+    list_in_body,
+    list_in_check,
+    list_in_filter,
+    list_in_model,
+    list_in_parameter,
+    list_in_path,
+    list_in_query,
+    list_in_query_body,
+    list_in_write,
+    list_none,
+)
 from magistrate.api.v1.routes import v1_routes
+from magistrate.engine.model_text.json_bodies import ModelBody, TypeBody
 from magistrate.engine.query import MAX_QUERY_LENGTH
+from magistrate.operations.callers import Scope
 from magistrate.operations.contextual_warrants import CONTEXTUAL_WARRANTS, MAX_CONTEXTUAL_WARRANTS
 from magistrate.operations.difference.narrowing import OBJECT, OF, SUBJECT, Q
 from magistrate.operations.difference.pages import DIFFERENCE_LIST
@@ -41,6 +60,7 @@ from magistrate.operations.events import (
     RESOURCE_TYPES,
     SOURCE,
 )
+from magistrate.operations.keys import KEY_LIST
 from magistrate.operations.object_types import OBJECT_TYPE_LIST
 from magistrate.operations.objects import OBJECT_LIST
 from magistrate.operations.query import QUERY_LIST
@@ -106,118 +126,182 @@ V2_ROUTES: tuple[Route, ...] = (
     Route(
         "POST", "/v2/object-types", object_types.create, "Create an object type, or replace its definition",
         answer=ObjectTypeAnswer, body=ObjectTypeBody, writes=True,
+        scope=Scope.MODEL, list_types=list_in_body("type"),
     ),
     Route(
         "GET", "/v2/object-types", object_types.list_page, "List object types",
         answer=ListAnswer[ObjectTypeAnswer], parameters=_OBJECT_TYPE_LIST,
+        scope=Scope.READ, list_types=list_all,
     ),
     Route(
         "PUT", "/v2/object-types", object_types.apply, "Create 1 to 100 object types, or replace their definitions",
         answer=list[ObjectTypeAnswer], body=list[ObjectTypeBody], writes=True, parameters=(_REPLACE,),
+        scope=Scope.MODEL, list_types=list_in_model,
     ),
     Route(
         "GET", "/v2/object-types/{type}", object_types.get, "Get an object type",
         answer=ObjectTypeAnswer, not_found=True, parameters=ONE_ROW,
+        scope=Scope.READ, list_types=list_in_path("type"),
     ),
     Route(
         "PUT", "/v2/object-types/{type}", object_types.update, "Replace the definition of an object type",
         answer=ObjectTypeAnswer, body=ObjectTypeBody, writes=True, not_found=True,
+        scope=Scope.MODEL, list_types=list_in_path("type"),
     ),
     Route(
         "POST", "/v2/object-types/{type}", object_types.update, "Replace the definition of an object type",
         answer=ObjectTypeAnswer, body=ObjectTypeBody, writes=True, not_found=True,
+        scope=Scope.MODEL, list_types=list_in_path("type"),
     ),
     Route(
         "DELETE", "/v2/object-types/{type}", object_types.delete, "Delete an object type",
         writes=True, not_found=True,
+        scope=Scope.MODEL, list_types=list_in_path("type"),
+    ),
+    Route(
+        "POST", "/v2/model/validate", models.validate, "Find what is wrong with a model in text or JSON",
+        answer=ModelValidationAnswer, body=ModelBody | list[TypeBody], takes_text=True,
+        scope=Scope.READ, list_types=list_none,
+    ),
+    Route(
+        "POST", "/v2/model/convert", models.convert, "Convert a model from text to JSON, or back",
+        answer=ModelBody, body=ModelBody | list[TypeBody], takes_text=True, answers_text=True,
+        scope=Scope.READ, list_types=list_none,
     ),
     Route(
         "POST", "/v2/objects", objects.create, "Create an object, or 1 to 100 of them",
         answer=ObjectAnswer | list[ObjectAnswer], body=ObjectOrBatch, writes=True,
+        scope=Scope.WRITE, list_types=list_in_body("object_type"),
     ),
     Route(
         "GET", "/v2/objects", objects.list_page, "List objects",
         answer=ListAnswer[ObjectAnswer], parameters=_OBJECT_LIST,
+        scope=Scope.READ, list_types=list_in_parameter("objectType"),
     ),
     Route(
         "DELETE", "/v2/objects", objects.delete_batch, "Delete 1 to 100 objects",
         body=list[ObjectRefBody], writes=True, not_found=True,
+        scope=Scope.WRITE, list_types=list_in_body("object_type"),
     ),
     Route(
         "GET", "/v2/objects/{objectType}/{objectId}", objects.get, "Get an object",
         answer=ObjectAnswer, not_found=True, parameters=ONE_ROW,
+        scope=Scope.READ, list_types=list_in_path("objectType"),
     ),
     Route(
         "PUT", "/v2/objects/{objectType}/{objectId}", objects.update, "Replace the meta of an object",
         answer=ObjectAnswer, body=MetaBody, writes=True, not_found=True,
+        scope=Scope.WRITE, list_types=list_in_path("objectType"),
     ),
     Route(
         "POST", "/v2/objects/{objectType}/{objectId}", objects.update, "Replace the meta of an object",
         answer=ObjectAnswer, body=MetaBody, writes=True, not_found=True,
+        scope=Scope.WRITE, list_types=list_in_path("objectType"),
     ),
     Route(
         "DELETE", "/v2/objects/{objectType}/{objectId}", objects.delete, "Delete an object",
         writes=True, not_found=True,
+        scope=Scope.WRITE, list_types=list_in_path("objectType"),
     ),
     Route(
         "POST", "/v2/warrants", warrants.create, "Create a warrant, or 1 to 100 of them",
         answer=WarrantAnswer | list[WarrantAnswer], body=WarrantOrBatch, writes=True,
+        scope=Scope.WRITE, list_types=list_in_body("object_type"),
     ),
     Route(
         "GET", "/v2/warrants", warrants.list_page, "List warrants",
         answer=ListAnswer[WarrantAnswer], parameters=_WARRANT_LIST,
+        scope=Scope.READ, list_types=list_in_parameter("objectType"),
     ),
     Route(
         "DELETE", "/v2/warrants", warrants.delete, "Delete a warrant, or 1 to 100 of them",
         body=WarrantOrBatch, writes=True, not_found=True,
+        scope=Scope.WRITE, list_types=list_in_body("object_type"),
     ),
     Route(
         "POST", "/v2/warrants/delete", writes.delete_matching, "Delete the warrants that match a filter",
         answer=FilteredDeletionAnswer, body=FilteredDeletionBody, writes=True, is_repeatable=True,
+        scope=Scope.WRITE, list_types=list_in_filter,
     ),
     Route(
         "POST", "/v2/writes", writes.write, "Delete and create warrants and objects, all or none",
-        answer=WriteAnswer, body=WriteBody, writes=True, not_found=True, has_preconditions=True,
+        answer=WriteAnswer, body=WriteBody, writes=True, not_found=True, may_conflict=True,
+        scope=Scope.WRITE, list_types=list_in_write,
     ),
     Route(
         "POST", "/v2/check", check.answer_check, "Check whether subjects have relations on objects",
         answer=CheckAnswer | list[CheckAnswer], body=CheckBody, not_found=True, is_fast=True, takes_bearer=True,
+        scope=Scope.CHECK, list_types=list_in_check,
     ),
     Route(
         "POST", "/v2/authorize", check.answer_check, "The same as /v2/check",
         answer=CheckAnswer | list[CheckAnswer], body=CheckBody, not_found=True, is_fast=True, takes_bearer=True,
+        scope=Scope.CHECK, list_types=list_in_check,
     ),
     Route(
         "POST", "/v2/explain", explain.answer_explain, "Explain why a check is allowed or denied",
         answer=ExplainAnswer, body=ExplainBody,
+        scope=Scope.READ, list_types=list_all,
     ),
     Route(
         "GET", "/v2/query", query.list_page, "Find objects a subject has relations on, or subjects that have them",
         answer=ListAnswer[QueryRowAnswer], not_found=True, parameters=_QUERY_LIST,
+        scope=Scope.QUERY, list_types=list_in_query,
     ),
     Route(
         "POST", "/v2/query", query.list_page_of_body, "The same, with the parameters as members of the body",
         answer=ListAnswer[QueryRowAnswer], body=QueryBody, not_found=True,
+        scope=Scope.QUERY, list_types=list_in_query_body,
     ),
     Route(
         "GET", "/v2/difference", difference.list_page, "List the access that was gained and lost between two revisions",
         answer=DifferenceAnswer, parameters=_DIFFERENCE_LIST,
+        scope=Scope.QUERY, list_types=list_all,
     ),
     Route(
         "POST", "/v2/difference", difference.list_page_of_proposal, "List the access that a proposal would change",
         answer=DifferenceAnswer, body=DifferenceBody, not_found=True,
+        scope=Scope.QUERY, list_types=list_all,
     ),
     Route(
         "POST", "/v2/sessions", sessions.create, "Create a token with which a user checks their own access",
         answer=SessionAnswer, body=SessionBody,
+        scope=Scope.CHECK, list_types=list_all,
     ),
     Route(
         "GET", "/v2/resource-events", events.list_resource_events, "List what was created, updated and deleted",
         answer=ListAnswer[ResourceEventAnswer], parameters=_RESOURCE_EVENT_LIST,
+        scope=Scope.EVENTS, list_types=list_in_parameter("resourceType"),
     ),
     Route(
         "GET", "/v2/access-events", events.list_access_events, "List what was granted, revoked, allowed and denied",
         answer=ListAnswer[AccessEventAnswer], parameters=_ACCESS_EVENT_LIST,
+        scope=Scope.EVENTS, list_types=list_in_parameter("objectType"),
+    ),
+    Route(
+        "POST", "/v2/keys", keys.create, "Create a key with which callers use a part of the API",
+        answer=IssuedKeyAnswer, body=KeyBody, writes=True, is_repeatable=True, may_conflict=True,
+        scope=Scope.KEYS, list_types=list_none,
+    ),
+    Route(
+        "GET", "/v2/keys", keys.list_page, "List keys",
+        answer=ListAnswer[KeyAnswer], parameters=list_parameters(KEY_LIST),
+        scope=Scope.KEYS, list_types=list_none,
+    ),
+    Route(
+        "GET", "/v2/keys/{id}", keys.get, "Get a key",
+        answer=KeyAnswer, not_found=True,
+        scope=Scope.KEYS, list_types=list_none,
+    ),
+    Route(
+        "DELETE", "/v2/keys/{id}", keys.delete, "Revoke a key",
+        writes=True, not_found=True,
+        scope=Scope.KEYS, list_types=list_none,
+    ),
+    Route(
+        "POST", "/v2/keys/{id}/rotate", keys.rotate, "Replace the secret of a key",
+        answer=IssuedKeyAnswer, body=RotationBody, writes=True, not_found=True, is_repeatable=True, may_lack_body=True,
+        scope=Scope.KEYS, list_types=list_none,
     ),
 )  # fmt: skip
 

@@ -9,8 +9,10 @@ import msgspec
 from magistrate.api.auth.bearer import Bearers
 from magistrate.api.auth.callers import Holder, KeyRing
 from magistrate.api.parse import read_boolean
+from magistrate.api.render import render_json
 from magistrate.engine.terms import Revision
 from magistrate.operations.as_of import AS_OF, AsOf, read_as_of
+from magistrate.operations.callers import Caller
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.store.contract import Once, Stamp
@@ -38,16 +40,28 @@ class Service:
 
 class Call(msgspec.Struct, Generic[B], frozen=True):
     """Represents one request, authenticated and decoded. `path` holds the variables of the route's path, `parameters`
-    the query string; `body` is None for routes that take none; `holder` is the caller, or None if it used a key."""
+    the query string; `body` is None for routes that take none; `holder` is the user that the bearer token was made for,
+    or None if there is no such user. `accept` is the header of this name, and `request_id` the id in the answer."""
 
     context: Context
     path: Mapping[str, str]
     parameters: Mapping[str, str]
     body: B
-    actor: str
+    caller: Caller
     freshness: Freshness
     once: Once | None
     holder: Holder | None = None
+    accept: str = ""
+    request_id: str | None = None
+
+    @property
+    def actor(self) -> str:
+        return self.caller.actor
+
+    @property
+    def is_limited(self) -> bool:
+        """Returns whether the caller may use some object types only."""
+        return self.caller.object_types is not None
 
     @property
     def is_strict(self) -> bool:
@@ -63,16 +77,17 @@ class Call(msgspec.Struct, Generic[B], frozen=True):
         return None if text is None else read_as_of(self.context.store.identity, text)
 
     def stamp(self) -> Stamp:
-        return self.context.stamp(self.actor, self.once)
+        return self.context.stamp(self.caller.actor, self.once, self.request_id)
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """Represents an answer. `value` becomes the body; None means no body. The consistency token is that of
-    `revision`; `headers` are added to those of every answer."""
+    """Represents an answer. `value` becomes the body, as JSON unless it `is_text`; None means no body. The consistency
+    token is that of `revision`; `headers` are added to those of every answer."""
 
     value: object
     revision: Revision
     headers: Mapping[str, str] = {}
+    is_text: bool = False
 
 
 Handler = Callable[[Call[Any]], Answer | Coroutine[Any, Any, Answer]]
@@ -82,3 +97,10 @@ Handler = Callable[[Call[Any]], Answer | Coroutine[Any, Any, Answer]]
 async def answer_call(handler: Handler, call: Call[Any]) -> Answer:
     answer = handler(call)
     return answer if isinstance(answer, Answer) else await answer
+
+
+def render_body(answer: Answer) -> bytes:
+    """Returns the bytes of the body of an answer."""
+    if answer.value is None:
+        return b""
+    return str(answer.value).encode() if answer.is_text else render_json(answer.value)

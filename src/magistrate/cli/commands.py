@@ -15,6 +15,7 @@ from magistrate.cli.events import events
 from magistrate.cli.explain import explain
 from magistrate.cli.importing import import_command
 from magistrate.cli.keys import keys
+from magistrate.cli.models import model
 from magistrate.cli.objects import objects
 from magistrate.cli.query import query
 from magistrate.cli.service import with_settings
@@ -62,6 +63,7 @@ for command in (
     write,
     warrants,
     types,
+    model,
     objects,
     events,
     import_command,

@@ -38,11 +38,13 @@ RESOURCE_COLUMNS: Columns = {
     "TIME": lambda event: event["createdAt"],
     "EVENT": lambda event: event["type"],
     "RESOURCE": lambda event: f"{event['resourceType']}:{event['resourceId']}",
+    "BY": lambda event: event.get("actor", ""),
 }
 ACCESS_COLUMNS: Columns = {
     "TIME": lambda event: event["createdAt"],
     "EVENT": lambda event: event["type"].removeprefix("access_"),
     "WARRANT": _render_access,
+    "BY": lambda event: event.get("actor", ""),
 }
 
 

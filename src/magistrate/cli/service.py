@@ -37,6 +37,7 @@ HINTS = (
 HINTS_BY_CODE = {
     "internal_error": "the log of the service tells more",
     "unavailable": "try again in a moment",
+    "forbidden": "`magistrate keys list` shows what each key may do",
     "budget_spent": "`magistrate serve --max-check-work`, for queries `--max-query-work`, sets how much it may look at",
 }
 

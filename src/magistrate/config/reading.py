@@ -58,6 +58,7 @@ class Settings:
     jwt_audience: str
     jwt_user_claim: str
     jwt_tenant_claim: str
+    jwt_scopes_claim: str
 
     @property
     def configures_api_keys(self) -> bool:
@@ -154,7 +155,7 @@ def _refuse_half_a_provider(values: Mapping[str, Value]) -> None:
     for name in ("jwt_issuer", "jwt_audience"):
         if keys and not values[name]:
             raise InvalidSetting(f"jwt_keys needs {name}: else tokens that were made for others would be taken")
-    for name in ("jwt_issuer", "jwt_audience", "jwt_tenant_claim"):
+    for name in ("jwt_issuer", "jwt_audience", "jwt_tenant_claim", "jwt_scopes_claim"):
         if values[name] and not keys:
             raise InvalidSetting(f"{name} has no effect without jwt_keys")
 

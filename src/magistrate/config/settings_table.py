@@ -174,6 +174,11 @@ SETTINGS = (
     Setting("jwt_audience", "", "the required claim aud of such tokens; one match is enough if there are several"),
     Setting("jwt_user_claim", "sub", "the claim of such tokens that contains the id of the user"),
     Setting("jwt_tenant_claim", "", "the claim of such tokens that contains the id of the tenant; optional"),
+    Setting(
+        "jwt_scopes_claim",
+        "",
+        "the claim of such tokens that contains the scopes of a service, as in magistrate:check; optional",
+    ),
 )
 
 CLIENT_SETTINGS = (

@@ -1,9 +1,10 @@
 """Evaluates the policies and time limits of warrants for one evaluation."""
 
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import Any
 
-from magistrate.engine.policy import Policy, is_kept, read_policy
+from magistrate.engine.facts import WARRANTS_BETWEEN_CHECKPOINTS, WARRANTS_FOR_A_NODE
+from magistrate.engine.policy import MAX_STEPS, STEPS_AT_ONCE, Policy, PolicyOutcome, is_kept, read_policy
 from magistrate.engine.truth import FALSE, TRUE, UNKNOWN, Truth
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
@@ -23,6 +24,21 @@ ANY_CONTEXT: Mapping[str, Any] = {"*": "any"}
 _VALUES: dict[bool | None, Truth] = {True: TRUE, False: FALSE, None: UNKNOWN}
 
 
+class _LongEvaluation:
+    """Represents the evaluation of a policy that takes long. It may be completed in a thread."""
+
+    __slots__ = ("_evaluate", "_outcome")
+
+    def __init__(self, evaluate: Callable[[], PolicyOutcome]) -> None:
+        self._evaluate = evaluate
+        self._outcome: PolicyOutcome | None = None
+
+    def complete(self) -> PolicyOutcome:
+        if self._outcome is None:
+            self._outcome = self._evaluate()
+        return self._outcome
+
+
 class PolicyEvaluator:
     """Evaluates policies with one context, at one time.
 
@@ -30,7 +46,16 @@ class PolicyEvaluator:
     is `now` when any policy read the clock. `depends_on_context`: with ANY_CONTEXT a policy was UNKNOWN.
     """
 
-    __slots__ = ("_context", "_now", "_policies", "_values", "_work", "depends_on_context", "valid_until")
+    __slots__ = (
+        "_context",
+        "_long",
+        "_now",
+        "_policies",
+        "_values",
+        "_work",
+        "depends_on_context",
+        "valid_until",
+    )
 
     def __init__(self, context: Mapping[str, Any], now: int, work: Work) -> None:
         self._context = context
@@ -38,6 +63,7 @@ class PolicyEvaluator:
         self._work = work
         self._policies: dict[str, Policy | None] = {}
         self._values: dict[int, Truth] = {}
+        self._long: dict[int, _LongEvaluation] = {}
         self.valid_until = ALWAYS
         self.depends_on_context = False
 
@@ -48,7 +74,9 @@ class PolicyEvaluator:
             return TRUE
         value = self._values.get(warrant.number)
         if value is None:
-            value = self._values[warrant.number] = self._evaluate(warrant)
+            value = self._evaluate(warrant, MAX_STEPS)
+            assert value is not None
+            self._values[warrant.number] = value
         return value
 
     def is_known(self, warrant: Warrant) -> bool:
@@ -56,18 +84,37 @@ class PolicyEvaluator:
         is_conditional = warrant.policy or warrant.expires_at or warrant.starts_at
         return not is_conditional or warrant.number in self._values
 
+    def attempt(self, warrant: Warrant) -> bool:
+        """Evaluates the policy of a warrant, so that `value` takes no time, and returns whether it has; if not, the
+        turn is over. A policy is read in one turn and evaluated in the next; if the evaluation takes long, it is left
+        aside (see Work.leave_aside) for the turn after that, in which the attempt succeeds."""
+        if self.is_known(warrant):
+            return True
+        if warrant.policy and warrant.policy not in self._policies:
+            self._policy(warrant.policy)
+            if self._work.needs_checkpoint:
+                return False
+        value = self._evaluate(warrant, STEPS_AT_ONCE)
+        if value is not None:
+            self._values[warrant.number] = value
+        return value is not None
+
     def evaluate_each(self, warrants: Iterable[Warrant]) -> Generator[None, Any, None]:
         """Evaluates the policies of all these, so that `value` takes no time. Yields when the turn is over."""
-        for warrant in warrants:
-            if not self.is_known(warrant):
+        for number, warrant in enumerate(warrants, 1):
+            if not number % WARRANTS_FOR_A_NODE:
+                self._work.hasten_checkpoint(1)
+            if not self.is_known(warrant) or not number % WARRANTS_BETWEEN_CHECKPOINTS:
                 if self._work.needs_checkpoint:
                     yield None
-                self.value(warrant)
+                while not self.attempt(warrant):
+                    yield None
 
-    def _evaluate(self, warrant: Warrant) -> Truth:
+    def _evaluate(self, warrant: Warrant, most_steps: int) -> Truth | None:
+        """Returns the value, None if that takes more steps."""
         if not self._is_in_force(warrant):
             return FALSE
-        return self._evaluate_policy(warrant) if warrant.policy else TRUE
+        return self._evaluate_policy(warrant, most_steps) if warrant.policy else TRUE
 
     def _is_in_force(self, warrant: Warrant) -> bool:
         for limit in (warrant.starts_at, warrant.expires_at):
@@ -75,14 +122,20 @@ class PolicyEvaluator:
                 self.valid_until = min(self.valid_until, limit)
         return warrant.is_in_force(self._now)
 
-    def _evaluate_policy(self, warrant: Warrant) -> Truth:
+    def _evaluate_policy(self, warrant: Warrant, most_steps: int) -> Truth | None:
         policy = self._policy(warrant.policy)
         if policy is None:
             return UNKNOWN
         if self._context is ANY_CONTEXT and policy.reads_context:
             self.depends_on_context = True
             return UNKNOWN
-        outcome = policy.outcome(self._context, warrant, self._now)
+        begun = self._long.pop(warrant.number, None)
+        outcome = begun.complete() if begun else policy.outcome(self._context, warrant, self._now, most_steps)
+        if outcome.is_cut_off:
+            evaluation = _LongEvaluation(policy.prepare(self._context, warrant, self._now))
+            self._long[warrant.number] = evaluation
+            self._work.leave_aside(evaluation.complete)
+            return None
         steps = policy.weight + outcome.steps
         self._work.spend(1 + steps // POLICY_STEPS_FOR_A_NODE)
         self._work.hasten_checkpoint(

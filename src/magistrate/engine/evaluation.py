@@ -264,10 +264,12 @@ class _Walk:
         open_nodes = yield from find_open_nodes(roots)
         self._work.spend(len(open_nodes) + sum(len(node.edges) for node in open_nodes) // EDGES_FOR_A_NODE)
         values = yield from settle(open_nodes)
-        for node, value in values:
+        for number, (node, value) in enumerate(values, 1):
             if node.value is None:
                 node.decide(value)
                 self._decided.append(node)
+            if not number % EDGES_FOR_A_NODE:
+                yield 1
 
     def _notify_parents(self, node: CheckNode) -> Iterator[int]:
         for number, edge in enumerate(node.parents, 1):
@@ -304,7 +306,8 @@ class _Walk:
     def _evaluate_policies(self, warrants: Iterable[Warrant]) -> Iterator[int]:
         for number, warrant in enumerate(warrants, 1):
             if not self.conditions.is_known(warrant):
-                self.conditions.value(warrant)
+                while not self.conditions.attempt(warrant):
+                    yield 0
                 yield 0
             if not number % WARRANTS_BETWEEN_CHECKPOINTS:
                 yield WARRANTS_BETWEEN_CHECKPOINTS // WARRANTS_FOR_A_NODE

@@ -102,6 +102,11 @@ class Facts:
                 known[warrant.object_id].append(warrant)
                 if not number % WARRANTS_BETWEEN_CHECKPOINTS:
                     yield WARRANTS_BETWEEN_CHECKPOINTS
+            sorted_warrants = 0
             for id in read.ids:
                 if len(known[id]) > 1:
                     known[id] = yield from sort_in_steps(known[id], creation_order)
+                    sorted_warrants += len(known[id])
+                if sorted_warrants >= WARRANTS_BETWEEN_CHECKPOINTS:
+                    yield sorted_warrants
+                    sorted_warrants = 0

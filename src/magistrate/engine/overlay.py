@@ -7,21 +7,27 @@ of other definitions. `extend_model` adds the warrant patterns that the model la
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from functools import cached_property
 from itertools import chain
 
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from magistrate.engine.names import WarrantNames
 from magistrate.engine.plans import Model
+from magistrate.engine.policy import read_policy
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, Subject, TypeName
 from magistrate.engine.warrant_reader import AnyRead, ReverseWarrantRead, WarrantRead, WarrantsByObject
 from magistrate.engine.warrants import Warrant, WarrantPattern
+from magistrate.errors import InvalidParameter
 
 FIRST_NUMBER = 1 << 63
 """Sets the number of the first added warrant. Those of stored warrants have 63 bits, so they come before it."""
 
 WarrantKey = tuple[WarrantNames, str]
 """Identifies a warrant by its names and the text of its policy."""
+
+_KEY_LENGTH = 7
+"""Counts the first columns of a warrant that identify it: its names and its policy."""
 
 _ByObject = dict[ObjectId, list[Warrant]]
 
@@ -34,7 +40,9 @@ class Overlay:
     """Holds warrants that count as if they were written, and deletions that count as if they were made.
 
     `added` come after all that is stored, in this order, with ascending numbers from FIRST_NUMBER on. Where a stored
-    warrant has the same names and policy, it counts instead if its content is the same, otherwise the added one.
+    warrant has the same names and policy, it counts instead if it has the same time limits. Otherwise the added one
+    does, with the creation time of the stored one; unless that one has expired, or its policy can hold no more, by the
+    creation time of the added one, which then counts as it is.
     `removed` identifies the deleted warrants; with each of `removed_objects`, all warrants end that name it. A read
     costs the ids that it names and the warrants that it finds, however many others there are.
     """
@@ -45,48 +53,70 @@ class Overlay:
         removed: Iterable[WarrantKey] = (),
         removed_objects: Iterable[ObjectRef] = (),
     ) -> None:
-        by_key: dict[WarrantKey, Warrant] = {}
+        by_key: dict[tuple[object, ...], Warrant] = {}
         for warrant in added:
-            by_key.setdefault(warrant_key(warrant), warrant)
+            by_key.setdefault(astuple(warrant)[:_KEY_LENGTH], warrant)
         self.added = tuple(by_key.values())
         """Holds the added warrants in order, each once."""
         self._removed = frozenset(removed)
         self._removed_objects = frozenset(removed_objects)
-        self._changed_ends = {(names.object_id, names.subject_id) for names, _ in chain(by_key, self._removed)}
-        """Holds the ids in all these warrants; most stored warrants have others, and need not be compared."""
-        self._by_object: dict[tuple[str, str, str | None], _ByObject] = {}
-        """Maps object type, relation and subject type, or None for any userset, to the warrants on each object."""
-        self._by_subject: dict[tuple[str, str, str, str], dict[ObjectId, _ByObject]] = {}
-        """Maps object type, relation, subject type and subject relation to those to each subject, on each object."""
-        for warrant in self.added:
-            self._index(warrant)
-        self._patterns: frozenset[WarrantPattern] | None = None
-        self._objects: dict[TypeName, dict[ObjectId, None]] | None = None
 
-    def _index(self, warrant: Warrant) -> None:
-        kind = None if warrant.subject_relation else warrant.subject_type
-        by_object = self._by_object.setdefault((warrant.object_type, warrant.relation, kind), {})
-        by_object.setdefault(warrant.object_id, []).append(warrant)
-        names = (warrant.object_type, warrant.relation, warrant.subject_type, warrant.subject_relation)
-        by_object = self._by_subject.setdefault(names, {}).setdefault(warrant.subject_id, {})
-        by_object.setdefault(warrant.object_id, []).append(warrant)
+    # What follows is computed when it is first needed: a check that the graph cache decides needs little of it.
+
+    @cached_property
+    def _ids_of_changes(self) -> Set[tuple[ObjectId, ObjectId]]:
+        """Returns the ids in all these warrants; most stored warrants have others, and need not be compared."""
+        removed = {(names.object_id, names.subject_id) for names, _ in self._removed}
+        return removed | {(warrant.object_id, warrant.subject_id) for warrant in self.added}
+
+    @cached_property
+    def _by_object(self) -> Mapping[tuple[str, str, str | None], _ByObject]:
+        """Maps object type, relation and subject type, or None for any userset, to the warrants on each object."""
+        found: dict[tuple[str, str, str | None], _ByObject] = {}
+        for warrant in self.added:
+            kind = None if warrant.subject_relation else warrant.subject_type
+            by_object = found.setdefault((warrant.object_type, warrant.relation, kind), {})
+            by_object.setdefault(warrant.object_id, []).append(warrant)
+        return found
+
+    @cached_property
+    def _by_subject(self) -> Mapping[tuple[str, str, str, str], Mapping[ObjectId, _ByObject]]:
+        """Maps object type, relation, subject type and subject relation to those to each subject, on each object."""
+        found: dict[tuple[str, str, str, str], dict[ObjectId, _ByObject]] = {}
+        for warrant in self.added:
+            names = (warrant.object_type, warrant.relation, warrant.subject_type, warrant.subject_relation)
+            by_object = found.setdefault(names, {}).setdefault(warrant.subject_id, {})
+            by_object.setdefault(warrant.object_id, []).append(warrant)
+        return found
 
     @property
     def only_adds(self) -> bool:
         return not self._removed and not self._removed_objects
 
-    @property
-    def may_replace(self) -> bool:
-        """Returns whether an added warrant may take away what a stored one gives: it then has a time limit, and counts
-        instead of a stored one without."""
+    @cached_property
+    def _has_limits(self) -> bool:
         return any(warrant.starts_at or warrant.expires_at for warrant in self.added)
 
-    @property
+    def remove_limits(self, now: int) -> "Overlay | None":
+        """Returns an overlay of the same warrants without their time limits, or None if one of them is not in force at
+        this time: it gives nothing then, but still counts instead of a stored one. The overlay must remove nothing."""
+        if not self._has_limits:
+            return self
+        if not all(warrant.is_in_force(now) for warrant in self.added):
+            return None
+        return Overlay(replace(warrant, starts_at=None, expires_at=None) for warrant in self.added)
+
+    @cached_property
     def patterns(self) -> Set[WarrantPattern]:
         """Returns the patterns of the added warrants."""
-        if self._patterns is None:
-            self._patterns = frozenset(warrant.pattern() for warrant in self.added)
-        return self._patterns
+        alike = {
+            (
+                *(one.object_type, one.object_id == WILDCARD, one.relation),
+                *(one.subject_type, one.subject_id == WILDCARD, one.subject_relation),
+            ): one
+            for one in self.added
+        }
+        return frozenset(warrant.pattern() for warrant in alike.values())
 
     def extend_model(self, model: Model) -> Model:
         """Returns a model that also has the patterns of the added warrants; the same one if it has them already."""
@@ -101,10 +131,11 @@ class Overlay:
         return [*remaining, *added.values()]
 
     def _remains(self, stored: Warrant, added: dict[WarrantKey, Warrant]) -> bool:
-        """Returns whether a stored warrant still counts; removes the added one that it counts instead of."""
+        """Returns whether a stored warrant still counts; removes the added one that it counts instead of, and makes
+        the one that counts instead of it as old."""
         if self._removed_objects and not self._removed_objects.isdisjoint(_ends(stored)):
             return False
-        if (stored.object_id, stored.subject_id) not in self._changed_ends:
+        if (stored.object_id, stored.subject_id) not in self._ids_of_changes:
             return True
         key = warrant_key(stored)
         if key in self._removed:
@@ -112,10 +143,13 @@ class Overlay:
         new = added.get(key)
         if new is None:
             return True
-        if replace(new, created_at=stored.created_at, number=stored.number) != stored:
+        if _has_run_out(stored, new.created_at):
             return False
-        del added[key]
-        return True
+        if (new.starts_at, new.expires_at) == (stored.starts_at, stored.expires_at):
+            del added[key]
+            return True
+        added[key] = replace(new, created_at=stored.created_at)
+        return False
 
     def merge_objects(self, of_type: TypeName, stored: Sequence[ObjectId]) -> Sequence[ObjectId]:
         """Returns the objects of a type that exist with these changes, given the ids of those that are stored, in
@@ -125,15 +159,14 @@ class Overlay:
         new = [id for id in named if id in removed or not _contains(stored, id)]
         return [*(id for id in stored if id not in removed), *new] if new or removed else stored
 
-    @property
+    @cached_property
     def objects(self) -> Mapping[TypeName, Collection[ObjectId]]:
         """Returns by type the ids of the objects and subjects that the added warrants name."""
-        if self._objects is None:
-            self._objects = {}
-            for ref in chain.from_iterable(map(_ends, self.added)):
-                if ref.id != WILDCARD:
-                    self._objects.setdefault(ref.type, {})[ref.id] = None
-        return self._objects
+        found: dict[TypeName, dict[ObjectId, None]] = {}
+        for ref in chain.from_iterable(map(_ends, self.added)):
+            if ref.id != WILDCARD:
+                found.setdefault(ref.type, {})[ref.id] = None
+        return found
 
     def affects(self, request: WarrantsByObject) -> bool:
         """Returns whether an added warrant, on any object, matches the request by its names and its kind of subject."""
@@ -178,6 +211,19 @@ class Overlay:
             if by_subject is not None:
                 for subject_id in by_subject if ids is None else ids:
                     yield from _pick(by_subject.get(subject_id, {}), None)
+
+
+def _has_run_out(stored: Warrant, at: int) -> bool:
+    """Returns whether a warrant can count no more at this time: it has expired, or its policy has, by `expiresIn`."""
+    if stored.expires_at is not None and stored.expires_at <= at:
+        return True
+    if not stored.policy:
+        return False
+    try:
+        lifetime = read_policy(stored.policy).lifetime
+    except InvalidParameter:
+        return False  # the language had more when it was written
+    return lifetime is not None and stored.created_at + lifetime <= at
 
 
 def _pick(by_object: _ByObject, ids: Sequence[ObjectId] | None) -> Iterator[Warrant]:

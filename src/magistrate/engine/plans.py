@@ -16,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 from magistrate.engine.expansion import ArrowBranch, Branch, Expansion, Operation, Plan, UsersetBranch
+from magistrate.engine.facts import WARRANTS_BETWEEN_CHECKPOINTS, WARRANTS_FOR_A_NODE
 from magistrate.engine.flattening import Compiling, FlatBranch, LinkNames, flatten_relation, flatten_rule
 from magistrate.engine.model import ObjectType
 from magistrate.engine.rules.rule import Combined
@@ -118,9 +119,14 @@ class Model:
         while not self.prepare_following(plan, work):
             yield None
         groups = warrants[0] if plan.usersets.requests else ()  # the request for these comes first
-        for names in plan.usersets.targets(groups) if groups else ():
-            while not self.prepare(*names, work):
-                yield None
+        for start in range(0, len(groups), WARRANTS_BETWEEN_CHECKPOINTS):
+            for names in plan.usersets.targets(groups[start : start + WARRANTS_BETWEEN_CHECKPOINTS]):
+                while not self.prepare(*names, work):
+                    yield None
+            if start:
+                work.hasten_checkpoint(WARRANTS_BETWEEN_CHECKPOINTS // WARRANTS_FOR_A_NODE)
+                if work.needs_checkpoint:
+                    yield None
 
     def expand_patterns(self, plan: Plan) -> Iterator[tuple[WarrantPattern, Expansion]]:
         """Yields each pattern of warrants that a branch of the plan follows, with each such branch."""

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-ITEMS_SORTED_AT_ONCE = 4_000
+ITEMS_SORTED_AT_ONCE = 2_000
 """Limits the items that are sorted at once, which takes a few milliseconds; more are sorted in parts that are then
 merged."""
 ITEMS_MERGED_AT_ONCE = 500

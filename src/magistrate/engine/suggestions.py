@@ -11,6 +11,13 @@ MOST_COMPARED = 200
 def suggest_name(wrong: str, names: Iterable[str]) -> str:
     """Returns `; did you mean X?` with the most similar of the first MOST_COMPARED names, or an empty text if none is
     similar. Case does not count."""
+    nearest = nearest_name(wrong, names)
+    return f"; did you mean {nearest}?" if nearest else ""
+
+
+def nearest_name(wrong: str, names: Iterable[str]) -> str:
+    """Returns the most similar of the first MOST_COMPARED names, or an empty text if none is similar. Case does not
+    count."""
     known = {name.lower(): name for name in islice(names, MOST_COMPARED)}
     nearest = get_close_matches(wrong.lower(), known, n=1)
-    return f"; did you mean {known[nearest[0]]}?" if nearest else ""
+    return known[nearest[0]] if nearest else ""

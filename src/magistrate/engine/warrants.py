@@ -24,7 +24,7 @@ def warrant_pattern(names: WarrantNames) -> WarrantPattern:
     return WarrantPattern(names._replace(object_id=object_id, subject_id=subject_id))
 
 
-class Warrant(msgspec.Struct, frozen=True):
+class Warrant(msgspec.Struct, frozen=True, gc=False):
     """Represents ('document', 'plan', 'viewer', 'team', 'eng', 'member', 'amount < 10', 1763683200000000, 7340032).
 
     The first six columns state who has which relation on which object; `subject_relation` and `policy` are empty texts

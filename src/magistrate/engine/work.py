@@ -1,29 +1,48 @@
 """Limits the work of an evaluation: in total by a budget, and between two yields to other requests by turns."""
 
+from collections.abc import Callable
+
 from magistrate.errors import BudgetExceeded
 
 WORK_BETWEEN_CHECKPOINTS = 2_000
 """Limits the nodes and warrants, or equivalent work, in one turn: some ten milliseconds."""
 
+WORK_BETWEEN_LOOKS = 100
+"""Counts the work between two looks at the clock: a millisecond at most. The same work takes several times as long on
+another machine, with cold caches, or in another part of the engine."""
+
+
+def never() -> bool:
+    """Returns that the time is not up, for callers whom nobody waits for."""
+    return False
+
 
 class Work:
     """Counts work against a budget and the current turn, which is the work between two yields.
 
-    `budget` is the number of nodes and warrants that may be examined; other work is charged in the same unit.
+    `budget` is the number of nodes and warrants that may be examined; other work is charged in the same unit. A turn is
+    over after WORK_BETWEEN_CHECKPOINTS, or before that when `is_time_up` says so.
     """
 
-    __slots__ = ("_budget", "_left_to_checkpoint", "left")
+    __slots__ = ("_aside", "_budget", "_is_time_up", "_left_to_checkpoint", "_left_to_look", "left")
 
-    def __init__(self, budget: int) -> None:
+    def __init__(self, budget: int, is_time_up: Callable[[], bool] = never) -> None:
         self._budget = budget
-        self._left_to_checkpoint = WORK_BETWEEN_CHECKPOINTS
+        self._is_time_up = is_time_up
+        self._left_to_checkpoint = WORK_BETWEEN_CHECKPOINTS - WORK_BETWEEN_LOOKS
+        self._left_to_look = WORK_BETWEEN_LOOKS
+        self._aside: Callable[[], object] | None = None
         self.left = budget
+
+    def split(self, budget: int) -> "Work":
+        """Returns the work of a part that has a budget of its own."""
+        return Work(min(self.left, budget), self._is_time_up)
 
     def spend(self, amount: int) -> None:
         """Charges work to the budget and the turn. Raises BudgetExceeded when less than `amount` is left of the
         budget."""
         self.left -= amount
-        self._left_to_checkpoint -= amount
+        self._left_to_look -= amount
         if self.left < 0:
             raise BudgetExceeded(self._budget)
 
@@ -32,7 +51,18 @@ class Work:
 
         It serves for work that is charged to the budget already, and for work that may take longer than is charged.
         """
-        self._left_to_checkpoint -= amount
+        self._left_to_look -= amount
+
+    def leave_aside(self, step: Callable[[], object]) -> None:
+        """Ends the turn because of a step that takes long and touches nothing that is shared. The caller that yields
+        calls it in a thread (`take_aside`); if it does not, the next turn takes the step."""
+        self._aside = step
+        self._left_to_checkpoint = self._left_to_look = 0
+
+    def take_aside(self) -> Callable[[], object] | None:
+        """Returns the step that the last turn left, if any."""
+        step, self._aside = self._aside, None
+        return step
 
     @property
     def cost(self) -> int:
@@ -40,7 +70,17 @@ class Work:
 
     @property
     def needs_checkpoint(self) -> bool:
-        return self._left_to_checkpoint <= 0
+        """Returns whether the turn is over. Looks at the clock once for every WORK_BETWEEN_LOOKS."""
+        return self._left_to_look <= 0 and self._look_at_clock()
 
     def pass_checkpoint(self) -> None:
-        self._left_to_checkpoint = WORK_BETWEEN_CHECKPOINTS
+        self._left_to_checkpoint = WORK_BETWEEN_CHECKPOINTS - WORK_BETWEEN_LOOKS
+        self._left_to_look = WORK_BETWEEN_LOOKS
+
+    def _look_at_clock(self) -> bool:
+        left = self._left_to_checkpoint + self._left_to_look  # the latter is what was done beyond the last look
+        if left <= 0 or self._is_time_up():
+            return True
+        self._left_to_look = min(WORK_BETWEEN_LOOKS, left)
+        self._left_to_checkpoint = left - self._left_to_look
+        return False

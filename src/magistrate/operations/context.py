@@ -31,5 +31,5 @@ class Context:
     decisions: DecisionLog | None = None
     is_strict: bool = False
 
-    def stamp(self, actor: str, once: Once | None = None) -> Stamp:
-        return Stamp(actor, self.now(), once)
+    def stamp(self, actor: str, once: Once | None = None, request_id: str | None = None) -> Stamp:
+        return Stamp(actor, self.now(), once, request_id)

@@ -28,6 +28,9 @@ class ContextualWarrants:
         """Raises InvalidParameter for the first warrant that could not be written with this model."""
         named = {one.object.type for one in self._new}
         defined = {name: model.types[name].relations for name in named if name in model.types}
+        alike = {(one.object.type, one.relation): one for one in self._new}
+        if not any(warrant_fault(one, defined) for one in alike.values()):
+            return
         for place, one in enumerate(self._new):
             fault = warrant_fault(one, defined)
             if fault is not None:

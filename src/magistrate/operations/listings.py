@@ -29,21 +29,19 @@ LEAST_ENTRIES = 50
 
 @dataclass(frozen=True, slots=True)
 class SnapshotListing:
-    """Holds all rows at one revision. `keys` has their sort keys, smallest first. From `valid_until` on, in
-    microseconds since 1970 UTC, a warrant has reached a time limit and the rows may differ."""
+    """Holds all rows at one revision. `keys` has their sort keys, smallest first. `size` counts the values and warrants
+    that the results hold. From `valid_until` on, in microseconds since 1970 UTC, a warrant has reached a time limit and
+    the rows may differ."""
 
     keys: Sequence[SortKey]
     results_by_name: Mapping[tuple[TypeName, RelationName], RelationResult]
+    size: int = 0
     valid_until: int = ALWAYS
 
     @property
     def entries(self) -> int:
         """Returns how much is held in memory: rows, values and warrants, one or two hundred bytes each."""
-        return (
-            LEAST_ENTRIES
-            + len(self.keys)
-            + sum(one.entries + one.reports.steps for one in self.results_by_name.values())
-        )
+        return LEAST_ENTRIES + len(self.keys) + self.size
 
     def slice(self, wanted: Slice) -> PageSlice[QueryRow]:
         upwards = wanted.descending == wanted.backwards

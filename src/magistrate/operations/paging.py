@@ -54,7 +54,7 @@ class ListKind(Generic[T]):
     never change, and new rows are the newest: the list is descending by default, and there are no snapshots.
     `legacy_values`: returns the boundary that a legacy cursor stands for, by the name of the sort; None if the rows
     have no id that callers know. `has_cursors`: pages have cursors for their beginning and end; without, values may be
-    of any length."""
+    of any length. `is_versioned`: the rows of earlier revisions are known, so there can be snapshots."""
 
     name: str
     sorts: Mapping[str, Sort[T]]
@@ -62,6 +62,12 @@ class ListKind(Generic[T]):
     is_log: bool = False
     legacy_values: Callable[[str, LegacyCursor], Values] | None = None
     has_cursors: bool = True
+    is_versioned: bool = True
+
+    @property
+    def takes_snapshot(self) -> bool:
+        """Returns whether requests can ask for a snapshot, which they need not for every list."""
+        return self.is_versioned and not self.is_snapshot and not self.is_log
 
     @property
     def default_order(self) -> str:
@@ -141,7 +147,7 @@ def _read_legacy_slice(kind: ListKind[T], parameters: Mapping[str, str], side: s
 
 
 def _read_snapshot(kind: ListKind[T], parameters: Mapping[str, str]) -> bool:
-    if kind.is_log:
+    if kind.is_log or not kind.is_versioned:
         return False
     snapshot = parameters.get("snapshot") or "false"
     if snapshot not in ("true", "false"):

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from heapq import merge
@@ -27,14 +27,14 @@ from magistrate.operations.contextual_warrants import ContextualWarrants, digest
 from magistrate.operations.listings import SnapshotListing, SortKey
 from magistrate.operations.overlaid_reader import OverlaidReader
 from magistrate.operations.paging import ListKind, Page, Sort, Wanted, read_page
-from magistrate.operations.scheduling import checkpoint
+from magistrate.operations.scheduling import checkpoint, limit_work
 from magistrate.store.contract import NewWarrant, ObjectName, PageSlice, Slice, Snapshot, Store, StoredObject
 
 NAMES_AT_ONCE = 10_000
 ROWS_BETWEEN_CHECKPOINTS = 1_000
 """Limits the rows whose warrants are looked up before a yield, if that takes one step for each; some milliseconds."""
-KEYS_BETWEEN_CHECKPOINTS = 3_000
-"""Limits the objects that are read, or rows that are sorted, before a yield."""
+KEYS_BETWEEN_CHECKPOINTS = 1_000
+"""Limits the rows that are listed, sorted or merged before a yield; a millisecond or two."""
 AFTER_ALL_STORED = (1 << 63) - 1
 """Sorts rows with a contextual warrant behind all others by creation. It is the same on all pages, whose requests come
 at different times."""
@@ -136,16 +136,22 @@ async def _list_rows(ctx: Context, request: QueryRequest, sort: str, newest: Rea
     existing = await search.list_existing(findings.types_to_read)
     results_by_name = findings.by_name(existing)
     keys: list[SortKey] = []
+    size = 0
     for (of_type, _), one in results_by_name.items():
         keys += await _keys(of_type, one, one.ids(existing.get(of_type, ())), sort, search.work)
+        size += one.entries + one.reports.steps
+        search.work.hasten_checkpoint(1)  # most results may be empty
+        if search.work.needs_checkpoint:
+            await checkpoint()
+            search.work.pass_checkpoint()
     # As of the past, the time is a part of the key, and the rows are valid for good.
     valid_until = findings.valid_until if request.now is None else ALWAYS
-    return SnapshotListing(await _sort_keys(keys), results_by_name, valid_until)
+    return SnapshotListing(await _sort_keys(keys), results_by_name, size, valid_until)
 
 
 async def _begin(ctx: Context, request: QueryRequest, newest: ReadResult, now: int) -> "_QuerySearch":
     """Raises InvalidParameter for a contextual warrant that could not be written."""
-    work, at = Work(ctx.max_query_work), newest.revision
+    work, at = limit_work(ctx.max_query_work), newest.revision
     model = await ctx.models.at(at, newest.model_revision)
     if not request.contextual:
         return _QuerySearch(ctx.store, request, model, now, work, at)
@@ -204,14 +210,13 @@ class _QuerySearch:
 
 
 async def _keys(
-    of_type: TypeName, results_by_name: RelationResult, ids: Sequence[ObjectId], sort: str, work: Work
+    of_type: TypeName, results_by_name: RelationResult, ids: Iterator[ObjectId], sort: str, work: Work
 ) -> list[SortKey]:
     weight = 1 if sort == "id" else 1 + results_by_name.reports.steps // STEPS_FOR_A_NODE
-    work.spend(len(ids) * weight)
     keys: list[SortKey] = []
-    at_once = NAMES_AT_ONCE if sort == "id" else 1 + ROWS_BETWEEN_CHECKPOINTS // weight
-    for start in range(0, len(ids), at_once):
-        some = ids[start : start + at_once]
+    at_once = KEYS_BETWEEN_CHECKPOINTS if sort == "id" else 1 + ROWS_BETWEEN_CHECKPOINTS // weight
+    while some := list(islice(ids, at_once)):
+        work.spend(len(some) * weight)
         if sort == "id":
             keys += [(of_type, id, results_by_name.relation) for id in some]
         else:

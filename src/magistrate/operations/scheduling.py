@@ -1,14 +1,20 @@
 """Schedules tasks that share the event loop or the store."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
+from magistrate.engine.work import Work
 from magistrate.errors import StoreUnavailable
 
 T = TypeVar("T")
+
+NANOSECONDS_BETWEEN_CHECKPOINTS = 5_000_000
+"""Limits the time of a turn (5 ms): half of what a worker may be held for, because a single step may take some more,
+and other requests are served in the same iteration of the event loop."""
 
 SMALL_BYTES = 16_384
 """Limits the bytes of definitions that are read in the event loop (16 KiB); they take one or two milliseconds."""
@@ -38,18 +44,67 @@ class SharedLock:
                 raise
 
 
+class LoopTime:
+    """Divides the time of one event loop among the tasks that work long.
+
+    Tasks that yield in `checkpoint` resume in different iterations of the loop. But any number may begin, or get what
+    they waited for, in the same iteration; together they have the time of one turn, and then each yields."""
+
+    __slots__ = ("_began_at", "resuming")
+
+    def __init__(self) -> None:
+        self._began_at: int | None = None
+        self.resuming = asyncio.Lock()
+
+    def is_up(self) -> bool:
+        """Returns whether so much of this iteration has passed that a task that works long must yield. The iteration
+        begins when this is first asked in it."""
+        # The time of the thread: what else runs on the machine must not shorten the turns.
+        now = time.thread_time_ns()
+        if self._began_at is None:
+            self._began_at = now
+            asyncio.get_running_loop().call_soon(self._end_iteration)
+        return now - self._began_at >= NANOSECONDS_BETWEEN_CHECKPOINTS
+
+    def _end_iteration(self) -> None:
+        self._began_at = None
+
+
+def is_time_up() -> bool:
+    """Returns whether a task that works long must yield now. It must run in an event loop."""
+    return _loop_time().is_up()
+
+
+def limit_work(budget: int) -> Work:
+    """Returns work whose turns end when the time of an iteration of the event loop is up."""
+    return Work(budget, is_time_up)
+
+
 async def checkpoint() -> None:
     """Yields to other tasks. Of those that have yielded here, one resumes in each iteration of the event loop: if all
     did, everybody else would wait for one turn of each of them."""
-    loop = asyncio.get_running_loop()
-    resuming = _resuming.get(loop)
-    if resuming is None:
-        resuming = _resuming[loop] = asyncio.Lock()
-    async with resuming:
+    async with _loop_time().resuming:
         await asyncio.sleep(0)
 
 
-_resuming: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
+async def take_checkpoint(work: Work) -> None:
+    """Yields to other tasks at the end of a turn. If it left a step aside, that is taken in a thread."""
+    step = work.take_aside()
+    if step is None:
+        await checkpoint()
+    else:
+        await asyncio.to_thread(step)
+
+
+def _loop_time() -> LoopTime:
+    loop = asyncio.get_running_loop()
+    known = _loop_times.get(loop)
+    if known is None:
+        known = _loop_times[loop] = LoopTime()
+    return known
+
+
+_loop_times: WeakKeyDictionary[asyncio.AbstractEventLoop, LoopTime] = WeakKeyDictionary()
 
 
 async def aside(work: Callable[[], T], size: int) -> T:

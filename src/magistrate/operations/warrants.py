@@ -1,5 +1,6 @@
 """Creates, deletes and lists warrants (docs/compatibility.md#warrants)."""
 
+import asyncio
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -8,6 +9,7 @@ from typing import NamedTuple
 from magistrate.engine.terms import WILDCARD, Revision, TypeName, object_id_or_wildcard, relation_name, type_name
 from magistrate.engine.warrants import Warrant
 from magistrate.errors import InvalidParameter
+from magistrate.operations.chunk_size import ChunkSize, pause_seconds
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.definitions import read_definition
@@ -29,10 +31,6 @@ FILTERS: Mapping[str, tuple[str, Callable[[str, str], str]]] = {
     "subjectRelation": ("subject_relation", relation_name),
 }
 """Maps parameters to their column and the values they can have at all."""
-
-DELETED_TOGETHER = 250
-"""Limits the warrants that one write of a delete by filter deletes, so that other writers wait a few tens of
-milliseconds at most: PostgreSQL takes up to 0.1 ms each, SQLite a fifth of that."""
 
 _NOTHING = "!"
 """Stands for a filter that matches nothing, because it is neither a name nor an id."""
@@ -106,20 +104,23 @@ def read_exact_filter(given: Mapping[str, str | None]) -> Mapping[str, str]:
 
 
 async def delete_matching(
-    ctx: Context, equal: Mapping[str, str], most: int, actor: str, is_dry_run: bool = False
+    ctx: Context, equal: Mapping[str, str], most: int, stamp: Callable[[], Stamp], is_dry_run: bool = False
 ) -> Snapshot[DeletedMatches]:
-    """Deletes up to `most` of the warrants whose columns have these values now, in several writes; those that match
-    from now on stay. A dry run only counts them.
+    """Deletes up to `most` of the warrants whose columns have these values now, in several writes, between which others
+    can write; those that match from now on stay. A dry run only counts them.
 
     If it is broken off, some are deleted, and repeating it continues."""
-    found = await ctx.store.match_warrants(equal, most + 1)
+    found = await ctx.store.match_warrants(equal, most + 1, ctx.now())
     matches, has_more = found.value[:most], len(found.value) > most
     if is_dry_run:
         return Snapshot(found.revision, DeletedMatches(len(matches), has_more))
-    revision, deleted = found.revision, 0
-    for start in range(0, len(matches), DELETED_TOGETHER):
-        written = await ctx.store.delete_matches(matches[start : start + DELETED_TOGETHER], ctx.stamp(actor))
-        revision, deleted = written.revision, deleted + written.value
+    size, revision, deleted, start = ChunkSize(), found.revision, 0, 0
+    while chunk := matches[start : start + size.rows]:
+        written = await ctx.store.delete_matches(chunk, stamp())
+        revision, deleted, start = written.revision, deleted + written.value.deleted, start + len(chunk)
+        size.adapt(len(chunk), written.value.held_seconds)
+        if start < len(matches):
+            await asyncio.sleep(pause_seconds(written.value.held_seconds))
     return Snapshot(revision, DeletedMatches(deleted, has_more))
 
 

@@ -15,7 +15,7 @@ Errors. StoreUnavailable is raised when the database cannot be reached or gives 
 may then be committed or not, but never in part. RevisionUnavailable is raised when `at` is above the newest revision
 or has been collected."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -30,6 +30,8 @@ from magistrate.store.filters import ObjectTypeFilter as ObjectTypeFilter
 from magistrate.store.filters import WarrantFilter as WarrantFilter
 from magistrate.store.following import Mark, Staleness, WarrantChanges
 from magistrate.store.history import HistoryStore
+from magistrate.store.holds import DeletedChunk as DeletedChunk
+from magistrate.store.keys import KeyStore
 from magistrate.store.session_keys import SessionKeyStore
 from magistrate.store.slices import PageSlice as PageSlice
 from magistrate.store.slices import Slice as Slice
@@ -60,12 +62,13 @@ IDEMPOTENCY_HOURS = 24
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """Records who writes, when (in microseconds since 1970 UTC; the `created_at` of new rows), and whether the write
-    happens only once."""
+    """Records who writes, when (in microseconds since 1970 UTC; the `created_at` of new rows), whether the write
+    happens only once, and the id of the request; None if there was no request."""
 
     actor: str
     at: int
     once: Once | None = None
+    request_id: str | None = None
 
 
 class NewObject(msgspec.Struct, frozen=True):
@@ -83,7 +86,7 @@ class NewObjectType(msgspec.Struct, frozen=True):
     definition: str
 
 
-class NewWarrant(msgspec.Struct, frozen=True):
+class NewWarrant(msgspec.Struct, frozen=True, gc=False):
     """Holds a warrant to be stored, or one to be deleted.
 
     `policy` is its text, empty if it has none. The ids may be `*`. Times are in microseconds since 1970 UTC.
@@ -170,7 +173,7 @@ Judge = Callable[[Mapping[TypeName, str]], None]
 undoes the write."""
 
 
-class Store(WarrantReader, SessionKeyStore, EventStore, HistoryStore, Protocol):
+class Store(WarrantReader, KeyStore, SessionKeyStore, EventStore, HistoryStore, Protocol):
     """Represents one database. Use it from one event loop and `close` it once; every call after that raises
     StoreUnavailable."""
 
@@ -299,17 +302,17 @@ class Store(WarrantReader, SessionKeyStore, EventStore, HistoryStore, Protocol):
         longer does, when it is named twice), and deletes none."""
         ...
 
-    async def match_warrants(self, equal: Mapping[str, str], most: int) -> Snapshot[tuple[Warrant, ...]]:
-        """Returns up to `most` warrants whose columns have these values, in no particular order. At least one column
-        must be given, of the first six.
+    async def match_warrants(self, equal: Mapping[str, str], most: int, at: int) -> Snapshot[tuple[Warrant, ...]]:
+        """Returns up to `most` warrants whose columns have these values and that have not expired by the time `at`, in
+        no particular order. At least one column must be given, of the first six.
 
         Cost: with object_id or subject_id, or with object_type and relation, the warrants that have these, those that
         ended and are not collected included; otherwise the rows looked at until enough are found."""
         ...
 
-    async def delete_matches(self, found: Sequence[Warrant], stamp: Stamp) -> Snapshot[int]:
-        """Deletes those of these warrants that still exist, as they were read, and returns their number. One that was
-        deleted and created again since is another warrant, and stays."""
+    async def delete_matches(self, found: Sequence[Warrant], stamp: Stamp) -> Snapshot[DeletedChunk]:
+        """Deletes those of these warrants that still exist, as they were read, and have not expired by the time of the
+        stamp. One that was deleted and created again since is another warrant, and stays."""
         ...
 
     async def list_warrants(
@@ -380,18 +383,6 @@ class Store(WarrantReader, SessionKeyStore, EventStore, HistoryStore, Protocol):
         Revisions that are now incomplete raise RevisionUnavailable from here on. So do revisions by `before` that
         ended no row, all but the last, if there are more than `most` of them in a row; their number is then what is
         returned."""
-        ...
-
-    async def key_digests(self) -> Iterable[str]:
-        """Returns the SHA-256 in hex of every key that was stored by `keep_key_digest` or `replace_key_digests`."""
-        ...
-
-    async def keep_key_digest(self, digest: str, at: int) -> bool:
-        """Stores the digest if the store has none yet, and returns whether it did."""
-        ...
-
-    async def replace_key_digests(self, digest: str, at: int) -> int:
-        """Stores the digest in place of all others, at once, and returns how many there were. Makes no revision."""
         ...
 
     async def read_warrants(self, reads: Sequence[AnyRead], at: Revision | None, most: int) -> ReadResult: ...

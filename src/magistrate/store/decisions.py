@@ -38,9 +38,10 @@ def keep_decisions(decisions: Sequence[NewDecision], most: int) -> Callable[[Rev
 def _insertion(rows: int) -> str:
     """Returns one statement for many rows: between two statements, a thread that writes has to wait for the
     interpreter."""
-    return sql.INSERT_DECISIONS + ", ".join(["(?, ?, ?, ?, ?)"] * rows)
+    return sql.INSERT_DECISIONS + ", ".join(["(?, ?, ?, ?, ?, ?, ?)"] * rows)
 
 
 def _row(number: int, decision: NewDecision) -> tuple[Parameter, ...]:
     action = "allowed" if decision.is_authorized else "denied"
-    return number, decision.at, action, msgspec.json.encode(decision.names).decode(), decision.context
+    key = msgspec.json.encode(decision.names).decode()
+    return number, decision.at, action, key, decision.context, decision.actor, decision.request_id

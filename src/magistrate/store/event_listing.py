@@ -24,13 +24,14 @@ _CHANGE = (
     "SELECT r.written_at AS happened_at, 0 AS source, r.revision AS number, c.position AS position, "
     "c.action AS action, c.kind AS kind, c.key AS key, "
     "CASE WHEN c.action IN ('deleted', 'expired') THEN c.before ELSE c.after END AS content, "
-    "c.starts_at AS starts_at, c.expires_at AS expires_at "
+    "c.starts_at AS starts_at, c.expires_at AS expires_at, r.actor AS actor, r.request_id AS request_id "
     "FROM {joined} WHERE r.revision > (SELECT changes_forgotten FROM head)"
 )
 _DECISION = (
     "SELECT r.decided_at AS happened_at, 1 AS source, r.number AS number, 0 AS position, r.action AS action, "
     "'decision' AS kind, r.key AS key, r.context AS content, "
-    "CAST(NULL AS BIGINT) AS starts_at, CAST(NULL AS BIGINT) AS expires_at FROM {joined}"
+    "CAST(NULL AS BIGINT) AS starts_at, CAST(NULL AS BIGINT) AS expires_at, r.actor AS actor, "
+    "r.request_id AS request_id FROM {joined}"
 )
 _ORDERS = {
     _CHANGES: ("r.written_at", "r.revision", "c.position"),
@@ -62,8 +63,8 @@ class _Reach:
 
 def events_statement(wanted: Slice, only: EventFilter, templates: JoinTemplates) -> Clause:
     """Returns a statement that selects (revision, horizon, behind, *place, action, kind, key, content, starts_at,
-    expires_at) for `limit + 1` rows, or twice as many, nearest to the boundary first, like `sql.list_statement`. The
-    filter must have a kind."""
+    expires_at, actor, request_id) for `limit + 1` rows, or twice as many, nearest to the boundary first, like
+    `sql.list_statement`. The filter must have a kind."""
     ahead, beyond = _reaches(wanted, only)
     rows = _merge_events(ahead, only, templates)
     page = f"p.* FROM head h LEFT JOIN ({rows.sql}) p ON true ORDER BY {_order(None, ahead)}"
@@ -75,10 +76,11 @@ def events_statement(wanted: Slice, only: EventFilter, templates: JoinTemplates)
 
 
 def build_event(row: Row) -> Event:
-    """Builds an event from the columns (*place, action, kind, key, content, starts_at, expires_at)."""
-    *place, action, kind, key, content, starts_at, expires_at = row
+    """Builds an event from the columns (*place, action, kind, key, content, starts_at, expires_at, actor,
+    request_id)."""
+    *place, action, kind, key, content, starts_at, expires_at, actor, request_id = row
     names = msgspec.json.decode(key, type=tuple[str, ...])
-    return Event(action, kind, names, content, tuple(place), starts_at, expires_at)
+    return Event(action, kind, names, content, tuple(place), starts_at, expires_at, actor, request_id)
 
 
 def _reaches(wanted: Slice, only: EventFilter) -> tuple[_Reach, _Reach | None]:

@@ -23,7 +23,8 @@ class Event(msgspec.Struct, frozen=True):
     `key` is the type and id of an object, the name of an object type, or the first six columns of a warrant and the
     digest of its policy; for a decision, the first six columns of the warrant that was checked. `content` is the
     meta, definition or policy that was written or ended; for a decision, the context as compact JSON. It is None if
-    there was none. `starts_at` and `expires_at` are the limits of a warrant that was written or has expired."""
+    there was none. `starts_at` and `expires_at` are the limits of a warrant that was written or has expired.
+    `actor` and `request_id` say who made the request and which it was, as far as that is known."""
 
     action: Action
     kind: EventKind
@@ -32,6 +33,8 @@ class Event(msgspec.Struct, frozen=True):
     place: Place
     starts_at: int | None = None
     expires_at: int | None = None
+    actor: str | None = None
+    request_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +62,14 @@ class NewDecision(msgspec.Struct, frozen=True):
     '{"tenant":"acme"}').
 
     It consists of the time, whether the check was authorized, and the names of the check. `context` is compact JSON,
-    None if it was empty."""
+    None if it was empty. `actor` and `request_id` are as in Event."""
 
     at: int
     is_authorized: bool
     names: tuple[str, ...]
     context: str | None
+    actor: str | None = None
+    request_id: str | None = None
 
 
 class EventStore(Protocol):

@@ -1,4 +1,4 @@
-"""Keeps the digests of API keys, as scripts."""
+"""Keeps the digests of generated API keys, as scripts."""
 
 from collections.abc import Callable
 
@@ -12,6 +12,7 @@ def keep_key_digest(digest: str, at: int) -> Callable[[Revision], Script[bool]]:
         [kept] = yield Select(sql.LIST_KEY_DIGESTS, [()])
         if not kept:
             yield Execute(sql.KEEP_KEY_DIGEST, [(digest, at)])
+            yield Execute(sql.MOVE_KEYS_VERSION, [()])
         return not kept
 
     return script
@@ -22,6 +23,7 @@ def replace_key_digests(digest: str, at: int) -> Callable[[Revision], Script[int
         [replaced] = yield Select(sql.LIST_KEY_DIGESTS, [()])
         yield Execute(sql.DELETE_KEY_DIGESTS, [()])
         yield Execute(sql.KEEP_KEY_DIGEST, [(digest, at)])
+        yield Execute(sql.MOVE_KEYS_VERSION, [()])
         return len(replaced)
 
     return script

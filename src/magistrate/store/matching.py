@@ -5,7 +5,7 @@ It reads one range of an index, in its order, so that it can stop as soon as it 
 from collections.abc import Mapping
 
 from magistrate.store.contract import ALIVE
-from magistrate.store.sql import Clause, Dialect
+from magistrate.store.sql import UNEXPIRED, Clause, Dialect, Parameter
 
 _COLUMNS = (
     "object_type, object_id, relation, subject_type, subject_id, subject_relation, "
@@ -14,13 +14,14 @@ _COLUMNS = (
 _TYPE_AND_RELATION = "object_type || '#' || relation"
 
 
-def match_statement(equal: Mapping[str, str], most: int, dialect: Dialect) -> Clause:
+def match_statement(equal: Mapping[str, str], most: int, at: int, dialect: Dialect) -> Clause:
     """Returns a statement that selects (revision, *columns of Warrant) for up to `most` warrants whose columns have
-    these values, or one row whose columns are NULL if there is none."""
+    these values and that have not expired by the time `at`, or one row whose columns are NULL if there is none."""
     index, order = _choose_index(equal)
-    conditions = {f"{column} = ?": value for column, value in equal.items()}
+    conditions: dict[str, Parameter] = {f"{column} = ?": value for column, value in equal.items()}
     if index == "warrant_by_type":
         conditions[f"{_TYPE_AND_RELATION} = ?"] = f"{equal['object_type']}#{equal['relation']}"
+    conditions[UNEXPIRED] = at
     holds = " AND ".join([*conditions, f"deleted_revision = {ALIVE}"])
     rows = f"SELECT * FROM warrant{dialect.index_hint.format(index)} WHERE {holds}{order} LIMIT ?"
     statement = (

@@ -30,9 +30,11 @@ MOVE_HEAD = "UPDATE head SET revision = ?"
 MOVE_MODEL = "UPDATE head SET model_revision = ?"
 MOVE_HORIZON = "UPDATE head SET horizon = ? WHERE horizon < ?"
 INSERT_REVISION = """
-INSERT INTO revision (revision, written_at, actor, reached_at)
-SELECT n.revision, n.written_at, n.actor, CASE WHEN p.reached_at > n.written_at THEN p.reached_at ELSE n.written_at END
-FROM (SELECT CAST(? AS BIGINT) AS revision, CAST(? AS BIGINT) AS written_at, CAST(? AS TEXT) AS actor) n
+INSERT INTO revision (revision, written_at, actor, request_id, reached_at)
+SELECT n.revision, n.written_at, n.actor, n.request_id,
+    CASE WHEN p.reached_at > n.written_at THEN p.reached_at ELSE n.written_at END
+FROM (SELECT CAST(? AS BIGINT) AS revision, CAST(? AS BIGINT) AS written_at, CAST(? AS TEXT) AS actor,
+    CAST(? AS TEXT) AS request_id) n
 LEFT JOIN revision p ON p.revision = n.revision - 1"""
 _FIND_REVISION = """
 SELECT h.revision, h.horizon, h.model_revision, r.revision, r.written_at, r.reached_at,
@@ -63,7 +65,7 @@ SELECT h.revision, h.changes_forgotten, found.* FROM head h LEFT JOIN (
 ) found ON true ORDER BY found.revision, found.position"""
 
 LAST_DECISION = "SELECT coalesce(max(number), 0) FROM decision"
-INSERT_DECISIONS = "INSERT INTO decision (number, decided_at, action, key, context) VALUES "
+INSERT_DECISIONS = "INSERT INTO decision (number, decided_at, action, key, context, actor, request_id) VALUES "
 DELETE_SURPLUS_DECISIONS = """
 DELETE FROM decision WHERE number <= ? AND number < (SELECT min(number) FROM decision) + ?"""
 
@@ -80,6 +82,21 @@ KEEP_IMPORT = "INSERT INTO import (source, lines, size_bytes, digest) VALUES (?,
 LIST_KEY_DIGESTS = "SELECT digest FROM api_key"
 DELETE_KEY_DIGESTS = "DELETE FROM api_key"
 KEEP_KEY_DIGEST = "INSERT INTO api_key (digest, created_at) VALUES (?, ?)"
+
+READ_KEYS_VERSION = "SELECT keys_version FROM head"
+MOVE_KEYS_VERSION = "UPDATE head SET keys_version = keys_version + 1"
+_KEY = """k.id, k.name, k.prefix, k.digest, k.scopes, k.object_types, k.created_at, k.created_by, k.last_used_at,
+    k.expires_at, k.previous_digest, k.previous_until"""
+LIST_KEYS = f"SELECT h.revision, h.keys_version, {_KEY} FROM head h LEFT JOIN caller_key k ON true ORDER BY k.id"
+LIST_KEY_NAMES = "SELECT name FROM caller_key"
+FIND_KEY = f"SELECT {_KEY} FROM caller_key k WHERE k.id = ?"
+INSERT_KEY = """
+INSERT INTO caller_key (id, name, prefix, digest, scopes, object_types, created_at, created_by, expires_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+ROTATE_KEY = "UPDATE caller_key SET previous_digest = digest, previous_until = ?, prefix = ?, digest = ? WHERE id = ?"
+DELETE_KEY = "DELETE FROM caller_key WHERE id = ?"
+NOTE_KEY_USE = """
+UPDATE caller_key SET last_used_at = ? WHERE id = ? AND coalesce(last_used_at, 0) <= ?"""
 
 LIST_SESSION_KEYS = """
 SELECT h.revision, k.id, k.secret, k.created_at FROM head h
@@ -179,8 +196,11 @@ EXPIRED_WARRANTS = f"""
 SELECT {_WARRANT_KEY}, number, starts_at, expires_at, text
 FROM warrant LEFT JOIN policy ON digest = policy
 WHERE deleted_revision = {ALIVE} AND expires_at <= ? ORDER BY expires_at, number LIMIT ?"""
+# Not coalesce(expires_at, ...) > ?: PostgreSQL would expect two of three rows to have expired, and read more instead.
+UNEXPIRED = "(expires_at <= ?) IS NOT TRUE"
 END_EXPIRED_WARRANT = "UPDATE warrant SET deleted_revision = ?, expired_revision = ? WHERE number = ?"
 END_NUMBERED_WARRANT = f"UPDATE warrant SET deleted_revision = ? WHERE number = ? AND deleted_revision = {ALIVE}"
+END_MATCHED_WARRANT = f"{END_NUMBERED_WARRANT} AND {UNEXPIRED}"
 NUMBERS_ENDED = "SELECT number FROM warrant WHERE deleted_revision = ?"
 
 _TIMED_WARRANT = (
@@ -302,7 +322,7 @@ def _filters(listing: TableListing, only: ListFilter) -> list[Clause]:
     for column, values in only.among.items():
         filters.append(Clause(f"{column} IN ({', '.join('?' * len(values))})", values))
     if only.unexpired_at is not None:
-        filters.append(Clause(f"coalesce(expires_at, {ALIVE}) > ?", (only.unexpired_at,)))
+        filters.append(Clause(UNEXPIRED, (only.unexpired_at,)))
     if only.text is not None:
         filters.append(_contains(listing.searched, only.text))
     return filters

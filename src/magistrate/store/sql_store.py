@@ -19,10 +19,8 @@ from magistrate.store import (
     decisions,
     event_listing,
     importing,
-    key_digests,
     object_types,
     objects,
-    signing,
     sql,
     warrants,
 )
@@ -54,17 +52,18 @@ from magistrate.store.contract import (
 from magistrate.store.database import Database, Row, Rows
 from magistrate.store.events import Event, EventFilter, NewDecision
 from magistrate.store.following import Mark, Staleness, WarrantChanges
+from magistrate.store.holds import DeletedChunk, TimedScript
 from magistrate.store.matching import match_statement
 from magistrate.store.sealing import UNSEALED, Sealing
-from magistrate.store.session_keys import KeptKeys, SessionKey
 from magistrate.store.sql_history import SqlHistory, check_revision
+from magistrate.store.sql_keys import SqlKeys
 
 T = TypeVar("T")
 
-FEW_ROWS = 2_000
+FEW_ROWS = 500
 """Limits the warrants that may be read while others wait, which takes some milliseconds; more are read as a long
 read."""
-MANY_IDS = 1_000
+MANY_IDS = 500
 """Limits the ids of an ordinary read; one with more ids is a long read from the start, because it is likely to return
 many rows."""
 
@@ -74,17 +73,17 @@ FEW_LARGE_ROWS = 50
 long read. This many with 64 KB each take some ten milliseconds."""
 
 
-class SqlStore(SqlHistory):
+class SqlStore(SqlHistory, SqlKeys):
     """Implements store/contract.py over a Database. `schema_version` is the number of the newest migration of this
     version."""
 
     def __init__(
         self, database: Database, identity: Identity, schema_version: int, sealing: Sealing = UNSEALED
     ) -> None:
-        super().__init__(database)
+        SqlHistory.__init__(self, database)
+        SqlKeys.__init__(self, database, sealing)
         self._identity = identity
         self.schema_version = schema_version
-        self._sealing = sealing
         self.now: Callable[[], int] = database.now
         """Returns the time; this is the method of the database itself, because every check calls it."""
 
@@ -168,16 +167,17 @@ class SqlStore(SqlHistory):
     async def delete_warrants(self, named: Sequence[NewWarrant], stamp: Stamp) -> Revision:
         return (await self.database.transact(warrants.delete_warrants(named, stamp))).revision
 
-    async def match_warrants(self, equal: Mapping[str, str], most: int) -> Snapshot[tuple[Warrant, ...]]:
-        statement = match_statement(equal, most, self.database.dialect)
+    async def match_warrants(self, equal: Mapping[str, str], most: int, at: int) -> Snapshot[tuple[Warrant, ...]]:
+        statement = match_statement(equal, most, at, self.database.dialect)
         # There may be many other rows between those that match.
         rows = await self.database.read(statement.sql, statement.values, long=True)
         found = await _build_warrants(row[1:] for row in rows if row[1] is not None)
         return Snapshot(Revision(rows[0][0]), tuple(found))
 
-    async def delete_matches(self, found: Sequence[Warrant], stamp: Stamp) -> Snapshot[int]:
-        written = await self.database.transact(warrants.delete_matches(found, stamp))
-        return Snapshot(written.revision, written.value[0])
+    async def delete_matches(self, found: Sequence[Warrant], stamp: Stamp) -> Snapshot[DeletedChunk]:
+        timed = TimedScript(warrants.delete_matches(found, stamp))
+        written = await self.database.transact(timed.begin)
+        return Snapshot(written.revision, DeletedChunk(written.value[0], timed.measure_seconds()))
 
     async def list_warrants(
         self, wanted: Slice, only: WarrantFilter, at: Revision | None = None
@@ -195,7 +195,8 @@ class SqlStore(SqlHistory):
 
     async def read_model(self, at: Revision | None = None) -> Snapshot[StoredModel]:
         statement = sql.READ_MODEL if at is None else sql.READ_MODEL_AT
-        rows = await self.database.read(statement, () if at is None else (at, at, at, at))
+        # A model may be large, and is read only when it has changed.
+        rows = await self.database.read(statement, () if at is None else (at, at, at, at), long=True)
         revision = check_revision(rows[0], at)
         definitions = {row[4]: row[5] for row in rows if row[3] == "type"}
         patterns = frozenset(WarrantPattern(warrant_names(*row[4:10])) for row in rows if row[3] == "form")
@@ -289,28 +290,6 @@ class SqlStore(SqlHistory):
 
     async def delete_events(self, before: int, most: int) -> int:
         return await self.database.transact(collecting.delete_events(before, most), makes_revision=False)
-
-    async def key_digests(self) -> Iterable[str]:
-        return [digest for (digest,) in await self.database.read(sql.LIST_KEY_DIGESTS, ())]
-
-    async def keep_key_digest(self, digest: str, at: int) -> bool:
-        return await self.database.transact(key_digests.keep_key_digest(digest, at), makes_revision=False)
-
-    async def replace_key_digests(self, digest: str, at: int) -> int:
-        return await self.database.transact(key_digests.replace_key_digests(digest, at), makes_revision=False)
-
-    async def session_keys(self) -> KeptKeys:
-        return signing.open_kept_keys(await self.database.read(sql.LIST_SESSION_KEYS, ()), self._sealing)
-
-    async def keep_session_key(self, new: SessionKey, unless_after: int, delete_by: int) -> KeptKeys:
-        script = signing.keep_session_key(new, unless_after, delete_by, self._sealing)
-        return await self.database.transact(script, makes_revision=False)
-
-    async def seal_session_keys(self) -> int:
-        return await self.database.transact(signing.seal_session_keys(self._sealing), makes_revision=False)
-
-    async def delete_session_keys(self) -> int:
-        return await self.database.transact(signing.delete_session_keys, makes_revision=False)
 
     async def close(self) -> None:
         await self.database.close()

@@ -76,7 +76,7 @@ def write(
     revision = Revision(head + 1)
     outcome = yield from work(revision)
     yield Execute(sql.MOVE_HEAD, [(revision,)])
-    yield Execute(sql.INSERT_REVISION, [(revision, stamp.at, stamp.actor)])
+    yield Execute(sql.INSERT_REVISION, [(revision, stamp.at, stamp.actor, stamp.request_id)])
     ordinary, limited = _build_log_rows(revision, outcome.effects)
     yield Execute(sql.INSERT_CHANGE, ordinary)
     yield Execute(sql.INSERT_LIMITED_CHANGE, limited)

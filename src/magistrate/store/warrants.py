@@ -170,7 +170,7 @@ def end_named(named: Iterable[NewWarrant], stamp: Stamp, revision: Revision) -> 
 
 def delete_matches(found: Sequence[Warrant], stamp: Stamp) -> Callable[[Revision], Script[Snapshot[tuple[int, ...]]]]:
     def work(revision: Revision) -> Script[WriteOutcome[int]]:
-        yield Execute(sql.END_NUMBERED_WARRANT, [(revision, warrant.number) for warrant in found])
+        yield Execute(sql.END_MATCHED_WARRANT, [(revision, warrant.number, stamp.at) for warrant in found])
         [rows] = yield Select(sql.NUMBERS_ENDED, [(revision,)])
         ended = {number for (number,) in rows}
         effects = [

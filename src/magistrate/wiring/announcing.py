@@ -33,7 +33,7 @@ def announce_example(example: Example, url: str, key: str | None) -> None:
         "MAGISTRATE_SERVER": url if url != read_client_settings({}, {}).server else None,
         "MAGISTRATE_API_KEY": key,
     }
-    print(f"The example is loaded: {example.about}. Ask it, in another terminal:\n")
+    print(f"The example is loaded: {example.about}. Try it in another terminal:\n")
     for name, value in exports.items():
         if value is not None:
             print(f'  export {name}="{value}"')

@@ -1,7 +1,8 @@
-"""Keeps the API keys of a running service up to date: those of --api-key and of the key file or, if neither is
-configured, the one that was generated in the store."""
+"""Keeps the API keys of a running service up to date: the stored keys, and those of --api-key and of the key file or,
+if neither is configured, the one that was generated in the store."""
 
 import asyncio
+import math
 import os
 import time
 from collections.abc import Iterable
@@ -9,14 +10,20 @@ from pathlib import Path
 
 import structlog
 
-from magistrate.api.auth.callers import KeyRing, key_digest
+from magistrate.api.auth.callers import KeyRing
 from magistrate.config import FileState, Settings, find_file_state, read_api_key_file
 from magistrate.errors import InvalidSetting, StoreUnavailable
+from magistrate.operations.background import attempt_work
+from magistrate.operations.keys import key_digest
 from magistrate.store.contract import Store
 
 log = structlog.get_logger()
 
 LOOK_EVERY_SECONDS = 1.0
+FOLLOW_EVERY_SECONDS = 0.25
+"""Sets how often the version of the stored keys is read, so that a change is in force within a second."""
+NOTE_EVERY_SECONDS = 60.0
+"""Sets how often the uses of stored keys are written."""
 UNSETTLED_NS = 500_000_000
 """Sets the age from which the time of a change differs from that of any later one. File systems on Linux round times
 to 10 ms at most."""
@@ -69,7 +76,7 @@ class ServiceKeys:
     def __init__(
         self, settings: Settings, store: Store, hangup: Hangup | None = None, shared: SharedDigests | None = None
     ) -> None:
-        self.ring = KeyRing(())
+        self.ring = KeyRing(store.now)
         self._settings = settings
         self._store = store
         self._hangup = hangup or Hangup()
@@ -79,6 +86,9 @@ class ServiceKeys:
         """Holds the state of the file when it was last read, None if there was no file."""
         self._is_settled = True
         """Says whether every later change of the file also changes its state."""
+        self._version = -1
+        """Holds the version of the stored keys that are in the ring."""
+        self._noted_at = -math.inf
 
     async def open(self) -> KeyRing:
         """Returns the ring, filled. If the key file is invalid and other workers have read one that was valid, takes
@@ -103,6 +113,21 @@ class ServiceKeys:
             by_signal = self._hangup.take()
             if by_signal or await self._has_file_changed():
                 await self._read_again(by_signal)
+
+    async def follow_changes(self) -> None:
+        """Takes over changes of the stored keys, ends those that have expired, and writes when keys were used. It must
+        run once, as a background task."""
+        while True:
+            await asyncio.sleep(FOLLOW_EVERY_SECONDS)
+            self.ring.end_expired()
+            await attempt_work(self._follow(), "changes of the stored keys could not be taken over")
+
+    async def _follow(self) -> None:
+        if await self._store.keys_version() != self._version:
+            await self._fill_ring()
+        if time.monotonic() - self._noted_at >= NOTE_EVERY_SECONDS and (uses := self.ring.take_uses()):
+            self._noted_at = time.monotonic()
+            await self._store.note_key_uses(uses, round(NOTE_EVERY_SECONDS * 1_000_000))
 
     async def _has_file_changed(self) -> bool:
         path = self._settings.api_key_file
@@ -137,10 +162,13 @@ class ServiceKeys:
                 log.error("the API keys could not be shared with workers that start later", error=repr(error))
 
     async def _fill_ring(self) -> None:
+        stored = await self._store.list_keys()
         if self._settings.configures_api_keys:
-            self.ring.replace([*map(key_digest, self._settings.api_keys), *self._from_file])
+            digests = [*map(key_digest, self._settings.api_keys), *self._from_file]
         else:
-            self.ring.replace(await self._store.key_digests())
+            digests = [*await self._store.key_digests()]
+        self.ring.replace(digests, stored.keys)
+        self._version = stored.version
 
 
 def check_key_file(settings: Settings) -> None:

@@ -1,25 +1,22 @@
 """Does what a store needs before it is served, and the work of commands that use a store without a service."""
 
 import asyncio
-import secrets
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from io import BufferedReader
 
-from magistrate.api.auth.callers import key_digest
 from magistrate.api.lines import read_line
 from magistrate.config import Settings
 from magistrate.operations.examples import Example, load_example
 from magistrate.operations.importing.importer import Reached as Reached
 from magistrate.operations.importing.importer import import_lines
 from magistrate.operations.importing.line_file import LineFile
+from magistrate.operations.keys import generate_key, key_digest
 from magistrate.operations.object_types import seed_object_types
 from magistrate.wiring.contexts import open_context, open_import_context
 from magistrate.wiring.garbage import SURVIVORS
 from magistrate.wiring.stores import migrate_store
-
-KEY_PREFIX = "magistrate_"
 
 
 async def prepare_store(settings: Settings, example: Example | None = None) -> str | None:
@@ -34,7 +31,7 @@ async def prepare_store(settings: Settings, example: Example | None = None) -> s
             await load_example(context, example)
         if settings.configures_api_keys:
             return None
-        key = _generate_key()
+        key = generate_key()
         return key if await context.store.keep_key_digest(key_digest(key), context.now()) else None
 
 
@@ -43,16 +40,12 @@ def reset_key(settings: Settings) -> str:
     it again. Raises StoreUnavailable or SchemaMismatch."""
 
     async def replace_digest() -> str:
-        key = _generate_key()
+        key = generate_key()
         async with open_context(replace(settings, secret_key_file="")) as context:  # keys of sessions are not read
             await context.store.replace_key_digests(key_digest(key), context.now())
         return key
 
     return asyncio.run(replace_digest())
-
-
-def _generate_key() -> str:
-    return KEY_PREFIX + secrets.token_urlsafe(32)
 
 
 def import_file(

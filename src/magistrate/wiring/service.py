@@ -40,8 +40,8 @@ def _provider(settings: Settings) -> Provider | None:
         from magistrate.api.auth.key_url import KeyUrl  # see there
 
         origin = KeyUrl(settings.jwt_keys)
-    claims = (settings.jwt_issuer, settings.jwt_audience, settings.jwt_user_claim, settings.jwt_tenant_claim)
-    return Provider(FetchedKeys(origin), *claims)
+    claims = (settings.jwt_user_claim, settings.jwt_tenant_claim, settings.jwt_scopes_claim)
+    return Provider(FetchedKeys(origin), settings.jwt_issuer, settings.jwt_audience, *claims)
 
 
 @asynccontextmanager
@@ -62,7 +62,7 @@ async def open_service(
         forgetting = _delete_periodically(context, settings)
         METRICS.read = partial(_readings, context)
         works = [forgetting, _stop_with_parent(), asyncio.to_thread(query.read_grammar), _write_metrics_now_and_then()]
-        works += [keys.keep_fresh(), _end_expired_periodically(context)]
+        works += [keys.keep_fresh(), keys.follow_changes(), _end_expired_periodically(context)]
         if provider is not None:
             works.append(provider.keys.keep_fresh())
         logging = context.decisions.writing() if context.decisions is not None else nullcontext()

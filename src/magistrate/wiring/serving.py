@@ -31,6 +31,11 @@ from magistrate.wiring.preparing import prepare_store
 from magistrate.wiring.service import open_service
 from magistrate.wiring.stores import migrate_store, secure_store
 
+SWITCH_SECONDS = 0.0005
+"""Limits how long the event loop waits for the interpreter while a thread is running Python. It waits after each system
+call and for each row of SQLite, many times in one iteration; with Python's default of 5 ms, a large object type that is
+validated in a thread held it for 100 ms."""
+
 LISTEN_BACKLOG = 2_048
 MOST_CHOSEN_WORKERS = 4
 """Limits the number of workers chosen by default; more have to be configured."""
@@ -42,6 +47,7 @@ def create_application(
     """Creates the ASGI application, in each worker process; the store must be migrated and seeded. Through the
     shared folder, workers share their counters and the digests of the key file. `hangup` is that of ServiceKeys."""
     log_to_stderr()
+    sys.setswitchinterval(SWITCH_SECONDS)
     METRICS.board = None if shared_folder is None else Board(shared_folder)
     SURVIVORS.install()
     access_log = AccessLog(sys.stderr.fileno()) if settings.access_log else None

@@ -1,4 +1,4 @@
-"""How the tests of this folder ask a policy: always about the same warrant, and at the same time."""
+"""How the tests of this folder evaluate a policy: always for the same warrant, and at the same time."""
 
 from collections.abc import Mapping
 from typing import Any

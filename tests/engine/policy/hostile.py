@@ -4,7 +4,7 @@ from magistrate.engine.policy import MAX_POLICY_LENGTH
 
 
 def _long(part: str, before: str = "", after: str = "") -> str:
-    """As many of these parts as there is room for."""
+    """As many of these parts as the length allows."""
     return before + part * ((MAX_POLICY_LENGTH - len(before) - len(after)) // len(part)) + after
 
 

@@ -30,7 +30,7 @@ def _plain(part: Any) -> Any:
 
 class Compiler(Transformer[LarkToken, Any]):
     """One method a rule, or alias, of the grammar. `environment` is that of the text which is read; `bare` are the
-    operations on which no brackets were closed since."""
+    operations on which no brackets were closed since, and `alternatives` those of them that are a `??`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -39,6 +39,13 @@ class Compiler(Transformer[LarkToken, Any]):
     def begin(self, environment: Environment) -> None:
         self.environment = environment
         self.bare: list[PolicyNode] = []
+        self.alternatives: list[PolicyNode] = []
+
+    def _note_mix(self, first: PolicyNode, offset: int) -> None:
+        """An operator follows a `??`, and no brackets were closed in between."""
+        known = self.environment.mixed_at
+        if any(first is node for node in self.alternatives) and (known is None or offset < known):
+            self.environment.mixed_at = offset
 
     def _bare(self, node: PolicyNode) -> PolicyNode:
         self.bare.append(node)
@@ -93,12 +100,15 @@ class Compiler(Transformer[LarkToken, Any]):
         return logic.conditional(condition, literal_node(True, sign.start_pos), otherwise, sign.start_pos)
 
     def either(self, parts: list[Any]) -> PolicyNode:
+        self._note_mix(parts[0], parts[1].start_pos)
         return logic.compile_logic(parts[::2], True, f'"{parts[1].value}"', parts[1].start_pos)
 
     def both(self, parts: list[Any]) -> PolicyNode:
+        self._note_mix(parts[0], parts[1].start_pos)
         return logic.compile_logic(parts[::2], False, f'"{parts[1].value}"', parts[1].start_pos)
 
     def comparison(self, parts: list[Any]) -> PolicyNode:
+        self._note_mix(parts[0], parts[1].offset)
         signs = []
         for place, sign in enumerate(parts[1::2]):
             is_bare = place > 0 or any(parts[0] is node for node in self.bare)
@@ -109,6 +119,7 @@ class Compiler(Transformer[LarkToken, Any]):
         return Sign(parts[-1].value, parts[0].start_pos or 0, is_negated=len(parts) == 2)
 
     def interval(self, parts: list[Any]) -> PolicyNode:
+        self._note_mix(parts[0], parts[1].start_pos)
         return self._bare(chain(parts[::2], [Sign(token.value, token.start_pos) for token in parts[1::2]]))
 
     sum = product = power = interval
@@ -120,7 +131,8 @@ class Compiler(Transformer[LarkToken, Any]):
         return self._bare(compile_sign(parts[0].value, parts[1], parts[0].start_pos))
 
     def coalesced(self, parts: list[PolicyNode]) -> PolicyNode:
-        return self._bare(logic.first_present(parts))
+        self.alternatives.append(logic.first_present(parts))
+        return self._bare(self.alternatives[-1])
 
     def accessed(self, parts: list[Any]) -> PolicyNode:
         base, *steps = parts

@@ -1,4 +1,4 @@
-"""Compiled policies are kept as far as there is room, whoever asks for how many of them."""
+"""Compiled policies are cached up to a capacity, however many of them are used."""
 
 import pytest
 

@@ -292,7 +292,7 @@ def test_a_warrant_expires_so_long_after_its_creation(duration: str, after_us: i
     assert answer("expiresIn(time)", {"time": duration}, now=CREATED_AT + after_us) is expected
 
 
-def test_now_is_the_time_of_the_question_however_it_is_written() -> None:
+def test_now_is_the_time_of_the_check_however_it_is_written() -> None:
     day = '(now - date("2025-11-21")).Hours() > 24'
 
     assert answer("now() == now") is True

@@ -268,6 +268,8 @@ PRECEDENCE = [
     ("missing ?? -2 ** 2 == -4", "(missing ?? (-(2 ** 2))) == -4"),
     ("missing ?? !no && no", "(missing ?? (!no)) && no"),
     ("-missing ?? 2 == -2", "-(missing ?? 2) == -2"),
+    ("-4 == missing ?? -2 ** 2", "-4 == (missing ?? (-(2 ** 2)))"),
+    ("no == missing ?? no and yes", "(no == (missing ?? no)) and yes"),
     ("-order.total < 0", "(-(order.total)) < 0"),
     ("'a' + 'b' in ['ab']", "('a' + 'b') in ['ab']"),
     ("'ab' startsWith 'a' == true", "('ab' startsWith 'a') == true"),

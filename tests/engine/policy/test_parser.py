@@ -84,6 +84,16 @@ MISTAKES = [
     "m.all(1) == 2",
     "0b12",
     "0o8",
+    "a ?? b == c",
+    "a ?? b not in c",
+    "a ?? b and c or d",
+    "a == b ?? c == d",
+    "a == b ?? c + d",
+    "a ?? b | len() == 1",
+    "a | len() ?? b == 1",
+    "a ?? (b == c)",
+    "(a ?? b) == c",
+    "((a ?? b)) == c",
     "",
     "1 + 'a' )",  # both are wrong: the sum first, since a bracket may follow a sum
     "1 + 'a' b",
@@ -189,12 +199,13 @@ MISTAKES = [
 
 def describe(read: Read, text: str) -> Any:
     """What is refused and where; or all that is known of the root before it is evaluated."""
+    environment = Environment()
     try:
-        node = read(text, Environment())
+        node = read(text, environment)
     except Refusal as refusal:
         return refusal.reason, refusal.offset
     literal = "" if node.literal is NOT_LITERAL else repr(node.literal)
-    return node.type.name, node.offset, node.weight, node.depth, node.patterns, literal
+    return node.type.name, node.offset, node.weight, node.depth, node.patterns, literal, environment.mixed_at
 
 
 def evaluate(read: Read, text: str, context: dict[str, Any]) -> Any:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from magistrate.engine.policy import MAX_POLICY_LENGTH, policy_of_context, read_policy
+from magistrate.engine.policy import MAX_POLICY_LENGTH, policy_of_context, read_new_policy, read_policy
 from magistrate.engine.policy.node import MAX_DEPTH
 from magistrate.engine.policy.patterns import MAX_PATTERN_LENGTH, MAX_PATTERNS
 from magistrate.errors import InvalidParameter
@@ -231,6 +231,48 @@ def test_what_cannot_be_a_bool_is_refused(text: str, kind: str) -> None:
 )
 def test_what_may_be_a_bool_is_accepted(text: str) -> None:
     assert read_policy(text).text == text
+
+
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [
+        ("missing ?? 1 == a", 14),
+        ("a ?? b not in c", 8),
+        ("a ?? b && c", 8),
+        ("a ?? b or c", 8),
+        ("a ?? b ?? c < 1", 13),
+        ("a ?? 1..2 == c", 7),
+        ("a ?? -b - c == 1", 9),
+        ("c == a ?? b * 2", 13),
+        ("-a ?? b ** 2 == c", 9),
+        ("2 ** a ?? b ** 2 == c", 13),
+        ("any(a, {# ?? 1 > 2})", 16),
+        ("(a ?? b) == c ? d ?? true and a : e ?? b or c", 27),
+    ],
+)
+def test_an_operator_behind_a_double_question_mark_needs_brackets_in_new_policies(text: str, column: int) -> None:
+    with pytest.raises(InvalidParameter) as caught:
+        read_new_policy(text)
+
+    assert caught.value.parameter == "policy"
+    assert caught.value.message == (
+        f"error validating policy '{text}': put brackets around the \"??\" before this operator (1:{column})\n"
+        f" | {text}\n"
+        f" | {'.' * (column - 1)}^"
+    )
+    assert read_policy(text).text == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("a == b ?? c", "a == b ?? c and d", "2 * a ?? 3 == 6", "-a ?? b == c", "not a ?? b and c", "a && b ?? -c"),
+        *("(a ?? b) == c", "((a ?? b)) == c", "a ?? (b == c)", "a ?? b ?? c", "a ?? b ? c : d", "a ?? -b ** 2"),
+        *("[a ?? b] == c", "a[b ?? 1] == c", "max(a ?? 1, 2) == c", "let v = a ?? 1; v == 1", "a ?? b | len() == 1"),
+    ],
+)
+def test_a_double_question_mark_needs_none_elsewhere(text: str) -> None:
+    assert read_new_policy(text) is read_policy(text)
 
 
 def test_a_policy_has_a_length() -> None:

@@ -27,7 +27,7 @@ def reachable(graph: Graph, start: int) -> set[int]:
 
 
 @given(graphs)
-def test_nodes_are_together_exactly_if_they_lead_to_each_other(graph: Graph) -> None:
+def test_nodes_are_together_exactly_if_they_reach_each_other(graph: Graph) -> None:
     found = list(components(graph, graph.__getitem__))
 
     assert sorted(node for component in found for node in component) == sorted(graph)
@@ -38,7 +38,7 @@ def test_nodes_are_together_exactly_if_they_lead_to_each_other(graph: Graph) -> 
 
 
 @given(graphs)
-def test_a_component_comes_after_all_that_it_leads_to(graph: Graph) -> None:
+def test_a_component_comes_after_all_that_it_reaches(graph: Graph) -> None:
     places = {node: place for place, one in enumerate(components(graph, graph.__getitem__)) for node in one}
 
     assert all(places[child] <= places[node] for node, children in graph.items() for child in children)

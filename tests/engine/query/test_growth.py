@@ -1,4 +1,4 @@
-"""How the cost of a query grows with what is asked about, in calls of functions: no clock is as even as they are."""
+"""How the cost of a query grows with its data, in calls of functions: no clock is as even as they are."""
 
 from collections.abc import Callable, Sequence
 
@@ -8,7 +8,7 @@ from magistrate.engine.query import read_query
 from magistrate.engine.query.finding import find
 from magistrate.engine.query.rows import QueryRow, RelationResult
 from magistrate.engine.terms import TypeName
-from magistrate.engine.work import Work
+from magistrate.engine.work import Work, never
 from tests.calls import count_calls
 from tests.memory_source import PLENTY, Relations, model_of, rows_of
 from tests.scenario_files import stored_warrant
@@ -80,7 +80,7 @@ def test_twice_as_much_takes_about_twice_as_long(case: Callable[[int], Case]) ->
     assert sum(calls_a_turn(case(32))) < 2.5 * sum(calls_a_turn(case(16)))
 
 
-def test_rules_may_rest_on_each_other_as_deep_as_a_definition_has_room() -> None:
+def test_rules_may_rest_on_each_other_as_deep_as_a_definition_may_be() -> None:
     assert sum(calls_a_turn(one_in_another(600)))
 
 
@@ -92,11 +92,33 @@ def test_no_step_is_long(case: Callable[[int], Case], size: int) -> None:
     assert max(calls) < sum(calls) / 2
 
 
-def calls_a_turn(case: Case) -> list[int]:
-    """Of Python's functions and built-in ones, in each turn of the search, and in telling the warrants of all rows."""
+def many_documents(size: int) -> Case:
+    return FOLDERS, [f"folder:f{i}#viewer@user:ann" for i in range(size)], "select * where user:ann is *"
+
+
+def many_users(size: int) -> Case:
+    return FOLDERS, [f"folder:top#viewer@user:u{i}" for i in range(size)], "select * of type * for folder:top"
+
+
+@pytest.mark.parametrize(
+    ("case", "size"), [(many_documents, 8_000), (many_users, 8_000), (many_parents, 5_000), (wide_gate, 400)]
+)
+def test_a_turn_is_short_however_many_rows_there_are_when_its_time_is_up(
+    case: Callable[[int], Case], size: int
+) -> None:
+    """It is up at each look at the clock."""
+    assert max(calls_a_turn(case(size), always)[:-1]) < 14_000
+
+
+def always() -> bool:
+    return True
+
+
+def calls_a_turn(case: Case, is_time_up: Callable[[], bool] = never) -> list[int]:
+    """Of Python's functions and built-in ones, in each turn of the search, and in finding the warrants of all rows."""
     types, written, text = case
     warrants = [stored_warrant(one, number, 0) for number, one in enumerate(written)]
-    search = find(model_of(types, warrants), read_query(text), {}, 0, Work(PLENTY))
+    search = find(model_of(types, warrants), read_query(text), {}, 0, Work(PLENTY, is_time_up))
     turns: list[int] = []
     while (findings := search.outcome()) is None:
         reads, calls = count_calls(search.advance)

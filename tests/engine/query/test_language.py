@@ -224,7 +224,7 @@ ONE_OBJECT = "a query is about one object, type:id ({place})"
 @pytest.mark.parametrize(
     ("text", "column", "message"),
     [
-        # what the older servers say
+        # what Warrant servers say
         ("", 1, PARSING + "end of input (expected 'select')"),
         ("  ", 1, PARSING + "end of input (expected 'select')"),
         ("select", 7, INCOMPLETE),

@@ -1,12 +1,25 @@
-"""Determines the user that a bearer token was made for."""
+"""Determines who sent a bearer token, and what the token allows."""
 
-from magistrate.api.auth.callers import Holder, holder
+from typing import NamedTuple
+
+from magistrate.api.auth.callers import KEYS_AND_TOKENS, USER, Holder, KeyRing, bearer_token, holder
 from magistrate.api.auth.provider import Provider
 from magistrate.api.auth.provider_keys import ALGORITHMS
-from magistrate.errors import InvalidToken
+from magistrate.errors import Forbidden, InvalidToken
+from magistrate.operations.callers import Caller, Scope
 from magistrate.operations.context import Context
 from magistrate.operations.sessions import sessions
 from magistrate.operations.sessions.bearer_tokens import read_header
+
+USER_SCOPES = frozenset({Scope.CHECK})
+"""Holds what the token of a user allows, and that for this user only."""
+
+
+class Identified(NamedTuple):
+    """Holds who makes a request, and the user that a bearer token was made for; None if there is no such user."""
+
+    caller: Caller
+    holder: Holder | None = None
 
 
 class Bearers:
@@ -17,12 +30,33 @@ class Bearers:
         self._context = context
         self._provider = provider
 
-    async def holder(self, token: str) -> Holder:
-        """Returns the holder of a token. Raises InvalidToken, TokenExpired, ProviderUnavailable or StoreUnavailable."""
+    @property
+    def has_services(self) -> bool:
+        """Returns whether tokens can be those of services, which are accepted wherever keys are."""
+        return self._provider is not None and bool(self._provider.scopes_claim)
+
+    async def identify(self, token: str) -> Identified:
+        """Returns the sender of a token. Raises InvalidToken, TokenExpired, ProviderUnavailable or StoreUnavailable."""
         header = read_header(token)
         if header.algorithm == sessions.ALGORITHM:
-            session = await sessions.read_session(self._context, token, header.key_id)
-            return holder(*session)
+            return _identify_user(holder(*await sessions.read_session(self._context, token, header.key_id)))
         if self._provider is None or header.algorithm not in ALGORITHMS:
             raise InvalidToken
-        return await self._provider.holder(token, header)
+        found = await self._provider.identify(token, header)
+        return Identified(found) if isinstance(found, Caller) else _identify_user(found)
+
+
+def _identify_user(user: Holder) -> Identified:
+    return Identified(Caller(f"{USER}:{user.user}", USER_SCOPES), user)
+
+
+async def identify_caller(keys: KeyRing, bearers: Bearers, header: str | None, takes_bearer: bool) -> Identified:
+    """Returns who sent an Authorization header. The token of a user is accepted only if `takes_bearer`. Raises
+    Unauthenticated, Forbidden, ProviderUnavailable or StoreUnavailable."""
+    token = bearer_token(header) if takes_bearer or bearers.has_services else None
+    if token is None:
+        return Identified(keys.identify(header, KEYS_AND_TOKENS) if takes_bearer else keys.identify(header))
+    found = await bearers.identify(token)
+    if found.holder is not None and not takes_bearer:
+        raise Forbidden("the token of a user can only be used for checks")
+    return found

@@ -1,21 +1,28 @@
 """Authenticates callers by `Authorization: ApiKey <key>` or `Authorization: Bearer <key>` and, on some routes,
 `Authorization: Bearer <token>` (docs/compatibility.md#sessions)."""
 
-import hashlib
 import hmac
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
 
 import msgspec
 
+from magistrate.engine.conditions import ALWAYS
 from magistrate.engine.terms import ObjectId, Subject, TypeName
 from magistrate.errors import InvalidToken, Unauthenticated
+from magistrate.operations.callers import ALL_SCOPES, Caller, expand_scopes
+from magistrate.operations.keys import key_digest
+from magistrate.store.keys import StoredKey
 
 SCHEME, BEARER_SCHEME = "ApiKey", "Bearer"
 ONLY_KEYS, KEYS_AND_TOKENS = (SCHEME,), (SCHEME, BEARER_SCHEME)
 USER = TypeName("user")
 DOTS_OF_TOKEN = 2
 """Sets the number of dots in a JSON Web Token. A bearer credential with any other number of dots is a key."""
+OPERATOR = "key-"
+"""Begins the actors of the keys that an operator configures, which 8 hex digits of the digest follow. No stored key may
+have such a name."""
 TENANT = "tenant"
 """Names the policy variable that holds the tenant."""
 
@@ -51,33 +58,36 @@ def _is_token(credential: str) -> bool:
     return credential.count(".") == DOTS_OF_TOKEN
 
 
-def key_digest(key: str) -> str:
-    """Returns the SHA-256 of a key in hex, which is all that is ever stored of a key. The keys generated here have 256
-    random bits, so no salt is needed."""
-    return hashlib.sha256(key.encode("latin-1")).hexdigest()
-
-
 class KeyRing:
-    """Holds the digests of all keys that are currently valid."""
+    """Holds all keys that are currently valid: those of the operator, which may do everything, and the stored ones.
 
-    def __init__(self, digests: Iterable[str]) -> None:
-        self.replace(digests)
+    `now` returns microseconds since 1970 UTC. A request with the key of the one before costs a single comparison, and
+    nothing is noted then: the first one after each call of `take_uses` stands for the others."""
 
-    def replace(self, digests: Iterable[str]) -> None:
-        """Makes these keys valid, and no others, from the next request on."""
-        self._digests = tuple(digests)
-        self._last_header, self._last_actor = "", ""
-        """Hold the header that was accepted last and its actor: most requests of a service come with the same key."""
+    _last_header = ""
+    _last_caller: Caller | None = None
+    """Hold the header that was accepted last and its caller: most requests of a service come with the same key."""
+    _memo_until = ALWAYS
 
-    def actor(self, header: str | None, schemes: Sequence[str] = ONLY_KEYS) -> str:
-        """Returns the name under which the change log records the holder of the key in an Authorization header: `key-`
-        and 8 hex digits of its digest. `schemes` names the schemes of the errors of the route: a bearer token is
-        refused here, a bearer key is taken like any other.
+    def __init__(self, now: Callable[[], int], digests: Iterable[str] = (), stored: Iterable[StoredKey] = ()) -> None:
+        self._now = now
+        self._uses: dict[str, int] = {}
+        self.replace(digests, stored)
 
-        Compares every known key, each in constant time. Raises Unauthenticated."""
+    def replace(self, digests: Iterable[str], stored: Iterable[StoredKey] = ()) -> None:
+        """Makes these keys valid, and no others, from the next request on. `digests` are those of the operator."""
+        self._operators = tuple((digest, Caller(f"{OPERATOR}{digest[:8]}", ALL_SCOPES)) for digest in digests)
+        self._stored = dict(chain.from_iterable(map(_list_secrets, stored)))
+        self._end_memo()
+
+    def identify(self, header: str | None, schemes: Sequence[str] = ONLY_KEYS) -> Caller:
+        """Returns the holder of the key in an Authorization header. `schemes` names the schemes of the errors of the
+        route: a bearer token is refused here, a bearer key is taken like any other.
+
+        Compares digests in constant time. Raises Unauthenticated."""
         header = header or ""
-        if self._last_actor and header.isascii() and hmac.compare_digest(header, self._last_header):
-            return self._last_actor
+        if self._last_caller is not None and header.isascii() and hmac.compare_digest(header, self._last_header):
+            return self._last_caller
         scheme, _, key = header.partition(" ")
         if not scheme or not key or " " in key:
             raise Unauthenticated("Invalid authorization header: invalid format")
@@ -86,12 +96,57 @@ class KeyRing:
             raise Unauthenticated(
                 f"Invalid authorization header: authorization header prefix must be one of: {prefixes}"
             )
-        given = key_digest(key)
-        known = [hmac.compare_digest(given, digest) for digest in self._digests]
-        if not any(known):
+        caller = self._find(key_digest(key))
+        if caller is None:
             # A browser library compares the message that a route for tokens answers to whatever is no token.
             raise InvalidToken if scheme in schemes and scheme == BEARER_SCHEME else Unauthenticated("Invalid API key")
-        actor = f"key-{given[:8]}"
         if header.isascii():
-            self._last_header, self._last_actor = header, actor
-        return actor
+            self._last_header, self._last_caller = header, caller
+        return caller
+
+    def take_uses(self) -> Mapping[str, int]:
+        """Returns when stored keys were used since the last call, by their ids."""
+        uses, self._uses = self._uses, {}
+        self._end_memo()
+        return uses
+
+    def end_expired(self) -> None:
+        """Makes the keys that have expired invalid, which has to be called every second or so."""
+        if self._now() >= self._memo_until:
+            self._end_memo()
+
+    def _end_memo(self) -> None:
+        self._last_header, self._last_caller, self._memo_until = "", None, ALWAYS
+
+    def _find(self, digest: str) -> Caller | None:
+        known = [(hmac.compare_digest(digest, one), caller) for one, caller in self._operators]
+        for is_equal, caller in known:
+            if is_equal:
+                return caller
+        # How long the search takes tells something about a digest, but nothing about the keys that have such a digest.
+        secret = self._stored.get(digest)
+        now = self._now()
+        if secret is None or not hmac.compare_digest(digest, secret.digest) or now >= secret.until:
+            return None
+        self._memo_until = secret.until
+        if secret.caller.key_id is not None:
+            self._uses[secret.caller.key_id] = now
+        return secret.caller
+
+
+class KnownSecret(NamedTuple):
+    """Holds the digest of a secret, its holder, and the time until which it is good."""
+
+    digest: str
+    caller: Caller
+    until: int
+
+
+def _list_secrets(key: StoredKey) -> Iterator[tuple[str, KnownSecret]]:
+    """Yields the secrets of a stored key by their digests: the current one, and the one before if it is still good."""
+    object_types = None if key.object_types is None else frozenset(key.object_types)
+    caller = Caller(key.name, expand_scopes(key.scopes), object_types, key.id)
+    expires_at = ALWAYS if key.expires_at is None else key.expires_at
+    if key.previous_digest is not None and key.previous_until is not None:
+        yield key.previous_digest, KnownSecret(key.previous_digest, caller, min(key.previous_until, expires_at))
+    yield key.digest, KnownSecret(key.digest, caller, expires_at)

@@ -34,6 +34,7 @@ from magistrate.operations.as_of import AS_OF, read_as_of
 from magistrate.operations.checks.check import PendingChecks
 from magistrate.operations.checks.check_as_of import check_as_of
 from magistrate.operations.checks.check_batch import ALL_NEEDED, UNTIL_AUTHORIZED, UNTIL_DENIED, Decisions
+from magistrate.operations.checks.decision_log import UNKNOWN, RequestOrigin
 from magistrate.operations.contextual_warrants import CONTEXTUAL_WARRANTS
 from magistrate.operations.strict import UsedName, collect_names, require_defined_names
 from magistrate.store.contract import NewWarrant
@@ -93,10 +94,11 @@ class CheckAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=Tr
 def answer_check(call: Call[CheckBody]) -> Answer | Coroutine[Any, Any, Answer]:
     """Returns the answer if the graph cache has all that the checks need, otherwise a coroutine that reads the rest and
     returns it; a caller that cannot wait closes the coroutine."""
-    if call.holder is not None:
-        if call.body.contextual_warrants:
-            raise Forbidden(f"a bearer token cannot pass {CONTEXTUAL_WARRANTS}")
-        call = replace(call, body=replace(call.body, debug=None))  # the warrants of an answer name other users
+    if call.holder is not None and call.body.contextual_warrants:
+        raise Forbidden(f"a bearer token cannot pass {CONTEXTUAL_WARRANTS}")
+    if call.body.debug and (call.holder is not None or call.is_limited):
+        # The warrants of an answer name other users and types.
+        call = replace(call, body=replace(call.body, debug=None))
     bodies = call.body.contextual_warrants
     if not bodies:
         return _decide(call, ())
@@ -116,7 +118,8 @@ def _decide(call: Call[CheckBody], contextual: Sequence[NewWarrant]) -> Answer |
     op, checks = _read(call.body, call.context.max_context_bytes, call.holder)
     if call.body.as_of is not None:
         return _answer_as_of(op, checks, call.body.as_of, call, started, contextual)
-    pending = PendingChecks(call.context, checks, STOP_AT[op], call.freshness, debug, contextual=contextual)
+    origin = UNKNOWN if call.context.decisions is None else RequestOrigin(call.actor, call.request_id)
+    pending = PendingChecks(call.context, checks, STOP_AT[op], call.freshness, debug, True, contextual, origin)
     decisions = pending.decide_at_once()
     is_strict = call.is_strict if call.body.strict is None else call.body.strict
     if decisions is None or (is_strict and not all(one.is_authorized for one in decisions.value)):

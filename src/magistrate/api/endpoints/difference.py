@@ -6,7 +6,7 @@ from typing import Annotated, Literal, TypeVar
 
 import msgspec
 
-from magistrate.api.endpoints.lists import ListAnswer, list_answer
+from magistrate.api.endpoints.lists import ListAnswer, render_page
 from magistrate.api.endpoints.object_types import ObjectTypeBody, read_bodies
 from magistrate.api.endpoints.warrants import (
     SubjectAnswer,
@@ -117,7 +117,7 @@ async def list_page(call: Call[None]) -> Answer:
     known = {name: text for name, text in parameters.items() if name != Q}
     wanted = read_wanted(revisions_kind(request), known, call.context.store.identity)
     found = await list_difference(call.context, request, wanted, call.freshness)
-    return Answer(list_answer(found.value, _render_row), found.revision)
+    return Answer(await render_page(found.value, _render_row), found.revision)
 
 
 async def list_page_of_proposal(call: Call[DifferenceBody]) -> Answer:
@@ -135,7 +135,7 @@ async def list_page_of_proposal(call: Call[DifferenceBody]) -> Answer:
     parameters = {name: text for name, text in given.items() if text is not None}
     wanted = read_wanted(proposal_kind(proposal, narrowing), parameters, call.context.store.identity)
     found = await list_proposed_difference(call.context, proposal, narrowing, wanted, call.freshness)
-    return Answer(list_answer(found.value, _render_row), found.revision)
+    return Answer(await render_page(found.value, _render_row), found.revision)
 
 
 async def _read_proposal(body: ProposalBody) -> Proposal:

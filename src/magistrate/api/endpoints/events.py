@@ -6,7 +6,7 @@ from typing import Annotated, Generic, TypeVar
 
 import msgspec
 
-from magistrate.api.endpoints.lists import list_answer
+from magistrate.api.endpoints.lists import render_page
 from magistrate.api.endpoints.time_limits import render_limits
 from magistrate.api.freshness import token_of
 from magistrate.api.render import render_time
@@ -38,7 +38,8 @@ _TYPES = {kind_and_action: name for name, of_type in ACCESS_TYPES.items() for ki
 
 class ResourceEventAnswer(msgspec.Struct, rename="camel", kw_only=True):
     """Represents the creation, update or deletion of an object or an object type; `meta` is the object's meta or the
-    type's definition. `token` names the revision that made the change."""
+    type's definition. `token` names the revision that made the change.
+    `actor` says who made it, and `requestId` is the header `Warrant-Request-Id` of the request, if there was one."""
 
     id: str
     type: str
@@ -48,12 +49,14 @@ class ResourceEventAnswer(msgspec.Struct, rename="camel", kw_only=True):
     meta: MetaJson = msgspec.UNSET
     created_at: str
     token: str
+    actor: str | msgspec.UnsetType = msgspec.UNSET
+    request_id: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class AccessEventAnswer(msgspec.Struct, rename="camel", kw_only=True):
     """Represents a warrant that was created, renewed, deleted or checked, or has expired; `meta` has its `policy`,
     `startsAt` and `expiresAt`, as far as it has them, or is the context of the check. `token` names the revision that
-    made the change; a check has none."""
+    made the change; a check has none. `actor` and `requestId` are as in ResourceEventAnswer."""
 
     id: str
     type: str
@@ -67,6 +70,8 @@ class AccessEventAnswer(msgspec.Struct, rename="camel", kw_only=True):
     meta: MetaJson = msgspec.UNSET
     created_at: str
     token: str | msgspec.UnsetType = msgspec.UNSET
+    actor: str | msgspec.UnsetType = msgspec.UNSET
+    request_id: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class EventsAnswer(msgspec.Struct, Generic[A], rename="camel", omit_defaults=True):
@@ -98,7 +103,7 @@ Shown = Callable[[Identity, Event], A]
 async def _page(call: Call[None], kind: ListKind[Event], only: EventFilter, shown: Shown[A]) -> Answer:
     identity = call.context.store.identity
     found = await _read_events(call, kind, read_wanted(kind, call.parameters, identity), only)
-    return Answer(list_answer(found.value, lambda event: shown(identity, event)), found.revision)
+    return Answer(await render_page(found.value, lambda event: shown(identity, event)), found.revision)
 
 
 async def _page_v1(call: Call[None], kind: ListKind[Event], only: EventFilter, shown: Shown[A]) -> Answer:
@@ -130,6 +135,8 @@ def _render_resource_event(identity: Identity, event: Event) -> ResourceEventAns
         meta=msgspec.UNSET if event.content is None else msgspec.Raw(event.content),
         created_at=render_time(event.place[0]),
         token=token_of(identity, Revision(event.place[2])),
+        actor=event.actor or msgspec.UNSET,
+        request_id=event.request_id or msgspec.UNSET,
     )
 
 
@@ -147,6 +154,8 @@ def _render_access_event(identity: Identity, event: Event) -> AccessEventAnswer:
         meta=_access_meta(event),
         created_at=render_time(event.place[0]),
         token=msgspec.UNSET if event.kind == "decision" else token_of(identity, Revision(event.place[2])),
+        actor=event.actor or msgspec.UNSET,
+        request_id=event.request_id or msgspec.UNSET,
     )
 
 

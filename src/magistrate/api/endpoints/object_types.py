@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
-from magistrate.api.endpoints.lists import list_answer
+from magistrate.api.endpoints.lists import render_page
 from magistrate.api.parse import read_batch, read_boolean, read_elements
 from magistrate.api.render import render_time
 from magistrate.api.service import Answer, Call
@@ -81,7 +81,7 @@ async def list_page(call: Call[None]) -> Answer:
     wanted = read_wanted(OBJECT_TYPE_LIST, call.parameters, call.context.store.identity)
     wanted = await pin_page(call.context, wanted, call.as_of, call.freshness)
     found = await object_types.list_object_types(call.context, wanted, ObjectTypeFilter(text), call.freshness)
-    return Answer(list_answer(found.value, _render_object_type), found.revision)
+    return Answer(await render_page(found.value, _render_object_type), found.revision)
 
 
 async def read_bodies(bodies: Sequence[ObjectTypeBody], name: str) -> Sequence[ObjectType]:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from magistrate.api.endpoints.lists import list_answer
+from magistrate.api.endpoints.lists import render_page
 from magistrate.api.parse import document_pattern, read_batch
 from magistrate.api.render import render_time
 from magistrate.api.service import Answer, Call
@@ -96,7 +96,7 @@ async def list_page(call: Call[None]) -> Answer:
     found = await objects.list_objects(call.context, wanted, only, call.freshness)
     if is_strict and not found.value.rows and (of_type := call.parameters.get("objectType")):
         await require_defined_names(call.context, [UsedName(of_type)], found.revision, is_past=wanted.now is not None)
-    return Answer(list_answer(found.value, _render_object), found.revision)
+    return Answer(await render_page(found.value, _render_object), found.revision)
 
 
 def _read_object_ref(call: Call[Any]) -> ObjectRef:

@@ -10,6 +10,7 @@ from magistrate.api.render import render_json
 from magistrate.api.server.metrics import CONTENT_TYPE, exposition
 from magistrate.api.service import Service
 from magistrate.errors import StoreUnavailable
+from magistrate.operations.callers import Scope
 
 READY_WITHIN_SECONDS = 1.5
 
@@ -19,11 +20,13 @@ Opened = Callable[[], Service]
 
 @dataclass(frozen=True, slots=True)
 class PublicPage:
+    """Represents a page. Without a `scope` it needs no key."""
+
     path: str
     meaning: str
     content_type: str
     body: Callable[[Opened], Awaitable[bytes]]
-    needs_key: bool = False
+    scope: Scope | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -70,11 +73,12 @@ def _docs() -> bytes:
 
 
 JSON = "application/json"
+TEXT = "text/plain; charset=utf-8"
 
 PAGES: tuple[PublicPage, ...] = (
     PublicPage("/healthz", "200 while the process runs", JSON, healthz),
     PublicPage("/readyz", "200 while the store can be reached and is migrated, else 503", JSON, readyz),
     PublicPage("/openapi.json", "The OpenAPI 3.1 document", JSON, openapi_document),
     PublicPage("/docs", "The same for people", "text/html; charset=utf-8", docs, headers=reference.HEADERS),
-    PublicPage("/metrics", "Counters for Prometheus", CONTENT_TYPE, metrics, needs_key=True),
+    PublicPage("/metrics", "Counters for Prometheus", CONTENT_TYPE, metrics, Scope.METRICS),
 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any, cast
 
 import msgspec
@@ -11,7 +12,7 @@ from magistrate.api.endpoints.contextual_warrants import (
     decode_contextual_warrants,
     judge_contextual_warrants,
 )
-from magistrate.api.endpoints.lists import ListAnswer, list_answer
+from magistrate.api.endpoints.lists import ListAnswer, render_page
 from magistrate.api.endpoints.policy_context import check_context_size, read_context
 from magistrate.api.endpoints.warrants import WarrantAnswer, WarrantBody, render_warrant
 from magistrate.api.service import Answer, Call
@@ -20,6 +21,7 @@ from magistrate.engine.query import MAX_QUERY_LENGTH, Query, SubjectsQuery, read
 from magistrate.errors import InvalidParameter
 from magistrate.operations import query
 from magistrate.operations.as_of import AsOf, read_as_of
+from magistrate.operations.callers import Caller
 from magistrate.operations.contextual_warrants import CONTEXTUAL_WARRANTS
 from magistrate.operations.history import pin_page
 from magistrate.operations.paging import MAX_LIMIT, Wanted, read_wanted
@@ -103,7 +105,7 @@ async def _answer_query(
     if is_strict and not found.value.rows:
         names, is_past = _collect_names(request.query), wanted.now is not None
         await require_defined_names(call.context, names, found.revision, request.contextual, is_past)
-    return Answer(list_answer(found.value, _render_row), found.revision)
+    return Answer(await render_page(found.value, partial(_render_row, call.caller)), found.revision)
 
 
 def _collect_names(parsed: Query) -> Iterator[UsedName]:
@@ -139,14 +141,18 @@ def _translate_cursor(call: Call[None], given: str) -> Call[None]:
     return msgspec.structs.replace(call, parameters={**others, "nextCursor": call.parameters[given]})
 
 
-def _render_row(found: StoredRow) -> QueryRowAnswer:
-    row = found.row
-    meta = found.stored.meta if found.stored is not None else None
+def _render_row(caller: Caller, found: StoredRow) -> QueryRowAnswer:
+    """Renders a row without the meta and the warrant of an object of a type that the caller may not use."""
+    row, stored, warrant = found.row, found.stored, found.row.warrant
+    if caller.object_types is not None:
+        stored = stored if row.type in caller.object_types else None
+        warrant = warrant if warrant is not None and warrant.object_type in caller.object_types else None
+    meta = stored.meta if stored is not None else None
     return QueryRowAnswer(
         object_type=row.type,
         object_id=row.id,
         relation=row.relation,
-        warrant=None if row.warrant is None else render_warrant(row.warrant),
+        warrant=None if warrant is None else render_warrant(warrant),
         is_implicit=row.is_implicit,
         meta=msgspec.UNSET if meta is None else msgspec.Raw(meta),
     )

@@ -7,13 +7,13 @@ from typing import Annotated
 import msgspec
 from msgspec.structs import replace
 
-from magistrate.api.endpoints.lists import list_answer
+from magistrate.api.endpoints.lists import render_page
 from magistrate.api.endpoints.objects import TypeText
 from magistrate.api.endpoints.time_limits import read_limits
 from magistrate.api.parse import INVALID_BODY, MAX_BATCH, document_pattern, read_batch, read_boolean
 from magistrate.api.render import render_time
 from magistrate.api.service import Answer, Call
-from magistrate.engine.policy import is_kept, policy_of_context, read_policy
+from magistrate.engine.policy import is_kept, policy_of_context, read_new_policy
 from magistrate.engine.terms import (
     ID_CHARACTER,
     MAX_ID_LENGTH,
@@ -41,7 +41,7 @@ RelationText = Annotated[str, document_pattern(r"^[a-zA-Z0-9_-]{0,64}$")]
 TimeText = Annotated[str, msgspec.Meta(extra_json_schema={"format": "date-time"})]
 
 
-class SubjectBody(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
+class SubjectBody(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True, gc=False):
     """Represents the subject of a warrant: an object; with a relation, the userset of all that have it; with the id
     `*`, every object of the type."""
 
@@ -50,7 +50,7 @@ class SubjectBody(msgspec.Struct, rename="camel", frozen=True, omit_defaults=Tru
     relation: RelationText | None = None
 
 
-class WarrantBody(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
+class WarrantBody(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True, gc=False):
     """Represents a warrant to create or delete. `context` is the legacy form of a policy: variables that must be
     equal. `startsAt` and `expiresAt` are the times between which it counts; they have no effect when it is deleted."""
 
@@ -120,7 +120,7 @@ async def list_page(call: Call[None]) -> Answer:
     if is_strict and not found.value.rows:
         names = _collect_names(call.parameters)
         await require_defined_names(call.context, names, found.revision, is_past=wanted.now is not None)
-    return Answer(list_answer(found.value, render_warrant), found.revision)
+    return Answer(await render_page(found.value, render_warrant), found.revision)
 
 
 def _collect_names(parameters: Mapping[str, str]) -> Iterator[UsedName]:
@@ -183,7 +183,7 @@ async def find_policy_faults(bodies: Iterable[WarrantBody]) -> PolicyFaults:
 
 def _policy_fault(text: str) -> InvalidParameter | None:
     try:
-        read_policy(text)
+        read_new_policy(text)
     except InvalidParameter as fault:
         return fault
     return None
@@ -192,24 +192,28 @@ def _policy_fault(text: str) -> InvalidParameter | None:
 def read_warrant(faults: PolicyFaults, body: WarrantBody) -> NewWarrant:
     """Returns a warrant to create. Raises the error of its policy, too."""
     new = read_named_warrant(body)
+    if not new.policy:
+        return new
     fault = faults.get(new.policy)
     if fault is not None:
         raise fault
-    lifetime = read_policy(new.policy).lifetime if new.policy else None
+    lifetime = read_new_policy(new.policy).lifetime
     return new if lifetime is None else replace(new, lifetime=lifetime)
 
 
 def read_new_warrant(body: WarrantBody) -> NewWarrant:
     new = read_named_warrant(body)
     if new.policy:
-        read_policy(new.policy)
+        read_new_policy(new.policy)
     return new
 
 
 def read_named_warrant(body: WarrantBody) -> NewWarrant:
     """Returns a warrant that is stored, or not: its policy is not read."""
     object, relation, subject = read_check(body.object_type, body.object_id, body.relation, body.subject)
-    policy = _policy_text(body)
+    policy = _policy_text(body) if body.policy or body.context else ""
+    if body.starts_at is None and body.expires_at is None:  # most have no limits, and a request may have 1,000
+        return NewWarrant(object, relation, subject, policy)
     starts_at, expires_at = read_limits(body.starts_at, body.expires_at)
     return NewWarrant(object, relation, subject, policy, starts_at=starts_at, expires_at=expires_at)
 

@@ -21,6 +21,7 @@ from magistrate.api.server.ledger import Ledger
 from magistrate.api.service import Answer, Call, Service
 from magistrate.engine.terms import Revision
 from magistrate.errors import MagistrateError
+from magistrate.operations.callers import Caller
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.store.contract import Identity
 
@@ -62,8 +63,8 @@ class FastPath:
         self._head = b""
 
     def begin_request(self, method: bytes, url: bytes, headers: RawHeaders) -> "PendingRequest | None":
-        """Returns a pending request if a head qualifies for the fast path: the key is valid and the stated length is
-        within the limits. Returns None otherwise."""
+        """Returns a pending request if a head qualifies for the fast path: the key is valid for the route and the
+        stated length is within the limits. Returns None otherwise."""
         fast = self._routes.get((method, url))
         read = _read_headers(headers, self._watched) if fast is not None else None
         if fast is None or read is None:
@@ -71,12 +72,14 @@ class FastPath:
         key, length, given = read
         try:
             service = self._service()
-            actor = service.keys.actor(key)
+            caller = service.keys.identify(key)
         except MagistrateError:
+            return None
+        if fast.route.scope not in caller.scopes:
             return None
         if length > MOST_BYTES or length > service.limits.max_body_bytes:
             return None
-        return PendingRequest(fast, service, actor, given)
+        return PendingRequest(fast, service, caller, given)
 
     def answer(self, pending: "PendingRequest", body: bytes, default_headers: RawHeaders) -> bytes | None:
         """Returns the whole response, beginning with the status line and these headers, or None if the web framework
@@ -94,11 +97,16 @@ class FastPath:
         identity = context.store.identity
         freshness = read_freshness(identity, pending.given) if pending.given else NO_DEMAND
         value = decode_body(body, decoder, pending.service.limits.max_json_depth)
-        answer = route.handler(Call(context, {}, {}, value, pending.actor, freshness, None))
+        caller = pending.caller
+        request_id = str(uuid7())
+        call = Call(context, {}, {}, value, caller, freshness, None, request_id=request_id)
+        if caller.object_types is not None:
+            caller.require_types(route.list_types(call))
+        answer = route.handler(call)
         if not isinstance(answer, Answer):
             answer.close()
             return None
-        content, request_id = render_json(answer.value), str(uuid7())
+        content = render_json(answer.value)
         head = self._render_head(default_headers, identity, answer.revision)
         self._ledger.record_answer(route.method, route.path, route.path, 200, request_id, started)
         described = (
@@ -121,7 +129,7 @@ class PendingRequest(msgspec.Struct, frozen=True):
 
     fast: FastRoute
     service: Service
-    actor: str
+    caller: Caller
     given: Mapping[str, str]
     """Holds the headers that contain consistency tokens."""
 

@@ -12,9 +12,7 @@ from typing import Any, cast
 
 import httptools
 import uvicorn
-from uuid_utils import uuid7
 
-from magistrate.api.render import render_json
 from magistrate.api.server.client_transport import ClientTransport
 from magistrate.api.server.connection_state import (
     AROUND_A_HEADER,
@@ -26,6 +24,8 @@ from magistrate.api.server.connection_state import (
     RequestHead,
     StreamPosition,
 )
+from magistrate.api.server.keep_alive import KeepAliveTimer
+from magistrate.api.server.refusals import RejectedRequest, render_refusal
 from magistrate.api.server.slicing import SlicingProtocol
 from magistrate.api.server.throttled_warning import ThrottledWarning
 
@@ -74,6 +74,7 @@ class BoundedProtocol(SlicingProtocol):
     _phase = Phase.SERVING
     _position = StreamPosition.HEAD
     _head: RequestHead
+    _keep_alive: KeepAliveTimer
     _last_answer: LastAnswer | None = None
     _grace: TimerHandle | None = None
     _deadline: TimerHandle | None = None
@@ -84,7 +85,8 @@ class BoundedProtocol(SlicingProtocol):
         client = ClientTransport(cast(Transport, transport), self.loop, linger_seconds, self._is_client_sending)
         self._head = RequestHead(self.config.max_head_bytes)
         super().connection_made(cast(Transport, client))
-        self.timeout_keep_alive = self.config.keep_alive_timeout_ms / 1000  # type: ignore[assignment]  # may be a float
+        keep_alive_seconds = self.config.keep_alive_timeout_ms / 1000
+        self._keep_alive = KeepAliveTimer(self.loop, keep_alive_seconds, self._close_if_idle)
         surplus = len(self.connections) - self.config.max_connections
         if surplus > 0:
             self._refuse_connection(surplus)
@@ -95,7 +97,7 @@ class BoundedProtocol(SlicingProtocol):
         self._stop_deadline()
         self._stop_expecting()
         self._stop_grace()
-        self._unset_keepalive_if_required()
+        self._keep_alive.cancel()
         self.transport.connection_lost()
         super().connection_lost(exc)
 
@@ -110,7 +112,7 @@ class BoundedProtocol(SlicingProtocol):
         if self.transport.is_lingering:
             self.transport.discard(data)
             return
-        self._unset_keepalive_if_required()
+        self._keep_alive.stop()
         if self._grace is not None:
             self._stop_grace()
         head = self._head
@@ -161,11 +163,11 @@ class BoundedProtocol(SlicingProtocol):
         head = self._head
         may_be_too_large = head.may_be_too_large or head.began_behind_request
         if may_be_too_large and self._head_bytes() > self.config.max_head_bytes:
-            raise _RejectedRequest(*self._head_too_large())  # stops the parser, whatever follows
+            raise RejectedRequest(*self._head_too_large())  # stops the parser, whatever follows
         version = self.parser.get_http_version()
         is_unusual = head.hosts != 1 or head.coding or version != "1.1"
         if is_unusual and (fault := head.find_fault(version)) is not None:
-            raise _RejectedRequest(*fault)
+            raise RejectedRequest(*fault)
         self._position = StreamPosition.BODY
         head.earlier, head.idle_bytes = b"", 0
         self._stop_deadline()
@@ -187,7 +189,9 @@ class BoundedProtocol(SlicingProtocol):
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        super().on_response_complete()
+        self.server_state.total_requests += 1
+        if not self.transport.is_closing():
+            self._continue_with_next_request()
         if self._position is StreamPosition.BODY:
             self._start_deadline()  # for the rest of a body that nobody reads
         if self._phase is Phase.STOPPING and not self._is_answering() and not self.transport.is_closing():
@@ -199,7 +203,14 @@ class BoundedProtocol(SlicingProtocol):
     def send_400_response(self, msg: str) -> None:
         self._refuse(HTTPStatus.BAD_REQUEST, NOT_HTTP)
 
-    def timeout_keep_alive_handler(self) -> None:
+    def _continue_with_next_request(self) -> None:
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+        else:
+            self._keep_alive.start()
+
+    def _close_if_idle(self) -> None:
         """Closes an idle connection, unless its next request has arrived while the loop was busy."""
         if not self.transport.is_closing() and not self.has_unread_bytes():
             self.transport.close()
@@ -252,7 +263,7 @@ class BoundedProtocol(SlicingProtocol):
 
     def _reason_of(self, error: httptools.HttpParserError) -> tuple[HTTPStatus, str]:
         """Returns the status and message for the error at which the parser stopped."""
-        if isinstance(error.__context__, _RejectedRequest):
+        if isinstance(error.__context__, RejectedRequest):
             return error.__context__.status, error.__context__.message
         is_coded = self._position is StreamPosition.HEAD and self._head.coding not in (b"", b"chunked")
         if is_coded and self.parser.get_http_version() == "1.1":
@@ -355,7 +366,7 @@ class BoundedProtocol(SlicingProtocol):
             self.cycle.disconnected = True  # the application's answer is not sent any more
             self.cycle.message_event.set()
         if not begun:
-            self.transport.write(_last_answer(status, "invalid_request", message))
+            self.transport.write(render_refusal(status, "invalid_request", message))
         self.transport.close()
 
     def _refuse_connection(self, surplus: int) -> None:
@@ -366,26 +377,9 @@ class BoundedProtocol(SlicingProtocol):
             return
         self._phase = Phase.REFUSED
         message = "the service has as many connections as it may"
-        self.transport.write(_last_answer(HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", message, "retry-after: 1\r\n"))
+        answer = render_refusal(HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", message, "retry-after: 1\r\n")
+        self.transport.write(answer)
         self.transport.close()
 
 
 _too_many_connections = ThrottledWarning("too many connections")
-
-
-def _last_answer(status: HTTPStatus, code: str, message: str, more_headers: str = "") -> bytes:
-    body = render_json({"code": code, "message": message})
-    head = (
-        f"HTTP/1.1 {status.value} {status.phrase}\r\ncontent-type: application/json\r\n{more_headers}"
-        f"content-length: {len(body)}\r\nwarrant-request-id: {uuid7()}\r\nconnection: close\r\n\r\n"
-    )
-    return head.encode("ascii") + body
-
-
-class _RejectedRequest(Exception):
-    """Stops the parser at a request that is answered with this status, whatever follows it."""
-
-    def __init__(self, status: HTTPStatus, message: str) -> None:
-        super().__init__(message)
-        self.status = status
-        self.message = message

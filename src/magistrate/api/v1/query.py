@@ -78,7 +78,7 @@ async def list_page(call: Call[None]) -> Answer:
     selected = call.parameters["select"]
     if selected not in (IMPLIED, STORED):
         raise InvalidParameter("select", f"must be '{IMPLIED}' or '{STORED}'")
-    clauses = [_read_clause(clause, call.parameters.get(clause, "")) for clause in CLAUSES]
+    clauses = [read_clause(clause, call.parameters.get(clause, "")) for clause in CLAUSES]
     together = {**clauses[0], **clauses[1]}
     conditions = LegacyQueryConditions(**together)
     if any(together[name] != value for name, value in clauses[0].items()):
@@ -190,7 +190,7 @@ def _ref(of_type: TypeName | None, id: ObjectId | None) -> ObjectRef | None:
     return ObjectRef(of_type, id) if of_type and id else None
 
 
-def _read_clause(clause: str, text: str) -> dict[str, Any]:
+def read_clause(clause: str, text: str) -> dict[str, Any]:
     """Reads `object=type:id,relation=r,subject=type:id#r,context=k=v k2=v2`, in any order; an id of `*` matches any.
 
     An id may be in double quotes; one that contains a comma and the name of a condition with `=` must be. Values of a

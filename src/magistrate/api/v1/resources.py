@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from magistrate.api.endpoints.lists import list_answer
+from magistrate.api.endpoints.lists import render_page
 from magistrate.api.endpoints.objects import IdText
 from magistrate.api.parse import read_batch
 from magistrate.api.render import render_time
@@ -84,7 +84,7 @@ class ResourceView:
         wanted = read_wanted(self.list_kind, call.parameters, call.context.store.identity)
         only = ObjectFilter(self.resource.type, text)
         found = await objects.list_objects(call.context, wanted, only, call.freshness, self.list_kind)
-        return Answer(list_answer(found.value, self.render_row), found.revision)
+        return Answer(await render_page(found.value, self.render_row), found.revision)
 
     def _meta(self, context: Context, body: msgspec.Struct) -> str | None:
         """Returns the members of a body other than the id, as meta. Raises InvalidParameter; if the texts are too long

@@ -1,8 +1,9 @@
 """Lists the routes of v1 (docs/compatibility.md#v1): those it shares with v2, and others over the same objects and
 warrants. Lists are bare arrays."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from magistrate.api.endpoints import events, query
@@ -10,9 +11,11 @@ from magistrate.api.endpoints.events import AccessEventAnswer, EventsAnswer, Res
 from magistrate.api.endpoints.lists import bare
 from magistrate.api.route import SEARCH, TEXT, V1_PARAMETERS, Parameter, Route, list_parameters
 from magistrate.api.service import Handler
+from magistrate.api.used_types import always_list, list_in_v1_query
 from magistrate.api.v1.assignments import Assignment, TenantUsers
 from magistrate.api.v1.query import CLAUSES, V1WarrantAnswer
 from magistrate.api.v1.resources import ResourceView
+from magistrate.operations.callers import Scope
 from magistrate.operations.contextual_warrants import CONTEXTUAL_WARRANTS
 from magistrate.operations.paging import ListKind
 from magistrate.operations.resources import ASSIGNMENTS, RESOURCES, TENANTS, USERS, Resource
@@ -63,6 +66,7 @@ def _query(route: Route) -> Route:
     ]
     return replace(
         route,
+        list_types=list_in_v1_query,
         path="/v1/query",
         handler=query.list_page_v1,
         answer=query.V1QueryAnswer | list[V1WarrantAnswer],
@@ -94,19 +98,20 @@ def _resource_routes(resource: Resource) -> Iterator[Route]:
         summary, answer, body = f"Create a {one}, or 1 to 100 of them", answer | list[answer], body | list[body]
     else:
         summary = f"Create a {one}"
-    yield Route("POST", path, view.create, summary, answer, body, writes=True)
-    yield _list(path, view.list_page, f"List {resource.path}", view, view.list_kind, SEARCH)
+    route = partial(Route, list_types=always_list(one))
+    read, write = partial(route, scope=Scope.READ), partial(route, scope=Scope.WRITE, writes=True)
+    yield write("POST", path, view.create, summary, answer, body)
+    yield _list(path, view.list_page, f"List {resource.path}", view, view.list_kind, read, SEARCH)
     if resource.is_numerous:
         refs: Any = view.ref_body
-        summary = f"Delete 1 to 100 {resource.path}"
-        yield Route("DELETE", path, view.delete_batch, summary, body=list[refs], writes=True, not_found=True)
-    yield Route("GET", item, view.get, f"Get a {one}", view.answer, not_found=True)
+        yield write(
+            "DELETE", path, view.delete_batch, f"Delete 1 to 100 {resource.path}", body=list[refs], not_found=True
+        )
+    yield read("GET", item, view.get, f"Get a {one}", view.answer, not_found=True)
     for method in ("PUT", "POST"):
         summary = f"Replace the members of a {one}"
-        yield Route(method, item, view.update, summary, view.answer, view.members_body, writes=True, not_found=True)
-    yield Route(
-        "DELETE", item, view.delete, f"Delete a {one}", writes=True, not_found=True, is_typed=resource.is_numerous
-    )
+        yield write(method, item, view.update, summary, view.answer, view.members_body, not_found=True)
+    yield write("DELETE", item, view.delete, f"Delete a {one}", not_found=True, is_typed=resource.is_numerous)
 
 
 def _assignment_routes(given: ResourceView, holder: ResourceView) -> Iterator[Route]:
@@ -115,20 +120,24 @@ def _assignment_routes(given: ResourceView, holder: ResourceView) -> Iterator[Ro
     path = f"{_item(holder)}/{given.resource.path}"
     item = f"{path}/{{{given.resource.id_member}}}"
     summary = f"List the {given.resource.path} given to a {whom}"
-    yield _list(path, assignment.list_page, summary, given, given.assigned_kind)
-    yield Route("POST", item, assignment.create, f"Give a {one} to a {whom}", given.answer, writes=True, not_found=True)
-    yield Route(
-        "DELETE", item, assignment.delete, f"Take a {one} from a {whom}", writes=True, not_found=True, is_typed=False
-    )
+    route = partial(Route, list_types=always_list(one))
+    find, write = partial(route, scope=Scope.QUERY), partial(route, scope=Scope.WRITE, writes=True, not_found=True)
+    yield _list(path, assignment.list_page, summary, given, given.assigned_kind, find)
+    yield write("POST", item, assignment.create, f"Give a {one} to a {whom}", given.answer)
+    yield write("DELETE", item, assignment.delete, f"Take a {one} from a {whom}", is_typed=False)
 
 
 def _tenancy_routes(users: ResourceView, tenants: ResourceView) -> Iterator[Route]:
     """Yields the routes that list the users of a tenant and the tenants of a user. There are no routes to assign them:
     warrants do that, because there are several relations to choose from."""
-    tenants_of = Assignment(tenants, users).list_page
-    yield _list(f"{_item(users)}/tenants", tenants_of, "List the tenants of a user", tenants, tenants.assigned_kind)
+    route = partial(Route, scope=Scope.QUERY)
+    tenants_of, find = Assignment(tenants, users).list_page, partial(route, list_types=always_list(TENANTS.type))
+    path = f"{_item(users)}/tenants"
+    yield _list(path, tenants_of, "List the tenants of a user", tenants, tenants.assigned_kind, find)
+    # The rows have the members of users, so both types are used.
     users_of = TenantUsers(users, tenants).list_page
-    yield _list(f"{_item(tenants)}/users", users_of, "List the users of a tenant", users, users.assigned_kind)
+    find = partial(route, list_types=always_list(TENANTS.type, USERS.type))
+    yield _list(f"{_item(tenants)}/users", users_of, "List the users of a tenant", users, users.assigned_kind, find)
 
 
 def _item(view: ResourceView) -> str:
@@ -136,12 +145,19 @@ def _item(view: ResourceView) -> str:
 
 
 def _list(
-    path: str, handler: Handler, summary: str, view: ResourceView, kind: ListKind[Any], *filters: Parameter
+    path: str,
+    handler: Handler,
+    summary: str,
+    view: ResourceView,
+    kind: ListKind[Any],
+    route: Callable[..., Route],
+    *filters: Parameter,
 ) -> Route:
+    """Returns the route of a list; `route` makes one with the rights that callers need."""
     row: Any = view.answer
     parameters = _use_v1_parameters(list_parameters(kind, *filters), takes_ids=True)
     is_nested = path.count("/") > 2
-    return Route("GET", path, bare(handler), summary, list[row], not_found=is_nested, parameters=parameters)
+    return route("GET", path, bare(handler), summary, list[row], not_found=is_nested, parameters=parameters)
 
 
 def _use_v1_parameters(parameters: Iterable[Parameter], takes_ids: bool) -> tuple[Parameter, ...]:

@@ -81,7 +81,7 @@ def _explain_denied(
 ) -> Steps[Explanation]:
     supports = yield from find_supports(root, work)
     tree = yield from TreeBuilder(trial.check, trial.evaluation, supports, work).build(root)
-    own_work = Work(min(work.left, WORK_FOR_SUGGESTIONS))
+    own_work = work.split(WORK_FOR_SUGGESTIONS)
     search = SuggestionSearch(model, trial.check, now, known, own_work)
     is_complete = yield from _complete_within(search.run(trial, root), own_work)
     return Explanation(False, tree, (), search.suggestions, is_complete and search.is_complete)

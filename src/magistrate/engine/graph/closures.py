@@ -16,6 +16,9 @@ Member = tuple[Kind, ObjectId]
 MOST_GROUPS_ALTOGETHER = 5_000
 """Limits the groups in a closure that is used."""
 
+WORK_AT_ONCE = 16
+"""Limits the units of work after which they are charged."""
+
 GROUPS_FOR_A_NODE = 8
 """Counts the groups of a member that are examined in the time of one unit of work."""
 
@@ -73,6 +76,17 @@ class MembershipClosure:
         self._waiting += reversed(self.missing)
         self.missing = []
         while self._waiting and not work.needs_checkpoint:
+            work.spend(self._expand_some(member_of))
+        if not self._waiting and not self.missing:
+            self.is_open = False
+            self.is_complete = self.is_usable
+            self.names = together(list(self._collected))
+            self._collected = set()
+
+    def _expand_some(self, member_of: Callable[[str], Member | None]) -> int:
+        """Finds the groups of some members, and returns the work that it took."""
+        cost = 0
+        while self._waiting and cost < WORK_AT_ONCE:
             member = self._waiting.pop()
             groups = self._groups_of(member)
             if groups is None:
@@ -81,13 +95,10 @@ class MembershipClosure:
                 self.is_usable = False
                 self._waiting, self.missing = [], []
             else:
-                self._add(groups, member_of)
-                work.spend(1 + len(groups) // GROUPS_FOR_A_NODE)
-        if not self._waiting and not self.missing:
-            self.is_open = False
-            self.is_complete = self.is_usable
-            self.names = together(list(self._collected))
-            self._collected = set()
+                if groups:  # most groups are in no other
+                    self._add(groups, member_of)
+                cost += 1 + len(groups) // GROUPS_FOR_A_NODE
+        return cost
 
     def _add(self, groups: Sequence[str], member_of: Callable[[str], Member | None]) -> None:
         new = [name for name in groups if name not in self._collected]
@@ -124,8 +135,8 @@ class ExtendedClosure(MembershipClosure):
         super()._add([name for name in groups if name not in self._known], member_of)
 
     def _groups_of(self, member: Member) -> Groups | None:
-        groups = super()._groups_of(member)
-        if groups is None:
-            return None
-        more = self._added.get(member, ())
+        kind, id = member
+        groups, more = kind.find(id), self._added.get(member)
+        if groups is None or more is None:
+            return groups
         return UNUSABLE if groups is UNUSABLE or more is UNUSABLE else groups + more

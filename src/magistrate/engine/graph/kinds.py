@@ -42,15 +42,17 @@ class Kind:
         self.groups.keep(id, self.name_groups(warrants))
 
     def name_groups(self, warrants: Sequence[Warrant]) -> Groups:
-        """Returns the groups of a member that has these warrants."""
-        if any(warrant.is_conditional for warrant in warrants):
-            return UNUSABLE
-        states = (
-            (number, warrant.object_id)
-            for warrant in warrants
-            for number in self.views[warrant.object_type, warrant.relation]
-        )
-        return tuple(dict.fromkeys(map(state_name, states)))
+        """Returns the groups of a member that has these warrants, as far as they make it a member."""
+        names: dict[str, None] = {}
+        for warrant in warrants:
+            numbers = self.views.get((warrant.object_type, warrant.relation))
+            if numbers is None:
+                continue
+            if warrant.policy or warrant.expires_at or warrant.starts_at:  # not a property: this runs very often
+                return UNUSABLE
+            for number in numbers:
+                names[state_name((number, warrant.object_id))] = None
+        return tuple(names)
 
     def find(self, id: ObjectId) -> Groups | None:
         """Returns the groups of this member, or None when they have not been read or were evicted."""

@@ -11,7 +11,7 @@ from itertools import islice
 
 from magistrate.engine.expansion import Plan
 from magistrate.engine.graph.closures import ExtendedClosure, Member, MembershipClosure
-from magistrate.engine.graph.entries import parse_state, state_name
+from magistrate.engine.graph.entries import state_name
 from magistrate.engine.graph.kinds import Groups, Kind
 from magistrate.engine.graph.segments import CacheSegment, Capacity
 from magistrate.engine.names import WarrantNames
@@ -39,7 +39,8 @@ class Memberships:
         self._capacity = capacity
         self._subjects = Kind(0, capacity)
         self._kinds_by_names: dict[tuple[str, str], Kind] = {(subject_type, ""): self._subjects}
-        self._kinds_by_view: dict[int, Kind] = {}
+        self._kinds_by_view: dict[str, Kind] = {}
+        """Maps the number of a view, as it is written in names, to its members."""
         self._closures: CacheSegment[MembershipClosure] = CacheSegment(capacity, lambda closure: closure.weight)
         self._changes = 0
         self._changed: deque[tuple[Kind, ObjectId]] = deque(maxlen=CHANGES_REMEMBERED)
@@ -50,7 +51,7 @@ class Memberships:
         for plan, number in numbers.items():
             kind = self._kinds_by_names.get((plan.type, plan.relation or ""))
             if kind is not None:
-                self._kinds_by_view[number] = kind
+                self._kinds_by_view[str(number)] = kind
                 kind.own.append(number)
         for (kind_type, relation), kind in self._kinds_by_names.items():
             kind.read_from(TypeName(kind_type), relation)
@@ -116,12 +117,15 @@ class Memberships:
 
     def find_groups(self, warrants: Iterable[Warrant]) -> Mapping[Member, Groups]:
         """Returns the groups that these warrants alone give to their members; most warrants make no members."""
-        given: dict[Member, list[Warrant]] = {}
+        given: dict[tuple[str, str, ObjectId], list[Warrant]] = {}
         for warrant in warrants:
-            kind = self._kinds_by_names.get((warrant.subject_type, warrant.subject_relation))
-            if kind is not None and (warrant.object_type, warrant.relation) in kind.views:
-                given.setdefault((kind, warrant.subject_id), []).append(warrant)
-        return {member: member[0].name_groups(found) for member, found in given.items()}
+            given.setdefault((warrant.subject_type, warrant.subject_relation, warrant.subject_id), []).append(warrant)
+        groups: dict[Member, Groups] = {}
+        for (of_type, relation, id), found in given.items():
+            kind = self._kinds_by_names.get((of_type, relation))
+            if kind is not None and (names := kind.name_groups(found)):
+                groups[kind, id] = names
+        return groups
 
     def _is_current(self, closure: MembershipClosure) -> bool:
         """Returns whether no member that the closure was computed from has joined or left a group since."""
@@ -136,9 +140,9 @@ class Memberships:
 
     def _member(self, name: str) -> Member | None:
         """Returns the member of other groups that a group is, or None when it can be in no group."""
-        number, id = parse_state(name)
+        number, _, id = name.strip().partition(":")
         kind = self._kinds_by_view.get(number)
-        return None if kind is None else (kind, id)
+        return None if kind is None else (kind, ObjectId(id))
 
     def invalidate(self, change: WarrantNames) -> None:
         kind = self._kinds_by_names.get((change.subject_type, change.subject_relation))

@@ -1,12 +1,12 @@
 """Shows the views of a graph with the warrants of an overlay, without storing anything in them."""
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Sequence, Set
 
 from magistrate.engine.graph.entries import ALL_SUBJECTS, UNREADABLE, Entry, join_names, read_entry
 from magistrate.engine.graph.graph import Graph
 from magistrate.engine.graph.segments import CacheSegment, Key
 from magistrate.engine.graph.views import PlanView
-from magistrate.engine.overlay import Overlay
+from magistrate.engine.overlay import Overlay, WarrantKey, warrant_key
 from magistrate.engine.terms import WILDCARD, ObjectId
 from magistrate.engine.warrant_reader import WarrantRead, WarrantsByObject
 from magistrate.engine.warrants import Warrant
@@ -92,8 +92,13 @@ class _OverlaidEntries(dict[Key, Entry]):
 
 
 def join_entries(entry: Entry, more: Entry) -> Entry:
-    """Returns an entry with the warrants of both; `direct` is None if it is None in the first."""
+    """Returns an entry with the warrants of both; `direct` is None if it is None in the first.
+
+    It is UNREADABLE if the same policy is on the same warrant in both: which of them counts, and so how old it is, is
+    decided by the overlay."""
     if not entry.is_readable or not more.is_readable:
+        return UNREADABLE
+    if entry.conditioned and not _keys(entry).isdisjoint(_keys(more)):
         return UNREADABLE
     return Entry(
         direct=None if entry.direct is None else join_names(entry.direct, more.direct or ""),
@@ -103,3 +108,7 @@ def join_entries(entry: Entry, more: Entry) -> Entry:
         conditioned=entry.conditioned + more.conditioned,
         size=entry.size + more.size,
     )
+
+
+def _keys(entry: Entry) -> Set[WarrantKey]:
+    return {warrant_key(conditioned.warrant) for conditioned in entry.conditioned}

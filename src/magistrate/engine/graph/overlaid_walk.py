@@ -22,18 +22,19 @@ from magistrate.engine.work import Work
 class OverlaidWalk(Walk):
     """Decides checks as if the warrants of the overlay had been written.
 
-    It gives up if the overlay removes warrants or may replace some, or if the model of the graph lacks a pattern of
-    those it adds.
+    It gives up if stored warrants may have to be taken away: if the overlay removes any, or adds one that is not in
+    force and may count instead of a stored one. One that is in force gives what a stored one without its time limits
+    gives, whatever the limits of that. It also gives up if the model of the graph lacks a pattern of those it adds.
     """
 
     __slots__ = ("_added_groups", "_closures", "_is_possible", "_overlay")
 
     def __init__(self, graph: Graph, now: int, work: Work, shares: bool, overlay: Overlay) -> None:
         super().__init__(graph, now, work, shares)
-        self._views = OverlaidViews(graph, overlay)
-        self._overlay = overlay
-        may_end = not overlay.only_adds or overlay.may_replace
-        self._is_possible = not may_end and overlay.patterns <= graph.model.patterns
+        in_force = overlay.remove_limits(now) if overlay.only_adds else None
+        self._is_possible = in_force is not None and overlay.patterns <= graph.model.patterns
+        self._overlay = in_force or overlay
+        self._views = OverlaidViews(graph, self._overlay)
         self._added_groups: dict[TypeName, Mapping[Member, Groups]] = {}
         self._closures: dict[tuple[TypeName, ObjectId], MembershipClosure] = {}
 

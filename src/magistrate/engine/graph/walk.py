@@ -324,7 +324,9 @@ class Walk:
         if self._conditions is None:
             assert self._check is not None
             self._conditions = PolicyEvaluator(self._check.context, self._now, self.work)
-        if self.work.needs_checkpoint and not self._conditions.is_known(warrant):
+        if not self._conditions.is_known(warrant) and (
+            self.work.needs_checkpoint or not self._conditions.attempt(warrant)
+        ):
             raise CheckpointNeeded
         return self._conditions.value(warrant)
 

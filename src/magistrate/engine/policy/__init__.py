@@ -10,10 +10,24 @@ types that its variables have in a context. `run.py` spends the budget of an eva
 from magistrate.engine.policy.policy import (
     MAX_POLICY_LENGTH,
     Policy,
+    PolicyOutcome,
     is_kept,
     may_read_clock,
     policy_of_context,
+    read_new_policy,
     read_policy,
 )
+from magistrate.engine.policy.run import MAX_STEPS, STEPS_AT_ONCE
 
-__all__ = ["MAX_POLICY_LENGTH", "Policy", "is_kept", "may_read_clock", "policy_of_context", "read_policy"]
+__all__ = [
+    "MAX_POLICY_LENGTH",
+    "MAX_STEPS",
+    "STEPS_AT_ONCE",
+    "Policy",
+    "PolicyOutcome",
+    "is_kept",
+    "may_read_clock",
+    "policy_of_context",
+    "read_new_policy",
+    "read_policy",
+]

@@ -26,13 +26,15 @@ class Environment:
     """Holds the variables in scope.
 
     `types` has the static types of the context's members. It is None while a policy is written: then every variable may
-    have any type. `names` collects the variables that the policy has, in the order of their appearance."""
+    have any type. `names` collects the variables that the policy has, in the order of their appearance.
+    `mixed_at` is the offset of the first operator that follows a `??` without brackets around it; None if none does."""
 
-    __slots__ = ("_declared", "_items", "_places", "names", "types")
+    __slots__ = ("_declared", "_items", "_places", "mixed_at", "names", "types")
 
     def __init__(self, types: Mapping[str, StaticType] | None = None) -> None:
         self.types = types
         self.names: dict[str, None] = {}
+        self.mixed_at: int | None = None
         self._declared: list[Declared] = []
         self._items: list[ItemScope] = []
         self._places = 0

@@ -20,6 +20,7 @@ from magistrate.engine.policy.environment import Environment
 from magistrate.engine.policy.node import PolicyNode
 from magistrate.engine.policy.operations import Sign
 from magistrate.engine.policy.stack import (
+    COALESCING,
     COMPARISON,
     LEVELS,
     NEGATION,
@@ -178,6 +179,8 @@ class _Parser(Brackets):
             top.operands.append(operand)
             top.signs.append(sign)
         else:
+            if self._ended == COALESCING and self._environment.mixed_at is None:
+                self._environment.mixed_at = token.offset
             self._stack.append(Operators(level, operand, sign))
         self._expected = NextToken.OPERAND
 

@@ -4,7 +4,8 @@ A policy is compiled into functions that call each other, and evaluated as often
 are checked against those of the context before it is evaluated. See docs/policies.md for the language.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -31,12 +32,14 @@ _NEVER_FROM_CONTEXT = ("now", "warrant")
 
 
 class PolicyOutcome(msgspec.Struct, frozen=True, gc=False):
-    """Holds the result of `Policy.holds`, the steps that grew with the context or were spent on compiling, and whether
-    the result may differ at another time."""
+    """Holds the result of `Policy.holds`, the steps that grew with the context or were spent on compiling, whether the
+    result may differ at another time, and whether there is none because the evaluation needs more steps than it
+    had."""
 
     value: bool | None
     steps: int
     read_clock: bool
+    is_cut_off: bool = False
 
 
 class PolicyProgram(NamedTuple):
@@ -51,18 +54,26 @@ class Policy:
     """Represents a valid policy; only `read_policy` makes one. `names` are its variables. `weight`: how many parts one
     evaluation runs through at most, loops once. `is_bool`: whether its type is bool whatever the variables are.
     `lifetime`: how long after the creation of its warrant it may hold, in microseconds, because of `expiresIn`; None if
-    it is not known that this ever ends."""
+    it is not known that this ever ends. `fault`: why no new warrant may have it, although stored ones do; "" if one
+    may."""
 
-    __slots__ = ("_last", "is_bool", "lifetime", "names", "text", "weight")
+    __slots__ = ("_last", "fault", "is_bool", "lifetime", "names", "text", "weight")
 
     def __init__(
-        self, text: str, names: tuple[str, ...], weight: int, is_bool: bool, lifetime: int | None = None
+        self,
+        text: str,
+        names: tuple[str, ...],
+        weight: int,
+        is_bool: bool,
+        lifetime: int | None = None,
+        fault: str = "",
     ) -> None:
         self.text = text
         self.names = names
         self.weight = weight
         self.is_bool = is_bool
         self.lifetime = lifetime
+        self.fault = fault
         self._last: PolicyProgram | None = None  # for the types of the context before: most contexts are alike
 
     @property
@@ -78,24 +89,27 @@ class Policy:
         bounded by MAX_STEPS whatever the policy and the context."""
         return self.outcome(context, warrant, now).value
 
-    def outcome(self, context: Mapping[str, Any], warrant: Warrant, now: int) -> PolicyOutcome:
+    def outcome(
+        self, context: Mapping[str, Any], warrant: Warrant, now: int, most_steps: int = MAX_STEPS
+    ) -> PolicyOutcome:
         """Returns the result of `holds`, and what it took."""
-        program, compiling = self._last, 0
+        program, compiling = self._choose_program(context)
+        return _run(program, compiling, context, warrant, now, most_steps)
+
+    def prepare(self, context: Mapping[str, Any], warrant: Warrant, now: int) -> Callable[[], PolicyOutcome]:
+        """Returns a function that returns `outcome`. It touches nothing that is shared, so that it may run in a
+        thread."""
+        program, compiling = self._choose_program(context)
+        return partial(_run, program, compiling, context, warrant, now, MAX_STEPS)
+
+    def _choose_program(self, context: Mapping[str, Any]) -> tuple[PolicyProgram, int]:
+        program = self._last
         if program is not None:
             for name, kind in program.kinds:
                 if type(context.get(name, _MISSING)) is not kind:
                     program = None
                     break
-        if program is None:
-            program, compiling = self._find_program(context)
-        if program.evaluate is None or _RESERVED_NAME in context:
-            return PolicyOutcome(None, compiling, False)
-        run = PolicyRun(context, warrant, now)
-        try:
-            value = program.evaluate(run)
-        except (Fault, ArithmeticError):  # Python itself raises on division by zero and on float overflow
-            value = None
-        return PolicyOutcome(value if type(value) is bool else None, MAX_STEPS - run.steps + compiling, run.read_clock)
+        return self._find_program(context) if program is None else (program, 0)
 
     def _find_program(self, context: Mapping[str, Any]) -> tuple[PolicyProgram, int]:
         """Returns the program for the types of a context, and the steps that compiling it took."""
@@ -110,8 +124,36 @@ class Policy:
         return program, steps
 
 
+def _run(
+    program: PolicyProgram, compiling: int, context: Mapping[str, Any], warrant: Warrant, now: int, most_steps: int
+) -> PolicyOutcome:
+    if program.evaluate is None or _RESERVED_NAME in context:
+        return PolicyOutcome(None, compiling, False)
+    run = PolicyRun(context, warrant, now, steps=most_steps)
+    try:
+        value = program.evaluate(run)
+    except (Fault, ArithmeticError):  # Python itself raises on division by zero and on float overflow
+        value = None
+    steps = most_steps - run.steps + compiling
+    if run.steps < 0 and most_steps < MAX_STEPS:
+        return PolicyOutcome(None, steps, False, is_cut_off=True)
+    return PolicyOutcome(value if type(value) is bool else None, steps, run.read_clock)
+
+
 _POLICIES: TextCache[str, Policy] = TextCache(MOST_CHARACTERS)
 _PROGRAMS: TextCache[tuple[str, tuple[tuple[str, type], ...]], PolicyProgram] = TextCache(MOST_CHARACTERS)
+
+
+def read_new_policy(text: str) -> Policy:
+    """Returns the policy of a warrant that is to be written.
+
+    Raises InvalidParameter as `read_policy` does, and for an operator that follows a `??` without brackets around it:
+    Go `expr` refuses that, too, because few can tell what `a ?? 1 == b` compares. Policies that were stored while it
+    was accepted keep their meaning."""
+    policy = read_policy(text)
+    if policy.fault:
+        raise InvalidParameter("policy", policy.fault)
+    return policy
 
 
 def read_policy(text: str) -> Policy:
@@ -145,9 +187,12 @@ def compile_policy(text: str) -> Policy:
     try:
         root = compile_text(text, environment)
     except Refusal as refusal:
-        fault = _describe_refusal(text, refusal)
-        raise InvalidParameter("policy", f"error validating policy '{text}': {fault}") from refusal
-    return Policy(text, tuple(environment.names), root.weight, root.type is BOOL, root.lifetime)
+        raise InvalidParameter("policy", _describe_refusal(text, refusal)) from refusal
+    fault = ""
+    if environment.mixed_at is not None:
+        mix = Refusal('put brackets around the "??" before this operator', environment.mixed_at)
+        fault = _describe_refusal(text, mix)
+    return Policy(text, tuple(environment.names), root.weight, root.type is BOOL, root.lifetime, fault)
 
 
 def _compile_program(policy: Policy, kinds: tuple[tuple[str, type], ...]) -> PolicyProgram:
@@ -182,9 +227,10 @@ def compile_text(text: str, environment: Environment) -> PolicyNode:
 
 
 def _describe_refusal(text: str, refusal: Refusal) -> str:
-    """Returns the reason, with the position and the line it is on if it is known."""
+    """Returns the message for a policy: the reason, with the position and the line it is on if it is known."""
+    message = f"error validating policy '{text}': {refusal.reason}"
     if refusal.offset is None:
-        return refusal.reason
+        return message
     at = position(text, refusal.offset)
     shown = at.text.rstrip("\r").replace("\t", " ")
-    return f"{refusal.reason} ({at}){at.mark_in(shown)}"
+    return f"{message} ({at}){at.mark_in(shown)}"

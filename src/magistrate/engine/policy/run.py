@@ -14,7 +14,11 @@ from magistrate.engine.warrants import Warrant
 
 MAX_STEPS = 200_000
 """Limits the steps of one evaluation; more are a run-time error. One step takes about 0.1 microseconds, half a
-microsecond at worst (lists nested in lists that are compared); nothing else runs on the event loop meanwhile."""
+microsecond at worst (lists nested in lists that are compared)."""
+
+STEPS_AT_ONCE = 20_000
+"""Limits the steps of an evaluation for which other requests wait, some milliseconds. One that needs more begins again
+in a thread."""
 
 TEXT_STEP = 16
 """Sets the characters that are read or written for one step."""

@@ -160,14 +160,27 @@ class Stack:
     are complete, and `_make` makes the next part of it from `_children`, once the token after that is known.
 
     `_expected` says what may come next. `_pending` begins the scope of a closure or of `let`, once the token after that
-    is known, too. `_root` is the whole policy, when it is complete."""
+    is known, too. `_ended` is the level of the part that was completed last before the current operator, OPEN if it
+    completed none. `_root` is the whole policy, when it is complete."""
 
-    __slots__ = ("_base", "_children", "_environment", "_expected", "_make", "_pending", "_root", "_stack", "_steps")
+    __slots__ = (
+        "_base",
+        "_children",
+        "_ended",
+        "_environment",
+        "_expected",
+        "_make",
+        "_pending",
+        "_root",
+        "_stack",
+        "_steps",
+    )
 
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
         self._expected = NextToken.OPERAND
         self._pending: Callable[[], None] | None = None
+        self._ended = OPEN
         self._root: PolicyNode | None = None
         self._stack: list[Begun] = []
         self._make: Make = PolicyNode
@@ -214,6 +227,9 @@ class Stack:
     def _complete(self, operand: PolicyNode, level: int) -> PolicyNode:
         """Completes the parts that bind tighter than the level."""
         stack = self._stack
+        self._ended = OPEN
         while stack[-1].level > level:
-            operand = stack.pop().complete(operand)
+            begun = stack.pop()
+            self._ended = begun.level
+            operand = begun.complete(operand)
         return operand

@@ -15,7 +15,7 @@ from magistrate.engine.query.candidates import (
 )
 from magistrate.engine.query.language import ObjectsQuery, Query, SubjectsQuery
 from magistrate.engine.query.objects import find_objects
-from magistrate.engine.query.reverse_graph import Target
+from magistrate.engine.query.reverse_graph import ReverseGraph, Target
 from magistrate.engine.query.rows import Findings
 from magistrate.engine.query.search import Search
 from magistrate.engine.query.subjects import SubjectSearch
@@ -31,7 +31,9 @@ def find(model: Model, query: Query, context: Mapping[str, Any], now: int, work:
     conditions = PolicyEvaluator(context, now, work)
     examined = model.without_rules() if query.is_explicit else model
     if isinstance(query, ObjectsQuery):
-        return Search(model, work, find_objects(examined, _targets(model, query), query.subject, conditions, work))
+        graph = ReverseGraph(examined, query.subject.type, work)
+        steps = find_objects(graph, _targets(model, query), query.subject, conditions, work)
+        return Search(model, work, steps, graph.remains)
     types, relations = _subject_types(model, query), _relations(model, query)
     search = SubjectSearch(examined, types, query.types is None, conditions, work)
     return Search(model, work, search.steps(query.object, relations), search.remains)

@@ -15,10 +15,9 @@ from functools import partial
 
 from magistrate.engine.conditions import PolicyEvaluator
 from magistrate.engine.expansion import Operation, Plan
-from magistrate.engine.plans import Model
+from magistrate.engine.facts import WARRANTS_FOR_A_NODE
 from magistrate.engine.query.result_set import EXPLICIT, ListValue, ResultSet, truth_of
 from magistrate.engine.query.reverse_graph import (
-    IDS_AT_ONCE,
     PlacedWarrant,
     ReverseEdge,
     ReverseGraph,
@@ -36,22 +35,18 @@ from magistrate.engine.work import Work
 
 WARRANTS_AT_ONCE = 500
 """Groups rows that are charged together."""
+IDS_PROPAGATED_AT_ONCE = 500
+"""Limits the objects of one stage that are propagated before the turn may end."""
 
 _ANY_OTHER = ObjectId("")
 """This id stands for every id that is not named: it has the value and the report of the rest."""
 
 
 def find_objects(
-    model: Model,
-    targets: Sequence[Target],
-    subject: ObjectRef,
-    conditions: PolicyEvaluator,
-    work: Work,
-    is_exact: bool = False,
+    graph: ReverseGraph, targets: Sequence[Target], subject: ObjectRef, conditions: PolicyEvaluator, work: Work
 ) -> Steps[Findings]:
-    """Returns one RelationResult for each of these types and relations. Only with `is_exact` are the values in it exact
-    that are short of TRUE."""
-    graph = ReverseGraph(model, subject.type, work, is_exact)
+    """Returns one RelationResult for each of these types and relations. The graph, for subjects of that type, is empty
+    at first."""
     yield from graph.connect(targets)
     if graph.negations is None:
         return Findings(None)
@@ -110,18 +105,24 @@ class _ObjectSearch:
         """Propagates what was gained until it takes reads to go on."""
         while self._busy:
             node = next(iter(self._busy))
-            ids, node.gained = node.gained[:IDS_AT_ONCE], node.gained[IDS_AT_ONCE:]
+            del self._busy[node]
+            gained, node.gained = node.gained, []
             default, node.default_gained = node.default_gained, False
-            if not node.gained:
-                del self._busy[node]
-            for whole in node.wholes:
-                if not whole.waits_for_branch:
-                    yield from self._update(whole, ids, default)
-            for index in node.indexes:
-                yield from self._go(index, node, ids, default)
-            self._work.spend(len(ids))
-            if self._work.needs_checkpoint:
-                yield None
+            if default:
+                yield from self._propagate_gain(node, (), default)
+            for start in range(0, len(gained), IDS_PROPAGATED_AT_ONCE):
+                yield from self._propagate_gain(node, gained[start : start + IDS_PROPAGATED_AT_ONCE])
+
+    def _propagate_gain(self, node: ReverseNode, ids: Sequence[ObjectId], default: bool = False) -> Checkpoints[None]:
+        """Propagates what a stage gained on these objects, or on all others."""
+        for whole in node.wholes:
+            if not whole.waits_for_branch:
+                yield from self._update(whole, ids, default)
+        for index in node.indexes:
+            yield from self._go(index, node, ids, default)
+        self._work.spend(len(ids))
+        if self._work.needs_checkpoint:
+            yield None
 
     def _update(self, whole: ReverseNode, ids: Sequence[ObjectId], default: bool) -> Checkpoints[None]:
         """Propagates to a stage that one of its parts gained on these objects, or on all others."""
@@ -150,8 +151,12 @@ class _ObjectSearch:
         yield from self._follow(index, known, origin)
 
     def _take(self, index: ReverseIndex, matching: Sequence[Warrant]) -> Checkpoints[None]:
-        for warrant in matching:
+        for number, warrant in enumerate(matching, 1):
             index.warrants.setdefault(warrant.subject_id, []).append(warrant)
+            if not number % WARRANTS_AT_ONCE:
+                self._work.hasten_checkpoint(WARRANTS_AT_ONCE // WARRANTS_FOR_A_NODE)
+                if self._work.needs_checkpoint:
+                    yield None
         yield from self._follow(index, matching)
 
     def _follow(

@@ -1,6 +1,6 @@
 """Holds the value of one relation for many ids at once: for every subject of a type, or on every object of a type."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final, NamedTuple, Protocol
@@ -18,7 +18,9 @@ IDS_FOR_A_NODE = 10
 
 CELLS_FOR_A_NODE = 50
 """Converts values of one part for one id into nodes: this many take as long as one node."""
-CELLS_AT_ONCE = 50_000
+CELLS_AT_ONCE = 10_000
+IDS_AT_ONCE = 500
+"""Limits the ids of a large share that are added without a look at the turn; some tenths of a millisecond."""
 
 
 class Explicit(IntEnum):
@@ -78,11 +80,15 @@ class Share(NamedTuple):
     report: Warrant | None
 
 
+_NOTHING = ResultSet()
+"""Serves all shares that add nothing, of which there may be tens of thousands. It is never changed."""
+
+
 def restrict_to_explicit(share: Share) -> Share:
     """Returns the same share restricted to where it is EXPLICIT."""
     result_set = share.result_set
-    if share.limit < EXPLICIT:
-        return Share(ResultSet(), share.limit, None)
+    if share.limit < EXPLICIT or not (result_set.exceptions or result_set.default):
+        return Share(_NOTHING, share.limit, None)
     default = result_set.default if result_set.default is EXPLICIT else FALSE
     exceptions = {id: value if value is EXPLICIT else FALSE for id, value in result_set.exceptions.items()}
     return Share(ResultSet(default, exceptions, result_set.default_report, result_set.reports), EXPLICIT, share.report)
@@ -107,7 +113,10 @@ def highest(shares: Sequence[Share], work: Work) -> Checkpoints[ResultSet]:
     )
     found = ResultSet(FALSE, dict.fromkeys(all_ids, FALSE))
     for share in shares:
-        _add(found, share, all_ids)
+        for added in _add(found, share, all_ids):
+            work.hasten_checkpoint(added // IDS_FOR_A_NODE)
+            if work.needs_checkpoint:
+                yield None
         work.spend(len(share.result_set.exceptions) // IDS_FOR_A_NODE)
         work.hasten_checkpoint(1)  # most shares may be empty
         if work.needs_checkpoint:
@@ -117,11 +126,13 @@ def highest(shares: Sequence[Share], work: Work) -> Checkpoints[ResultSet]:
     return found
 
 
-def _add(found: ResultSet, share: Share, all_ids: Iterable[ObjectId]) -> None:
+def _add(found: ResultSet, share: Share, all_ids: Iterable[ObjectId]) -> Iterator[int]:
+    """Adds a share, and yields how many ids were added since it yielded last."""
     result_set, limit, report = share
     exceptions, default = result_set.exceptions, result_set.default
     values, reports = found.exceptions, found.reports
-    for id, value in [(id, exceptions.get(id, default)) for id in all_ids] if default else exceptions.items():
+    each = ((id, exceptions.get(id, default)) for id in all_ids) if default else exceptions.items()
+    for number, (id, value) in enumerate(each, 1):
         value = value if value < limit else limit
         if value > values.get(id, FALSE):
             values[id] = value
@@ -129,6 +140,8 @@ def _add(found: ResultSet, share: Share, all_ids: Iterable[ObjectId]) -> None:
             placed = report or result_set.report(id)
             if placed is not None:
                 reports[id] = placed
+        if not number % IDS_AT_ONCE:
+            yield IDS_AT_ONCE
     value = min(default, limit)
     found.default = max(found.default, value)
     if value >= TRUE and found.default_report is None:

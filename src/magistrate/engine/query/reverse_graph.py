@@ -6,6 +6,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from magistrate.engine.components import components
+from magistrate.engine.dismantling import Container, Linked
 from magistrate.engine.expansion import Operation, Plan
 from magistrate.engine.plans import Model
 from magistrate.engine.query.result_set import ListValue, combine_by_id, limit_of
@@ -19,7 +20,7 @@ from magistrate.engine.work import Work
 Target = tuple[TypeName, RelationName]
 
 IDS_AT_ONCE = 4_000
-"""Limits the subjects whose warrants are read together; as many are propagated without a yield."""
+"""Limits the subjects whose warrants are read together."""
 
 PlacedWarrant = tuple[int, Warrant]
 """Holds a warrant to be reported, after its position among the alternatives."""
@@ -35,7 +36,7 @@ class ReverseEdge(NamedTuple):
     limit: ListValue
 
 
-class ReverseIndex:
+class ReverseIndex(Linked):
     """Holds the warrants between objects of one type and subjects of one kind: which stages gain by them, by relation,
     and, as far as they have been read, the warrants by subject."""
 
@@ -48,6 +49,11 @@ class ReverseIndex:
         self.wants_all = False
         self.has_all = False
         self.names_wildcard = False
+
+    def unlink(self) -> Sequence[Container]:
+        warrants, self.warrants = self.warrants, {}
+        wanted, self.wanted = self.wanted, {}
+        return warrants, wanted
 
     def want(self, id: ObjectId) -> None:
         if not self.has_all and (id != WILDCARD or self.names_wildcard):
@@ -143,7 +149,8 @@ class ReverseGraph:
 
     After connecting, `negations` are the stages that wait, not being monotone: first those that rest on no other, then
     those that rest on these only, and so on; None if one rests on itself, so that there is no order in which to compute
-    the stages. With `is_exact` values short of TRUE matter in all stages."""
+    the stages. `remains` has what is to be dismantled afterwards. With `is_exact` values short of TRUE matter in all
+    stages."""
 
     def __init__(self, model: Model, subject_type: TypeName, work: Work, is_exact: bool = False) -> None:
         self._is_exact = is_exact
@@ -153,6 +160,7 @@ class ReverseGraph:
         self._by_plan: dict[Plan | Operation, ReverseNode] = {}
         self._fresh: list[ReverseNode] = []
         self._indexes: dict[tuple[str, str, str], ReverseIndex] = {}
+        self.remains: Sequence[Container] = (self._indexes, self._by_plan)
         self.itself = ReverseNode(None)
         self.roots: dict[Target, ReverseNode] = {}
         self.negations: list[list[ReverseNode]] | None = None

@@ -1,6 +1,6 @@
 """Holds the result of a query before it is known which objects exist."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -55,12 +55,14 @@ class RelationResult:
         """Returns whether all existing objects of the type may be rows; otherwise all rows are named."""
         return self.result_set.default >= TRUE
 
-    def ids(self, existing: Iterable[ObjectId]) -> list[ObjectId]:
-        """Returns one id for each row. `existing` has the ids of all objects of the type, if they are needed."""
-        ids = [id for id, value in self.result_set.exceptions.items() if value >= TRUE]
+    def ids(self, existing: Iterable[ObjectId]) -> Iterator[ObjectId]:
+        """Yields one id for each row. `existing` has the ids of all objects of the type, if they are needed."""
+        exceptions = self.result_set.exceptions
+        yield from (id for id, value in exceptions.items() if value >= TRUE)
         if self.needs_existing:
-            ids += [id for id in existing if id not in self.result_set.exceptions]
-        return [*ids, WILDCARD] if self.has_wildcard else ids
+            yield from (id for id in existing if id not in exceptions)
+        if self.has_wildcard:
+            yield WILDCARD
 
     def row(self, of_type: TypeName, id: ObjectId) -> QueryRow:
         return QueryRow(of_type, id, self.relation, self.reports.find(id), self.result_set.value(id) < EXPLICIT)

@@ -13,6 +13,9 @@ from magistrate.engine.work import Work
 
 T = TypeVar("T")
 
+ITEMS_FREED_FOR_A_NODE = 10
+"""Counts the items that are freed in the time of one unit of work."""
+
 WarrantLists = Sequence[Sequence[Warrant]]
 
 Steps = Generator[Sequence[AnyRead] | None, WarrantLists | None, T]
@@ -50,6 +53,14 @@ def take_steps(processing: Generator[int, None, T], work: Work) -> Checkpoints[T
             returned: T = stop.value
             return returned
         work.hasten_checkpoint(warrants // WARRANTS_FOR_A_NODE)
+        if work.needs_checkpoint:
+            yield None
+
+
+def discard(containers: Sequence[Container], work: Work) -> Checkpoints[None]:
+    """Frees what these hold."""
+    for removed in dismantle(containers):
+        work.hasten_checkpoint(removed // ITEMS_FREED_FOR_A_NODE)
         if work.needs_checkpoint:
             yield None
 

@@ -25,7 +25,15 @@ from magistrate.engine.query.result_set import (
     restrict_each,
 )
 from magistrate.engine.query.rows import Findings, RelationResult, Reports
-from magistrate.engine.query.search import Checkpoints, Steps, fetch_warrants, gather_items, prepare_plans, take_steps
+from magistrate.engine.query.search import (
+    Checkpoints,
+    Steps,
+    discard,
+    fetch_warrants,
+    gather_items,
+    prepare_plans,
+    take_steps,
+)
 from magistrate.engine.sorting import sort_in_steps
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, TypeName
 from magistrate.engine.truth import MISSING, TRUE
@@ -35,6 +43,8 @@ from magistrate.engine.work import Work
 
 ENTRIES_AT_ONCE = 500
 """Groups warrants and edges that are charged together."""
+NODES_SCANNED_FOR_ONE = 8
+"""Counts the places that take as much work to look through as one takes to solve."""
 
 
 Root = tuple[ObjectRef, RelationName]
@@ -89,6 +99,7 @@ class SubjectSearch:
         self._types = types
         self._others = others
         self._type_names = {*types}
+        self._given_types: set[TypeName] = set()
         self._conditions = conditions
         self._work = work
         self._facts = Facts()
@@ -129,16 +140,26 @@ class SubjectSearch:
         yield from self._read()
         ordered = self._ordered
         ordered += yield from gather_items(components(self._places.values(), _PlanOnObject.children), self._work)
-        if any(map(_rests_on_its_negation, ordered)):
+        if (yield from self._find_negation(ordered)):
             return None
         unnamed = yield from self._solve_components(ordered, places, None)
         found: dict[TypeName | None, Mapping[Root, ResultSet]] = {None: unnamed}
-        exceptions = {of_type for place in self._places.values() for of_type in place.given}
         for of_type in self._types:
             found[of_type] = unnamed
-            if of_type in exceptions:
+            if of_type in self._given_types:
                 found[of_type] = yield from self._solve_components(ordered, places, of_type)
         return found
+
+    def _find_negation(self, ordered: Sequence[list[_PlanOnObject]]) -> Checkpoints[bool]:
+        """Returns whether a place rests on its own negation."""
+        for number, component in enumerate(ordered, 1):
+            if _rests_on_its_negation(component):
+                return True
+            if not number % NODES_SCANNED_FOR_ONE:
+                self._work.hasten_checkpoint(1)
+                if self._work.needs_checkpoint:
+                    yield None
+        return False
 
     def _solve_components(
         self,
@@ -188,8 +209,10 @@ class SubjectSearch:
             return False
         yield from self._model.prepare_expansion(plan, warrants, self._work)
         place.given = {of_type: warrants for of_type, warrants in given if warrants}
+        self._given_types |= place.given.keys()
         place.targets = [self._to_branch(branch, place, plan.places[branch]) for branch in plan.branches]
         for warrant, branch in plan.expand_warrants(warrants):
+            yield from self._conditions.evaluate_each((warrant,))
             place.targets.append(self._to_expanded(plan, branch, warrant))
             if self._work.needs_checkpoint:
                 yield None
@@ -283,7 +306,14 @@ class SubjectSearch:
                     place.plan.rule, [child.result_set for child in place.children()], self._work
                 )
             )
-        return (yield from highest((yield from self._shares(place, place.plan, of_type)), self._work))
+        shares = yield from self._shares(place, place.plan, of_type)
+        return (yield from self._merge(shares))
+
+    def _merge(self, shares: list[Share]) -> Checkpoints[ResultSet]:
+        """Returns the maximum of the shares, and frees them."""
+        result_set = yield from highest(shares, self._work)
+        yield from discard([shares], self._work)
+        return result_set
 
     def _shares(self, place: _PlanOnObject, plan: Plan, of_type: TypeName | None) -> Checkpoints[list[Share]]:
         """Returns every alternative, in order. Subjects that are named one after another share one result set."""
@@ -327,7 +357,9 @@ class SubjectSearch:
         assert isinstance(root.plan, Plan)
         shares = yield from self._shares(root, root.plan, of_type)
         explicit = yield from restrict_each(shares, self._work)
-        return (yield from highest([*explicit, *shares], self._work))
+        explicit += shares
+        shares.clear()
+        return (yield from self._merge(explicit))
 
 
 def _reports(result_set: ResultSet) -> Reports:

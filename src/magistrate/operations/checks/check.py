@@ -9,6 +9,7 @@ from magistrate.engine.work import Work
 from magistrate.errors import BudgetExceeded
 from magistrate.operations.checks.check_batch import ALL_NEEDED, CheckBatch, Decisions, StopAt
 from magistrate.operations.checks.check_run import CheckRun
+from magistrate.operations.checks.decision_log import UNKNOWN, RequestOrigin
 from magistrate.operations.checks.evaluating import drive_run, release_run
 from magistrate.operations.checks.extended_graph import NO_PATTERNS
 from magistrate.operations.checks.graph_rounds import GraphRounds
@@ -16,7 +17,7 @@ from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.contextual_warrants import ContextualWarrants
 from magistrate.operations.overlaid_reader import OverlaidReader
-from magistrate.operations.scheduling import checkpoint
+from magistrate.operations.scheduling import checkpoint, limit_work, take_checkpoint
 from magistrate.store.contract import NewWarrant, Snapshot
 
 MOST_WALKS = 40
@@ -60,7 +61,7 @@ class PendingChecks:
     """Represents checks that wait for their decisions. `decide_at_once` is called first, and `decide` if it returned
     None; a caller that cannot wait may leave it at that."""
 
-    __slots__ = ("_batch", "_ctx", "_freshness", "_log", "_patterns", "_rounds", "_work")
+    __slots__ = ("_batch", "_ctx", "_freshness", "_log", "_origin", "_patterns", "_rounds", "_work")
 
     def __init__(
         self,
@@ -71,15 +72,17 @@ class PendingChecks:
         with_path: bool = False,
         is_logged: bool = True,
         contextual: Sequence[NewWarrant] = (),
+        origin: RequestOrigin = UNKNOWN,
     ) -> None:
         self._ctx = ctx
+        self._origin = origin
         self._freshness = freshness
         self._log = ctx.decisions if is_logged else None
         now = ctx.now()
         added = ContextualWarrants(contextual, now) if contextual else None
         self._patterns = NO_PATTERNS if added is None else added.overlay.patterns
         self._batch = CheckBatch(checks, stop_at, now, ctx.max_check_work, with_path, added)
-        self._work = Work(min(ctx.max_check_work, WORK + WORK_FOR_A_CHECK * len(checks)))
+        self._work = limit_work(min(ctx.max_check_work, WORK + WORK_FOR_A_CHECK * len(checks)))
         self._rounds: GraphRounds | None = None
 
     def decide_at_once(self) -> Decisions | None:
@@ -97,20 +100,24 @@ class PendingChecks:
             if rounds.missing.groups:
                 self._ctx.graph.read_ahead(graph, rounds.missing)
             if self._log is not None:
-                self._log.note(self._batch.checks, decided.value)
+                self._log.note(self._batch.checks, decided.value, self._origin)
         return decided
 
     async def decide(self) -> Decisions:
         """Returns the decisions, and reads what they need. Raises like `check`."""
-        if len(self._batch.checks) > FEW_CHECKS:
+        if self._work.needs_checkpoint:
+            await take_checkpoint(self._work)  # that of `decide_at_once`
+        elif len(self._batch.checks) > FEW_CHECKS:
             await checkpoint()  # several such requests, if they come at once, begin in different iterations
         decided = None
         if self._ctx.graph.is_enabled and not self._batch.with_path:
             decided = await self._decide_from_graph()
         if decided is None:
+            if self._work.needs_checkpoint:
+                await checkpoint()
             decided = await self._evaluate()
         if self._log is not None:
-            self._log.note(self._batch.checks, decided.value)
+            self._log.note(self._batch.checks, decided.value, self._origin)
         return decided
 
     async def _decide_from_graph(self) -> Decisions | None:
@@ -124,7 +131,7 @@ class PendingChecks:
                 graph = await live.follow_to(self._freshness, self._patterns)
                 if rounds is None or not rounds.is_at(graph):
                     rounds = GraphRounds(graph, self._batch, self._work)
-                if (decided := await _complete_round(rounds, graph)) is not None:
+                if (decided := await _complete_round(rounds, graph, self._work)) is not None:
                     live.count_decision(had_to_read=bool(fetched))
                     live.read_ahead(graph, rounds.missing)
                     return decided
@@ -149,7 +156,7 @@ class PendingChecks:
         run = CheckRun(known if contextual is None else contextual.overlay.extend_model(known), self._batch)
         try:
             while (reads := run.advance()) is None:
-                await checkpoint()
+                await take_checkpoint(run.work)
             # One row above the budget is enough to detect that a read exceeds it.
             result = await reader.read_warrants(reads, None, run.work.left + 1)
             self._freshness.demand(result.newest)
@@ -164,10 +171,10 @@ class PendingChecks:
             release_run(run)
 
 
-async def _complete_round(rounds: GraphRounds, graph: Graph) -> Decisions | None:
+async def _complete_round(rounds: GraphRounds, graph: Graph, work: Work) -> Decisions | None:
     """Returns the decisions, or None if something is missing or the graph has changed in the meantime."""
     while not rounds.walk():
-        await checkpoint()
+        await take_checkpoint(work)
         if not rounds.is_at(graph):
             return None
     return rounds.outcome()

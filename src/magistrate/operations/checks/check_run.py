@@ -10,9 +10,9 @@ from magistrate.engine.plans import Model
 from magistrate.engine.truth import MISSING, TRUE
 from magistrate.engine.warrant_reader import AnyRead
 from magistrate.engine.warrants import Warrant
-from magistrate.engine.work import Work
 from magistrate.errors import NotFound
 from magistrate.operations.checks.check_batch import CheckBatch
+from magistrate.operations.scheduling import limit_work
 
 WORK_FOR_A_WARRANT_OF_A_PATH = 10
 """Charges the rendering of one warrant of a path. A warrant is rendered as often as it occurs in the path of a check: a
@@ -23,7 +23,7 @@ class CheckRun:
     """Implements Run for a batch of checks."""
 
     def __init__(self, model: Model, batch: CheckBatch) -> None:
-        evaluation = Evaluation(model, batch.now, Work(batch.most_work), batch.with_path)
+        evaluation = Evaluation(model, batch.now, limit_work(batch.most_work), batch.with_path)
         self._evaluation = evaluation
         self._batch = batch
         self._nodes: list[CheckNode] = []

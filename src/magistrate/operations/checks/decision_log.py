@@ -4,7 +4,7 @@ writes them, so that no check waits for the database or slows down with it."""
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -24,6 +24,16 @@ MOST_CONTEXT_CHARACTERS = 4_096
 thousand times by one request."""
 
 
+class RequestOrigin(NamedTuple):
+    """Names who made a request, and the request, as far as they are known."""
+
+    actor: str | None = None
+    request_id: str | None = None
+
+
+UNKNOWN = RequestOrigin()
+
+
 class DecisionLog:
     """Holds the decisions of one process that wait to be written; the store keeps the last `most_kept` of all
     processes. `now` returns microseconds since 1970 UTC.
@@ -38,7 +48,7 @@ class DecisionLog:
         self._waiting: list[NewDecision] = []
         self._waiting_bytes = 0
 
-    def note(self, checks: Sequence[Check], decisions: Sequence[Decision]) -> None:
+    def note(self, checks: Sequence[Check], decisions: Sequence[Decision], origin: RequestOrigin = UNKNOWN) -> None:
         """Records these decisions with the current time, one per check; there may be fewer decisions than checks.
         Raises nothing."""
         at = self._now()
@@ -55,7 +65,7 @@ class DecisionLog:
                     context = None
             object, subject = check.object, check.subject
             names = (object.type, object.id, check.relation, subject.type, subject.id, subject.relation or "")
-            self._waiting.append(NewDecision(at, decision.is_authorized, names, context))
+            self._waiting.append(NewDecision(at, decision.is_authorized, names, context, *origin))
             self._waiting_bytes += len(context) if context else 0
 
     async def write(self) -> None:

@@ -9,7 +9,7 @@ from magistrate.engine.terms import Revision
 from magistrate.engine.warrant_reader import AnyRead, WarrantReader
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
-from magistrate.operations.scheduling import checkpoint
+from magistrate.operations.scheduling import checkpoint, take_checkpoint
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -58,7 +58,7 @@ async def drive_run(reader: WarrantReader, run: Run[T], at: Revision) -> T:
         reads = run.advance()
         if reads:
             run.take((await reader.read_warrants(reads, at, run.work.left + 1)).warrants)
-        await checkpoint()
+        await take_checkpoint(run.work)
     return outcome
 
 

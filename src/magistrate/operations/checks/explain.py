@@ -8,7 +8,6 @@ from magistrate.engine.explanation import Explanation, ExplanationSearch
 from magistrate.engine.plans import Model
 from magistrate.engine.rules import render_rule
 from magistrate.engine.undefined_names import Relations, find_undefined_names
-from magistrate.engine.work import Work
 from magistrate.operations.as_of import AsOf
 from magistrate.operations.checks.evaluating import complete_run, drive_run, release_run
 from magistrate.operations.consistency import Freshness
@@ -16,7 +15,7 @@ from magistrate.operations.context import Context
 from magistrate.operations.contextual_warrants import ContextualWarrants
 from magistrate.operations.history import find_point
 from magistrate.operations.overlaid_reader import overlaid
-from magistrate.operations.scheduling import checkpoint
+from magistrate.operations.scheduling import limit_work, take_checkpoint
 from magistrate.operations.strict import collect_names, list_undefined_names
 from magistrate.store.contract import NewWarrant, Snapshot
 
@@ -49,10 +48,10 @@ async def explain_check(
     now = ctx.now()
     added, known = ContextualWarrants(contextual, now), await ctx.models.get_known()
     reader = overlaid(ctx.store, added.overlay if contextual else None)
-    search = ExplanationSearch(added.overlay.extend_model(known), check, now, Work(ctx.max_check_work))
+    search = ExplanationSearch(added.overlay.extend_model(known), check, now, limit_work(ctx.max_check_work))
     try:
         while (reads := search.advance()) is None:
-            await checkpoint()
+            await take_checkpoint(search.work)
         first = await reader.read_warrants(reads, None, search.work.left + 1)
         freshness.demand(first.newest)
         model = await ctx.models.at(first.revision, first.model_revision)
@@ -61,7 +60,7 @@ async def explain_check(
             search.take(first.warrants)
         else:
             release_run(search)
-            search = ExplanationSearch(extended, check, now, Work(ctx.max_check_work))
+            search = ExplanationSearch(extended, check, now, limit_work(ctx.max_check_work))
         explanation = await drive_run(reader, search, first.revision)
     finally:
         release_run(search)
@@ -80,7 +79,7 @@ async def _explain_as_of(
     added = ContextualWarrants(contextual, point.now)
     model = added.extend_model(await ctx.models.at(point.revision, point.model_revision))
     reader = overlaid(ctx.store, added.overlay if contextual else None)
-    search = ExplanationSearch(model, check, point.now, Work(ctx.max_check_work))
+    search = ExplanationSearch(model, check, point.now, limit_work(ctx.max_check_work))
     explanation = await complete_run(reader, search, point.revision)
     return Snapshot(point.revision, _add_undefined_names(model, check, explanation, is_strict))
 

@@ -13,12 +13,12 @@ from magistrate.engine.graph import Fetch, Graph, Missing, group_names
 from magistrate.engine.plans import Model
 from magistrate.engine.terms import Revision
 from magistrate.engine.warrants import WarrantPattern
-from magistrate.engine.work import WORK_BETWEEN_CHECKPOINTS, Work
+from magistrate.engine.work import WORK_BETWEEN_LOOKS, Work
 from magistrate.errors import MagistrateError, StoreUnavailable
 from magistrate.operations.checks.extended_graph import NO_PATTERNS, ExtendedGraph
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.models import Models
-from magistrate.operations.scheduling import SharedLock, checkpoint
+from magistrate.operations.scheduling import SharedLock, checkpoint, is_time_up, limit_work
 from magistrate.store.contract import Store
 from magistrate.store.following import Mark, Staleness, WarrantChanges
 
@@ -196,7 +196,7 @@ class LiveGraph:
 
     async def _fetch_ahead(self, fetch: Fetch) -> None:
         try:
-            await self._fetch(fetch, Work(WORK_AHEAD))
+            await self._fetch(fetch, limit_work(WORK_AHEAD))
         except MagistrateError:
             pass  # a check that needs the same warrants gets the error
         finally:
@@ -210,9 +210,12 @@ class LiveGraph:
                 reads, most = wanted
                 self.counts.fetches += 1
                 warrants = (await self._store.read_warrants(reads, fetch.revision, most)).warrants
-                fetch.take(warrants)
-                while not fetch.keep(WORK_BETWEEN_CHECKPOINTS):
+                if is_time_up():
                     await checkpoint()
+                fetch.take(warrants)
+                while not fetch.keep(WORK_BETWEEN_LOOKS):
+                    if is_time_up():
+                        await checkpoint()
                 work.spend(sum(map(len, warrants)))
         finally:
             self._fetches.discard(fetch)
@@ -220,7 +223,7 @@ class LiveGraph:
 
 async def _compile_groups(model: Model) -> None:
     """Compiles the plans of all groups, because a new graph looks at all of them without yielding."""
-    work = Work(sys.maxsize)
+    work = limit_work(sys.maxsize)
     for names in group_names(model):
         while not model.prepare(*names, work):
             work.pass_checkpoint()

@@ -9,10 +9,11 @@ from magistrate.engine.difference.influences import Influences
 from magistrate.engine.difference.origins import ChangeOrigin, list_type_origins, list_warrant_origins
 from magistrate.engine.difference.reverse_expansion import ObjectRelation, ReverseExpansion
 from magistrate.engine.difference.values import SubjectSets, combine_sets, decide_checks, find_subject_sets
+from magistrate.engine.dismantling import Container
 from magistrate.engine.evaluation import Check, Evaluation
 from magistrate.engine.query.candidates import NOBODY
 from magistrate.engine.query.objects import find_objects
-from magistrate.engine.query.reverse_graph import Target
+from magistrate.engine.query.reverse_graph import ReverseGraph, Target
 from magistrate.engine.query.search import Checkpoints, Search, Steps
 from magistrate.engine.query.subjects import Root, SubjectSearch
 from magistrate.engine.terms import WILDCARD, ObjectRef, RelationName, Subject, TypeName
@@ -38,8 +39,10 @@ class StateSearch:
         self.evaluation = Evaluation(state.model, state.now, work)
         self.types = types
 
-    async def run(self, steps: Steps[T]) -> T:
-        return await complete_run(self.state.reader, Search(self.state.model, self.work, steps), self.state.at)
+    async def run(self, steps: Steps[T], remains: Sequence[Container] = ()) -> T:
+        """Returns what the steps return, and frees what `remains`."""
+        search = Search(self.state.model, self.work, steps, remains)
+        return await complete_run(self.state.reader, search, self.state.at)
 
     async def check(self, checks: Sequence[Check]) -> Sequence[Truth]:
         return await self.run(decide_checks(self.evaluation, checks)) if checks else ()
@@ -193,8 +196,9 @@ class AffectedSearch:
     ) -> None:
         unnamed = ObjectRef(of_type, NOBODY)
         targets = [target for target in self._targets if search.defines(*target)]
-        steps = find_objects(search.state.model, targets, unnamed, search.build_conditions(), self._work, is_exact=True)
-        findings = await search.run(steps)
+        graph = ReverseGraph(search.state.model, of_type, self._work, is_exact=True)
+        steps = find_objects(graph, targets, unnamed, search.build_conditions(), self._work)
+        findings = await search.run(steps, graph.remains)
         if findings.relation_results is None:
             for name, relation in targets:
                 affected.add(ObjectRelation(name, WILDCARD, relation), subjects)

@@ -1,0 +1,115 @@
+"""What a cached check costs with each kind of key, in instructions of the interpreter, which no other work on the
+machine changes. The fast path is called in this process, as the server calls it."""
+
+import asyncio
+import sys
+import tempfile
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import msgspec
+
+from benchmarks.table import markdown_table
+from magistrate import wiring
+from magistrate.api.routes import ROUTES
+from magistrate.api.server.fast_path import FastPath
+from magistrate.api.server.ledger import Ledger
+from magistrate.api.service import Service
+from magistrate.config import read_settings
+from magistrate.engine.evaluation import Check
+from magistrate.engine.model import read_object_type
+from magistrate.engine.rules.rule import RuleDefinition
+from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
+from magistrate.operations.callers import ALL_SCOPES, Caller, Scope
+from magistrate.operations.checks.check import check_all
+from magistrate.operations.consistency import NO_DEMAND
+from magistrate.operations.keys import KeyDraft, create_key
+from magistrate.operations.object_types import create_object_types
+from magistrate.operations.warrants import create_warrants
+from magistrate.store.contract import NewWarrant
+
+OPERATOR_KEY = "the-key-of-the-operator"
+DOCUMENT = TypeName("document")
+BODY = msgspec.json.encode(
+    {
+        "warrants": [
+            {
+                "objectType": "document",
+                "objectId": "plan",
+                "relation": "viewer",
+                "subject": {"objectType": "user", "objectId": "ann"},
+            }
+        ]
+    }
+)
+KINDS = {
+    "an operator's key": None,
+    "a stored key": KeyDraft("stored", (Scope.CHECK,), None, None),
+    "a stored key limited to 2 object types": KeyDraft("limited", (Scope.CHECK,), (DOCUMENT, TypeName("folder")), None),
+}
+TARGET = 1.01
+"""How much dearer a check may be with a stored key than with an operator's."""
+
+
+def measure_callers(seconds: int) -> str:
+    """A table. It takes a second."""
+    with tempfile.TemporaryDirectory() as folder:
+        counts = asyncio.run(count_instructions(f"sqlite:///{folder}/m.db"))
+    base = next(iter(counts.values()))
+    rows = [[kind, f"{count:,}", f"{count / base:.3f}"] for kind, count in counts.items()]
+    return markdown_table("Cached checks by kind of key", ["a cached check with", "instructions", "ratio"], rows)
+
+
+async def count_instructions(database_url: str) -> dict[str, int]:
+    """How many instructions a cached check takes, by the kind of the key."""
+    settings = read_settings({"database_url": database_url, "api_key": OPERATOR_KEY}, {})
+    wiring.migrate_store(settings)
+    await wiring.prepare_store(settings)
+    async with wiring.open_service(settings) as service:
+        context, operator = service.context, Caller("bench", ALL_SCOPES)
+        viewer = RelationName("viewer")
+        document = read_object_type(DOCUMENT, None, {"viewer": RuleDefinition()})
+        await create_object_types(context, [document], context.stamp("bench"))
+        warrant = NewWarrant(ObjectRef(DOCUMENT, ObjectId("plan")), viewer, Subject(TypeName("user"), ObjectId("ann")))
+        await create_warrants(context, [warrant], context.stamp("bench"), str)
+        await check_all(context, [Check(warrant.object, viewer, warrant.subject, {})], NO_DEMAND)  # now it is cached
+        counts = {}
+        for kind, draft in KINDS.items():
+            secret = OPERATOR_KEY
+            if draft is not None:
+                secret = (await create_key(context, operator, draft)).value.secret
+                service.keys.replace((), (await context.store.list_keys()).keys)
+            counts[kind] = _count_check(service, secret)
+        return counts
+
+
+def _count_check(service: Service, secret: str) -> int:
+    fast_path = FastPath(lambda: service, ROUTES, Ledger())
+    headers = [(b"authorization", f"ApiKey {secret}".encode()), (b"content-length", str(len(BODY)).encode())]
+
+    def check() -> bytes | None:
+        pending = fast_path.begin_request(b"POST", b"/v2/check", headers)
+        return None if pending is None else fast_path.answer(pending, BODY, [])
+
+    return count_steps(check)
+
+
+def count_steps(step: Callable[[], object]) -> int:
+    """How many instructions `step` takes once it has been done before."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, argument: Any) -> Any:
+        nonlocal count
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        count += event == "opcode"
+        return trace
+
+    for _ in range(3):
+        step()
+    sys.settrace(trace)
+    try:
+        assert step() is not None
+    finally:
+        sys.settrace(None)
+    return count

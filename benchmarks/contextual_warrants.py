@@ -1,0 +1,105 @@
+"""Checks over HTTP with contextual warrants, such as the groups in a user's token, beside the same cached checks
+without."""
+
+import statistics
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from random import Random
+
+import msgspec
+
+from benchmarks.checks import SEED, Case, loaded_case
+from benchmarks.databases import STORES
+from benchmarks.datasets import DATASETS
+from benchmarks.datasets.dataset import Check
+from benchmarks.keep_alive import drive, request_bytes
+from benchmarks.server import Server, serving
+from benchmarks.table import markdown_table
+
+SIZE = 10_000
+QUESTIONS = 1_000
+ROUNDS = 5
+WARM_UP = 2
+"""Rounds that do not count: in the first the warrants are read, and after it the groups of the subjects."""
+NUMBERS = (0, 1, 10, 100)
+"""How many contextual warrants a check has."""
+TARGET = 3
+"""How much dearer such a check may be than the same one without."""
+
+
+@dataclass(slots=True)
+class Figures:
+    """Of each round, with one number of contextual warrants: processor time of the server and median latency, of one
+    check in microseconds."""
+
+    processor: list[float] = field(default_factory=list)
+    latency: list[float] = field(default_factory=list)
+
+
+def measure_contextual_warrants(seconds: int) -> str:
+    """A table, a row for each store and number. Each turn ends after `seconds`, or after QUESTIONS checks."""
+    rows: list[Sequence[str]] = []
+    for store, databases in STORES.items():
+        with ExitStack() as stack:
+            dataset = DATASETS["drive"](SIZE, SEED)
+            known = sorted({row[1] for row in dataset.warrants() if row[0] == "group"})
+            groups = [*known, *(f"elsewhere-{number}" for number in range(max(NUMBERS)))]
+            case = loaded_case(store, stack.enter_context(databases())("contextual"), dataset)
+            server = stack.enter_context(serving(case.url))
+            rows += _rows(store, _measure(server, case, groups, seconds))
+    header = ("", "processor µs", "of none", "p50 µs", "of none", "target")
+    return markdown_table(f"Cached checks with contextual warrants (drive data set, {SIZE:,} warrants)", header, rows)
+
+
+def _measure(server: Server, case: Case, groups: Sequence[str], seconds: int) -> dict[int, Figures]:
+    asked = case.asked[:QUESTIONS]
+    bodies = {number: _requests(asked, number, groups) for number in NUMBERS}
+    figures = {number: Figures() for number in NUMBERS}
+    for round_number in range(ROUNDS + WARM_UP):
+        for number in NUMBERS:
+            before = server.cpu_seconds()
+            latencies = drive(server.url, iter(bodies[number]), 1, seconds).latencies
+            spent = server.cpu_seconds() - before
+            if round_number >= WARM_UP:
+                figures[number].processor.append(spent / len(latencies) * 1_000_000)
+                figures[number].latency.append(statistics.median(latencies) * 1_000_000)
+    return figures
+
+
+def _requests(asked: Sequence[Check], number: int, groups: Sequence[str]) -> list[bytes]:
+    choices = Random(SEED)
+    return [request_bytes("POST", "/v2/check", _body(one, choices.sample(groups, number))) for one in asked]
+
+
+def _body(question: Check, groups: Sequence[str]) -> bytes:
+    subject = {"objectType": question.subject_type, "objectId": question.subject_id}
+    names = {"objectType": question.object_type, "objectId": question.object_id, "relation": question.relation}
+    body: dict[str, object] = {"warrants": [{**names, "subject": subject}]}
+    if groups:
+        body["contextualWarrants"] = [
+            {"objectType": "group", "objectId": group, "relation": "member", "subject": subject} for group in groups
+        ]
+    return msgspec.json.encode(body)
+
+
+def _rows(store: str, figures: dict[int, Figures]) -> list[Sequence[str]]:
+    none, rows = figures[0], list[Sequence[str]]()
+    for number, one in figures.items():
+        name = f"{store}, {number or 'no'} contextual warrant{'' if number == 1 else 's'}"
+        rows.append(
+            (
+                name,
+                f"{statistics.median(one.processor):.0f}",
+                f"{_ratio(one.processor, none.processor):.1f}" if number else "",
+                f"{statistics.median(one.latency):.0f}",
+                f"{_ratio(one.latency, none.latency):.1f}" if number else "",
+                f"≤ {TARGET}" if number else "",
+            )
+        )
+    return rows
+
+
+def _ratio(own: Sequence[float], none: Sequence[float]) -> float:
+    """The median over the rounds, each compared with its own."""
+    return statistics.median(one / other for one, other in zip(own, none, strict=True))

@@ -1,0 +1,159 @@
+"""Defines the bodies and handlers of /v2/keys (docs/api.md#keys)."""
+
+import re
+from typing import Annotated, Any
+
+import msgspec
+
+from magistrate.api.auth.callers import OPERATOR
+from magistrate.api.endpoints.lists import render_page
+from magistrate.api.endpoints.objects import TypeText
+from magistrate.api.parse import document_pattern
+from magistrate.api.render import render_time
+from magistrate.api.service import Answer, Call
+from magistrate.engine.terms import TypeName, type_name
+from magistrate.errors import InvalidParameter, MissingParameter
+from magistrate.operations import keys
+from magistrate.operations.callers import Scope
+from magistrate.operations.keys import KEY_LIST, MAX_GRACE_SECONDS, IssuedKey, KeyDraft
+from magistrate.operations.paging import read_wanted
+from magistrate.operations.times import read_time
+from magistrate.store.keys import StoredKey
+
+MAX_TYPES = 100
+"""Limits the object types that a key can be limited to."""
+
+NAME_MESSAGE = (
+    "can only contain letters A-Z and a-z, digits, and the characters _ - . and @, at most 64 of them; "
+    f"a name cannot begin with {OPERATOR}"
+)
+_NAME = re.compile(r"[A-Za-z0-9_.@-]{1,64}")
+RESERVED_NAMES = ("magistrate", "import", "expiry")
+"""Lists the actors of writes that no caller makes."""
+
+SCOPE_NAMES = [str(scope) for scope in Scope]
+NameText = Annotated[str, document_pattern(r"^[A-Za-z0-9_.@-]{0,64}$")]
+ScopeText = Annotated[str, msgspec.Meta(extra_json_schema={"enum": SCOPE_NAMES})]
+TimeText = Annotated[str, msgspec.Meta(extra_json_schema={"format": "date-time"})]
+GraceSeconds = Annotated[int, msgspec.Meta(extra_json_schema={"minimum": 0, "maximum": MAX_GRACE_SECONDS})]
+
+
+class KeyBody(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
+    """Represents a key to create. Without `objectTypes` it is good for all, without `expiresAt` until it is
+    revoked."""
+
+    name: NameText | None = None
+    scopes: Annotated[list[ScopeText], msgspec.Meta(extra_json_schema={"minItems": 1})] | None = None
+    object_types: Annotated[list[TypeText], msgspec.Meta(extra_json_schema={"maxItems": MAX_TYPES})] | None = None
+    expires_at: TimeText | None = None
+
+
+class RotationBody(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
+    """Represents how a key is rotated: for how many seconds the old one stays good."""
+
+    grace_seconds: GraceSeconds | None = None
+
+
+class KeyAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True):
+    """Represents a stored key. `prefix` is the beginning of its secret; `previousUntil` is when the secret before the
+    last rotation ends or has ended. `lastUsedAt` may be behind by a minute or two."""
+
+    id: str
+    name: str
+    prefix: str
+    scopes: list[str]
+    object_types: list[str] | None = None
+    created_at: str
+    created_by: str
+    last_used_at: str | None = None
+    expires_at: str | None = None
+    previous_until: str | None = None
+
+
+class IssuedKeyAnswer(KeyAnswer, kw_only=True):
+    """Represents a key with its secret, which is shown this once."""
+
+    key: str
+
+
+async def create(call: Call[KeyBody]) -> Answer:
+    issued = await keys.create_key(call.context, call.caller, _read_draft(call.body))
+    return Answer(_render_issued(issued.value), issued.revision)
+
+
+async def get(call: Call[None]) -> Answer:
+    found = await keys.get_key(call.context, call.path["id"], call.freshness)
+    return Answer(_render_key(found.value), found.revision)
+
+
+async def list_page(call: Call[None]) -> Answer:
+    wanted = read_wanted(KEY_LIST, call.parameters, call.context.store.identity)
+    found = await keys.list_keys(call.context, wanted, call.freshness)
+    return Answer(await render_page(found.value, _render_key), found.revision)
+
+
+async def delete(call: Call[None]) -> Answer:
+    return Answer(None, await keys.delete_key(call.context, call.path["id"]))
+
+
+async def rotate(call: Call[RotationBody]) -> Answer:
+    grace_seconds = call.body.grace_seconds or 0
+    if not 0 <= grace_seconds <= MAX_GRACE_SECONDS:
+        raise InvalidParameter("graceSeconds", f"must be from 0 to {MAX_GRACE_SECONDS}")
+    issued = await keys.rotate_key(call.context, call.caller, call.path["id"], grace_seconds)
+    return Answer(_render_issued(issued.value), issued.revision)
+
+
+def _read_draft(body: KeyBody) -> KeyDraft:
+    expires_at = None if body.expires_at is None else read_time(body.expires_at, "expiresAt")
+    return KeyDraft(_read_name(body.name), _read_scopes(body.scopes), _read_types(body.object_types), expires_at)
+
+
+def _read_name(text: str | None) -> str:
+    if not text:
+        raise MissingParameter("name")
+    if not _NAME.fullmatch(text) or text.startswith(OPERATOR):
+        raise InvalidParameter("name", NAME_MESSAGE)
+    if text in RESERVED_NAMES:
+        raise InvalidParameter("name", f"cannot be {text}, which names the service itself in the change log")
+    return text
+
+
+def _read_scopes(names: list[str] | None) -> tuple[Scope, ...]:
+    """Returns the scopes in the order of their definition, each once."""
+    if not names:
+        raise MissingParameter("scopes")
+    unknown = next((name for name in names if name not in SCOPE_NAMES), None)
+    if unknown is not None:
+        raise InvalidParameter("scopes", f"{unknown!a} is no scope; there are {', '.join(SCOPE_NAMES)}")
+    return tuple(scope for scope in Scope if scope in names)
+
+
+def _read_types(names: list[str] | None) -> tuple[TypeName, ...] | None:
+    if names is None:
+        return None
+    if not 1 <= len(names) <= MAX_TYPES:
+        raise InvalidParameter("objectTypes", f"must be 1 to {MAX_TYPES} object types, or absent for all")
+    return tuple(sorted({type_name(name, "objectTypes") for name in names}))
+
+
+def _render_key(row: StoredKey) -> KeyAnswer:
+    return KeyAnswer(**_members(row))
+
+
+def _render_issued(issued: IssuedKey) -> IssuedKeyAnswer:
+    return IssuedKeyAnswer(**_members(issued.row), key=issued.secret)
+
+
+def _members(row: StoredKey) -> dict[str, Any]:
+    times = {"last_used_at": row.last_used_at, "expires_at": row.expires_at, "previous_until": row.previous_until}
+    return {
+        "id": row.id,
+        "name": row.name,
+        "prefix": row.prefix,
+        "scopes": [*row.scopes],
+        "object_types": None if row.object_types is None else [*row.object_types],
+        "created_at": render_time(row.created_at),
+        "created_by": row.created_by,
+        **{name: render_time(time) for name, time in times.items() if time is not None},
+    }

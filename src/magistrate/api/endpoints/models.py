@@ -1,0 +1,120 @@
+"""Defines the bodies and handlers of /v2/model: whole models, as text or JSON (docs/models.md)."""
+
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+import msgspec
+
+from magistrate.api.service import Answer, Call
+from magistrate.api.written_body import WrittenBody
+from magistrate.engine.model_text.document import ModelDocument
+from magistrate.engine.model_text.faults import ModelFault, describe_fault
+from magistrate.engine.model_text.json_bodies import ModelBody
+from magistrate.engine.model_text.json_rendering import render_body
+from magistrate.engine.model_text.rendering import render_model
+from magistrate.engine.model_text.reports import ModelReport, report_text, report_value
+from magistrate.engine.model_text.versions import exact_document
+from magistrate.engine.positions import position
+from magistrate.errors import InvalidModel, InvalidRequest
+from magistrate.operations.scheduling import aside
+
+T = TypeVar("T")
+
+TEXT_TYPE = "text/plain"
+JSON_TYPE = "application/json"
+
+COST = 4
+"""Sets how many times as long a model takes as reading as many bytes of definitions."""
+
+_POSITION = re.compile(r"\(at position (\d+)\)")
+
+
+class ModelFaultAnswer(msgspec.Struct, omit_defaults=True):
+    """Represents an error or a warning; `line` and `column` count from 1, and `suggestion` is what to write instead."""
+
+    line: int
+    column: int
+    code: str
+    message: str
+    suggestion: str = ""
+
+
+class ModelValidationAnswer(msgspec.Struct):
+    """Represents what is wrong with a model: `valid` if there are no errors. At most 100 of either are listed."""
+
+    valid: bool
+    errors: list[ModelFaultAnswer]
+    warnings: list[ModelFaultAnswer]
+
+
+async def validate(call: Call[WrittenBody]) -> Answer:
+    """Answers what is wrong with a model; nothing is written, and no stored model is read."""
+    faults = (await _aside(call.body, report_body)).faults
+    errors = [_render_fault(fault) for fault in faults if fault.is_error]
+    warnings = [_render_fault(fault) for fault in faults if not fault.is_error]
+    return Answer(ModelValidationAnswer(not errors, errors, warnings), await call.context.store.check())
+
+
+async def convert(call: Call[WrittenBody]) -> Answer:
+    """Answers with the model in the form that `Accept` names, by default the other one than that of the body."""
+    media_type = _read_accept(call.accept) or (TEXT_TYPE if call.body.is_json else JSON_TYPE)
+    is_text = media_type == TEXT_TYPE
+    converted = await _aside(call.body, partial(_convert, is_text=is_text))
+    return Answer(converted, await call.context.store.check(), {"Vary": "Accept"}, is_text=is_text)
+
+
+def _convert(body: WrittenBody, is_text: bool) -> object:
+    document = read_document(body)
+    return render_model(exact_document(document)) if is_text else encode_model(render_body(document))
+
+
+def read_document(body: WrittenBody) -> ModelDocument:
+    """Returns the model in a body. Raises InvalidModel with all that is wrong with it."""
+    report = report_body(body)
+    if report.errors:
+        shown = describe_fault(body.text.removeprefix("\ufeff"), report.errors[0])
+        more = f"\nand {len(report.errors) - 1} more" if len(report.errors) > 1 else ""
+        raise InvalidModel(f"the model cannot be read: {shown}{more}", [fault.render() for fault in report.errors])
+    return report.document
+
+
+def report_body(body: WrittenBody) -> ModelReport:
+    """Returns the model in a body, with all that is wrong with it."""
+    if not body.is_json:
+        return report_text(body.text)
+    if body.fault is None:
+        return report_value(body.value, body.text)
+    return ModelReport(ModelDocument(), [_render_json_fault(body.text, body.fault)])
+
+
+def _render_json_fault(text: str, fault: InvalidRequest) -> ModelFault:
+    """Returns what is wrong with JSON as a fault with a line, if it is known where."""
+    found = _POSITION.search(fault.message)
+    if found is None:
+        return ModelFault("invalid_json", fault.message, 1, 1)
+    offset = len(text.encode()[: int(found[1]) - 1].decode(errors="ignore"))
+    at = position(text, offset)
+    return ModelFault("invalid_json", fault.message, at.line, at.column)
+
+
+def _render_fault(fault: ModelFault) -> ModelFaultAnswer:
+    return ModelFaultAnswer(fault.line, fault.column, fault.code, fault.message, fault.suggestion)
+
+
+def encode_model(body: ModelBody) -> msgspec.Raw:
+    """Returns the JSON of a model, encoded one type at a time: other threads run in between."""
+    types = b",".join(map(msgspec.json.encode, body.object_types))
+    policies = b",".join(map(msgspec.json.encode, body.policies))
+    return msgspec.Raw(b'{"objectTypes":[' + types + b'],"policies":[' + policies + b"]}")
+
+
+def _read_accept(accept: str) -> str:
+    """Returns the media type that the header names, or nothing if it names both or none."""
+    named = [media_type for media_type in (TEXT_TYPE, JSON_TYPE) if media_type in accept]
+    return named[0] if len(named) == 1 else ""
+
+
+async def _aside(body: WrittenBody, work: Callable[[WrittenBody], T]) -> T:
+    return await aside(partial(work, body), len(body.text) * COST)

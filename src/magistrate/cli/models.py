@@ -1,0 +1,167 @@
+"""Implements `magistrate model`, which formats, checks, converts and shows models as text (docs/models.md)."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from magistrate.cli.input import as_of_option, read_as_of, read_json
+from magistrate.cli.output import print_json
+from magistrate.cli.service import CommandFailed, calls_service, report_failures
+
+if TYPE_CHECKING:
+    from magistrate.client import Client
+    from magistrate.engine.model_text.faults import ModelFault
+    from magistrate.engine.model_text.reports import ModelReport
+
+# The modules of engine.model_text are imported where they are used: they take a moment, which `--help` need not wait
+# for.
+
+LINT_FAILED = 1
+"""Sets the exit code of `lint` when there are errors, and of `fmt --check` when a file is not in the usual layout."""
+
+FORMATS = ("text", "json")
+
+files_argument = click.argument("files", metavar="FILE…", nargs=-1, required=True, type=click.Path())
+
+
+@click.group(short_help="Format, check and convert models as text.")
+def model() -> None:
+    """Format, check, convert and show models: object types with their rules, and policies, as text or JSON."""
+
+
+@model.command(short_help="Write models in the usual layout.")
+@files_argument
+@click.option("--check", is_flag=True, help="change nothing; the exit code is 1 if a file is not in the usual layout")
+def fmt(files: Sequence[str], check: bool) -> None:
+    """Write each FILE in the usual layout, in place; for - read standard input, and write standard output. Comments
+    stay where they are, and the meaning does not change."""
+    with report_failures():
+        changed = [file for file in files if _format_file(file, check)]
+        if changed and check:
+            sys.exit(LINT_FAILED)
+
+
+def _format_file(file: str, check: bool) -> bool:
+    """Formats a file, or only looks at it; returns whether its layout is another one, and prints its name then."""
+    from magistrate.engine.model_text.formatter import format_model
+    from magistrate.engine.model_text.parser import parse_model
+    from magistrate.engine.model_text.reports import is_json
+
+    text = _read_file(file)
+    if is_json(text):
+        raise CommandFailed(f"{file} is JSON; `magistrate model convert {file}` writes it as text")
+    parsed = parse_model(text)
+    _demand_no_errors(file, parsed.text, parsed.faults)
+    formatted = format_model(parsed)
+    if file == "-" and not check:
+        click.echo(formatted, nl=False)
+    elif formatted != text:
+        if not check:
+            Path(file).write_text(formatted, encoding="utf-8", newline="\n")
+        click.echo(file)
+    return formatted != text
+
+
+@model.command(short_help="Find mistakes in models.")
+@files_argument
+@click.option("--strict", is_flag=True, help="fail if there are warnings, too")
+@click.option("--json", "as_json", is_flag=True, help="print the findings as JSON")
+def lint(files: Sequence[str], strict: bool, as_json: bool) -> None:
+    """Find mistakes in each FILE (- for standard input), as text or JSON: what cannot be read, names that do not exist,
+    relations that nobody can get, rules without effect. The exit code is 1 if there are errors, with --strict also if
+    there are warnings."""
+    from magistrate.engine.model_text.faults import describe_fault
+
+    with report_failures():
+        found: list[tuple[str, ModelFault]] = []
+        for file in files:
+            text = _read_file(file)
+            faults = _report(text).faults
+            found += [(file, fault) for fault in faults]
+            if not as_json:
+                for fault in faults:
+                    click.echo(describe_fault(_remove_mark(text), fault, file))
+        errors = [_render_fault(file, fault) for file, fault in found if fault.is_error]
+        warnings = [_render_fault(file, fault) for file, fault in found if not fault.is_error]
+        if as_json:
+            print_json({"valid": not errors, "errors": errors, "warnings": warnings})
+        elif found:
+            click.echo(f"{_count(errors, 'error')}, {_count(warnings, 'warning')}", err=True)
+        if errors or (strict and warnings):
+            sys.exit(LINT_FAILED)
+
+
+def _count(faults: Sequence[object], word: str) -> str:
+    return f"{len(faults)} {word}{'' if len(faults) == 1 else 's'}"
+
+
+def _render_fault(file: str, fault: "ModelFault") -> dict[str, Any]:
+    return {"file": file, **fault.render()}
+
+
+@model.command(short_help="Convert a model from text to JSON, or back.")
+@click.argument("file", type=click.Path())
+@click.option("--from", "origin", type=click.Choice(FORMATS), help="what FILE is; by default its content tells")
+@click.option("--to", "target", type=click.Choice(FORMATS), help="what to write; by default the other form")
+def convert(file: str, origin: str | None, target: str | None) -> None:
+    """Print the model in FILE (- for standard input) in the other form: text as JSON, JSON as text."""
+    from magistrate.engine.model_text.rendering import render_model
+    from magistrate.engine.model_text.reports import is_json, render_json
+    from magistrate.engine.model_text.versions import exact_document
+
+    with report_failures():
+        text = _read_file(file)
+        origin = origin or ("json" if is_json(text) else "text")
+        report = _report(text, origin == "json")
+        _demand_no_errors(file, _remove_mark(text), report.errors)
+        if (target or {"text": "json", "json": "text"}[origin]) == "json":
+            print_json(render_json(report.document))
+        else:
+            click.echo(render_model(exact_document(report.document)), nl=False)
+
+
+@model.command(short_help="Show the model of the service as text.")
+@as_of_option
+@calls_service
+def show(client: "Client", as_json: bool, as_of: str | None) -> None:
+    """Show all object types and policies of the service, as text; with --json in the form of the API."""
+    from magistrate.engine.model_text.rendering import render_model
+    from magistrate.engine.model_text.reports import report_value
+
+    found = client.get_model(read_as_of(as_of))
+    if as_json:
+        print_json(found)
+    else:
+        click.echo(render_model(report_value(found, "").document), nl=False)
+
+
+def _read_file(file: str) -> str:
+    """Returns the text of a file; line ends stay as they are."""
+    if file == "-":
+        return sys.stdin.buffer.read().decode()
+    return Path(file).read_bytes().decode()
+
+
+def _report(text: str, as_json: bool | None = None) -> "ModelReport":
+    from magistrate.engine.model_text.reports import is_json, report_text, report_value
+
+    if is_json(text) if as_json is None else as_json:
+        return report_value(read_json(text, "the file"), text)
+    return report_text(text)
+
+
+def _remove_mark(text: str) -> str:
+    """Returns the text that positions refer to."""
+    return text.removeprefix("\ufeff")
+
+
+def _demand_no_errors(file: str, text: str, errors: Sequence["ModelFault"]) -> None:
+    from magistrate.engine.model_text.faults import describe_fault
+
+    if errors:
+        for fault in errors:
+            click.echo(describe_fault(text, fault, file), err=True)
+        raise CommandFailed(f"{file} cannot be read as a model: {_count(errors, 'error')}")

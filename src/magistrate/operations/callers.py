@@ -1,0 +1,63 @@
+"""Defines who makes requests, and what they may do (docs/security.md#keys)."""
+
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+
+import msgspec
+
+from magistrate.errors import Forbidden
+
+
+class Scope(StrEnum):
+    """Names a part of the API that a key can be given."""
+
+    CHECK = "check"
+    QUERY = "query"
+    READ = "read"
+    WRITE = "write"
+    MODEL = "model"
+    EVENTS = "events"
+    METRICS = "metrics"
+    KEYS = "keys"
+    ADMIN = "admin"
+    """Stands for all others."""
+
+
+ALL_SCOPES = frozenset(Scope)
+
+
+class Caller(msgspec.Struct, frozen=True):
+    """Represents who makes a request. `actor` is the name in the change log. `scopes` has all scopes if it has ADMIN.
+    `object_types` is None for a caller that may use all, and `key_id` for one without a stored key."""
+
+    actor: str
+    scopes: frozenset[Scope]
+    object_types: frozenset[str] | None = None
+    key_id: str | None = None
+
+    def require_scope(self, scope: Scope) -> None:
+        """Raises Forbidden, naming the scope, if the caller does not have it."""
+        if scope not in self.scopes:
+            raise Forbidden(f"this request needs the scope {scope}, which {self.actor} does not have")
+
+    def require_types(self, object_types: Sequence[str | None]) -> None:
+        """Raises Forbidden unless the caller may use all of these object types; None stands for all there are."""
+        if self.object_types is None or self.object_types.issuperset(object_types):
+            return
+        name = next(name for name in object_types if name not in self.object_types)
+        wanted = "is not limited to them" if name is None else f"uses {name}"
+        raise Forbidden(f"{self.actor} is limited to some object types, and this request {wanted}")
+
+    def require_as_much(self, scopes: Iterable[str], object_types: Sequence[str] | None) -> None:
+        """Raises Forbidden unless the caller may do all that somebody with these scopes and object types may do."""
+        missing = sorted({*expand_scopes(scopes)} - self.scopes)
+        if missing:
+            raise Forbidden(f"{self.actor} cannot give the scope {missing[0]}, which it does not have itself")
+        self.require_types((None,) if object_types is None else object_types)
+
+
+def expand_scopes(names: Iterable[str]) -> frozenset[Scope]:
+    """Returns the scopes that these names stand for; unknown ones, of a later version, count for nothing."""
+    given = {*names}
+    scopes = frozenset(scope for scope in Scope if scope in given)
+    return ALL_SCOPES if Scope.ADMIN in scopes else scopes

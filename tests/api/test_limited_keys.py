@@ -1,0 +1,221 @@
+"""Keys that are limited to object types (docs/security.md#object-types): what each route lets them do."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from magistrate.api.routes import ROUTES
+from tests.issuing import issue_key
+from tests.running import Client
+from tests.scenario_files import warrant_body
+
+OTHER_TYPE = "keys is limited to some object types, and this request uses folder"
+NOT_LIMITED = "keys is limited to some object types, and this request is not limited to them"
+
+MODEL = {
+    "folder": {"viewer": {}},
+    "document": {"parent": {}, "viewer": {"inheritIf": "viewer", "ofType": "folder", "withRelation": "parent"}},
+    "team": {"member": {}},
+}
+
+
+@pytest.fixture(scope="module")
+def limited(shared_client: Client) -> Iterator[Client]:
+    """It may do everything with documents."""
+    shared_client.define(MODEL)
+    shared_client.grant("document:a#parent@folder:f", "folder:f#viewer@team:t#member", "team:t#member@user:ann")
+    shared_client.put("/v2/objects/user/ann", json={"meta": {"email": "ann@example.org"}}).raise_for_status()
+    shared_client.post("/v2/objects", json={"objectType": "document", "objectId": "a", "meta": {"title": "A"}})
+    secret = issue_key(shared_client, "keys", "admin", objectTypes=["document", "tenant"])
+    with Client(str(shared_client.base_url), secret) as client:
+        yield client
+
+
+def of(of_type: str) -> dict[str, Any]:
+    return {
+        "objectType": of_type,
+        "objectId": "new",
+        "relation": "viewer",
+        "subject": {"objectType": "user", "objectId": "u"},
+    }
+
+
+NAMED = of("{}")
+REQUESTS: dict[tuple[str, str], tuple[str, dict[str, str], Any]] = {
+    ("POST", "/v2/object-types"): ("/v2/object-types", {}, {"type": "{}", "relations": {}}),
+    ("PUT", "/v2/object-types"): ("/v2/object-types", {}, [{"type": "{}", "relations": {}}]),
+    ("GET", "/v2/object-types/{type}"): ("/v2/object-types/{}", {}, None),
+    ("PUT", "/v2/object-types/{type}"): ("/v2/object-types/{}", {}, {"relations": {}}),
+    ("POST", "/v2/object-types/{type}"): ("/v2/object-types/{}", {}, {"relations": {}}),
+    ("DELETE", "/v2/object-types/{type}"): ("/v2/object-types/{}", {}, None),
+    ("POST", "/v2/objects"): ("/v2/objects", {}, [{"objectType": "document"}, {"objectType": "{}"}]),
+    ("GET", "/v2/objects"): ("/v2/objects", {"objectType": "{}"}, None),
+    ("DELETE", "/v2/objects"): ("/v2/objects", {}, [{"objectType": "{}", "objectId": "x"}]),
+    ("GET", "/v2/objects/{objectType}/{objectId}"): ("/v2/objects/{}/x", {}, None),
+    ("PUT", "/v2/objects/{objectType}/{objectId}"): ("/v2/objects/{}/x", {}, {"meta": {}}),
+    ("POST", "/v2/objects/{objectType}/{objectId}"): ("/v2/objects/{}/x", {}, {"meta": {}}),
+    ("DELETE", "/v2/objects/{objectType}/{objectId}"): ("/v2/objects/{}/x", {}, None),
+    ("POST", "/v2/warrants"): ("/v2/warrants", {}, [of("document"), NAMED]),
+    ("GET", "/v2/warrants"): ("/v2/warrants", {"objectType": "{}"}, None),
+    ("DELETE", "/v2/warrants"): ("/v2/warrants", {}, NAMED),
+    ("POST", "/v2/warrants/delete"): ("/v2/warrants/delete", {}, {"filter": {"objectType": "{}"}, "dryRun": True}),
+    ("POST", "/v2/writes"): ("/v2/writes", {}, {"create": {"warrants": [of("document"), NAMED]}}),
+    ("POST", "/v2/check"): ("/v2/check", {}, {"op": "anyOf", "warrants": [of("document"), NAMED]}),
+    ("POST", "/v2/authorize"): ("/v2/authorize", {}, {"warrants": [NAMED]}),
+    ("GET", "/v2/query"): ("/v2/query", {"q": "select {} where user:ann is viewer"}, None),
+    ("POST", "/v2/query"): ("/v2/query", {}, {"q": "select viewer of type user for {}:a"}),
+    ("GET", "/v2/resource-events"): ("/v2/resource-events", {"resourceType": "{}"}, None),
+    ("GET", "/v2/access-events"): ("/v2/access-events", {"objectType": "{}"}, None),
+}
+"""A request for each route of v2 that names object types; `{}` stands for one."""
+FOR_ALL_TYPES_ALONE = {("GET", "/v2/object-types"), ("POST", "/v2/explain"), ("POST", "/v2/sessions")}
+
+
+def insert(value: Any, of_type: str) -> Any:
+    if isinstance(value, dict):
+        return {name: insert(member, of_type) for name, member in value.items()}
+    if isinstance(value, list):
+        return [insert(member, of_type) for member in value]
+    return value.replace("{}", of_type) if isinstance(value, str) else value
+
+
+def send(client: Client, method: str, of_type: str, request: tuple[str, dict[str, str], Any]) -> Any:
+    path, parameters, body = insert([*request], of_type)
+    return client.request(method, path, params=parameters, json=body)
+
+
+def test_there_is_a_request_for_every_route() -> None:
+    """A new route needs one here."""
+    known = {*REQUESTS, *FOR_ALL_TYPES_ALONE}
+
+    assert known == {(one.method, one.path) for one in ROUTES if one.path.startswith("/v2/")} - {
+        (one.method, one.path) for one in ROUTES if one.path.startswith("/v2/keys")
+    }
+
+
+@pytest.mark.parametrize("route", REQUESTS, ids=" ".join)
+def test_another_object_type_is_refused_wherever_it_is_named(limited: Client, route: tuple[str, str]) -> None:
+    method, _ = route
+
+    refused = send(limited, method, "folder", REQUESTS[route])
+    allowed = send(limited, method, "tenant", REQUESTS[route])
+
+    assert (refused.status_code, refused.json()) == (403, {"code": "forbidden", "message": OTHER_TYPE})
+    assert allowed.status_code != 403, allowed.text
+
+
+@pytest.mark.parametrize("route", sorted(FOR_ALL_TYPES_ALONE), ids=" ".join)
+def test_what_uses_types_that_are_not_named_is_refused(limited: Client, route: tuple[str, str]) -> None:
+    refused = limited.request(*route, content=b"{}")
+
+    assert (refused.status_code, refused.json()) == (403, {"code": "forbidden", "message": NOT_LIMITED})
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        ("GET", "/v2/objects", {}, None),
+        ("GET", "/v2/objects", {"objectType": ""}, None),
+        ("GET", "/v2/warrants", {"subjectId": "ann"}, None),
+        ("POST", "/v2/warrants/delete", {}, {"filter": {"subjectType": "user"}}),
+        ("POST", "/v2/warrants/delete", {}, {}),
+        ("PUT", "/v2/object-types", {"replace": "true"}, [{"type": "document", "relations": {}}]),
+        ("GET", "/v2/query", {"q": "select * where user:ann is viewer"}, None),
+        (
+            "POST",
+            "/v2/query",
+            {},
+            {"q": "select document where user:ann is viewer", "contextualWarrants": [of("document")]},
+        ),
+        (
+            "GET",
+            "/v2/query",
+            {"q": "select document where user:ann is viewer", "contextualWarrants": "[]"},
+            None,
+        ),
+        ("POST", "/v2/check", {}, {"warrants": [of("document")], "contextualWarrants": [of("document")]}),
+        ("GET", "/v2/resource-events", {}, None),
+        ("GET", "/v2/access-events", {"subjectId": "ann"}, None),
+        ("GET", "/v1/query", {"select": "warrants", "for": "subject=user:ann"}, None),
+        ("GET", "/v1/query", {"q": "select * where user:ann is viewer"}, None),
+    ],
+)
+def test_a_list_or_filter_has_to_name_an_object_type(limited: Client, request_: tuple[str, str, Any, Any]) -> None:
+    method, path, parameters, body = request_
+
+    refused = limited.request(method, path, params=parameters, json=body)
+
+    assert (refused.status_code, refused.json()["message"]) == (403, NOT_LIMITED)
+
+
+def test_every_part_of_a_write_is_looked_at(limited: Client) -> None:
+    ref = {"objectType": "folder", "objectId": "f"}
+    for body in (
+        {"create": {"objects": [ref]}},
+        {"delete": {"objects": [ref]}},
+        {"delete": {"warrants": [of("folder")]}},
+        {"preconditions": [{"exists": ref}], "create": {"warrants": [of("document")]}},
+        {"preconditions": [{"absent": of("folder")}], "create": {"warrants": [of("document")]}},
+    ):
+        refused = limited.post("/v2/writes", json=body)
+
+        assert (refused.status_code, refused.json()["message"]) == (403, OTHER_TYPE)
+
+
+def test_the_resources_of_v1_have_the_types_of_their_objects(limited: Client) -> None:
+    for route in ROUTES:
+        if re.match(r"/v1/(users|tenants|roles|permissions|features|pricing-tiers)", route.path):
+            body = b"[]" if route.method == "DELETE" else b"{}"
+            answer = limited.request(route.method, re.sub(r"\{\w+\}", "x", route.path), content=body)
+            is_tenants_own = re.fullmatch(r"/v1/tenants(/\{tenantId\})?|/v1/users/\{userId\}/tenants", route.path)
+            assert (answer.status_code == 403) == (is_tenants_own is None), f"{route.method} {route.path}"
+
+
+def test_a_check_is_decided_from_warrants_on_all_types_but_shows_none(limited: Client) -> None:
+    body = {"warrants": [warrant_body("document:a#viewer@user:ann")], "debug": True}
+
+    for _ in range(3):
+        assert limited.post("/v2/check", json=body).json() == {
+            "code": 200,
+            "result": "Authorized",
+            "isImplicit": True,
+        }
+
+
+def test_subjects_may_be_of_any_type(limited: Client) -> None:
+    body = warrant_body("document:new#viewer@team:t#member")
+
+    assert limited.post("/v2/warrants", json=body).status_code == 200
+    assert limited.ask("document:new#viewer@user:ann").json()["result"] == "Authorized"
+    assert limited.delete_json("/v2/warrants", body).status_code == 200
+
+
+def test_the_rows_of_a_query_show_no_meta_and_no_warrant_of_another_type(limited: Client) -> None:
+    [found] = limited.get("/v2/query", params={"q": "select document where user:ann is viewer"}).json()["results"]
+    subjects = limited.get("/v2/query", params={"q": "select viewer of type user for document:a"}).json()["results"]
+
+    assert found["meta"] == {"title": "A"}
+    assert found["warrant"] is None or found["warrant"]["objectType"] == "document"
+    assert [(row["objectId"], row.get("meta"), row["warrant"]) for row in subjects] == [
+        ("ann", None, subjects[0]["warrant"])
+    ]
+    assert subjects[0]["warrant"] is None or subjects[0]["warrant"]["objectType"] == "document"
+
+
+def test_lists_of_its_types_are_answered(limited: Client, shared_client: Client) -> None:
+    for path, parameters in (
+        ("/v2/objects", {"objectType": "document"}),
+        ("/v2/warrants", {"objectType": "document"}),
+        ("/v2/access-events", {"objectType": "document"}),
+        ("/v2/resource-events", {"resourceType": "document"}),
+        ("/v2/query", {"q": "select document where user:ann is viewer"}),
+    ):
+        assert limited.get(path, params=parameters).json()["results"], path
+    for path, parameters in (
+        ("/v2/objects", {"objectType": "document"}),
+        ("/v2/warrants", {"objectType": "document"}),
+    ):
+        mine, all_of_them = (one.get(path, params=parameters).json() for one in (limited, shared_client))
+        assert mine["results"] == all_of_them["results"]

@@ -1,0 +1,40 @@
+"""Starts the Chromium that is installed, driven by Playwright.
+
+See docs/decisions/0049-tests-drive-the-installed-chromium.md."""
+
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from playwright.async_api import Browser, Page, async_playwright
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+"""Lists what Debian, Ubuntu and Google call it."""
+
+MISSING = "no Chromium is installed; `apt-get install chromium` on Debian, or any package with the command `chromium`"
+MOST_MILLISECONDS = 120_000  # for a step of a test: how long it takes on a busy machine is no failure
+
+
+def find_chromium() -> str | None:
+    """Returns the path of the first that is installed."""
+    return next((path for name in NAMES if (path := shutil.which(name))), None)
+
+
+@asynccontextmanager
+async def running_browser(executable: str) -> AsyncIterator[Browser]:
+    """Yields a browser without a window, which ends with the context."""
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=executable, timeout=MOST_MILLISECONDS)
+        try:
+            yield browser
+        finally:
+            await browser.close()
+
+
+@asynccontextmanager
+async def fresh_page(browser: Browser) -> AsyncIterator[Page]:
+    """Yields an empty page that shares no cookies, storage or cache with others."""
+    async with await browser.new_context() as context:
+        page = await context.new_page()
+        page.set_default_timeout(MOST_MILLISECONDS)
+        yield page

@@ -1,0 +1,66 @@
+"""How the chunks of a delete by filter follow the speed of the store."""
+
+import pytest
+
+from magistrate.operations import chunk_size
+from magistrate.operations.chunk_size import (
+    FIRST_CHUNK,
+    HOLD_SECONDS,
+    LARGEST_CHUNK,
+    SMALLEST_CHUNK,
+    ChunkSize,
+    pause_seconds,
+)
+from magistrate.operations.warrants import delete_matching
+from magistrate.store.contract import Slice
+from magistrate.store.events import EventFilter, EventsOfKind
+from tests.operations.node import Node
+
+
+def sizes(seconds_per_row: list[float]) -> list[int]:
+    """The sizes of chunks, each of which takes so long for each row."""
+    size, found = ChunkSize(), []
+    for seconds in seconds_per_row:
+        found.append(size.rows)
+        size.adapt(size.rows, size.rows * seconds)
+    return [*found, size.rows]
+
+
+def test_a_chunk_has_as_many_rows_as_can_be_written_in_the_time() -> None:
+    assert sizes([HOLD_SECONDS / 150] * 3) == [FIRST_CHUNK, 150, 150, 150]
+
+
+def test_chunks_of_a_fast_store_double_up_to_the_largest() -> None:
+    assert sizes([0, 0, 0]) == [100, 200, 250, 250]
+    assert LARGEST_CHUNK == 250
+
+
+def test_a_store_that_becomes_slow_gets_the_smallest_chunk_at_once_and_larger_ones_when_it_recovers() -> None:
+    fast, slow = HOLD_SECONDS / 1_000, HOLD_SECONDS
+    assert sizes([fast, fast, slow, slow, fast, fast]) == [100, 200, 250, SMALLEST_CHUNK, SMALLEST_CHUNK, 40, 80]
+
+
+def test_the_pause_is_as_long_as_the_chunk_but_not_longer_than_one_should_be() -> None:
+    assert pause_seconds(HOLD_SECONDS / 2) == HOLD_SECONDS / 2
+    assert pause_seconds(1.0) == HOLD_SECONDS
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("hold_seconds", "writes"), [(0.0, 3), (3_600.0, 2)])
+async def test_a_delete_by_filter_is_written_in_chunks_of_that_size(
+    node: Node, monkeypatch: pytest.MonkeyPatch, hold_seconds: float, writes: int
+) -> None:
+    """At first 4 rows; then 2 if nothing is fast enough, or 8 if everything is."""
+    monkeypatch.setattr(chunk_size, "HOLD_SECONDS", hold_seconds)
+    monkeypatch.setattr(chunk_size, "FIRST_CHUNK", 4)
+    monkeypatch.setattr(chunk_size, "SMALLEST_CHUNK", 2)
+    monkeypatch.setattr(chunk_size, "LARGEST_CHUNK", 8)
+    await node.grant(*(f"folder:{number}#viewer@user:ann" for number in range(8)))
+    before = await node.ctx.store.check()
+
+    deleted = await delete_matching(node.ctx, {"relation": "viewer"}, 100, lambda: node.ctx.stamp("ann"))
+
+    assert deleted.value == (8, False)
+    assert deleted.revision == before + writes == await node.ctx.store.check()
+    only = EventFilter([EventsOfKind("warrant", "deleted")])
+    assert len((await node.ctx.store.list_events(Slice("createdAt", 100), only)).value.rows) == 8

@@ -1,0 +1,70 @@
+"""Policies that take long are evaluated in threads, so that other requests do not wait for them."""
+
+import threading
+from collections import Counter
+
+import pytest
+
+from magistrate.engine.evaluation import Check
+from magistrate.engine.policy import STEPS_AT_ONCE
+from magistrate.engine.policy.run import PolicyRun
+from magistrate.engine.query import read_query
+from magistrate.operations.checks.check import check_all
+from magistrate.operations.consistency import NO_DEMAND
+from magistrate.operations.paging import read_wanted
+from magistrate.operations.query import QUERY_LIST, QueryRequest, list_page
+from tests.operations.node import Node
+from tests.operations.test_check import question
+
+pytestmark = pytest.mark.anyio
+
+LONG = "none(1..30000, # < a - {0})"
+NUMBER = 3
+
+
+class Steps:
+    """Counts the steps of all evaluations, by thread."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.by_thread: Counter[int] = Counter()
+        charge = PolicyRun.charge
+
+        def count(run: PolicyRun, steps: int) -> None:
+            self.by_thread[threading.get_ident()] += steps
+            charge(run, steps)
+
+        monkeypatch.setattr(PolicyRun, "charge", count)
+
+    def of_this_thread(self) -> int:
+        return self.by_thread[threading.get_ident()]
+
+
+@pytest.fixture
+async def granted(node: Node) -> Node:
+    await node.grant(*(f"folder:f#viewer@user:ann[{LONG.format(number)}]" for number in range(NUMBER)))
+    return node
+
+
+async def test_a_check_evaluates_long_policies_in_a_thread(granted: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = Steps(monkeypatch)
+
+    for context, is_allowed in (({"a": 100_000}, False), ({"a": 0}, True)):
+        asked = question("folder:f#viewer@user:ann")
+        found = await check_all(granted.ctx, [Check(asked.object, asked.relation, asked.subject, context)], NO_DEMAND)
+        assert found.value[0].is_authorized is is_allowed
+
+    assert steps.by_thread.total() - steps.of_this_thread() >= 30_000
+    # Each policy is attempted with the graph and without.
+    assert steps.of_this_thread() <= 2 * 2 * NUMBER * (STEPS_AT_ONCE + 10)
+
+
+async def test_a_query_evaluates_long_policies_in_a_thread(granted: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = Steps(monkeypatch)
+
+    wanted = read_wanted(QUERY_LIST, {}, granted.ctx.store.identity)
+    request = QueryRequest(read_query("select folder where user:ann is viewer"), {"a": 0})
+    page = (await list_page(granted.ctx, request, wanted, NO_DEMAND)).value
+
+    assert [found.row.id for found in page.rows] == ["f"]
+    assert steps.by_thread.total() - steps.of_this_thread() >= NUMBER * 30_000
+    assert steps.of_this_thread() <= NUMBER * (STEPS_AT_ONCE + 10)
