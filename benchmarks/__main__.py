@@ -20,6 +20,7 @@ from benchmarks.imports import measure_imports
 from benchmarks.lists import measure_lists
 from benchmarks.load import GENERATOR
 from benchmarks.mixed import command as mixed
+from benchmarks.models import measure_models
 from benchmarks.observing import measure_observing
 from benchmarks.request_rates import measure_request_rates
 from benchmarks.startup import measure_startup
@@ -35,6 +36,7 @@ TOPICS = {
     "explain": measure_explanations,
     "difference": measure_differences,
     "lists": measure_lists,
+    "models": measure_models,
     "observing": measure_observing,
     "startup": measure_startup,
     "writes": measure_writes,

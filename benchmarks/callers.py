@@ -12,6 +12,7 @@ import msgspec
 
 from benchmarks.table import markdown_table
 from magistrate import wiring
+from magistrate.api.auth.callers import list_secrets
 from magistrate.api.routes import ROUTES
 from magistrate.api.server.fast_path import FastPath
 from magistrate.api.server.ledger import Ledger
@@ -79,7 +80,7 @@ async def count_instructions(database_url: str) -> dict[str, int]:
             secret = OPERATOR_KEY
             if draft is not None:
                 secret = (await create_key(context, operator, draft)).value.secret
-                service.keys.replace((), (await context.store.list_keys()).keys)
+                service.keys.replace((), list_secrets((await context.store.list_keys()).keys))
             counts[kind] = _count_check(service, secret)
         return counts
 

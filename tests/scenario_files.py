@@ -291,19 +291,18 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     query_levels: Annotated[tuple[int, ...], msgspec.Meta(description="likewise of each query")] = ()
     as_of: tuple[Past, ...] = ()
     explain: tuple[Explain, ...] = ()
-    difference: tuple[Difference, ...] = ()
     writes: Annotated[
         tuple[WriteStep, ...], msgspec.Meta(description="what is written when all else is done, in order")
     ] = ()
+    difference: tuple[Difference, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.levels) != len(self.checks) or len(self.query_levels) != len(self.queries):
             raise ValueError("`levels` has one number for each check, `query_levels` for each query")
         if set(self.limits) - set(self.warrants):
             raise ValueError("`limits` are of `warrants`")
-        asked = (self.checks, self.queries, self.explain, self.difference, self.writes)
-        if not any(asked):
-            raise ValueError("a scenario has `checks`, `queries`, `explain`, `difference` or `writes`")
+        if not (self.checks or self.queries or self.explain or self.writes or self.difference):
+            raise ValueError("a scenario has `checks`, `queries`, `explain`, `writes` or `difference`")
 
     def until(self, step: Step) -> "Scenario":
         """The scenario with nothing done after this step."""
@@ -382,14 +381,14 @@ def explain_scenarios() -> Sequence[Scenario]:
     return [scenario for scenario in every_scenario() if scenario.explain]
 
 
-def difference_scenarios() -> Sequence[Scenario]:
-    """Those with differences, in the order of file names."""
-    return [scenario for scenario in every_scenario() if scenario.difference]
-
-
 def write_scenarios() -> Sequence[Scenario]:
     """Those that write, in the order of file names."""
     return [scenario for scenario in every_scenario() if scenario.writes]
+
+
+def difference_scenarios() -> Sequence[Scenario]:
+    """Those with differences, in the order of file names."""
+    return [scenario for scenario in every_scenario() if scenario.difference]
 
 
 @cache
@@ -403,7 +402,7 @@ def every_scenario() -> Sequence[Scenario]:
 
 
 def scenario_paths() -> list[Path]:
-    kinds = ("check", "query", "explain", "difference", "write")
+    kinds = ("check", "query", "explain", "write", "difference")
     return sorted(path for kind in kinds for path in FOLDER.glob(f"{kind}-*.yaml"))
 
 

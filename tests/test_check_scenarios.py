@@ -177,7 +177,7 @@ async def test_a_scenario_with_a_graph_before_and_after_it_is_filled(
 
 
 def carry_out_over_http(client: Client, scenario: Scenario) -> dict[Step, str]:
-    """Does the same, and returns the token of each step if the scenario asks about one."""
+    """Does the same, and returns the token of each step if the scenario has checks as of one."""
     after: dict[Step, str] = {}
 
     def end(step: Step) -> None:

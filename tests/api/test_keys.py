@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from magistrate.api.auth.callers import KeyRing
+from magistrate.api.auth.callers import KeyRing, list_secrets
 from magistrate.errors import Unauthenticated
 from magistrate.operations.keys import MAX_GRACE_SECONDS, MAX_KEYS, key_digest
 from magistrate.store.keys import StoredKey
@@ -234,7 +234,7 @@ def test_a_ring_knows_stored_keys_until_they_expire_and_notes_their_first_use() 
     two = StoredKey(
         "id-2", "two", "p", key_digest("secret-2"), ("admin",), ("d",), 5, "x", None, None, key_digest("old"), 150
     )
-    ring = KeyRing(lambda: now[0], [key_digest("operator")], [one, two])
+    ring = KeyRing(lambda: now[0], [key_digest("operator")], list_secrets([one, two]))
 
     assert [ring.identify(f"ApiKey {secret}").actor for secret in ("secret-1", "secret-2", "old")] == [
         "one",

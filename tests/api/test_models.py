@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from magistrate.api.endpoints.models import MAX_TEXT_CHARACTERS
 from magistrate.engine.model_text.faults import MAX_FAULTS
 from tests.running import Client
 
@@ -168,11 +169,55 @@ def test_nothing_is_written(client: Client) -> None:
     assert client.get("/v2/object-types").text == before
 
 
+def test_the_whole_model_is_read_in_either_form(client: Client) -> None:
+    types = [
+        {"type": "zoo", "relations": {"keeper": {}}},
+        {"type": "animal", "relations": {"zoo": {}, "keeper": {"inheritIf": "anyOf", "rules": [
+            {"inheritIf": "keeper", "ofType": "zoo", "withRelation": "zoo"}]}},
+         "source": {"dbType": "pg", "dbName": "a", "table": "b", "primaryKey": ["c"]}},
+    ]  # fmt: skip
+    put = client.put("/v2/object-types", json=types, params={"replace": "true"})
+
+    found = client.get("/v2/model")
+    as_text = client.get("/v2/model", headers={"Accept": "text/plain"})
+
+    assert found.json() == {"objectTypes": [types[1], types[0]], "policies": []}
+    assert found.headers["Service-Token"] == put.headers["Service-Token"]
+    assert found.headers["Vary"] == as_text.headers["Vary"] == "Accept"
+    assert as_text.headers["Content-Type"] == "text/plain; charset=utf-8"
+    assert client.post("/v2/model/convert", content=as_text.text).json() == found.json()
+    assert client.put("/v2/object-types", json=found.json()["objectTypes"]).status_code == 200
+
+
+def test_the_whole_model_is_read_as_of_the_past(client: Client) -> None:
+    before = client.get("/v2/model")
+    client.put("/v2/object-types", json=[{"type": "zoo", "relations": {}}], params={"replace": "true"})
+
+    past = client.get("/v2/model", params={"asOf": before.headers["Service-Token"]})
+
+    assert [one["type"] for one in client.get("/v2/model").json()["objectTypes"]] == ["zoo"]
+    assert past.content == before.content
+
+
+def test_the_predefined_types_are_a_text_without_findings_but_one(client: Client) -> None:
+    text = client.get("/v2/model", headers={"Accept": "text/plain"}).text
+
+    answer = validated(client, text)
+
+    assert answer["valid"]
+    assert {one["code"] for one in answer["warnings"]} <= {"unused_relation", "unobtainable_relation"}
+
+
 def test_a_large_model_with_many_errors_is_answered(client: Client) -> None:
     text = "version 1.0\n" + "type t\n    relation r [\n" * 40_000
+
+    assert len(text) < MAX_TEXT_CHARACTERS
 
     assert len(validated(client, text)["errors"]) == MAX_FAULTS
 
 
 def test_too_large_a_model_is_refused_unread(client: Client) -> None:
-    assert [one["code"] for one in validated(client, "//\n" * 1_500_000)["errors"]] == ["model_too_large"]
+    comments = "//" * (MAX_TEXT_CHARACTERS // 2)
+
+    assert [one["code"] for one in validated(client, comments + "\n")["errors"]] == ["model_too_large"]
+    assert [one["code"] for one in validated(client, comments)["errors"]] == ["missing_version"]

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.cases import Magistrate
+from tests.running import Client
 
 TEXT = """\
 version 1.0
@@ -190,3 +191,14 @@ def test_a_file_that_cannot_be_read_is_named(magistrate: Magistrate, tmp_path: P
 
     assert "No such file" in magistrate.failed("model", command, str(tmp_path / "nothing"))
     assert "not valid UTF-8" in magistrate.failed("model", command, str(tmp_path / "bytes"))
+
+
+def test_the_model_of_a_service_is_shown_as_text(shared_client: Client) -> None:
+    magistrate = Magistrate(str(shared_client.base_url))
+    before = shared_client.get("/v2/model")
+
+    shown = magistrate.done("model", "show")
+
+    assert shown == shared_client.get("/v2/model", headers={"Accept": "text/plain"}).text
+    assert magistrate.json("model", "show") == before.json()
+    assert magistrate.done("model", "show", "--as-of", before.headers["Service-Token"]) == shown

@@ -5,9 +5,9 @@ import pytest
 from magistrate.operations import chunk_size
 from magistrate.operations.chunk_size import (
     FIRST_CHUNK,
-    HOLD_SECONDS,
     LARGEST_CHUNK,
     SMALLEST_CHUNK,
+    TARGET_HOLD_SECONDS,
     ChunkSize,
     pause_seconds,
 )
@@ -27,7 +27,7 @@ def sizes(seconds_per_row: list[float]) -> list[int]:
 
 
 def test_a_chunk_has_as_many_rows_as_can_be_written_in_the_time() -> None:
-    assert sizes([HOLD_SECONDS / 150] * 3) == [FIRST_CHUNK, 150, 150, 150]
+    assert sizes([TARGET_HOLD_SECONDS / 150] * 3) == [FIRST_CHUNK, 150, 150, 150]
 
 
 def test_chunks_of_a_fast_store_double_up_to_the_largest() -> None:
@@ -36,13 +36,13 @@ def test_chunks_of_a_fast_store_double_up_to_the_largest() -> None:
 
 
 def test_a_store_that_becomes_slow_gets_the_smallest_chunk_at_once_and_larger_ones_when_it_recovers() -> None:
-    fast, slow = HOLD_SECONDS / 1_000, HOLD_SECONDS
+    fast, slow = TARGET_HOLD_SECONDS / 1_000, TARGET_HOLD_SECONDS
     assert sizes([fast, fast, slow, slow, fast, fast]) == [100, 200, 250, SMALLEST_CHUNK, SMALLEST_CHUNK, 40, 80]
 
 
 def test_the_pause_is_as_long_as_the_chunk_but_not_longer_than_one_should_be() -> None:
-    assert pause_seconds(HOLD_SECONDS / 2) == HOLD_SECONDS / 2
-    assert pause_seconds(1.0) == HOLD_SECONDS
+    assert pause_seconds(TARGET_HOLD_SECONDS / 2) == TARGET_HOLD_SECONDS / 2
+    assert pause_seconds(1.0) == TARGET_HOLD_SECONDS
 
 
 @pytest.mark.anyio
@@ -51,7 +51,7 @@ async def test_a_delete_by_filter_is_written_in_chunks_of_that_size(
     node: Node, monkeypatch: pytest.MonkeyPatch, hold_seconds: float, writes: int
 ) -> None:
     """At first 4 rows; then 2 if nothing is fast enough, or 8 if everything is."""
-    monkeypatch.setattr(chunk_size, "HOLD_SECONDS", hold_seconds)
+    monkeypatch.setattr(chunk_size, "TARGET_HOLD_SECONDS", hold_seconds)
     monkeypatch.setattr(chunk_size, "FIRST_CHUNK", 4)
     monkeypatch.setattr(chunk_size, "SMALLEST_CHUNK", 2)
     monkeypatch.setattr(chunk_size, "LARGEST_CHUNK", 8)

@@ -99,9 +99,32 @@ def one_after_the_other(stage: Stage) -> Iterator[tuple[str, Act]]:
     yield "40 object types, a check after each", write
 
 
+def as_text(stage: Stage) -> Iterator[tuple[str, Act]]:
+    """Whole models as text, and as JSON that becomes text."""
+    relations = b"".join(
+        b"    relation r%d [user]\n    inherit r%d if relation r%d\n" % (n, n, n + 1) for n in range(15_000)
+    )
+    policies = b"".join(b"policy p%d(a integer) { %s }\n" % (n, b"a + a > 3 && " * 200 + b"true") for n in range(380))
+    texts = {
+        "a text of 1 MB": b"type user\ntype t\n" + relations,
+        "380 long policies as text": policies,
+        "a text of errors": b"type t\n" + b"    relaton r [\n" * 55_000,
+        "one line of 1 MB": b"type t\n    relation r [" + b"t," * 520_000,
+        "one comment of 1 MB": b"// " + b"x" * 1_000_000,
+    }
+    for about, text in texts.items():
+        body = msgspec.Raw(b"version 1.0\n" + text)
+        yield f"{about}: validated", partial(stage.ask, "POST", "/v2/model/validate", body)
+        yield f"{about}: converted", partial(stage.ask, "POST", "/v2/model/convert", body)
+    types = [{"type": f"t{n}", "relations": {f"r{place}": {} for place in range(150)}} for n in range(250)]
+    for path in ("validate", "convert"):
+        yield f"37,500 relations in JSON: {path}", partial(stage.ask, "POST", f"/v2/model/{path}", types)
+
+
 MODELS: dict[str, Attack] = {
     "combinations": combinations,
     "through-types": through_types,
     "wide-types": very_many,
     "types": one_after_the_other,
+    "models-as-text": as_text,
 }

@@ -23,6 +23,7 @@ from falcon.constants import COMBINED_METHODS
 from uuid_utils import uuid7
 
 from magistrate import errors
+from magistrate.api.auditing import BODY, CALLER, ROUTE, audit_answer
 from magistrate.api.auth.bearer import identify_caller
 from magistrate.api.cors import CorsPolicy, answer_options
 from magistrate.api.deadline import Deadlines
@@ -38,7 +39,6 @@ from magistrate.api.server.fast_path import FastPath
 from magistrate.api.server.ledger import Ledger
 from magistrate.api.service import Call, Service, answer_call, render_body
 from magistrate.api.written_body import read_written_body
-from magistrate.engine.suggestions import suggest_name
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.store.contract import Identity, Once
 
@@ -190,8 +190,9 @@ def _public_responders(running: Running) -> list[tuple[str, str, Responder]]:
         async def respond(req: falcon.asgi.Request, resp: falcon.asgi.Response) -> None:
             if page.scope is not None:
                 service, header = running.service, req.get_header("Authorization")
-                found = await identify_caller(service.keys, service.bearers, header, takes_bearer=False)
-                found.caller.require_scope(page.scope)
+                caller, _ = await identify_caller(service.keys, service.bearers, header, takes_bearer=False)
+                req.scope[CALLER] = caller
+                caller.require_scope(page.scope)
             resp.content_type = page.content_type
             resp.set_headers(dict(page.headers))
             resp.data = await page.body(lambda: running.service)
@@ -252,8 +253,10 @@ def _responder(running: Running, route: Route) -> Responder:
         service = running.service
         identity = service.context.store.identity
         with running.deadlines.begin(service.limits.request_timeout_ms, route.writes) as deadline:
+            req.scope[ROUTE] = route
             header = req.get_header("Authorization")
             caller, holder = await identify_caller(service.keys, service.bearers, header, route.takes_bearer)
+            req.scope[CALLER] = caller
             caller.require_scope(route.scope)
             parameters = read_parameters(req.scope[_QUERY]) if req.scope[_QUERY] else {}
             freshness = NO_DEMAND if route.writes else _freshness(req, identity)
@@ -264,13 +267,14 @@ def _responder(running: Running, route: Route) -> Responder:
                 deadline.resume()
                 decoding = partial(decode, raw, service.limits.max_json_depth)
                 body = decoding() if len(raw) <= LARGE_BODY_BYTES else await asyncio.to_thread(decoding)
+                req.scope[BODY] = raw
             once = _once(req, raw) if route.takes_key else None
             accept, request_id = req.get_header("Accept") or "", req.scope[_REQUEST_ID]
             call = Call(service.context, path, parameters, body, caller, freshness, once, holder, accept, request_id)
             if caller.object_types is not None:
                 caller.require_types(route.list_types(call))
             if route.parameters and not route.writes:
-                _check_parameters(route, call)
+                route.check_parameters(call)
             answer = await answer_call(route.handler, call)
         token = token_of(identity, answer.revision)
         for header in TOKEN_HEADERS:
@@ -293,15 +297,6 @@ def _body_decoder(route: Route) -> Callable[[bytes, int], Any] | None:
         return None
     decoder = msgspec.json.Decoder(route.body)
     return lambda raw, max_depth: decode_body(raw, decoder, max_depth)
-
-
-def _check_parameters(route: Route, call: Call[Any]) -> None:
-    """Raises InvalidParameter for a query parameter that the route does not know, if the request is strict."""
-    if call.parameters and call.is_strict:
-        known = [parameter.name for parameter in route.parameters]
-        for name in call.parameters:
-            if name not in known:
-                raise errors.InvalidParameter(name, f"is no parameter of {route.path}{suggest_name(name, known)}")
 
 
 async def _read_body(req: falcon.asgi.Request, service: Service) -> bytes:
@@ -351,6 +346,8 @@ def _finish(req: falcon.asgi.Request, resp: falcon.asgi.Response) -> None:
     ledger.record_answer(
         req.method, req.uri_template or "", render_path(req), resp.status_code, request_id, req.scope[_STARTED]
     )
+    if ledger.audit_log is not None:
+        audit_answer(ledger.audit_log, req, resp, request_id)
 
 
 async def _answer_error(

@@ -3,8 +3,10 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from magistrate.api.service import Handler
+from magistrate.api.service import Call, Handler
 from magistrate.api.used_types import ListTypes
+from magistrate.engine.suggestions import suggest_name
+from magistrate.errors import InvalidParameter
 from magistrate.operations.as_of import AS_OF
 from magistrate.operations.callers import Scope
 from magistrate.operations.paging import DEFAULT_LIMIT, MAX_LIMIT, MAX_SEARCH_LENGTH, ListKind
@@ -31,7 +33,9 @@ class Route:
     accepted as well as a key. `is_typed`: the answer has a Content-Type, even if it is empty. `may_conflict`: the route
     answers 409 if what is stored stands in the way. `is_repeatable`: it is safe to send again as it is, so it takes no
     Idempotency-Key. `may_lack_body`: an empty body means `{}`. `takes_text`: the body may also be text, and the handler
-    gets a WrittenBody. `answers_text`: the answer may also be text."""
+    gets a WrittenBody. `answers_text`: the answer may also be text. `is_administrative`: the audit log has its requests
+    as those that give rights to callers. `reads_past`: the route reads a past state that the request names without
+    `asOf`."""
 
     method: str
     path: str
@@ -50,8 +54,18 @@ class Route:
     may_lack_body: bool = False
     takes_text: bool = False
     answers_text: bool = False
+    reads_past: bool = False
+    is_administrative: bool = False
     scope: Scope = field(kw_only=True)
     list_types: ListTypes = field(kw_only=True)
+
+    def check_parameters(self, call: Call[Any]) -> None:
+        """Raises InvalidParameter for a query parameter that the route does not know, if the request is strict."""
+        if call.parameters and call.is_strict:
+            known = [parameter.name for parameter in self.parameters]
+            for name in call.parameters:
+                if name not in known:
+                    raise InvalidParameter(name, f"is no parameter of {self.path}{suggest_name(name, known)}")
 
     @property
     def takes_key(self) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from magistrate.api.endpoints import (
     check,
+    decisions,
     difference,
     events,
     explain,
@@ -17,6 +18,7 @@ from magistrate.api.endpoints import (
     writes,
 )
 from magistrate.api.endpoints.check import CheckAnswer, CheckBody
+from magistrate.api.endpoints.decisions import DecisionAnswer, ReplayAnswer
 from magistrate.api.endpoints.difference import DifferenceAnswer, DifferenceBody
 from magistrate.api.endpoints.events import AccessEventAnswer, ResourceEventAnswer
 from magistrate.api.endpoints.explain import ExplainAnswer, ExplainBody
@@ -159,6 +161,11 @@ V2_ROUTES: tuple[Route, ...] = (
         scope=Scope.MODEL, list_types=list_in_path("type"),
     ),
     Route(
+        "GET", "/v2/model", models.get, "Get the whole model, in JSON or as text",
+        answer=ModelBody, parameters=ONE_ROW, answers_text=True,
+        scope=Scope.READ, list_types=list_all,
+    ),
+    Route(
         "POST", "/v2/model/validate", models.validate, "Find what is wrong with a model in text or JSON",
         answer=ModelValidationAnswer, body=ModelBody | list[TypeBody], takes_text=True,
         scope=Scope.READ, list_types=list_none,
@@ -255,18 +262,16 @@ V2_ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "GET", "/v2/difference", difference.list_page, "List the access that was gained and lost between two revisions",
-        answer=DifferenceAnswer, parameters=_DIFFERENCE_LIST,
-        scope=Scope.QUERY, list_types=list_all,
+        answer=DifferenceAnswer, parameters=_DIFFERENCE_LIST, scope=Scope.READ, list_types=list_all,
     ),
     Route(
         "POST", "/v2/difference", difference.list_page_of_proposal, "List the access that a proposal would change",
-        answer=DifferenceAnswer, body=DifferenceBody, not_found=True,
-        scope=Scope.QUERY, list_types=list_all,
+        answer=DifferenceAnswer, body=DifferenceBody, not_found=True, scope=Scope.READ, list_types=list_all,
     ),
     Route(
         "POST", "/v2/sessions", sessions.create, "Create a token with which a user checks their own access",
         answer=SessionAnswer, body=SessionBody,
-        scope=Scope.CHECK, list_types=list_all,
+        scope=Scope.CHECK, list_types=list_all, is_administrative=True,
     ),
     Route(
         "GET", "/v2/resource-events", events.list_resource_events, "List what was created, updated and deleted",
@@ -281,27 +286,37 @@ V2_ROUTES: tuple[Route, ...] = (
     Route(
         "POST", "/v2/keys", keys.create, "Create a key with which callers use a part of the API",
         answer=IssuedKeyAnswer, body=KeyBody, writes=True, is_repeatable=True, may_conflict=True,
-        scope=Scope.KEYS, list_types=list_none,
+        scope=Scope.KEYS, list_types=list_none, is_administrative=True,
     ),
     Route(
         "GET", "/v2/keys", keys.list_page, "List keys",
         answer=ListAnswer[KeyAnswer], parameters=list_parameters(KEY_LIST),
-        scope=Scope.KEYS, list_types=list_none,
+        scope=Scope.KEYS, list_types=list_none, is_administrative=True,
     ),
     Route(
         "GET", "/v2/keys/{id}", keys.get, "Get a key",
         answer=KeyAnswer, not_found=True,
-        scope=Scope.KEYS, list_types=list_none,
+        scope=Scope.KEYS, list_types=list_none, is_administrative=True,
     ),
     Route(
         "DELETE", "/v2/keys/{id}", keys.delete, "Revoke a key",
         writes=True, not_found=True,
-        scope=Scope.KEYS, list_types=list_none,
+        scope=Scope.KEYS, list_types=list_none, is_administrative=True,
     ),
     Route(
         "POST", "/v2/keys/{id}/rotate", keys.rotate, "Replace the secret of a key",
         answer=IssuedKeyAnswer, body=RotationBody, writes=True, not_found=True, is_repeatable=True, may_lack_body=True,
-        scope=Scope.KEYS, list_types=list_none,
+        scope=Scope.KEYS, list_types=list_none, is_administrative=True,
+    ),
+    Route(
+        "GET", "/v2/decisions/{id}", decisions.get, "Get a recorded decision of a check",
+        answer=DecisionAnswer, not_found=True,
+        scope=Scope.EVENTS, list_types=list_all,
+    ),
+    Route(
+        "GET", "/v2/decisions/{id}/replay", decisions.replay, "Make a recorded decision again, and explain it",
+        answer=ReplayAnswer, not_found=True, reads_past=True,
+        scope=Scope.READ, list_types=list_all,
     ),
 )  # fmt: skip
 

@@ -1,5 +1,5 @@
-"""Defines the command line: `serve`, `import`, `sessions`, `keys` and the commands that call a service, a file a noun.
-Options are generated from the settings in config/."""
+"""Defines the command line: `serve`, `import`, `sessions`, `keys`, `audit` and the commands that call a service, a file
+a noun. Options are generated from the settings in config/."""
 
 import os
 import sys
@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 import magistrate
+from magistrate.cli.audit import audit
 from magistrate.cli.check import check
 from magistrate.cli.completion import completion
 from magistrate.cli.diff import diff
@@ -18,6 +19,7 @@ from magistrate.cli.keys import keys
 from magistrate.cli.models import model
 from magistrate.cli.objects import objects
 from magistrate.cli.query import query
+from magistrate.cli.replay import replay
 from magistrate.cli.service import with_settings
 from magistrate.cli.sessions import sessions
 from magistrate.cli.types import types
@@ -56,6 +58,7 @@ def serve(example: str | None, fix_permissions: bool, **flags: Any) -> None:
 
 
 for command in (
+    audit,
     check,
     explain,
     query,
@@ -66,6 +69,7 @@ for command in (
     model,
     objects,
     events,
+    replay,
     import_command,
     sessions,
     keys,

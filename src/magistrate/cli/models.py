@@ -79,7 +79,7 @@ def lint(files: Sequence[str], strict: bool, as_json: bool) -> None:
         found: list[tuple[str, ModelFault]] = []
         for file in files:
             text = _read_file(file)
-            faults = _report(text).faults
+            faults = _report(text).list_faults()
             found += [(file, fault) for fault in faults]
             if not as_json:
                 for fault in faults:

@@ -14,6 +14,8 @@ from magistrate.config.setting import PREFIX, Setting, Value, name_flag, name_va
 from magistrate.config.settings_table import CLIENT_SETTINGS, MOVING_SETTINGS, SETTINGS
 from magistrate.errors import InvalidSetting
 
+AUDIT_FORMAT_NAMES = ("json", "cloudevents")
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -37,6 +39,8 @@ class Settings:
     fast_path: bool
     strict: bool
     access_log: bool
+    audit_log: str
+    audit_format: str
     max_context_bytes: int
     max_json_depth: int
     head_timeout_ms: int
@@ -90,6 +94,8 @@ def read_settings(flags: Mapping[str, str | None], environment: Mapping[str, str
     if values["cors_all_routes"] and not origins:
         raise InvalidSetting("cors_all_routes has no effect without cors_origin")
     _refuse_half_a_provider(values)
+    if values["audit_format"] not in AUDIT_FORMAT_NAMES:
+        raise InvalidSetting(f"audit_format must be {' or '.join(AUDIT_FORMAT_NAMES)}")
     return Settings(
         database=read_database_url(database_url),
         api_keys=read_long_api_keys(api_key),

@@ -84,6 +84,12 @@ SETTINGS = (
     ),
     Setting("access_log", False, "whether a line of JSON is logged to stderr for each request"),
     Setting(
+        "audit_log",
+        "",
+        "a file to which changes, refused requests and administrative calls are written, or - for standard output",
+    ),
+    Setting("audit_format", "json", "the format of the audit log: json for lines of JSON, or cloudevents"),
+    Setting(
         "max_context_bytes",
         65_536,
         "the largest context of one warrant in a check, or of a query, in bytes of compact JSON (64 KiB)",

@@ -36,10 +36,8 @@ NODES_SCANNED_FOR_ONE = 32
 
 
 class Check(msgspec.Struct, frozen=True):
-    """Represents a check: does `subject` have `relation` on `object`?
-
-    `context` holds the variables of policies. The ids may be `*`.
-    """
+    """Represents a check: does `subject` have `relation` on `object`? `context` holds the variables of policies. The
+    ids may be `*`."""
 
     object: ObjectRef
     relation: RelationName
@@ -49,8 +47,7 @@ class Check(msgspec.Struct, frozen=True):
     def render(self) -> str:
         """Returns the check in written form, `report:q3#editor@user:ann[tenant=acme]`.
 
-        The names of the context are sorted; the brackets are left out when it is empty.
-        """
+        The names of the context are sorted; the brackets are left out when it is empty."""
         object, subject = self.object, self.subject
         names = WarrantNames(object.type, object.id, self.relation, subject.type, subject.id, subject.relation or "")
         given = " ".join(f"{name}={_plain(value)}" for name, value in sorted(self.context.items()))
@@ -127,15 +124,19 @@ class Evaluation:
             walk.go_on()
 
     def find_direct(self, node: CheckNode) -> list[tuple[Warrant, Truth]]:
-        """Returns the warrants to the subject itself that a node was given, with the values of their policies. It
-        serves evaluations of one check."""
+        """Returns the warrants to the subject itself that a node was given, with their values, in an evaluation of one
+        check."""
         return [one for walk in self._walks.values() for one in walk.find_direct(node)]
+
+    def policy_value(self, warrant: Warrant) -> Truth:
+        """Returns the value of a warrant's policy whatever its time limits, in an evaluation of one check."""
+        [walk] = self._walks.values()
+        return walk.conditions.policy_value(warrant)
 
     def release(self) -> Iterator[int]:
         """Frees the nodes and the warrants, and yields how many were freed since it yielded last.
 
-        The evaluation cannot be used afterwards.
-        """
+        The evaluation cannot be used afterwards."""
         self._arriving = iter(())
         for walk in self._walks.values():
             yield from walk.release()
@@ -168,13 +169,7 @@ class _Walk:
     """Holds the nodes for one subject and one context."""
 
     def __init__(
-        self,
-        model: Model,
-        subject: Subject,
-        conditions: PolicyEvaluator,
-        work: Work,
-        facts: Facts,
-        scope: _Scope,
+        self, model: Model, subject: Subject, conditions: PolicyEvaluator, work: Work, facts: Facts, scope: _Scope
     ) -> None:
         self._scope = scope
         self._facts = facts
@@ -185,6 +180,8 @@ class _Walk:
         self._nodes: dict[tuple[Plan | Operation, ObjectId], CheckNode] = {}
         self._requests: dict[Plan, WarrantsByObject | None] = {}
         self._roots: dict[CheckNode, None] = {}
+        self._open_roots: list[CheckNode] = []
+        """Holds the roots that were undecided when they were last looked at."""
         self._fresh: list[CheckNode] = []
         self._waiting: list[CheckNode] = []
         self._decided: list[CheckNode] = []
@@ -195,6 +192,7 @@ class _Walk:
     def root(self, object: ObjectRef, relation: RelationName) -> CheckNode:
         node = self._node(self._model.plan(object.type, relation), object.id)
         self._roots[node] = None
+        self._open_roots.append(node)
         self._wake(node)
         return node
 
@@ -210,7 +208,8 @@ class _Walk:
     def _find_open(self) -> Sequence[CheckNode]:
         """Returns the undecided roots; with paths or all rules, all undecided nodes whose value is needed."""
         if not any(self._scope):
-            return [root for root in self._roots if root.value is None]
+            self._open_roots = [root for root in self._open_roots if root.value is None]
+            return self._open_roots
         self._work.spend(len(self._nodes) // NODES_SCANNED_FOR_ONE)
         return [node for node in self._nodes.values() if node.value is None and node.waits]
 
@@ -222,7 +221,7 @@ class _Walk:
     def release(self) -> Iterator[int]:
         self._doing = iter(())
         self._roots.clear()
-        for waiting in (self._fresh, self._waiting, self._decided):
+        for waiting in (self._open_roots, self._fresh, self._waiting, self._decided):
             waiting.clear()
         yield from dismantle([self._nodes])
 

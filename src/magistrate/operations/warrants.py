@@ -118,9 +118,9 @@ async def delete_matching(
     while chunk := matches[start : start + size.rows]:
         written = await ctx.store.delete_matches(chunk, stamp())
         revision, deleted, start = written.revision, deleted + written.value.deleted, start + len(chunk)
-        size.adapt(len(chunk), written.value.held_seconds)
+        size.adapt(len(chunk), written.value.hold_seconds)
         if start < len(matches):
-            await asyncio.sleep(pause_seconds(written.value.held_seconds))
+            await asyncio.sleep(pause_seconds(written.value.hold_seconds))
     return Snapshot(revision, DeletedMatches(deleted, has_more))
 
 

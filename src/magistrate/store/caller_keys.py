@@ -1,5 +1,6 @@
 """Reads and writes the keys of callers, as scripts."""
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
@@ -11,11 +12,20 @@ from magistrate.store.database import Execute, Row, Rows, Script, Select
 from magistrate.store.keys import NewSecret, StoredKey, StoredKeys
 from magistrate.store.slices import Snapshot
 
+KEYS_AT_ONCE = 100
+"""Limits the keys that are built before others may run: a millisecond or two, if each has many object types."""
 
-def build_keys(rows: Rows) -> StoredKeys:
-    """Builds the keys from rows (revision, version, *columns); the columns are None if there is no key."""
+
+async def build_keys(rows: Rows) -> StoredKeys:
+    """Builds the keys from rows (revision, version, *columns), and lets others run in between; the columns are None if
+    there is no key."""
     revision, version = rows[0][:2]
-    return StoredKeys(Revision(revision), version, tuple(_build_key(row[2:]) for row in rows if row[2] is not None))
+    keys: list[StoredKey] = []
+    for start in range(0, len(rows), KEYS_AT_ONCE):
+        if start:
+            await asyncio.sleep(0)
+        keys += (_build_key(row[2:]) for row in rows[start : start + KEYS_AT_ONCE] if row[2] is not None)
+    return StoredKeys(Revision(revision), version, tuple(keys))
 
 
 def create_key(new: StoredKey, most: int) -> Callable[[Revision], Script[Revision]]:

@@ -17,7 +17,7 @@ or has been collected."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 import msgspec
 
@@ -163,9 +163,6 @@ class Imported(msgspec.Struct, frozen=True):
     types: int
     objects: int
     warrants: int
-
-
-Kind = Literal["object", "object-type", "warrant"]
 
 
 Judge = Callable[[Mapping[TypeName, str]], None]
@@ -385,6 +382,10 @@ class Store(WarrantReader, KeyStore, SessionKeyStore, EventStore, HistoryStore, 
         returned."""
         ...
 
-    async def read_warrants(self, reads: Sequence[AnyRead], at: Revision | None, most: int) -> ReadResult: ...
+    async def read_warrants(
+        self, reads: Sequence[AnyRead], at: Revision | None, most: int, with_expired: bool = False
+    ) -> ReadResult:
+        """Implements WarrantReader; `with_expired` adds warrants that had expired by then and are not collected."""
+        ...
 
     async def close(self) -> None: ...

@@ -10,11 +10,11 @@ S = TypeVar("S")
 
 
 class DeletedChunk(NamedTuple):
-    """Counts the warrants that one write of a delete by filter deleted. `held_seconds` is about how long no other
+    """Counts the warrants that one write of a delete by filter deleted. `hold_seconds` is about how long no other
     writer could write: from when this write had its turn until it was answered."""
 
     deleted: int
-    held_seconds: float
+    hold_seconds: float
 
 
 class TimedScript(Generic[S]):

@@ -24,7 +24,7 @@ class SqlKeys:
         return int(version)
 
     async def list_keys(self) -> StoredKeys:
-        return caller_keys.build_keys(await self.database.read(sql.LIST_KEYS, ()))
+        return await caller_keys.build_keys(await self.database.read(sql.LIST_KEYS, (), long=True))
 
     async def create_key(self, new: StoredKey, most: int) -> Revision:
         return await self.database.transact(caller_keys.create_key(new, most), makes_revision=False)

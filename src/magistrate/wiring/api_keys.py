@@ -10,7 +10,7 @@ from pathlib import Path
 
 import structlog
 
-from magistrate.api.auth.callers import KeyRing
+from magistrate.api.auth.callers import KeyRing, KnownSecret, list_secrets
 from magistrate.config import FileState, Settings, find_file_state, read_api_key_file
 from magistrate.errors import InvalidSetting, StoreUnavailable
 from magistrate.operations.background import attempt_work
@@ -22,6 +22,8 @@ log = structlog.get_logger()
 LOOK_EVERY_SECONDS = 1.0
 FOLLOW_EVERY_SECONDS = 0.25
 """Sets how often the version of the stored keys is read, so that a change is in force within a second."""
+KEYS_AT_ONCE = 100
+"""Limits the stored keys that are prepared before others may run; some milliseconds, if each has many object types."""
 NOTE_EVERY_SECONDS = 60.0
 """Sets how often the uses of stored keys are written."""
 UNSETTLED_NS = 500_000_000
@@ -89,6 +91,7 @@ class ServiceKeys:
         self._version = -1
         """Holds the version of the stored keys that are in the ring."""
         self._noted_at = -math.inf
+        self._filling = asyncio.Lock()
 
     async def open(self) -> KeyRing:
         """Returns the ring, filled. If the key file is invalid and other workers have read one that was valid, takes
@@ -162,13 +165,19 @@ class ServiceKeys:
                 log.error("the API keys could not be shared with workers that start later", error=repr(error))
 
     async def _fill_ring(self) -> None:
-        stored = await self._store.list_keys()
-        if self._settings.configures_api_keys:
-            digests = [*map(key_digest, self._settings.api_keys), *self._from_file]
-        else:
-            digests = [*await self._store.key_digests()]
-        self.ring.replace(digests, stored.keys)
-        self._version = stored.version
+        # What was read first must not replace what was read later.
+        async with self._filling:
+            stored = await self._store.list_keys()
+            secrets: dict[str, KnownSecret] = {}
+            for start in range(0, len(stored.keys), KEYS_AT_ONCE):
+                secrets |= list_secrets(stored.keys[start : start + KEYS_AT_ONCE])
+                await asyncio.sleep(0)
+            if self._settings.configures_api_keys:
+                digests = [*map(key_digest, self._settings.api_keys), *self._from_file]
+            else:
+                digests = [*await self._store.key_digests()]
+            self.ring.replace(digests, secrets)
+            self._version = stored.version
 
 
 def check_key_file(settings: Settings) -> None:

@@ -14,6 +14,7 @@ from magistrate.api.app import Application
 from magistrate.api.auth.provider_keys import read_key_file
 from magistrate.api.cors import CorsPolicy
 from magistrate.api.server.access_log import AccessLog
+from magistrate.api.server.audit_log import AuditLog, check_audit_log
 from magistrate.api.server.fast_path_protocol import FastPathProtocol
 from magistrate.api.server.ledger import Ledger
 from magistrate.api.server.metrics import METRICS, Board
@@ -53,7 +54,9 @@ def create_application(
     access_log = AccessLog(sys.stderr.fileno()) if settings.access_log else None
     shared = None if shared_folder is None else SharedDigests(shared_folder)
     cors = CorsPolicy(settings.cors_origins, settings.cors_all_routes) if settings.cors_origins else None
-    return Application(partial(open_service, settings, hangup, shared), Ledger(access_log), cors)
+    audit_log = AuditLog(settings.audit_log, settings.audit_format) if settings.audit_log else None
+    METRICS.count_audit_dropped = int if audit_log is None else audit_log.count_dropped
+    return Application(partial(open_service, settings, hangup, shared), Ledger(access_log, audit_log), cors)
 
 
 def server_config(settings: Settings, shared_folder: Path | None = None, hangup: Hangup | None = None) -> BoundedConfig:
@@ -90,6 +93,7 @@ def serve(settings: Settings, example_name: str | None = None, fix_permissions: 
         read_key_file(settings.jwt_keys)  # workers would continue without the keys
     log_to_stderr()
     check_key_file(settings)
+    check_audit_log(settings.audit_log)
     listening = listen(settings)
     with listening:
         secure_store(settings, fix_permissions)

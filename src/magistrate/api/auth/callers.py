@@ -2,8 +2,7 @@
 `Authorization: Bearer <token>` (docs/compatibility.md#sessions)."""
 
 import hmac
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -58,6 +57,34 @@ def _is_token(credential: str) -> bool:
     return credential.count(".") == DOTS_OF_TOKEN
 
 
+class KnownSecret(NamedTuple):
+    """Holds the digest of a secret, its holder, and the time until which it is good."""
+
+    digest: str
+    caller: Caller
+    until: int
+
+
+KnownSecrets = Mapping[str, KnownSecret]
+"""Maps digests to secrets."""
+_NO_SECRETS: KnownSecrets = {}
+
+
+def list_secrets(keys: Iterable[StoredKey]) -> KnownSecrets:
+    """Returns the secrets of stored keys by their digests: of each the current one, and the one before if there is
+    one."""
+    secrets: dict[str, KnownSecret] = {}
+    for key in keys:
+        object_types = None if key.object_types is None else frozenset(key.object_types)
+        caller = Caller(key.name, expand_scopes(key.scopes), object_types, key.id)
+        expires_at = ALWAYS if key.expires_at is None else key.expires_at
+        secrets[key.digest] = KnownSecret(key.digest, caller, expires_at)
+        if key.previous_digest is not None and key.previous_until is not None:
+            until = min(key.previous_until, expires_at)
+            secrets[key.previous_digest] = KnownSecret(key.previous_digest, caller, until)
+    return secrets
+
+
 class KeyRing:
     """Holds all keys that are currently valid: those of the operator, which may do everything, and the stored ones.
 
@@ -69,15 +96,15 @@ class KeyRing:
     """Hold the header that was accepted last and its caller: most requests of a service come with the same key."""
     _memo_until = ALWAYS
 
-    def __init__(self, now: Callable[[], int], digests: Iterable[str] = (), stored: Iterable[StoredKey] = ()) -> None:
+    def __init__(self, now: Callable[[], int], digests: Iterable[str] = (), stored: KnownSecrets = _NO_SECRETS) -> None:
         self._now = now
         self._uses: dict[str, int] = {}
         self.replace(digests, stored)
 
-    def replace(self, digests: Iterable[str], stored: Iterable[StoredKey] = ()) -> None:
+    def replace(self, digests: Iterable[str], stored: KnownSecrets = _NO_SECRETS) -> None:
         """Makes these keys valid, and no others, from the next request on. `digests` are those of the operator."""
         self._operators = tuple((digest, Caller(f"{OPERATOR}{digest[:8]}", ALL_SCOPES)) for digest in digests)
-        self._stored = dict(chain.from_iterable(map(_list_secrets, stored)))
+        self._stored = stored
         self._end_memo()
 
     def identify(self, header: str | None, schemes: Sequence[str] = ONLY_KEYS) -> Caller:
@@ -132,21 +159,3 @@ class KeyRing:
         if secret.caller.key_id is not None:
             self._uses[secret.caller.key_id] = now
         return secret.caller
-
-
-class KnownSecret(NamedTuple):
-    """Holds the digest of a secret, its holder, and the time until which it is good."""
-
-    digest: str
-    caller: Caller
-    until: int
-
-
-def _list_secrets(key: StoredKey) -> Iterator[tuple[str, KnownSecret]]:
-    """Yields the secrets of a stored key by their digests: the current one, and the one before if it is still good."""
-    object_types = None if key.object_types is None else frozenset(key.object_types)
-    caller = Caller(key.name, expand_scopes(key.scopes), object_types, key.id)
-    expires_at = ALWAYS if key.expires_at is None else key.expires_at
-    if key.previous_digest is not None and key.previous_until is not None:
-        yield key.previous_digest, KnownSecret(key.previous_digest, caller, min(key.previous_until, expires_at))
-    yield key.digest, KnownSecret(key.digest, caller, expires_at)

@@ -1,7 +1,7 @@
 """Defines the bodies and handlers of /v2/model: whole models, as text or JSON (docs/models.md)."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TypeVar
 
@@ -12,13 +12,17 @@ from magistrate.api.written_body import WrittenBody
 from magistrate.engine.model_text.document import ModelDocument
 from magistrate.engine.model_text.faults import ModelFault, describe_fault
 from magistrate.engine.model_text.json_bodies import ModelBody
+from magistrate.engine.model_text.json_members import read_members
+from magistrate.engine.model_text.json_model import read_body
 from magistrate.engine.model_text.json_rendering import render_body
 from magistrate.engine.model_text.rendering import render_model
 from magistrate.engine.model_text.reports import ModelReport, report_text, report_value
 from magistrate.engine.model_text.versions import exact_document
 from magistrate.engine.positions import position
+from magistrate.engine.terms import TypeName
 from magistrate.errors import InvalidModel, InvalidRequest
 from magistrate.operations.scheduling import aside
+from magistrate.operations.whole_model import read_whole_model
 
 T = TypeVar("T")
 
@@ -27,6 +31,10 @@ JSON_TYPE = "application/json"
 
 COST = 4
 """Sets how many times as long a model takes as reading as many bytes of definitions."""
+
+MAX_TEXT_CHARACTERS = 1_048_576
+"""Limits the text of a model in a request (1 Mi). What is read of a larger one is freed at once, in tens of
+milliseconds in which no other thread runs."""
 
 _POSITION = re.compile(r"\(at position (\d+)\)")
 
@@ -49,9 +57,28 @@ class ModelValidationAnswer(msgspec.Struct):
     warnings: list[ModelFaultAnswer]
 
 
+async def get(call: Call[None]) -> Answer:
+    """Answers with all object types, by name, in JSON or as text if `Accept` names it."""
+    found = await read_whole_model(call.context, call.freshness, call.as_of)
+    definitions = found.value.definitions
+    is_text = _read_accept(call.accept) == TEXT_TYPE
+    work = partial(_render_stored, definitions, is_text)
+    answer = await aside(work, sum(map(len, definitions.values())) * COST)
+    return Answer(answer, found.revision, {"Vary": "Accept"}, is_text=is_text)
+
+
+def _render_stored(definitions: Mapping[TypeName, str], is_text: bool) -> object:
+    types = [{"type": name, **msgspec.json.decode(definitions[name])} for name in sorted(definitions)]
+    members = read_members(types)
+    if is_text:
+        document, _ = read_body(members, lambda path: (0, 0))
+        return render_model(document)
+    return encode_model(ModelBody([body for _, body in members.types]))
+
+
 async def validate(call: Call[WrittenBody]) -> Answer:
     """Answers what is wrong with a model; nothing is written, and no stored model is read."""
-    faults = (await _aside(call.body, report_body)).faults
+    faults = await _aside(call.body, lambda body: report_body(body).list_faults())
     errors = [_render_fault(fault) for fault in faults if fault.is_error]
     warnings = [_render_fault(fault) for fault in faults if not fault.is_error]
     return Answer(ModelValidationAnswer(not errors, errors, warnings), await call.context.store.check())
@@ -83,7 +110,7 @@ def read_document(body: WrittenBody) -> ModelDocument:
 def report_body(body: WrittenBody) -> ModelReport:
     """Returns the model in a body, with all that is wrong with it."""
     if not body.is_json:
-        return report_text(body.text)
+        return report_text(body.text, MAX_TEXT_CHARACTERS)
     if body.fault is None:
         return report_value(body.value, body.text)
     return ModelReport(ModelDocument(), [_render_json_fault(body.text, body.fault)])

@@ -3,14 +3,16 @@
 from time import perf_counter
 
 from magistrate.api.server.access_log import AccessLog
+from magistrate.api.server.audit_log import AuditLog
 from magistrate.api.server.metrics import METRICS
 
 
 class Ledger:
-    """Counts requests, and writes them to the access log if there is one."""
+    """Counts requests, and writes them to the access log if there is one. The audit log is None if there is none."""
 
-    def __init__(self, access_log: AccessLog | None = None) -> None:
+    def __init__(self, access_log: AccessLog | None = None, audit_log: AuditLog | None = None) -> None:
         self._access_log = access_log
+        self.audit_log = audit_log
 
     def record_answer(self, method: str, route: str, path: str, status: int, request_id: str, started: float) -> None:
         """Records an answer. `route` is the path as in the table of routes, empty if there is none; `started` is a time
@@ -21,6 +23,8 @@ class Ledger:
             self._access_log.write(request_id, method, path, status, seconds)
 
     def stopping(self) -> None:
-        """Flushes the log, because no more requests are answered."""
+        """Writes what waits in the logs, because no more requests are answered."""
         if self._access_log is not None:
             self._access_log.flush()
+        if self.audit_log is not None:
+            self.audit_log.close()

@@ -32,6 +32,7 @@ COUNTERS = {
     "graph_fetches": "Batches of reads that filled the graph cache.",
     "graph_changes": "Changes of warrants applied to the graph cache.",
     "decisions_dropped": "Decisions not logged because too many were waiting.",
+    "audit_dropped": "Records of the audit log not written because too many were waiting.",
 }
 GAUGES = {
     "graph_warrants": "Warrants in the graph cache; an entry without any counts as one.",
@@ -75,6 +76,7 @@ class Metrics:
         self.board: Board | None = None
         """Holds the shared folder, or None if this process is the only one."""
         self.read: Callable[[], Readings] = dict
+        self.count_audit_dropped: Callable[[], int] = int
         self._timings: dict[Key, Timings] = {}
 
     def observe(self, method: str, route: str, status: int, seconds: float) -> None:
@@ -87,9 +89,8 @@ class Metrics:
         timings.counts[bisect_left(SECONDS, seconds)] += 1
 
     def collect_values(self) -> ProcessCounts:
-        return ProcessCounts(
-            os.getpid(), list(self._timings.items()), {"unknown_tokens": self.unknown_tokens, **self.read()}
-        )
+        own = {"unknown_tokens": self.unknown_tokens, "audit_dropped": self.count_audit_dropped()}
+        return ProcessCounts(os.getpid(), list(self._timings.items()), {**own, **self.read()})
 
 
 class Board:

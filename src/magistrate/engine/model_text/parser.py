@@ -1,7 +1,7 @@
 """Parses the text of a model (docs/models.md): statements by line, blocks by indentation, without recursion.
 
 A statement that cannot be read is one fault, and parsing continues behind it: what can be understood of it is kept, so
-that one mistake is reported once. See decisions/0049 why this is no generated parser.
+that one mistake is reported once. See docs/decisions/0053 why this is no generated parser.
 """
 
 import re
@@ -33,10 +33,10 @@ class ParsedModel(NamedTuple):
     strays: list[NameAt]
 
 
-def parse_model(text: str) -> ParsedModel:
+def parse_model(text: str, most_characters: int = MAX_MODEL_CHARACTERS) -> ParsedModel:
     """Returns the model of a text. Its faults are those of the language; lint.py finds the others."""
-    if len(text) > MAX_MODEL_CHARACTERS:
-        message = f"a model has at most {MAX_MODEL_CHARACTERS} characters; this one has {len(text)}"
+    if len(text) > most_characters:
+        message = f"a model has at most {most_characters} characters; this one has {len(text)}"
         return ParsedModel(ModelDocument(), (ModelFault("model_too_large", message, 1, 1),), "", [], [])
     return _ModelParser(_normalize(text)).parse()
 

@@ -1,6 +1,6 @@
 """Reads a model in either form, text or JSON, and reports all that is wrong with it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -12,23 +12,25 @@ from magistrate.engine.model_text.json_model import read_body
 from magistrate.engine.model_text.json_positions import JsonPositions
 from magistrate.engine.model_text.json_rendering import render_body
 from magistrate.engine.model_text.lint import lint_document, lint_text
-from magistrate.engine.model_text.parser import ParsedModel, parse_model
+from magistrate.engine.model_text.meaning import find_meaningless
+from magistrate.engine.model_text.parser import MAX_MODEL_CHARACTERS, ParsedModel, parse_model
 
 
 @dataclass(frozen=True, slots=True)
 class ModelReport:
-    """Holds a model and its faults. It can be used if `errors` are empty. `findings` are those of lint, of which some
-    are errors; there are none if the model cannot be used. `parsed` is None for a model in JSON."""
+    """Holds a model and what is wrong with it as it is written. It can be converted if there are no `errors`. `parsed`
+    is None for a model in JSON."""
 
     document: ModelDocument
     errors: list[ModelFault]
-    findings: list[ModelFault] = field(default_factory=list)
     parsed: ParsedModel | None = None
 
-    @property
-    def faults(self) -> list[ModelFault]:
-        """Returns errors and findings."""
-        return [*self.errors, *self.findings]
+    def list_faults(self) -> list[ModelFault]:
+        """Returns the errors, or if there are none what has no meaning (meaning.py) and what lint finds."""
+        if self.errors:
+            return self.errors
+        findings = lint_text(self.parsed) if self.parsed is not None else lint_document(self.document)
+        return _sort([*find_meaningless(self.document), *findings])
 
 
 def is_json(text: str) -> bool:
@@ -36,11 +38,10 @@ def is_json(text: str) -> bool:
     return text.lstrip("\ufeff \t\r\n")[:1] in ("{", "[")
 
 
-def report_text(text: str) -> ModelReport:
-    """Returns the model of a text."""
-    parsed = parse_model(text)
-    findings = [] if parsed.faults else lint_text(parsed)
-    return ModelReport(parsed.document, [*parsed.faults], findings, parsed)
+def report_text(text: str, most_characters: int = MAX_MODEL_CHARACTERS) -> ModelReport:
+    """Returns the model of a text, which is not read if it has more characters than that."""
+    parsed = parse_model(text, most_characters)
+    return ModelReport(parsed.document, [*parsed.faults], parsed)
 
 
 def report_value(value: object, text: str) -> ModelReport:
@@ -51,8 +52,11 @@ def report_value(value: object, text: str) -> ModelReport:
     for fault in faults[:MAX_FAULTS]:
         line, column = positions.locate(fault.parameter)
         errors.append(ModelFault("invalid_member", f"{fault.parameter}: {fault.message}", line, column))
-    errors.sort(key=lambda error: (error.line, error.column))
-    return ModelReport(document, errors, [] if errors else lint_document(document))
+    return ModelReport(document, _sort(errors))
+
+
+def _sort(faults: list[ModelFault]) -> list[ModelFault]:
+    return sorted(faults, key=lambda fault: (fault.line, fault.column, fault.code))
 
 
 def render_json(document: ModelDocument) -> Any:

@@ -27,6 +27,8 @@ class CheckRun:
         self._evaluation = evaluation
         self._batch = batch
         self._nodes: list[CheckNode] = []
+        self._decisions: list[Decision] = []
+        """Holds those before the first check that is open: a check is looked at again only while it is the first."""
         self._finding: Iterator[None] | None = None
         self._paths: dict[CheckNode, Sequence[Warrant]] = {}
         self._has_paths = not batch.with_path
@@ -53,16 +55,19 @@ class CheckRun:
         BudgetExceeded."""
         if len(self._nodes) < len(self._batch.checks) or not self._has_paths:
             return None
-        decisions: list[Decision] = []
-        for node in self._nodes:
+        nodes, decisions = self._nodes, self._decisions
+        while len(decisions) < len(nodes) and not self._has_enough():
+            node = nodes[len(decisions)]
             if node.value is None:
                 return None
             if node.value is MISSING:
                 raise NotFound("ObjectType", node.missing_type())
             decisions.append(self._decision(node) if node.value is TRUE else DENIED)
-            if decisions[-1].is_authorized is self._batch.stop_at:
-                break
         return decisions
+
+    def _has_enough(self) -> bool:
+        """Returns whether the decisions so far make the others unnecessary."""
+        return bool(self._decisions) and self._decisions[-1].is_authorized is self._batch.stop_at
 
     def _decision(self, node: CheckNode) -> Decision:
         warrant, _ = node.reason

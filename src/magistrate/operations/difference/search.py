@@ -40,7 +40,7 @@ class StateSearch:
         self.types = types
 
     async def run(self, steps: Steps[T], remains: Sequence[Container] = ()) -> T:
-        """Returns what the steps return, and frees what `remains`."""
+        """Returns the outcome of these steps, and dismantles what remains of them."""
         search = Search(self.state.model, self.work, steps, remains)
         return await complete_run(self.state.reader, search, self.state.at)
 

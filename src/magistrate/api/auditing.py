@@ -1,0 +1,45 @@
+"""Chooses what the audit log has of a request (docs/operating.md#audit)."""
+
+from time import time_ns
+
+import falcon.asgi
+
+from magistrate.api.freshness import TOKEN_HEADERS
+from magistrate.api.paths import render_path
+from magistrate.api.route import Route
+from magistrate.api.server.audit_log import AuditLog
+from magistrate.api.server.audit_records import ADMINISTRATIVE, CHANGE, REFUSED, AuditRecord
+from magistrate.operations.callers import Caller
+
+ROUTE, CALLER, BODY = "magistrate.route", "magistrate.caller", "magistrate.body"
+"""Name the entries of the ASGI scope that say which route a request matched, who sent it, and its body, as far as that
+is known. A body is there once it has been decoded."""
+
+
+def audit_answer(audit_log: AuditLog, req: falcon.asgi.Request, resp: falcon.asgi.Response, request_id: str) -> None:
+    """Notes a request that was answered, if it is one that is audited."""
+    kind = _find_kind(req.scope.get(ROUTE), resp.status_code)
+    if kind is None:
+        return
+    caller: Caller | None = req.scope.get(CALLER)
+    record = AuditRecord(
+        time_ns() // 1_000,
+        kind,
+        None if caller is None else caller.actor,
+        request_id,
+        req.method,
+        render_path(req),
+        resp.status_code,
+        resp.get_header(TOKEN_HEADERS[0]) if kind == CHANGE else None,
+        req.scope.get(BODY, b""),
+    )
+    audit_log.note(record)
+
+
+def _find_kind(route: Route | None, status: int) -> str | None:
+    """Returns the kind of an audited request, or None for one that is not."""
+    if status in (401, 403):
+        return REFUSED
+    if route is None:
+        return None
+    return ADMINISTRATIVE if route.is_administrative else CHANGE if route.writes else None

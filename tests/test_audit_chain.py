@@ -1,0 +1,214 @@
+"""The chain of hashes in an audit log, and `magistrate audit verify`."""
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from structlog.testing import capture_logs
+
+from magistrate.api.server import audit_log
+from magistrate.api.server.audit_log import AuditLog, ChainedFile, LineContent
+from magistrate.api.server.audit_records import AUDIT_FORMATS, CHANGE, AuditRecord
+from magistrate.audit_chain import ChainVerifier, begin_chain, read_sealed_line, seal_line
+from magistrate.cli.commands import main
+
+FORMATS = pytest.mark.parametrize("format", AUDIT_FORMATS)
+
+
+def record(number: int, body: bytes = b"") -> AuditRecord:
+    return AuditRecord(1_763_683_200_000_000 + number, CHANGE, "ann", f"r-{number}", "POST", "/v2/x", 200, "t", body)
+
+
+def contents(*numbers: int, format: str = "json") -> list[LineContent]:
+    return [LineContent(format, record(number), 0) for number in numbers]
+
+
+def write(path: Path, *numbers: int, format: str = "json") -> None:
+    file = ChainedFile(str(path))
+    file.append(contents(*numbers, format=format))
+    file.close()
+
+
+def verify(*paths: Path, options: tuple[str, ...] = ()) -> Result:
+    return CliRunner().invoke(main, ["audit", "verify", *map(str, paths), *options], prog_name="magistrate")
+
+
+def faults(path: Path, may_begin_late: bool = False) -> list[int]:
+    """The numbers of the lines that are at fault."""
+    return [number for number, _ in ChainVerifier(may_begin_late).verify(path.read_bytes().splitlines(keepends=True))]
+
+
+@FORMATS
+def test_what_is_written_by_several_in_turn_is_one_chain(tmp_path: Path, format: str) -> None:
+    path = tmp_path / "audit"
+    one, other = ChainedFile(str(path)), ChainedFile(str(path))
+    for number, file in enumerate((one, other, one, one, other)):
+        file.append(contents(number, 10 + number, format=format))
+    one.close()
+    other.close()
+
+    ran = verify(path)
+
+    assert ran.exit_code == 0, ran.output
+    assert ran.output.startswith("10 records are as they were written\n")
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [line["sequence"] for line in lines] == list(range(10))
+    assert len({line["chain"] for line in lines}) == 1
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+@FORMATS
+def test_a_line_that_is_changed_removed_added_or_moved_is_noticed(tmp_path: Path, format: str) -> None:
+    path = tmp_path / "audit"
+    write(path, *range(5), format=format)
+    lines = path.read_bytes().splitlines(keepends=True)
+    forged = seal_line(lines[2].partition(b',"hash"')[0].replace(b"ann", b"bob") + b"}")[0] + b"\n"
+    for changed, expected in (
+        ([*lines[:2], lines[2].replace(b"ann", b"bob"), *lines[3:]], [3, 4]),
+        ([*lines[:2], *lines[3:]], [3]),
+        ([*lines[:2], lines[3], lines[2], lines[4]], [3, 4, 5]),
+        ([*lines[:2], lines[1], *lines[2:]], [3]),
+        ([*lines[:2], forged, *lines[3:]], [4]),
+        ([*lines[:4], lines[4][:-10]], [5]),
+        (lines[1:], [1]),
+    ):
+        path.write_bytes(b"".join(changed))
+
+        assert faults(path) == expected
+        ran = verify(path)
+        assert ran.exit_code == 2
+        assert f"{path}, line {expected[0]}: " in ran.stderr
+
+
+def test_lines_missing_at_the_end_are_noticed_by_a_hash_that_was_kept(tmp_path: Path) -> None:
+    path = tmp_path / "audit"
+    write(path, *range(5))
+    [end] = json.loads(verify(path, options=("--json",)).output)["chains"]
+    assert end["sequence"] == 4
+    assert verify(path, options=("--includes", end["hash"])).exit_code == 0
+
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
+
+    assert verify(path).exit_code == 0
+    assert verify(path, options=("--includes", end["hash"])).stderr.startswith("Error: no line has the hash ")
+
+
+def test_a_chain_goes_on_in_the_next_file_after_a_rotation(tmp_path: Path) -> None:
+    path, moved = tmp_path / "audit", tmp_path / "audit.1"
+    one, other = ChainedFile(str(path)), ChainedFile(str(path))
+    one.append(contents(0))
+    other.append(contents(1, 2))
+    path.rename(moved)
+    one.append(contents(3))
+    other.append(contents(4))
+    one.close()
+    other.close()
+
+    assert verify(moved, path).exit_code == 0
+    assert verify(path).exit_code == 2
+    assert verify(path, options=("--tail",)).exit_code == 0
+    assert verify(path, moved, options=("--tail",)).exit_code == 2
+
+
+def test_a_line_that_was_not_written_completely_is_cut_off(tmp_path: Path) -> None:
+    path = tmp_path / "audit"
+    write(path, 0, 1)
+    with path.open("ab") as file:
+        file.write(b'{"time":"2026')
+
+    write(path, 2)
+
+    assert faults(path) == []
+    assert [json.loads(line)["requestId"] for line in path.read_text().splitlines()] == ["r-0", "r-1", "r-2"]
+
+
+def test_a_changed_last_line_is_not_covered_by_the_next(tmp_path: Path) -> None:
+    path = tmp_path / "audit"
+    write(path, 0, 1)
+    path.write_bytes(path.read_bytes()[:-5] + b"0000\n")
+
+    write(path, 2)
+
+    assert 2 in faults(path)
+
+
+@FORMATS
+def test_bodies_are_recorded_up_to_a_length_and_then_as_a_digest(format: str) -> None:
+    short = AUDIT_FORMATS[format](record(0, b'{ "a" :\n 1 }'), 0, begin_chain())
+    long = AUDIT_FORMATS[format](record(0, b'{"a":"' + b"x" * 5_000 + b'"}'), 7, begin_chain())
+
+    text = AUDIT_FORMATS[format](record(0, b'type "d"\n'), 0, begin_chain())
+
+    assert b'"request":{"a":1}' in short
+    assert rb'"request":"type \"d\"\n"' in text
+    assert b"\n" not in short
+    assert b'"requestBytes":5008' in long
+    assert b'"dropped":7' in long
+    assert len(long) < 1_000
+
+
+def test_a_cloud_event_has_what_the_specification_requires() -> None:
+    event = json.loads(AUDIT_FORMATS["cloudevents"](record(0), 0, begin_chain()))
+
+    assert {"specversion", "id", "source", "type"} <= event.keys()
+    assert (event["specversion"], event["type"]) == ("1.0", "magistrate.audit.change")
+    assert all(name.isalnum() and name.islower() for name in event)
+
+
+def test_a_sealed_line_is_read_back() -> None:
+    link = begin_chain()
+    line, digest = seal_line(AUDIT_FORMATS["json"](record(0), 0, link))
+
+    sealed = read_sealed_line(line)
+
+    assert sealed is not None
+    assert (sealed.link, sealed.hash) == (link, digest)
+    assert read_sealed_line(line[:-1]) is None
+    assert read_sealed_line(b"") is None
+
+
+def test_what_cannot_be_written_waits_and_what_is_dropped_is_said_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "folder" / "audit"
+    for name, value in {"MOST_RECORDS": 3, "WRITTEN_EVERY_SECONDS": 0.01, "RETRIED_EVERY_SECONDS": 0.01}.items():
+        monkeypatch.setattr(audit_log, name, value)
+    log = AuditLog(str(path), "json")
+
+    for number in range(5):  # the folder is not there yet
+        log.note(record(number))
+    assert log.count_dropped() == 2
+    path.parent.mkdir()
+    wait_until(lambda: path.exists() and path.stat().st_size > 0)
+    log.note(record(9))
+    log.close()
+
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [line["requestId"] for line in lines] == ["r-0", "r-1", "r-2", "r-9"]
+    assert [line.get("dropped") for line in lines] == [2, None, None, None]
+    assert faults(path) == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no such device here")
+def test_a_full_disk_is_logged_once_and_the_records_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit_log, "WRITTEN_EVERY_SECONDS", 0.01)
+    monkeypatch.setattr(audit_log, "RETRIED_EVERY_SECONDS", 0.01)
+    with capture_logs() as logged:
+        log = AuditLog("/dev/full", "json")
+        log.note(record(0))
+        wait_until(lambda: bool(logged))
+        log.close()
+
+    [failure] = logged
+    assert failure["log_level"] == "error"
+    assert "No space left on device" in failure["cause"]
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
