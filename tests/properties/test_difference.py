@@ -161,7 +161,7 @@ def new_warrant(warrant: Warrant, clock: int = 0, limits: Limits = (None, None))
 
 
 def shown(page: Page[DifferenceRow]) -> Difference:
-    assert all(row.cause.changes or row.cause.created or row.cause.deleted for row in page.rows)
+    assert not [row for row in page.rows if not any(row.cause)]
     return [(AccessRow(*row.change[:6]), row.change.is_gained) for row in page.rows]
 
 

@@ -67,7 +67,9 @@ class Affected:
         """Returns the changes that may have caused this one, each once, in their order."""
         reach = self._reach(change.node)
         causes: dict[int, Change] = {}
-        for number in _list_bits(reach.raising if change.is_raised else reach.lowering):
+        numbers = reach.raising if change.is_raised else reach.lowering
+        # A wildcard is also a subject of its own only as long as not all subjects have the relation without it.
+        for number in _list_bits(reach.all if change.subject_id == WILDCARD else numbers):
             concerned = self._concerned[number]
             if concerned is None or change.subject in concerned:
                 causes.setdefault(id(self._origins[number].change), self._origins[number].change)

@@ -21,9 +21,9 @@ from magistrate.operations.difference.states import StateComparison
 from magistrate.operations.scheduling import checkpoint
 from magistrate.store.contract import PageSlice, Slice, Store
 
-FIRST_BATCH = 16
 LARGEST_BATCH = 256
-"""Bound the relations on objects that are compared together: few at first, because the page may be full soon."""
+"""Limits the relations on objects that are compared together. The first batch has as many as the page has rows, because
+the page may be full then."""
 NODES_BETWEEN_CHECKPOINTS = 2_000
 
 
@@ -86,7 +86,7 @@ async def _collect(compared: _Compared, wanted: Slice) -> list[AccessChange]:
     upwards = wanted.descending == wanted.backwards
     boundary = wanted.boundary
     changes: list[AccessChange] = []
-    size = FIRST_BATCH
+    size = min(wanted.limit, LARGEST_BATCH)
     waiting: list[ObjectRelation] = []
     async for nodes in _iterate_nodes(compared, boundary, upwards):
         waiting += nodes

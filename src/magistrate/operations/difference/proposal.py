@@ -32,7 +32,7 @@ from magistrate.operations.history import find_point
 from magistrate.operations.object_types import BYTES_OF_A_RULE, loop_fault, new_object_types
 from magistrate.operations.overlaid_reader import OverlaidReader
 from magistrate.operations.paging import ListKind, Page, Wanted, read_page
-from magistrate.operations.scheduling import aside
+from magistrate.operations.scheduling import aside, limit_work
 from magistrate.operations.warrants import find_warrant_fault
 from magistrate.store.contract import NewWarrant, PageSlice, Slice, Snapshot, Store
 
@@ -81,7 +81,7 @@ async def list_proposed_difference(
     before = ComparedState(await ctx.models.at(at, newest.model_revision), ctx.store, at, now)
 
     async def read(wanted: Slice, *, at: Revision | None) -> Snapshot[PageSlice[DifferenceRow]]:
-        work = Work(ctx.max_query_work)
+        work = limit_work(ctx.max_query_work)
         comparison = await _lay_over(ctx, before, proposal, work)
         return Snapshot(before.at, await list_slice(ctx.store, comparison, narrowing, wanted, work))
 

@@ -5,12 +5,15 @@ from dataclasses import dataclass, replace
 from magistrate.engine.conditions import ANY_CONTEXT, PolicyEvaluator
 from magistrate.engine.difference.comparing import Existence
 from magistrate.engine.difference.origins import WarrantChange
+from magistrate.engine.difference.timed import find_timed_changes
 from magistrate.engine.names import ObjectId, TypeName, warrant_names
+from magistrate.engine.query.search import Search
 from magistrate.engine.terms import ObjectRef, Revision
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
 from magistrate.errors import InvalidParameter
 from magistrate.operations.as_of import AsOf, read_as_of
+from magistrate.operations.checks.evaluating import complete_run
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.difference.listing import DifferenceRow, list_slice
@@ -19,7 +22,7 @@ from magistrate.operations.difference.pages import difference_kind, refuse_above
 from magistrate.operations.difference.states import ComparedState, StateComparison, UnitedReader
 from magistrate.operations.history import PointInTime, find_point
 from magistrate.operations.paging import ListKind, Page, Wanted, read_page
-from magistrate.operations.scheduling import checkpoint
+from magistrate.operations.scheduling import checkpoint, limit_work
 from magistrate.store.contract import PageSlice, Slice, Snapshot
 from magistrate.store.history import LoggedChange, LogPlace, Span
 
@@ -60,7 +63,7 @@ async def list_difference(
         raise InvalidParameter(FROM, f"must not be later than {TO}")
 
     async def read(wanted: Slice, *, at: Revision | None) -> Snapshot[PageSlice[DifferenceRow]]:
-        work = Work(ctx.max_query_work)
+        work = limit_work(ctx.max_query_work)
         comparison = await _compare(ctx, first, last, work)
         rows = await list_slice(ctx.store, comparison, request.narrowing, wanted, work)
         return Snapshot(last.revision, rows)
@@ -112,19 +115,13 @@ async def _build_state(ctx: Context, point: PointInTime) -> ComparedState:
 async def _list_timed(ctx: Context, before: ComparedState, after: ComparedState, work: Work) -> list[WarrantChange]:
     """Returns the warrants that came to count, or ceased to, by time alone."""
     span = Span(before.at, after.at, before.now, after.now)
+    timed = await ctx.store.list_timed_warrants(span, work.left + 1)
     evaluators = [
         (PolicyEvaluator(context, before.now, work), PolicyEvaluator(context, after.now, work))
         for context in (ANY_CONTEXT, {})
     ]
-    changes: list[WarrantChange] = []
-    for warrant in await ctx.store.list_timed_warrants(span, work.left + 1):
-        work.spend(1)
-        values = {(had.value(warrant), has.value(warrant)) for had, has in evaluators}
-        changes += [WarrantChange(warrant, later > earlier) for earlier, later in values if earlier is not later]
-        if work.needs_checkpoint:
-            await checkpoint()
-            work.pass_checkpoint()
-    return changes
+    search = Search(after.model, work, find_timed_changes(timed, evaluators, work))
+    return await complete_run(ctx.store, search, after.at)
 
 
 class _LogSummary:
