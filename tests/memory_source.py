@@ -11,7 +11,7 @@ from magistrate.engine.explanation import Explanation, ExplanationSearch
 from magistrate.engine.model import TypeAdditions, read_object_type
 from magistrate.engine.named_policy import read_named_policy
 from magistrate.engine.nodes import CheckNode
-from magistrate.engine.overlay import Overlay
+from magistrate.engine.overlay import NO_CHANGES, Overlay
 from magistrate.engine.paths import PathSearch
 from magistrate.engine.plans import Model
 from magistrate.engine.query.finding import check_each, find, find_row_types
@@ -32,8 +32,6 @@ T = TypeVar("T")
 
 PLENTY = 1_000_000
 """A budget that no test spends by accident."""
-NOTHING = Overlay(())
-"""An overlay that changes nothing."""
 
 
 def model_of(
@@ -99,7 +97,7 @@ def evaluated(
     questions: Sequence[Check],
     now: int = 0,
     budget: int = PLENTY,
-    overlay: Overlay = NOTHING,
+    overlay: Overlay = NO_CHANGES,
 ) -> tuple[list[CheckNode], int]:
     """The decided nodes of the checks, and how many batches were read for them."""
     work = Work(budget)
@@ -119,7 +117,7 @@ def evaluated(
 
 
 def found_paths(
-    model: Model, warrants: Sequence[Warrant], questions: Sequence[Check], now: int = 0, overlay: Overlay = NOTHING
+    model: Model, warrants: Sequence[Warrant], questions: Sequence[Check], now: int = 0, overlay: Overlay = NO_CHANGES
 ) -> list[list[Warrant] | None]:
     """The reported path of each check, None where it is not authorized."""
     work = Work(PLENTY)
@@ -168,7 +166,7 @@ def found(
     query: Query,
     context: Mapping[str, Any],
     now: int = 0,
-    overlay: Overlay = NOTHING,
+    overlay: Overlay = NO_CHANGES,
 ) -> Found:
     findings, levels = searched(find(model, query, context, now, Work(PLENTY)), warrants, overlay)
     if findings.relation_results is None:
@@ -203,7 +201,9 @@ def _rows(findings: Findings, existing: Mapping[TypeName, Sequence[ObjectId]]) -
     return sorted(rows, key=lambda row: row[:3])
 
 
-def searched(search: Search[Findings], warrants: Sequence[Warrant], overlay: Overlay = NOTHING) -> tuple[Findings, int]:
+def searched(
+    search: Search[Findings], warrants: Sequence[Warrant], overlay: Overlay = NO_CHANGES
+) -> tuple[Findings, int]:
     levels = 0
     while (findings := search.outcome()) is None:
         if reads := search.advance():
@@ -213,10 +213,15 @@ def searched(search: Search[Findings], warrants: Sequence[Warrant], overlay: Ove
 
 
 def explained(
-    model: Model, warrants: Sequence[Warrant], check: Check, now: int = 0, budget: int = PLENTY
+    model: Model,
+    warrants: Sequence[Warrant],
+    check: Check,
+    now: int = 0,
+    budget: int = PLENTY,
+    contextual: Overlay = NO_CHANGES,
 ) -> tuple[Explanation, int]:
     """The explanation, and how many batches were read for it."""
-    search = ExplanationSearch(model, check, now, Work(budget))
+    search = ExplanationSearch(model, check, now, Work(budget), contextual)
     levels = 0
     while (explanation := search.outcome()) is None:
         if reads := search.advance():

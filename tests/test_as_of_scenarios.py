@@ -14,13 +14,14 @@ from magistrate.errors import NotFound
 from magistrate.operations.as_of import AsOf
 from magistrate.operations.checks.check_as_of import check_as_of
 from magistrate.operations.checks.check_batch import ALL_NEEDED
+from magistrate.operations.checks.explain import explain_check
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.history import pin_page
 from magistrate.operations.query import QueryRequest, list_page
 from tests.memory_source import evaluated, model_of
 from tests.running import KEY, Client
-from tests.scenario_files import STEPS, Check, Query, Scenario, scenarios_of_the_past
+from tests.scenario_files import STEPS, Check, Query, Scenario, scenarios_of_the_past, warrant_body
 from tests.test_check_scenarios import (
     answer_of,
     asked,
@@ -69,6 +70,8 @@ async def test_as_of_a_step_over_a_store(scenario: Scenario, counted: tuple[Cont
         as_of = AsOf(revision=after[past.after])
         for question in past.checks:
             assert await answer_as_of(ctx, question, as_of) == (question.answer, question.missing), question.ask
+            explained = await explain_check(ctx, asked(question), NO_DEMAND, is_strict=False, as_of=as_of)
+            assert explained.value.explanation.is_allowed == (question.answer is True), question.ask
         for query in past.queries:
             assert await rows_as_of(ctx, query, as_of) == (query.rows, query.missing), query.q
 
@@ -108,6 +111,7 @@ def test_as_of_a_step_over_http_and_on_the_command_line(scenario: Scenario, shar
             context = json.dumps(question.context)
             code, printed = run("check", question.ask, "--context", context, token=token, client=shared_client)
             assert code == {True: 0, False: 1, "missing": 2}[question.answer], printed
+            demand_explanation(question, token, shared_client)
         for query in past.queries:
             context = json.dumps(query.context)
             parameters = {"q": query.q, "context": context, "asOf": token, "limit": "1000"}
@@ -119,6 +123,22 @@ def test_as_of_a_step_over_http_and_on_the_command_line(scenario: Scenario, shar
             assert [written_row(row) for row in over_http.json()["results"]] == list(query.rows), query.q
             assert (over_http.headers["Warrant-Token"], code) == (token, 0)
             assert json.loads(printed) == over_http.json()
+
+
+def demand_explanation(question: Check, token: str, client: Client) -> None:
+    """The explanation as of this token, over HTTP and on the command line, decides the same. What is not defined is
+    denied and named."""
+    body = {**warrant_body(question.ask), "context": question.context, "asOf": token}
+    over_http = client.post("/v2/explain", json=body)
+    context = json.dumps(question.context)
+    code, printed = run("explain", question.ask, "--context", context, token=token, client=client)
+
+    assert over_http.headers["Warrant-Token"] == token
+    assert over_http.json()["decision"] == ("allowed" if question.answer is True else "denied")
+    assert code == (0 if question.answer is True else 1)
+    assert json.loads(printed) == over_http.json()
+    if question.missing is not None:
+        assert any(question.missing in one for one in over_http.json()["unknown"])
 
 
 def run(*arguments: str, token: str, client: Client) -> tuple[int, str]:

@@ -6,7 +6,8 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -18,7 +19,12 @@ from benchmarks.mixed import command as mixed
 from magistrate import wiring
 from magistrate.cli.commands import main
 from magistrate.config import SETTINGS, Settings
+from magistrate.engine.evaluation import Check
 from magistrate.engine.terms import Subject, object_id, object_ref, relation_name, type_name
+from magistrate.operations.checks.check import PendingChecks
+from magistrate.operations.checks.check_batch import ALL_NEEDED
+from magistrate.operations.checks.decision_log import RequestOrigin
+from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.examples import read_example
 from magistrate.operations.warrants import create_warrants, delete_warrants
 from magistrate.store.contract import NewWarrant
@@ -30,12 +36,14 @@ from tests.running import KEY, running_service, settings_for
 README = (ROOT / "README.md").read_text()
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/*/*.md")])
 
+EVENT_ID = re.compile(r"\b[\w-]{36}(?![\w-])")
 CHANGING = [
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "<time>"),
     (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}"), "<uuid>"),
     (re.compile(r'(Cursor":")[\w-]+'), r"\1<cursor>"),
     (re.compile(r'("token":")[\w.-]+'), r"\1<token>"),
     (re.compile(r"took (\d+|less than 1) ms"), "took <n> ms"),
+    (EVENT_ID, "<id of an event>"),
 ]
 
 
@@ -86,10 +94,26 @@ async def write_history(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> 
     set_clock("2025-11-14T16:40:00+00:00")
     async with wiring.contexts.open_context(settings) as context:
         await create_warrants(context, [INTERNS], context.stamp("friday"), str)
+    await decide_on_saturday(settings, set_clock)
     set_clock("2025-11-18T09:12:00+00:00")
     async with wiring.contexts.open_context(settings) as context:
         await delete_warrants(context, [INTERNS], context.stamp("tuesday"))
     monkeypatch.undo()
+
+
+async def decide_on_saturday(settings: Settings, set_clock: Callable[[str], None]) -> None:
+    """Lets kim read the payroll, with the decision log on: the service of the document has it off, so that nothing
+    else is recorded."""
+    set_clock("2025-11-15T07:30:12+00:00")
+    async with wiring.contexts.open_context(replace(settings, decision_log=100)) as context:
+        assert context.decisions is not None
+        subject = Subject(type_name("user", "type"), object_id("kim", "id"))
+        checked = Check(
+            object_ref("document", "payroll"), relation_name("can-read", "relation"), subject, {"network": "office"}
+        )
+        origin = RequestOrigin("portal", "01990f4e-7c1a-7b5e-9c3d-5a1f0e8d2b46")
+        await PendingChecks(context, [checked], ALL_NEEDED, NO_DEMAND, origin=origin).decide()
+        await context.decisions.write()
 
 
 @pytest.mark.parametrize("document", TRIED)
@@ -107,16 +131,19 @@ def test_the_commands_of_a_document_answer_what_it_shows(
     else:
         asyncio.run(wiring.prepare_store(settings, read_example("document-sharing")))
     answered: list[tuple[str, str]] = []
-    session_token = ""
+    session_token = event_id = ""
 
     with running_service(settings) as url:
         for command, output in shown_commands(document):
             typed = command.replace("http://127.0.0.1:8000", url).replace("./run magistrate", "magistrate")
+            typed = EVENT_ID.sub(event_id, typed)
             environment = os.environ | path | {"MAGISTRATE_SERVER": url, "SESSION_TOKEN": session_token}
             ran = subprocess.run(["sh", "-c", typed], env=environment, capture_output=True, text=True)
             answered.append((settled(output).strip(), settled(ran.stdout).strip()))
             if made := re.search(r'{"token":"([^"]+)"}', ran.stdout):
                 session_token = made[1]
+            if listed := EVENT_ID.findall(ran.stdout):
+                event_id = listed[-1]
 
     assert len(answered) >= TRIED[document]
     for promised, real in answered:

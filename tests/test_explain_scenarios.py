@@ -53,6 +53,7 @@ def drawn(root: Answer) -> list[str]:
         node, level = waiting.pop()
         words = ["  " * level + {True: "yes", False: "no"}.get(node["holds"], "?"), node.get("rule") or node["check"]]
         words += [f"by {written(node['via'])}"] if "via" in node else []
+        words += [node["outOfForce"]] if "outOfForce" in node else []
         words += [f"({policy(node['policy'])})"] if "policy" in node else []
         words += [f"+{node['cut']}"] if "cut" in node else []
         words += ["loop"] if "loop" in node else []

@@ -210,6 +210,14 @@ class Client:
         body = {**check, "context": context, "strict": strict}
         return self._object("POST", "/v2/explain", body | _contextual_member(contextual_warrants) | _as_of(as_of))
 
+    def get_decision(self, id: str) -> Json:
+        """Returns a recorded decision; `id` is that of its access event."""
+        return self._object("GET", f"/v2/decisions/{_segment(id)}")
+
+    def replay_decision(self, id: str) -> Json:
+        """Makes a recorded decision again as of then. Returns the record, whether it `agrees`, and the explanation."""
+        return self._object("GET", f"/v2/decisions/{_segment(id)}/replay")
+
     def query(
         self,
         parameters: Mapping[str, str],

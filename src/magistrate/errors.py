@@ -21,6 +21,7 @@ MagistrateError
 ├── BudgetExceeded               a decision would exceed its budget; it is unknown, and never "no"
 ├── RevisionUnavailable       carries `revision`, which is already collected or not written yet
 ├── NotRetained               what was stored at a past time is not kept any more; carries `oldest`
+├── NotReplayable             a recorded decision cannot be made again, because what it takes was not kept
 ├── StoreUnavailable          try again later; nothing of the request was kept
 │   ├── SchemaMismatch        the store is reachable but not at the schema this version needs
 │   ├── SigningKeysLocked     the keys of session tokens are encrypted with a key that is not known
@@ -202,6 +203,13 @@ class NotRetained(MagistrateError):
             f"what was stored then is not kept any more; the oldest time that can be asked for is {oldest}"
         )
         self.oldest = oldest
+
+
+class NotReplayable(MagistrateError):
+    """Reports that a recorded decision cannot be made again; `reason` says what was not kept."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the decision cannot be replayed: it {reason}")
 
 
 class StoreUnavailable(MagistrateError):

@@ -85,6 +85,7 @@ def every_read(client: Client, as_of: str, **headers: str) -> dict[str, httpx.Re
     reads["/v2/check"] = client.post(
         "/v2/check", json={"warrants": [warrant_body(KIM)], "asOf": as_of}, headers=headers
     )
+    reads["/v2/explain"] = client.post("/v2/explain", json={**warrant_body(KIM), "asOf": as_of}, headers=headers)
     return reads
 
 

@@ -40,7 +40,7 @@ def levels_of(tree: ExplanationNode) -> list[int]:
 
 def rendered(explanation: Explanation) -> list[tuple[list[str], list[str]]]:
     return [
-        ([names.render() for names in one.create], [warrant.render() for warrant in one.delete])
+        ([names.render() for names, _ in one.create], [warrant.render() for warrant in one.delete])
         for one in explanation.suggestions
     ]
 

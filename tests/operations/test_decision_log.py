@@ -8,33 +8,39 @@ import pytest
 from structlog.testing import capture_logs
 
 from magistrate import wiring
-from magistrate.engine.decision import DENIED, EXPLICIT
+from magistrate.engine.decision import DENIED, EXPLICIT, Decision
 from magistrate.engine.evaluation import Check
+from magistrate.engine.terms import Revision
 from magistrate.errors import NotFound, StoreUnavailable
 from magistrate.operations.checks import decision_log
 from magistrate.operations.checks.check import PendingChecks, check
-from magistrate.operations.checks.check_batch import ALL_NEEDED, UNTIL_AUTHORIZED, UNTIL_DENIED, StopAt
+from magistrate.operations.checks.check_batch import ALL_NEEDED, UNTIL_AUTHORIZED, UNTIL_DENIED, Decisions, StopAt
 from magistrate.operations.checks.decision_log import (
-    MOST_CONTEXT_CHARACTERS,
+    MOST_CHARACTERS,
     MOST_WAITING,
     MOST_WAITING_BYTES,
     DecisionLog,
 )
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
-from magistrate.store.contract import Slice, Store
+from magistrate.store.contract import Slice, Snapshot, Store
 from magistrate.store.events import EventFilter, EventsOfKind
 from tests.operations.test_check import DRIVE, define, grant, question
 from tests.running import settings_for
 
 pytestmark = pytest.mark.anyio
 
+AT = 1_763_683_200_000_000
 ANN, BOB = "folder:0#viewer@user:ann", "folder:0#viewer@user:bob"
 
 
 def asked(text: str, **context: object) -> Check:
     plain = question(text)
     return Check(plain.object, plain.relation, plain.subject, context)
+
+
+def decided(decisions: list[Decision]) -> Decisions:
+    return Snapshot(Revision(1), decisions)
 
 
 async def logged(store: Store) -> list[tuple[str, str, str | None]]:
@@ -112,13 +118,13 @@ async def test_nothing_is_logged_unless_it_is_wanted(store: Store, database_url:
 
 async def test_what_cannot_wait_is_dropped_and_counted(ctx: Context) -> None:
     log = log_of(ctx)
-    log.note([asked(ANN)] * (MOST_WAITING - 1), [EXPLICIT] * (MOST_WAITING - 1))
+    log.note([asked(ANN)] * (MOST_WAITING - 1), decided([EXPLICIT] * (MOST_WAITING - 1)), AT)
     assert log.dropped == 0
 
-    log.note([asked(BOB)] * 3, [DENIED] * 3)
+    log.note([asked(BOB)] * 3, decided([DENIED] * 3), AT)
     assert log.dropped == 2
     await log.write()
-    log.note([asked(BOB)], [DENIED])
+    log.note([asked(BOB)], decided([DENIED]), AT)
     await log.write()
 
     found = await logged(ctx.store)
@@ -128,25 +134,25 @@ async def test_what_cannot_wait_is_dropped_and_counted(ctx: Context) -> None:
 
 async def test_contexts_that_wait_are_bounded_too(ctx: Context) -> None:
     log = log_of(ctx)
-    large = [asked(ANN, letters="x" * (MOST_CONTEXT_CHARACTERS - 14))]
-    fit = MOST_WAITING_BYTES // MOST_CONTEXT_CHARACTERS
+    large = [asked(ANN, letters="x" * (MOST_CHARACTERS - 14))]
+    fit = MOST_WAITING_BYTES // MOST_CHARACTERS
 
     for _ in range(fit + 5):
-        log.note(large, [EXPLICIT])
+        log.note(large, decided([EXPLICIT]), AT)
     dropped = log.dropped
     await log.write()
-    log.note(large, [EXPLICIT])
+    log.note(large, decided([EXPLICIT]), AT)
 
     assert (dropped, log.dropped) == (5, 5)
     assert len(await logged(ctx.store)) == fit
 
 
 async def test_a_long_context_is_not_kept(ctx: Context) -> None:
-    for letters in (MOST_CONTEXT_CHARACTERS - 14, MOST_CONTEXT_CHARACTERS - 13):
+    for letters in (MOST_CHARACTERS - 14, MOST_CHARACTERS - 13):
         await check(ctx, [asked(ANN, letters="x" * letters)], ALL_NEEDED, NO_DEMAND)
     await log_of(ctx).write()
 
-    assert [context and len(context) for *_, context in await logged(ctx.store)] == [MOST_CONTEXT_CHARACTERS, None]
+    assert [context and len(context) for *_, context in await logged(ctx.store)] == [MOST_CHARACTERS, None]
 
 
 @pytest.fixture
@@ -167,13 +173,13 @@ async def failing(database_url: str) -> AsyncIterator[tuple[Store, list[Exceptio
 
 async def test_while_the_store_is_away_decisions_wait(failing: tuple[Store, list[Exception]]) -> None:
     store, faults = failing
-    log = DecisionLog(store, 100, store.now)
+    log = DecisionLog(store, 100)
     faults.append(StoreUnavailable("away"))
 
-    log.note([asked(ANN)], [EXPLICIT])
+    log.note([asked(ANN)], decided([EXPLICIT]), AT)
     with pytest.raises(StoreUnavailable):
         await log.write()
-    log.note([asked(BOB)], [DENIED])
+    log.note([asked(BOB)], decided([DENIED]), AT)
     faults.clear()
     await log.write()
 
@@ -190,19 +196,19 @@ async def test_decisions_are_written_in_the_background_and_the_rest_at_the_end(
     failing: tuple[Store, list[Exception]], hurried: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store, faults = failing
-    log = DecisionLog(store, 100, store.now)
+    log = DecisionLog(store, 100)
 
     async with log.writing():
-        log.note([asked(ANN)], [EXPLICIT])
+        log.note([asked(ANN)], decided([EXPLICIT]), AT)
         async with asyncio.timeout(20):
             while not await logged(store):
                 await asyncio.sleep(0.01)
         faults.append(StoreUnavailable("away"))
-        log.note([asked(BOB)], [DENIED])
+        log.note([asked(BOB)], decided([DENIED]), AT)
         await asyncio.sleep(0.05)
         faults.clear()
         monkeypatch.setattr(decision_log, "WRITE_EVERY_SECONDS", 60)
-        log.note([asked(ANN)], [EXPLICIT])
+        log.note([asked(ANN)], decided([EXPLICIT]), AT)
 
     assert [subject for _, subject, _ in await logged(store)] == ["ann", "bob", "ann"]
 
@@ -211,10 +217,10 @@ async def test_a_write_that_fails_while_all_is_stopped_is_made_again(
     failing: tuple[Store, list[Exception]], hurried: None
 ) -> None:
     store, faults = failing
-    log = DecisionLog(store, 100, store.now)
+    log = DecisionLog(store, 100)
     fault = StoreUnavailable("away")
     faults.append(fault)
-    log.note([asked(ANN)], [EXPLICIT])
+    log.note([asked(ANN)], decided([EXPLICIT]), AT)
 
     async with log.writing(), asyncio.timeout(20):
         while fault.__traceback__ is None:  # until it is raised
@@ -225,12 +231,12 @@ async def test_a_write_that_fails_while_all_is_stopped_is_made_again(
 
 
 async def test_no_decision_is_lost_or_doubled_while_others_come(store: Store) -> None:
-    log = DecisionLog(store, 100_000, store.now)
+    log = DecisionLog(store, 100_000)
     batch = [asked(f"folder:{number}#viewer@user:{number}") for number in range(300)]
 
     async def note() -> None:
         for _ in range(10):
-            log.note(batch, [EXPLICIT] * len(batch))
+            log.note(batch, decided([EXPLICIT] * len(batch)), AT)
             await asyncio.sleep(0)
 
     noting = asyncio.create_task(note())
@@ -247,11 +253,11 @@ async def test_a_fault_in_writing_them_is_logged_and_later_they_are_written(
     failing: tuple[Store, list[Exception]], hurried: None
 ) -> None:
     store, faults = failing
-    log = DecisionLog(store, 100, store.now)
+    log = DecisionLog(store, 100)
 
     with capture_logs() as told:
         faults.append(ZeroDivisionError("a fault of ours"))
-        log.note([asked(ANN)], [EXPLICIT])
+        log.note([asked(ANN)], decided([EXPLICIT]), AT)
         async with log.writing(), asyncio.timeout(20):
             while not told:
                 await asyncio.sleep(0.01)

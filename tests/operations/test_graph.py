@@ -184,8 +184,10 @@ class Interrupted(SqlStore):
         super().__init__(store.database, store.identity, store.schema_version)
         self.changes = list(changes)
 
-    async def read_warrants(self, reads: Sequence[AnyRead], at: Revision | None, most: int) -> ReadResult:
-        found = await super().read_warrants(reads, at, most)
+    async def read_warrants(
+        self, reads: Sequence[AnyRead], at: Revision | None, most: int, with_expired: bool = False
+    ) -> ReadResult:
+        found = await super().read_warrants(reads, at, most, with_expired)
         if reads and self.changes:
             await self.changes.pop(0)()  # type: ignore[operator]  # of no other type
         return found

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from magistrate.engine.evaluation import Check
 from magistrate.engine.explanation import Explanation, ExplanationNode, Suggestion
 from magistrate.engine.names import WarrantNames
+from magistrate.engine.overlay import WarrantKey, warrant_key
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
 from magistrate.engine.truth import TRUE
 from magistrate.engine.warrants import Warrant
@@ -32,7 +33,17 @@ from tests.properties.test_check import (
 
 Case = tuple[Types, list[Warrant], Check]
 
-Element = Warrant | WarrantNames | tuple[str, Any]
+NOW = 1_000
+LIMITS: Sequence[dict[str, int]] = (
+    {},
+    {},
+    {},
+    {"expires_at": NOW},
+    {"starts_at": NOW + 1},
+    {"starts_at": NOW, "expires_at": NOW + 1},
+)
+
+Element = Warrant | WarrantKey | tuple[str, Any]
 """One thing that a suggestion does: a warrant to delete, one to create, a variable and its value."""
 
 
@@ -55,7 +66,15 @@ def excluding(draw: st.DrawFn) -> tuple[Types, list[Warrant], Check]:
     return drawn, stored, Check(ObjectRef(TypeName("doc"), ObjectId("1")), RelationName("d"), subject, {"x": 1})
 
 
-cases = st.one_of(st.tuples(model(), warrants(), question()), excluding())
+@st.composite
+def limited(draw: st.DrawFn, cases: st.SearchStrategy[Case]) -> Case:
+    """Some of the warrants have expired, and others are yet to start."""
+    drawn, stored, asked = draw(cases)
+    return drawn, [replace(one, **draw(st.sampled_from(LIMITS))) for one in stored], asked
+
+
+unlimited = st.one_of(st.tuples(model(), warrants(), question()), excluding())
+cases = st.one_of(unlimited, limited(unlimited))
 
 
 def nodes_of(tree: ExplanationNode) -> Iterator[ExplanationNode]:
@@ -69,18 +88,22 @@ def elements_of(suggestion: Suggestion) -> list[Element]:
     return [*suggestion.delete, *suggestion.create, *suggestion.example.items()]
 
 
+def in_force(stored: Sequence[Warrant]) -> list[Warrant]:
+    return [one for one in stored if one.is_in_force(NOW)]
+
+
 def decided_with(drawn: Types, stored: Sequence[Warrant], asked: Check, elements: Sequence[Element]) -> int:
     """What the oracle answers after these changes."""
-    created = [one for one in elements if isinstance(one, WarrantNames)]
     deleted = [one for one in elements if isinstance(one, Warrant)]
-    context = dict(one for one in elements if not isinstance(one, WarrantNames | Warrant))
-    left = [one for one in stored if one not in deleted]
-    new = [Warrant(*names, "", 100, 100 + place) for place, names in enumerate(created)]
-    return oracle_value(drawn, [*left, *new], replace(asked, context={**asked.context, **context}))
+    created = [one for one in elements if not isinstance(one, Warrant) and isinstance(one[0], WarrantNames)]
+    context = dict(one for one in elements if not isinstance(one, Warrant) and isinstance(one[0], str))
+    left = [one for one in stored if one not in deleted and warrant_key(one) not in created]
+    new = [Warrant(*names, policy, 100, 100 + place) for place, (names, policy) in enumerate(created)]
+    return oracle_value(drawn, [*in_force(left), *new], replace(asked, context={**asked.context, **context}))
 
 
 def explanation_of(drawn: Types, stored: Sequence[Warrant], asked: Check) -> Explanation:
-    return explained(model_of(drawn, stored), stored, asked)[0]
+    return explained(model_of(drawn, stored), stored, asked, NOW)[0]
 
 
 @given(cases)
@@ -88,10 +111,10 @@ def test_an_explanation_agrees_with_the_decision_and_its_path(case: Case) -> Non
     drawn, stored, asked = case
     explanation = explanation_of(drawn, stored, asked)
 
-    value = oracle_value(drawn, stored, asked)
+    value = oracle_value(drawn, in_force(stored), asked)
     assert explanation.is_allowed == (value == TRUE)
     assert explanation.tree.holds == value
-    assert [*explanation.path] == (oracle_path(drawn, stored, asked) or [])
+    assert [*explanation.path] == (oracle_path(drawn, in_force(stored), asked) or [])
     if explanation.is_allowed:
         shown = [node.via for node in nodes_of(explanation.tree) if node.holds is TRUE]
         assert {*explanation.path} <= {*shown}
@@ -109,11 +132,14 @@ def test_every_check_in_the_tree_has_the_value_that_the_oracle_gives_it(case: Ca
             id, _, rest = rest.partition("#")
             names = (TypeName(of_type), ObjectId(id), RelationName(rest.partition("@")[0]))
             one = Check(ObjectRef(*names[:2]), names[2], asked.subject, asked.context)
-            assert node.holds == oracle_value(drawn, stored, one)
+            assert node.holds == oracle_value(drawn, in_force(stored), one)
+        if node.via is not None:
+            assert (node.out_of_force is None) == node.via.is_in_force(NOW)
 
 
-@given(model(negation=False), warrants(), question())
-def test_the_warrants_of_the_tree_suffice(drawn: Types, stored: list[Warrant], asked: Check) -> None:
+@given(limited(st.tuples(model(negation=False), warrants(), question())))
+def test_the_warrants_of_the_tree_suffice(case: Case) -> None:
+    drawn, stored, asked = case
     explanation = explanation_of(drawn, stored, asked)
 
     if explanation.is_allowed:
@@ -140,21 +166,28 @@ def test_every_suggestion_suffices_and_no_proper_part_of_it_does(case: Case) -> 
 class Single(NamedTuple):
     """The single warrants that would do."""
 
-    created: list[WarrantNames]
+    created: list[WarrantKey]
+    renewed: list[WarrantKey]
     deleted: list[Warrant]
 
 
 def single_changes(drawn: Types, stored: Sequence[Warrant], asked: Check) -> Single:
     subject_names = (asked.subject.type, asked.subject.id, asked.subject.relation or "")
     created = [
-        WarrantNames(TypeName(of_type), ObjectId(id), RelationName(relation), *subject_names)
+        (WarrantNames(TypeName(of_type), ObjectId(id), RelationName(relation), *subject_names), "")
         for of_type in TYPES
         for id in (*IDS, "*")
         for relation in RELATIONS
         if relation in drawn.get(of_type, {})
     ]
+    renewed = [
+        warrant_key(one)
+        for one in stored
+        if not one.is_in_force(NOW) and one.relation in drawn.get(one.object_type, {})
+    ]
     return Single(
         [one for one in created if decided_with(drawn, stored, asked, [one]) == TRUE],
+        [one for one in renewed if decided_with(drawn, stored, asked, [one]) == TRUE],
         [one for one in stored if decided_with(drawn, stored, asked, [one]) == TRUE],
     )
 
@@ -166,10 +199,10 @@ def test_a_suggestion_is_found_whenever_a_single_warrant_would_do(case: Case) ->
 
     if not explanation.is_allowed:
         single = single_changes(drawn, stored, asked)
-        assert bool(explanation.suggestions) >= bool(single.created or single.deleted)
+        assert bool(explanation.suggestions) >= bool(single.created or single.renewed or single.deleted)
         suggested = [elements_of(one) for one in explanation.suggestions]
         if explanation.is_complete and len(suggested) < 10:
-            assert [one for one in single.deleted if [one] not in suggested] == []
+            assert [one for one in (*single.renewed, *single.deleted) if [one] not in suggested] == []
 
 
 @given(cases, st.randoms(use_true_random=False))
@@ -178,4 +211,4 @@ def test_an_explanation_does_not_depend_on_the_order_of_reads(case: Case, random
     shuffled = [*stored]
     random.shuffle(shuffled)
 
-    assert explained(model_of(drawn, stored), shuffled, asked)[0] == explanation_of(drawn, stored, asked)
+    assert explained(model_of(drawn, stored), shuffled, asked, NOW)[0] == explanation_of(drawn, stored, asked)

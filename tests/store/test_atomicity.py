@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from magistrate import wiring
-from magistrate.engine.terms import WILDCARD, ObjectId, RelationName, Subject, TypeName, object_ref
+from magistrate.engine.terms import WILDCARD, ObjectId, RelationName, Revision, Subject, TypeName, object_ref
 from magistrate.errors import StoreUnavailable
 from magistrate.store.contract import (
     AtomicWrite,
@@ -22,7 +22,7 @@ from magistrate.store.contract import (
     Store,
 )
 from magistrate.store.database import Observer
-from magistrate.store.events import NewDecision
+from magistrate.store.events import DecisionRecord
 from magistrate.store.session_keys import SessionKey
 from tests.databases import PostgresServer, dump
 from tests.running import settings_for
@@ -116,7 +116,8 @@ async def keep_session_key(store: Store) -> None:
 
 async def keep_decisions(store: Store) -> None:
     claim = ("document", "a", "viewer", "user", "ann", "")
-    await store.keep_decisions([NewDecision(2, True, claim, '{"x":1}'), NewDecision(2, False, claim, None)], 2)
+    records = [DecisionRecord(2, True, claim, '{"x":1}', Revision(1)), DecisionRecord(2, False, claim, None, None)]
+    await store.keep_decisions(records, 2)
 
 
 async def delete_events(store: Store) -> None:
@@ -159,7 +160,8 @@ async def filled_store(url: str, observer: Observer) -> AsyncIterator[Store]:
     await store.put_warrants([OLD_WARRANT, ENDED_WARRANT], lambda model: None, Stamp("ann", 1))
     await store.delete_warrants([ENDED_WARRANT], Stamp("ann", 1))
     await store.keep_session_key(SessionKey("a" * 16, "a" * 64, 5), unless_after=0, delete_by=0)
-    await store.keep_decisions([NewDecision(1, True, ("document", "a", "viewer", "user", "ann", ""), None)] * 2, 10)
+    record = DecisionRecord(1, True, ("document", "a", "viewer", "user", "ann", ""), None, Revision(1))
+    await store.keep_decisions([record] * 2, 10)
     await store.close()
     observed = await wiring.open_store(settings, observer)
     yield observed

@@ -9,9 +9,9 @@ import pytest
 
 from magistrate import wiring
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName, object_ref
-from magistrate.store.contract import NewObject, NewObjectType, NewWarrant, Slice, Stamp, Store
+from magistrate.store.contract import NewObject, NewObjectType, NewWarrant, Slice, Snapshot, Stamp, Store
 from magistrate.store.decisions import DELETED_AT_ONCE
-from magistrate.store.events import Event, EventFilter, EventsOfKind, NewDecision
+from magistrate.store.events import DecisionRecord, Event, EventFilter, EventsOfKind
 from magistrate.store.session_keys import SessionKey
 from tests.change_log import list_changes
 from tests.databases import dump
@@ -38,8 +38,8 @@ def viewer(id: str, policy: str = "", subject: Subject = ANN) -> NewWarrant:
     return NewWarrant(ObjectRef(TypeName("document"), ObjectId(id)), RelationName("viewer"), subject, policy)
 
 
-def decided(at: int, is_authorized: bool = True, id: str = "a", context: str | None = None) -> NewDecision:
-    return NewDecision(at, is_authorized, ("document", id, "viewer", "user", "ann", ""), context)
+def decided(at: int, is_authorized: bool = True, id: str = "a", context: str | None = None) -> DecisionRecord:
+    return DecisionRecord(at, is_authorized, ("document", id, "viewer", "user", "ann", ""), context, Revision(1))
 
 
 def anything_goes(model: object) -> None:
@@ -227,6 +227,19 @@ async def test_what_makes_no_revision_makes_nothing_stale(store: Store, database
     assert store.mark()[1] != before
 
 
+async def test_a_decision_is_found_by_the_place_of_its_event(store: Store) -> None:
+    first, second = decided(NOW), decided(NOW + 1, False, "b", '{"x":1}')
+    second = msgspec.structs.replace(second, contextual_warrants='[["a"]]', is_partial=True, revision=None)
+    await store.keep_decisions([first, second], 10)
+    places = [event.place for event in await events(store, EventFilter([EventsOfKind("decision")]))]
+
+    found = [(await store.find_decision(number, at)).value for at, _, number, _ in places]
+
+    assert found == [second, first]
+    assert (await store.find_decision(1, NOW + 1)).value is None
+    assert await store.find_decision(2**62, 2**62) == Snapshot(Revision(0), None)
+
+
 async def test_of_all_decisions_the_last_stay(store: Store) -> None:
     for first in range(0, 12, 3):
         await store.keep_decisions([decided(NOW + number, id=f"d{number}") for number in range(first, first + 3)], 5)
@@ -372,5 +385,5 @@ async def test_events_name_who_made_the_request_and_which_it_was(store: Store) -
     assert found == [(None, None), ("eve", "request-2"), ("bob", None), ("ann", "request-1")]
 
 
-def replace_origin(decision: NewDecision, actor: str, request_id: str) -> NewDecision:
+def replace_origin(decision: DecisionRecord, actor: str, request_id: str) -> DecisionRecord:
     return msgspec.structs.replace(decision, actor=actor, request_id=request_id)

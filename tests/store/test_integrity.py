@@ -9,7 +9,7 @@ import pytest
 
 from magistrate import wiring
 from magistrate.config import SqliteUrl, read_database_url
-from magistrate.engine.terms import ObjectId, RelationName, Subject, TypeName, object_ref
+from magistrate.engine.terms import ObjectId, RelationName, Revision, Subject, TypeName, object_ref
 from magistrate.store import migrate
 from magistrate.store.contract import (
     ALIVE,
@@ -21,7 +21,7 @@ from magistrate.store.contract import (
     Once,
     Stamp,
 )
-from magistrate.store.events import NewDecision
+from magistrate.store.events import DecisionRecord
 from magistrate.store.keys import StoredKey
 from magistrate.store.session_keys import SessionKey
 from tests.databases import dump
@@ -54,7 +54,8 @@ async def fill(url: str) -> None:
     await store.keep_key_digest("0" * 64, 1)
     await store.create_key(StoredKey("id", "a", "p", "0" * 64, ("check",), ("document",), 1, "ann"), 10)
     await store.keep_session_key(SessionKey("0" * 16, "1" * 64, 1), 0, 0)
-    await store.keep_decisions([NewDecision(1, True, ("document", "plan", "viewer", "user", "ann", ""), "{}")], 10)
+    names = ("document", "plan", "viewer", "user", "ann", "")
+    await store.keep_decisions([DecisionRecord(1, True, names, "{}", Revision(1))], 10)
     await store.close()
 
 

@@ -8,6 +8,7 @@ import pytest
 from magistrate import wiring
 from magistrate.engine.terms import ObjectId, Revision, TypeName
 from magistrate.errors import Conflict, NotFound
+from magistrate.store.caller_keys import KEYS_AT_ONCE
 from magistrate.store.contract import NewObject, Stamp, Store
 from magistrate.store.keys import NewSecret, StoredKey
 from tests.databases import dump
@@ -147,3 +148,11 @@ async def test_uses_are_recorded_once_in_a_pause(store: Store) -> None:
         seen.append([one.last_used_at for one in await stored(store)])
 
     assert seen == [[100 * SECOND, None], [100 * SECOND, None], [160 * SECOND, None]]
+
+
+async def test_more_keys_than_are_built_at_once_are_all_listed(store: Store) -> None:
+    names = [f"k{number:03}" for number in range(2 * KEYS_AT_ONCE + 5)]
+    for name in names:
+        await store.create_key(key(name), len(names))
+
+    assert [one.name for one in await stored(store)] == names

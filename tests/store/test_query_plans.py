@@ -67,9 +67,9 @@ def templates(dialect: sql.Dialect) -> JoinTemplates:
     return SqliteDatabase.templates if dialect.index_hint else PostgresDatabase.templates
 
 
-def read_together(at: int | None, *reads: AnyRead) -> Spoken:
+def read_together(at: int | None, *reads: AnyRead, with_expired: bool = False) -> Spoken:
     revision = None if at is None else Revision(at)
-    return lambda dialect: read_statement(reads, revision, 1_000, templates(dialect))
+    return lambda dialect: read_statement(reads, revision, 1_000, templates(dialect), with_expired)
 
 
 def objects_found(*refs: ObjectRef) -> Spoken:
@@ -186,8 +186,9 @@ READS: dict[str, AnyRead] = {
 }
 OF_WARRANTS = [
     *[
-        pytest.param(read_together(at, read), id=f"read-{at=}-{name}")
+        pytest.param(read_together(at, read, with_expired=with_expired), id=f"read-{at=}-{with_expired=}-{name}")
         for at in (None, 5)
+        for with_expired in (False, True)
         for name, read in READS.items()
     ],
     pytest.param(
@@ -256,6 +257,7 @@ OF_EVENTS = [
     pytest.param(looked_up(sql.DELETE_DECISIONS, 100, 100), id="forget-decisions"),
     pytest.param(looked_up(sql.DELETE_SURPLUS_DECISIONS, 100, 100), id="surplus"),
     pytest.param(looked_up(sql.LAST_DECISION), id="last-decision"),
+    pytest.param(looked_up(sql.FIND_DECISION, 100, 100), id="find-decision"),
     pytest.param(looked_up(sql.LIST_CHANGES, 5, 100, 5, 1, 100), id="list-changes"),
     pytest.param(looked_up(sql.FIND_REVISION, 100), id="find-revision"),
     pytest.param(looked_up(sql.FIND_REVISION_AT, 100), id="find-revision-at"),
@@ -310,7 +312,7 @@ def log_rows() -> dict[str, list[tuple[object, ...]]]:
             for number in range(1, ROWS)
             for place in range(3)
         ],
-        "decision": [(number, number, "allowed", key, None, "key", "request") for number in range(1, ROWS)],
+        "decision": [(number, number, "allowed", key, None, "key", "request", 1, None, 0) for number in range(1, ROWS)],
     }
 
 

@@ -7,7 +7,14 @@ import pytest
 from msgspec.structs import replace
 
 from magistrate import wiring
-from magistrate.engine.terms import Revision
+from magistrate.engine.terms import ObjectId, RelationName, Revision, TypeName
+from magistrate.engine.warrant_reader import (
+    AnyRead,
+    ReverseWarrantRead,
+    WarrantRead,
+    WarrantsByObject,
+    WarrantsBySubject,
+)
 from magistrate.engine.warrants import Warrant
 from magistrate.errors import NotFound
 from magistrate.store.contract import (
@@ -257,6 +264,39 @@ async def test_what_has_expired_can_be_read_at_earlier_revisions_until_it_is_col
     assert await store.collect(NOW + 5, 100) == 1
 
     assert await expired(store) == []
+
+
+VIEWERS = WarrantsByObject(TypeName("document"), (RelationName("viewer"),), TypeName("user"))
+VIEWERS_OF_ANY = WarrantRead(VIEWERS, None)
+VIEWERS_OF_PLAN = WarrantRead(VIEWERS, (ObjectId("plan"), ObjectId("a"), ObjectId("b")))
+ANN_VIEWS = ReverseWarrantRead(
+    WarrantsBySubject(TypeName("document"), (RelationName("viewer"),), TypeName("user"), ""), (ObjectId("ann"),)
+)
+
+
+@pytest.mark.parametrize("read", [VIEWERS_OF_ANY, VIEWERS_OF_PLAN, ANN_VIEWS])
+async def test_reads_find_the_expired_if_they_are_to_unless_they_were_written_again(
+    store: Store, read: AnyRead
+) -> None:
+    async def found(at: int | None = None, with_expired: bool = True) -> list[int | None]:
+        revision = None if at is None else Revision(at)
+        [warrants] = (await store.read_warrants([read], revision, 100, with_expired)).warrants
+        return [one.expires_at for one in warrants]
+
+    await put(store, limited(ANN, expires_at=NOW + 1))  # revision 1
+    await end(store, NOW + 1)
+    await put(store, limited(ANN, expires_at=NOW + 3), at=NOW + 2)
+    await end(store, NOW + 3)
+    await put(store, new(ANN), at=NOW + 4)  # revision 5
+    await delete(store, ANN)
+
+    assert [await found(at) for at in (1, 2, 3, 4, 5, 6)] == [[NOW + 1], [NOW + 1], [NOW + 3], [NOW + 3], [None], []]
+    assert [await found(at, False) for at in (1, 2, 3, 4, 5, 6)] == [[NOW + 1], [], [NOW + 3], [], [None], []]
+    assert await found() == []
+    await put(store, limited(ANN, expires_at=NOW + 6), at=NOW + 5)
+    await end(store, NOW + 6)
+    assert await found() == [NOW + 6]
+    assert await found(with_expired=False) == []
 
 
 async def test_expiry_is_an_event_with_its_policy_and_limits(store: Store) -> None:

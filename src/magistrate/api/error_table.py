@@ -39,6 +39,7 @@ ERROR_TABLE: Mapping[type[errors.MagistrateError], ErrorRow] = {
     errors.PreconditionFailed: ErrorRow(409, "precondition_failed", {"index": "index"}),
     errors.RevisionUnavailable: ErrorRow(410, "gone", {}),
     errors.NotRetained: ErrorRow(410, "gone", {"oldest": "oldest"}),
+    errors.NotReplayable: ErrorRow(410, "gone", {}),
     errors.BudgetExceeded: ErrorRow(503, "budget_spent", {}),
     errors.StoreUnavailable: ErrorRow(503, "unavailable", {}),
     errors.SchemaMismatch: ErrorRow(503, "unavailable", {}),

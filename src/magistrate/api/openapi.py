@@ -91,7 +91,8 @@ _ERRORS = {
     404: "what the request names does not exist",
     408: "the request body did not arrive in time",
     409: "a precondition does not hold, or what is stored stands in the way; nothing was written",
-    410: "what was stored at that time is not kept any more; `oldest` is the oldest time that can be asked for",
+    410: "what was stored at that time is not kept any more; `oldest` is the oldest time that can be asked for; or "
+    "what a replay of a decision takes was not kept",
     413: "the request body is too large",
     422: "the idempotency key was used before with another request",
     500: "a fault of the service",
@@ -196,7 +197,7 @@ def _statuses(route: Route) -> list[int]:
     others = {
         404: route.not_found,
         409: route.may_conflict,
-        410: route.takes_as_of,
+        410: route.takes_as_of or route.reads_past,
         422: route.takes_key,
     }
     return sorted([400, 401, 403, 500, 503, *body, *(status for status, may_be in others.items() if may_be)])

@@ -34,7 +34,8 @@ class Route:
     answers 409 if what is stored stands in the way. `is_repeatable`: it is safe to send again as it is, so it takes no
     Idempotency-Key. `may_lack_body`: an empty body means `{}`. `takes_text`: the body may also be text, and the handler
     gets a WrittenBody. `answers_text`: the answer may also be text. `is_administrative`: the audit log has its requests
-    as those that give rights to callers."""
+    as those that give rights to callers. `reads_past`: the route reads a past state that the request names without
+    `asOf`."""
 
     method: str
     path: str
@@ -53,6 +54,7 @@ class Route:
     may_lack_body: bool = False
     takes_text: bool = False
     answers_text: bool = False
+    reads_past: bool = False
     is_administrative: bool = False
     scope: Scope = field(kw_only=True)
     list_types: ListTypes = field(kw_only=True)

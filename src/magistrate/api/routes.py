@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from magistrate.api.endpoints import (
     check,
+    decisions,
     difference,
     events,
     explain,
@@ -18,6 +19,7 @@ from magistrate.api.endpoints import (
     writes,
 )
 from magistrate.api.endpoints.check import CheckAnswer, CheckBody
+from magistrate.api.endpoints.decisions import DecisionAnswer, ReplayAnswer
 from magistrate.api.endpoints.difference import DifferenceAnswer, DifferenceBody
 from magistrate.api.endpoints.events import AccessEventAnswer, ResourceEventAnswer
 from magistrate.api.endpoints.explain import ExplainAnswer, ExplainBody
@@ -354,6 +356,16 @@ V2_ROUTES: tuple[Route, ...] = (
         "POST", "/v2/keys/{id}/rotate", keys.rotate, "Replace the secret of a key",
         answer=IssuedKeyAnswer, body=RotationBody, writes=True, not_found=True, is_repeatable=True, may_lack_body=True,
         scope=Scope.KEYS, list_types=list_none, is_administrative=True,
+    ),
+    Route(
+        "GET", "/v2/decisions/{id}", decisions.get, "Get a recorded decision of a check",
+        answer=DecisionAnswer, not_found=True,
+        scope=Scope.EVENTS, list_types=list_all,
+    ),
+    Route(
+        "GET", "/v2/decisions/{id}/replay", decisions.replay, "Make a recorded decision again, and explain it",
+        answer=ReplayAnswer, not_found=True, reads_past=True,
+        scope=Scope.READ, list_types=list_all,
     ),
 )  # fmt: skip
 

@@ -19,6 +19,7 @@ from magistrate.cli.keys import keys
 from magistrate.cli.models import model
 from magistrate.cli.objects import objects
 from magistrate.cli.query import query
+from magistrate.cli.replay import replay
 from magistrate.cli.service import with_settings
 from magistrate.cli.sessions import sessions
 from magistrate.cli.types import types
@@ -68,6 +69,7 @@ for command in (
     model,
     objects,
     events,
+    replay,
     import_command,
     sessions,
     keys,

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from magistrate.client import Client
 
 RESOURCE_TYPES = ("created", "updated", "deleted")
-ACCESS_TYPES = ("access_granted", "access_revoked", "access_allowed", "access_denied")
+DECISION_TYPES = ("access_allowed", "access_denied")
+ACCESS_TYPES = ("access_granted", "access_revoked", *DECISION_TYPES)
 
 RESOURCE_FILTERS = {"--resource-type": "resourceType", "--resource-id": "resourceId"}
 ACCESS_FILTERS = {
@@ -45,7 +46,9 @@ ACCESS_COLUMNS: Columns = {
     "EVENT": lambda event: event["type"].removeprefix("access_"),
     "WARRANT": _render_access,
     "BY": lambda event: event.get("actor", ""),
+    "DECISION": lambda event: event["id"] if event["type"] in DECISION_TYPES else "",
 }
+"""Maps the titles of columns to their contents; DECISION has the ids that `magistrate replay` takes."""
 
 
 @click.group(short_help="List what was written and decided.")
@@ -85,7 +88,7 @@ def list_access_events(client: "Client", as_json: bool, limit: int, **options: A
     """List warrants that were granted and revoked and, if the service runs with --decision-log, checks that were
     allowed and denied."""
     rows = client.events("/v2/access-events", _read_options(options), page_size(limit))
-    print_list(rows, limit, as_json, ACCESS_COLUMNS)
+    print_list(rows, limit, as_json, ACCESS_COLUMNS, optional=("DECISION",))
 
 
 def _read_options(options: dict[str, Any]) -> dict[str, str]:

@@ -16,7 +16,7 @@ from magistrate.cli.input import (
     with_option,
 )
 from magistrate.cli.output import print_json, printable, render_warrant
-from magistrate.cli.reasons import describe_policy, describe_suggestions
+from magistrate.cli.reasons import describe_limit, describe_policy, describe_suggestions
 from magistrate.cli.service import calls_service, contextual_named, strict_option
 
 if TYPE_CHECKING:
@@ -83,6 +83,8 @@ def _describe_node(node: dict[str, Any]) -> str:
     words = [node.get("rule") or node["check"]]
     if "via" in node:
         words.append(f"by {render_warrant({**node['via'], 'policy': ''})}")
+    if "outOfForce" in node:
+        words.append(describe_limit(node))
     if "policy" in node:
         words.append(describe_policy(node["policy"]))
     if node.get("loop"):

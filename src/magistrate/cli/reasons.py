@@ -63,6 +63,13 @@ def describe_policy(policy: dict[str, Any]) -> str:
     return f"if {policy['text']}, but {' and '.join(reasons)}"
 
 
+def describe_limit(node: Node) -> str:
+    """Returns which time limit keeps the warrant of a node from counting."""
+    warrant = node["via"]
+    is_expired = node["outOfForce"] == "expired"
+    return f"(expired at {warrant['expiresAt']})" if is_expired else f"(starts at {warrant['startsAt']})"
+
+
 def _list_changes(suggestion: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for warrant in suggestion["delete"]:
         yield "delete", render_warrant(warrant)
@@ -122,10 +129,10 @@ def _describe_shortfall(node: Node, suggestions: Sequence[Suggestion]) -> Iterat
     steps: Steps = _reasons(last) if last["holds"] is True else []
     if "via" in last and last["holds"] is True:
         steps = steps[:-1]
-    elif "policy" not in last or last.get("children"):
+    elif not _has_condition(last) or last.get("children"):
         steps = [_describe_lack(last)]
     steps += [_step_of(one) for one in reversed(chain) if "via" in one]
-    if len(steps) < 2 and not any(cell.startswith("if ") for cell in steps[0]):
+    if len(steps) < 2 and not steps[0][3]:
         yield f"{_sentence(node, 'is not')}, and nothing that is written leads there"
         return
     yield f"{_sentence(node, 'is not')}; the closest it comes:"
@@ -133,8 +140,8 @@ def _describe_shortfall(node: Node, suggestions: Sequence[Suggestion]) -> Iterat
 
 
 def _find_chain(node: Node, suggestions: Sequence[Suggestion]) -> list[Node]:
-    """Returns the nodes from this one to the one that is nearest to holding: what a policy prevents, those first that a
-    suggestion satisfies; else what the first suggestion is about, else the first at all."""
+    """Returns the nodes from this one to the one that is nearest to holding: what a policy or a time limit prevents,
+    those first that a suggestion satisfies; else what the first suggestion is about, else the first at all."""
     wanted = _list_wanted(suggestions)
     examples = [one["context"].get("example", {}).keys() for one in suggestions]
     chains: list[list[Node]] = [[node]]
@@ -150,6 +157,8 @@ def _find_chain(node: Node, suggestions: Sequence[Suggestion]) -> list[Node]:
 
 
 def _rank(node: Node, wanted: Sequence[str], examples: Sequence[Set[str]]) -> tuple[int, int]:
+    if "outOfForce" in node:
+        return (0, 0) if render_warrant(node["via"]) in wanted else (1, 0)
     policy = node.get("policy")
     if policy is not None and policy["holds"] is not True:
         variables = {*policy.get("values", {}), *policy.get("missing", []), *policy.get("long", [])}
@@ -157,8 +166,12 @@ def _rank(node: Node, wanted: Sequence[str], examples: Sequence[Set[str]]) -> tu
     return (2, wanted.index(node["check"])) if node["check"] in wanted else (2, len(wanted))
 
 
+def _has_condition(node: Node) -> bool:
+    return "policy" in node or "outOfForce" in node
+
+
 def _closest(node: Node) -> Node | None:
-    children = [child for child in node.get("children", []) if child["holds"] is not True or "policy" in child]
+    children = [child for child in node.get("children", []) if child["holds"] is not True or _has_condition(child)]
     return children[0] if children else None
 
 
@@ -177,8 +190,9 @@ def _join_reasons(node: Node, inner: Sequence[Steps]) -> Steps:
 
 
 def _step_of(node: Node) -> list[str]:
-    cells = step(node["via"])
-    return [*cells[:3], describe_policy(node["policy"])] if "policy" in node else cells
+    conditions = [describe_policy(node["policy"])] if "policy" in node else []
+    conditions += [describe_limit(node)] if "outOfForce" in node else []
+    return [*step(node["via"])[:3], "  ".join(conditions)]
 
 
 def _describe_lack(node: Node) -> list[str]:

@@ -97,6 +97,18 @@ class PolicyEvaluator:
             self._values[warrant.number] = value
         return value
 
+    def policy_value(self, warrant: Warrant) -> Truth:
+        """Returns the value of a warrant's policy whatever its time limits, TRUE when it has none. Outside its time
+        limits, it is UNKNOWN if the evaluation takes long: nothing is decided by it."""
+        if not warrant.policy or warrant.is_in_force(self._now):
+            return self.value(warrant) if warrant.policy else TRUE
+        policy = self._policy(warrant.policy)
+        if policy is None:
+            return UNKNOWN
+        outcome = policy.outcome(self._context, warrant, self._now, STEPS_AT_ONCE)
+        self._charge(policy.weight + outcome.steps)
+        return UNKNOWN if outcome.is_cut_off else _VALUES[outcome.value]
+
     def is_known(self, warrant: Warrant) -> bool:
         """Returns whether `value` takes no time."""
         is_conditional = warrant.policy or warrant.expires_at or warrant.starts_at
@@ -190,14 +202,15 @@ class PolicyEvaluator:
             self._long[warrant.number] = evaluation
             self._work.leave_aside(evaluation.complete)
             return None
-        steps = policy.weight + outcome.steps
-        self._work.spend(1 + steps // POLICY_STEPS_FOR_A_NODE)
-        self._work.hasten_checkpoint(
-            steps * 4 // POLICY_STEPS_FOR_A_NODE
-        )  # the slowest policies take five times as long as usual
+        self._charge(policy.weight + outcome.steps)
         if outcome.read_clock:
             self.valid_until = self._now
         return _VALUES[outcome.value]
+
+    def _charge(self, steps: int) -> None:
+        self._work.spend(1 + steps // POLICY_STEPS_FOR_A_NODE)
+        # The slowest policies take five times as long as usual.
+        self._work.hasten_checkpoint(steps * 4 // POLICY_STEPS_FOR_A_NODE)
 
     def _policy(self, text: str) -> Policy | None:
         """Returns the parsed policy, or None when it is not valid any more because the language had more when it was

@@ -102,15 +102,19 @@ class Evaluation:
             walk.go_on()
 
     def find_direct(self, node: CheckNode) -> list[tuple[Warrant, Truth]]:
-        """Returns the warrants to the subject itself that a node was given, with the values of their policies. It
-        serves evaluations of one check."""
+        """Returns the warrants to the subject itself that a node was given, with their values, in an evaluation of one
+        check."""
         return [one for walk in self._walks.values() for one in walk.find_direct(node)]
+
+    def policy_value(self, warrant: Warrant) -> Truth:
+        """Returns the value of a warrant's policy whatever its time limits, in an evaluation of one check."""
+        [walk] = self._walks.values()
+        return walk.conditions.policy_value(warrant)
 
     def release(self) -> Iterator[int]:
         """Frees the nodes and the warrants, and yields how many were freed since it yielded last.
 
-        The evaluation cannot be used afterwards.
-        """
+        The evaluation cannot be used afterwards."""
         self._arriving = iter(())
         for walk in self._walks.values():
             yield from walk.release()

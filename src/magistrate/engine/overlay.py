@@ -213,6 +213,9 @@ class Overlay:
                     yield from _pick(by_subject.get(subject_id, {}), None)
 
 
+NO_CHANGES = Overlay(())
+
+
 def _has_run_out(stored: Warrant, at: int) -> bool:
     """Returns whether a warrant can count no more at this time: it has expired, or its policy has, by `expiresIn`."""
     if stored.expires_at is not None and stored.expires_at <= at:

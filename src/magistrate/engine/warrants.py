@@ -51,7 +51,10 @@ class Warrant(msgspec.Struct, frozen=True, gc=False):
 
     def is_in_force(self, now: int) -> bool:
         """Returns whether the warrant is within its time limits."""
-        return (self.starts_at or 0) <= now and (self.expires_at is None or now < self.expires_at)
+        return (self.starts_at or 0) <= now and not self.has_expired(now)
+
+    def has_expired(self, now: int) -> bool:
+        return self.expires_at is not None and self.expires_at <= now
 
     @property
     def names(self) -> WarrantNames:

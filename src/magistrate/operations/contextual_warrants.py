@@ -19,23 +19,24 @@ MAX_CONTEXTUAL_WARRANTS = 100
 
 
 class ContextualWarrants:
-    """Holds the contextual warrants of one request, created at its time `now` (in microseconds since 1970 UTC)."""
+    """Holds the contextual warrants of one request, `new`, created at its time `now` (in microseconds since 1970
+    UTC)."""
 
     def __init__(self, new: Sequence[NewWarrant], now: int) -> None:
-        self._new = new
+        self.new = new
         self.overlay = Overlay(build_warrant(one, now, FIRST_NUMBER + place) for place, one in enumerate(new))
 
     def require_defined(self, model: Model) -> None:
         """Raises InvalidParameter for the first warrant that could not be written with this model."""
-        named = {one.object.type for one in self._new}
+        named = {one.object.type for one in self.new}
         defined = {name: model.types[name] for name in named if name in model.types}
         alike = {
             (one.object.type, one.relation, one.subject.type, one.subject.id == WILDCARD, one.subject.relation): one
-            for one in self._new
+            for one in self.new
         }
         if not any(warrant_fault(one, defined) for one in alike.values()):
             return
-        for place, one in enumerate(self._new):
+        for place, one in enumerate(self.new):
             fault = warrant_fault(one, defined)
             if fault is not None:
                 raise fault.within(f"{CONTEXTUAL_WARRANTS}[{place}].")

@@ -15,7 +15,7 @@ from magistrate.operations.context import Context
 from magistrate.operations.opaque_tokens import TokenCodec, compute_crc
 from magistrate.operations.paging import ListKind, Page, Sort, Wanted, read_page
 from magistrate.store.contract import Identity, PageSlice, Slice, Snapshot
-from magistrate.store.events import Action, Event, EventFilter, EventKind, EventsOfKind, Place
+from magistrate.store.events import DECISIONS, Action, Event, EventFilter, EventKind, EventsOfKind, Place
 
 _SORTS: Mapping[str, Sort[Event]] = {"createdAt": Sort("createdAt", lambda event: event.place)}
 RESOURCE_EVENT_LIST: ListKind[Event] = ListKind("resource-events", _SORTS, is_log=True)
@@ -101,6 +101,12 @@ def read_event_id(identity: Identity, text: str) -> Place:
     if place is None:
         raise InvalidParameter("lastId", "invalid lastId")
     return place
+
+
+def find_decision_place(identity: Identity, text: str) -> Place | None:
+    """Returns the place of the event of a decision of this store; None if the text is not the id of one."""
+    place = _read_place(identity, text)
+    return place if place is not None and place[1] == DECISIONS else None
 
 
 def _read_place(identity: Identity, text: str) -> Place | None:

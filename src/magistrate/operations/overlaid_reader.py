@@ -21,8 +21,3 @@ class OverlaidReader:
             return result  # some may be missing; the caller recognizes by their number that the limit is reached
         merged = [self._overlay.merge(read, stored) for read, stored in zip(reads, result.warrants, strict=True)]
         return replace(result, warrants=merged)
-
-
-def overlaid(reader: WarrantReader, overlay: Overlay | None) -> WarrantReader:
-    """Returns the reader itself if there is no overlay."""
-    return reader if overlay is None else OverlaidReader(reader, overlay)

@@ -44,6 +44,26 @@ _EXACTLY = "w.subject_relation = ? AND w.subject_type = ? AND w.subject_id = ?"
 _OF_TYPE = "w.subject_relation = '' AND w.subject_type = ?"
 _OF_KIND = "w.subject_relation = ? AND w.subject_type = ?"
 _ANY_GROUP = "w.subject_relation > ''"
+_SAME = " AND ".join(
+    f"later.{column} = w.{column}"
+    for column in (
+        "object_id", "object_type", "relation", "subject_relation", "subject_type", "subject_id", "policy",
+    )
+)  # fmt: skip
+_EXPIRED = (
+    "(w.expired_revision IS NOT NULL AND NOT EXISTS "
+    f"(SELECT 1 FROM warrant later WHERE {_SAME} AND later.deleted_revision > w.deleted_revision{{written}}))"
+)
+"""Selects a warrant that has expired, unless the same one was written again since."""
+_EXISTING = {
+    (True, False): f"w.deleted_revision = {ALIVE}",
+    (True, True): f"(w.deleted_revision = {ALIVE} OR {_EXPIRED.format(written='')})",
+    (False, False): "w.created_revision <= ? AND w.deleted_revision > ?",
+    (False, True): "w.created_revision <= ? AND "
+    f"(w.deleted_revision > ? OR {_EXPIRED.format(written=' AND later.created_revision <= ?')})",
+}
+"""Holds the condition on revisions, by whether the newest is read and whether expired warrants are among the rows; its
+values are the revision, as often as it occurs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +103,15 @@ def split_reads(reads: Sequence[AnyRead]) -> Iterator[Sequence[AnyRead]]:
     yield batch
 
 
-def read_statement(reads: Sequence[AnyRead], at: Revision | None, most: int, templates: JoinTemplates) -> Clause:
+def read_statement(
+    reads: Sequence[AnyRead], at: Revision | None, most: int, templates: JoinTemplates, with_expired: bool = False
+) -> Clause:
     """Returns a statement that selects (revision, horizon, model_revision, number of the read request, *columns of
     Warrant) for up to `most` rows, or one row whose columns are NULL if there is none."""
     arms: list[_Arm] = []
     values: list[Parameter] = []
-    revisions = () if at is None else (at, at)
+    existing = _EXISTING[at is None, with_expired]
+    revisions = () if at is None else (at,) * existing.count("?")
     for number, read in enumerate(reads):
         relations = read.request.relations
         places = len(relations) if len(relations) <= FEW_RELATIONS else None
@@ -96,7 +119,7 @@ def read_statement(reads: Sequence[AnyRead], at: Revision | None, most: int, tem
             arms.append((number, places, column, subjects, kind))
             values += (*range_values, *revisions)
     values += (most, most)
-    return Clause(_text(tuple(arms), at is None, templates), tuple(values))
+    return Clause(_text(tuple(arms), existing, templates), tuple(values))
 
 
 def objects_statement(refs: Iterable[ObjectRef], at: Revision, templates: JoinTemplates) -> Clause:
@@ -165,8 +188,8 @@ def _subjects(request: WarrantsByObject) -> Sequence[tuple[str, tuple[Parameter,
 
 
 @lru_cache(maxsize=1_024)
-def _text(arms: tuple[_Arm, ...], newest: bool, templates: JoinTemplates) -> str:
-    found = " UNION ALL ".join(_arm_text(arm, newest, templates) for arm in arms) or _NO_ROW
+def _text(arms: tuple[_Arm, ...], existing: str, templates: JoinTemplates) -> str:
+    found = " UNION ALL ".join(_arm_text(arm, existing, templates) for arm in arms) or _NO_ROW
     # Limited twice: SQLite may materialize the inner rows, all of them, before it reads the outer limit.
     return (
         f"SELECT h.revision, h.horizon, h.model_revision, {_ANSWERED} "
@@ -175,12 +198,11 @@ def _text(arms: tuple[_Arm, ...], newest: bool, templates: JoinTemplates) -> str
     )
 
 
-def _arm_text(arm: _Arm, newest: bool, templates: JoinTemplates) -> str:
+def _arm_text(arm: _Arm, existing: str, templates: JoinTemplates) -> str:
     read, places, column, subjects, ids = arm
     index = "warrant_by_object" if column == "object_id" else "warrant_by_subject"
     relations = "= ?" if places == 1 else f"IN ({', '.join('?' * places) if places else templates.texts})"
-    alive = f"w.deleted_revision = {ALIVE}" if newest else "w.created_revision <= ? AND w.deleted_revision > ?"
-    of_object = f"w.object_type = ? AND w.relation {relations} AND {subjects} AND {alive}"
+    of_object = f"w.object_type = ? AND w.relation {relations} AND {subjects} AND {existing}"
     if ids == "one":
         warrants = templates.indexed.format(index=index, holds=f"w.{column} = ? AND {of_object}")
     elif ids == "many":
@@ -188,6 +210,6 @@ def _arm_text(arm: _Arm, newest: bool, templates: JoinTemplates) -> str:
     elif subjects == _EXACTLY:
         warrants = templates.indexed.format(index="warrant_by_subject", holds=of_object)
     else:
-        of_type = f"w.object_type || '#' || w.relation {relations} AND {subjects} AND {alive}"
+        of_type = f"w.object_type || '#' || w.relation {relations} AND {subjects} AND {existing}"
         warrants = templates.indexed.format(index="warrant_by_type", holds=of_type)
     return f"SELECT {read} AS read_number, {_COLUMNS} FROM {warrants}"

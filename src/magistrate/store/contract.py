@@ -17,7 +17,7 @@ or has been collected."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 import msgspec
 
@@ -85,9 +85,6 @@ class WriteCounts(msgspec.Struct, frozen=True):
     created: int
     deleted: int
     unchanged: int
-
-
-Kind = Literal["object", "object-type", "policy", "warrant"]
 
 
 Judge = Callable[[Mapping[TypeName, str]], None]
@@ -323,6 +320,10 @@ class Store(WarrantReader, PolicyStore, KeyStore, SessionKeyStore, EventStore, H
         returned."""
         ...
 
-    async def read_warrants(self, reads: Sequence[AnyRead], at: Revision | None, most: int) -> ReadResult: ...
+    async def read_warrants(
+        self, reads: Sequence[AnyRead], at: Revision | None, most: int, with_expired: bool = False
+    ) -> ReadResult:
+        """Implements WarrantReader; `with_expired` adds warrants that had expired by then and are not collected."""
+        ...
 
     async def close(self) -> None: ...

@@ -11,12 +11,10 @@ import msgspec
 
 from magistrate.store.batch_reads import JoinTemplates
 from magistrate.store.database import Row
-from magistrate.store.events import Event, EventFilter, EventsOfKind, Place
+from magistrate.store.events import CHANGES, DECISIONS, Event, EventFilter, EventsOfKind, Place
 from magistrate.store.slices import Slice
 from magistrate.store.sql import Clause
 
-_CHANGES, _DECISIONS = 0, 1
-"""Distinguishes the two sources in places."""
 _LAST = 9_223_372_036_854_775_807
 """Sorts after every number and position (the largest 64-bit integer); -1 sorts before them."""
 
@@ -34,8 +32,8 @@ _DECISION = (
     "r.request_id AS request_id FROM {joined}"
 )
 _ORDERS = {
-    _CHANGES: ("r.written_at", "r.revision", "c.position"),
-    _DECISIONS: ("r.decided_at", "r.number", "0"),
+    CHANGES: ("r.written_at", "r.revision", "c.position"),
+    DECISIONS: ("r.decided_at", "r.number", "0"),
     None: ("happened_at", "source", "number", "position"),
 }
 _NOT_WITH_ITS_OBJECT = (
@@ -106,10 +104,10 @@ def _reaches(wanted: Slice, only: EventFilter) -> tuple[_Reach, _Reach | None]:
 def _merge_events(reach: _Reach, only: EventFilter, templates: JoinTemplates) -> Clause:
     parts = []
     for source, text, joined, row in (
-        (_CHANGES, _CHANGE, templates.changes, "c"),
-        (_DECISIONS, _DECISION, templates.decisions, "r"),
+        (CHANGES, _CHANGE, templates.changes, "c"),
+        (DECISIONS, _DECISION, templates.decisions, "r"),
     ):
-        kinds = [one for one in only.kinds if (one.kind == "decision") == (source == _DECISIONS)]
+        kinds = [one for one in only.kinds if (one.kind == "decision") == (source == DECISIONS)]
         if kinds:
             holds = _any(kinds, templates, row)
             selected = text.format(joined=joined.format(holds=holds.sql))

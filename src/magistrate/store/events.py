@@ -7,6 +7,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from magistrate.engine.terms import Revision
 from magistrate.store.slices import PageSlice, Slice, Snapshot
 
 EventKind = Literal["object", "object-type", "warrant", "decision"]
@@ -15,6 +16,9 @@ Action = Literal["created", "updated", "deleted", "expired", "allowed", "denied"
 Place = tuple[int, int, int, int]
 """Holds the place of an event among all events: its time in microseconds since 1970 UTC, 0 for a write and 1 for a
 decision, its revision or the number of the decision, and its position in that revision or 0."""
+
+CHANGES, DECISIONS = 0, 1
+"""Distinguish the two sources in places."""
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -57,17 +61,23 @@ class EventFilter:
     until: int | None = None
 
 
-class NewDecision(msgspec.Struct, frozen=True):
-    """Holds a decision to be stored: (1763683200000000, True, ('document', 'plan', 'viewer', 'user', 'ann', ''),
-    '{"tenant":"acme"}').
+class DecisionRecord(msgspec.Struct, frozen=True):
+    """Holds a decision: (1763683200000000, True, ('document', 'plan', 'viewer', 'user', 'ann', ''),
+    '{"tenant":"acme"}', 7).
 
-    It consists of the time, whether the check was authorized, and the names of the check. `context` is compact JSON,
-    None if it was empty. `actor` and `request_id` are as in Event."""
+    It consists of the time for which it was made, whether the check was authorized, and the names of the check.
+    `context` is compact JSON, None if it was empty. `revision` is the one at which it was made, None if it was stored
+    by a version that did not keep it. `contextual_warrants` is a JSON array, None if there were none. `is_partial` says
+    that the context or the contextual warrants are not kept although there were some. `actor` and `request_id` are as
+    in Event."""
 
     at: int
     is_authorized: bool
     names: tuple[str, ...]
     context: str | None
+    revision: Revision | None
+    contextual_warrants: str | None = None
+    is_partial: bool = False
     actor: str | None = None
     request_id: str | None = None
 
@@ -83,11 +93,15 @@ class EventStore(Protocol):
         Cost: the rows looked at until enough are found."""
         ...
 
-    async def keep_decisions(self, decisions: Sequence[NewDecision], most: int) -> None:
+    async def keep_decisions(self, decisions: Sequence[DecisionRecord], most: int) -> None:
         """Stores the decisions without making a revision, and deletes the oldest of all decisions so that `most`
         stay; if there are far more, they are deleted over several calls.
 
         After StoreUnavailable the decisions may be stored or not; storing them again may then store them twice."""
+        ...
+
+    async def find_decision(self, number: int, at: int) -> Snapshot[DecisionRecord | None]:
+        """Finds the decision whose event has this number and this time in its place."""
         ...
 
     async def delete_events(self, before: int, most: int) -> int:

@@ -66,7 +66,14 @@ SELECT h.revision, h.changes_forgotten, found.* FROM head h LEFT JOIN (
 ) found ON true ORDER BY found.revision, found.position"""
 
 LAST_DECISION = "SELECT coalesce(max(number), 0) FROM decision"
-INSERT_DECISIONS = "INSERT INTO decision (number, decided_at, action, key, context, actor, request_id) VALUES "
+INSERT_DECISIONS = """
+INSERT INTO decision (
+    number, decided_at, action, key, context, revision, contextual_warrants, is_partial, actor, request_id
+) VALUES """
+FIND_DECISION = """
+SELECT h.revision, h.horizon, d.decided_at, d.action, d.key, d.context, d.revision, d.contextual_warrants, d.is_partial,
+    d.actor, d.request_id
+FROM head h LEFT JOIN decision d ON d.number = ? AND d.decided_at = ?"""
 DELETE_SURPLUS_DECISIONS = """
 DELETE FROM decision WHERE number <= ? AND number < (SELECT min(number) FROM decision) + ?"""
 

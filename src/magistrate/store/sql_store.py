@@ -6,9 +6,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import TypeVar
 
-import msgspec
-
-from magistrate.engine.names import WarrantNames, warrant_names
+from magistrate.engine.names import warrant_names
 from magistrate.engine.terms import ObjectRef, PolicyName, Revision, TypeName
 from magistrate.engine.warrant_reader import AnyRead, ReadResult
 from magistrate.engine.warrants import Warrant, WarrantPattern
@@ -54,7 +52,7 @@ from magistrate.store.contract import (
     WriteCounts,
 )
 from magistrate.store.database import Database, Row, Rows
-from magistrate.store.events import Event, EventFilter, NewDecision
+from magistrate.store.events import DecisionRecord, Event, EventFilter
 from magistrate.store.following import Mark, Staleness, WarrantChanges
 from magistrate.store.holds import DeletedChunk, TimedScript
 from magistrate.store.matching import match_statement
@@ -233,23 +231,27 @@ class SqlStore(SqlKeys, SqlHistory):
     async def delete_policy(self, name: PolicyName, stamp: Stamp) -> Revision:
         return (await self.database.transact(policies.delete_policy(name, stamp))).revision
 
-    async def read_warrants(self, reads: Sequence[AnyRead], at: Revision | None, most: int) -> ReadResult:
+    async def read_warrants(
+        self, reads: Sequence[AnyRead], at: Revision | None, most: int, with_expired: bool = False
+    ) -> ReadResult:
         first, *others = split_reads(reads)
-        result = await self._read_batch(first, at, most)
+        result = await self._read_batch(first, at, most, with_expired)
         answers = [*result.warrants]
         for batch in others:
             left = most - sum(map(len, answers))
-            answers += (await self._read_batch(batch, result.revision, max(left, 1))).warrants
+            answers += (await self._read_batch(batch, result.revision, max(left, 1), with_expired)).warrants
         return replace(result, warrants=answers)
 
-    async def _read_batch(self, reads: Sequence[AnyRead], at: Revision | None, most: int) -> ReadResult:
+    async def _read_batch(
+        self, reads: Sequence[AnyRead], at: Revision | None, most: int, with_expired: bool
+    ) -> ReadResult:
         is_long = any(read.ids is None for read in reads) or sum(len(read.ids or ()) for read in reads) > MANY_IDS
         left = most if is_long else min(most, FEW_ROWS)
-        statement = read_statement(reads, at, left, self.database.templates)
+        statement = read_statement(reads, at, left, self.database.templates, with_expired)
         rows = await self.database.read(statement.sql, statement.values, long=is_long)
         revision, model_revision = check_revision(rows[0], at), Revision(rows[0][2])
         if left <= len(rows) and left < most:
-            statement = read_statement(reads, revision, most, self.database.templates)
+            statement = read_statement(reads, revision, most, self.database.templates, with_expired)
             rows = await self.database.read(statement.sql, statement.values, long=True)
             check_revision(rows[0], revision)
         answers: list[list[Warrant]] = [[] for _ in reads]
@@ -302,7 +304,7 @@ class SqlStore(SqlKeys, SqlHistory):
     async def list_warrant_changes(self, after: Revision, most: int) -> WarrantChanges:
         rows = await self.database.read(sql.LIST_WARRANT_CHANGES, (after, most + 1))
         is_all = len(rows) <= most and after >= rows[0][1]
-        changes = [_warrant_change(row[3]) for row in rows if row[3] is not None] if is_all else None
+        changes = [warrants.read_changed_names(row[3]) for row in rows if row[3] is not None] if is_all else None
         return WarrantChanges(Revision(rows[0][0]), Revision(rows[0][2]), changes)
 
     async def collect(self, before: int, most: int) -> int:
@@ -316,8 +318,12 @@ class SqlStore(SqlKeys, SqlHistory):
         rows = await self.database.read(statement.sql, statement.values, long=True)
         return _build_slice(rows, wanted, None, event_listing.build_event)
 
-    async def keep_decisions(self, new: Sequence[NewDecision], most: int) -> None:
+    async def keep_decisions(self, new: Sequence[DecisionRecord], most: int) -> None:
         await self.database.transact(decisions.keep_decisions(new, most), makes_revision=False)
+
+    async def find_decision(self, number: int, at: int) -> Snapshot[DecisionRecord | None]:
+        [row] = await self.database.read(sql.FIND_DECISION, (number, at))
+        return Snapshot(Revision(row[0]), None if row[2] is None else decisions.build_decision(row[2:]))
 
     async def delete_events(self, before: int, most: int) -> int:
         return await self.database.transact(collecting.delete_events(before, most), makes_revision=False)
@@ -374,8 +380,3 @@ def _span_of_types(row: Row) -> tuple[Revision, Revision]:
     newest, horizon, before, after = row[0], row[1], row[10], row[11]
     until = newest if after in (None, ALIVE) else after - 1
     return Revision(max(horizon, before or 0)), Revision(until)
-
-
-def _warrant_change(key: str) -> WarrantNames:
-    *names, _ = msgspec.json.decode(key, type=tuple[str, ...])
-    return warrant_names(*names)

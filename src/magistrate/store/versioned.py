@@ -13,13 +13,14 @@ import msgspec
 from magistrate.engine.terms import Revision
 from magistrate.errors import KeyReused, NotFound
 from magistrate.store import sql
-from magistrate.store.contract import IDEMPOTENCY_HOURS, Kind, Snapshot, Stamp
+from magistrate.store.contract import IDEMPOTENCY_HOURS, Snapshot, Stamp
 from magistrate.store.database import Execute, Find, Row, Script, Select
 from magistrate.store.sql import Parameter
 
 T = TypeVar("T")
 
 Key = tuple[str, ...]
+Kind = Literal["object", "object-type", "policy", "warrant"]
 
 MICROSECONDS_PER_HOUR = 3_600_000_000
 

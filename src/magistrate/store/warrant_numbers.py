@@ -11,8 +11,8 @@ MAX_WARRANTS_IN_A_WRITE = 1_048_576
 """
 
 FIRST_REPLACEMENT = MAX_WARRANTS_IN_A_WRITE // 2
-"""Sets the place from which on the warrants of `put_warrants` replace others, so that the answer of a write, however
-often it is repeated, says what the write did."""
+"""Sets the first place for warrants of `put_warrants` that replace others; those that replace none have lower places.
+So the numbers tell what the write did, also when its request is repeated."""
 
 WarrantOutcome = Literal["created", "updated", "unchanged"]
 

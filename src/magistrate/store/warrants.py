@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
 
+import msgspec
+
 from magistrate.engine.names import WarrantNames, warrant_names
 from magistrate.engine.policy import may_read_clock
 from magistrate.engine.terms import WILDCARD, Revision
@@ -33,6 +35,12 @@ def build_warrant_of_page(row: Row) -> Warrant:
     """Builds a warrant from the columns (*first six of the key, text, created_at, number, starts_at, expires_at)."""
     columns: Row = (*row[:6], row[6] or "", *row[7:])
     return Warrant(*columns)
+
+
+def read_changed_names(key: str) -> WarrantNames:
+    """Returns the names of the warrant that the key of a change identifies."""
+    *names, _ = msgspec.json.decode(key, type=tuple[str, ...])
+    return warrant_names(*names)
 
 
 WARRANTS: Versioned[Warrant] = Versioned(

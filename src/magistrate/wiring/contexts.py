@@ -21,7 +21,7 @@ IMPORT_TIMEOUT_MS = 600_000
 
 def context_of(store: Store, settings: Settings) -> Context:
     models = Models(store)
-    decisions = DecisionLog(store, settings.decision_log, store.now) if settings.decision_log else None
+    decisions = DecisionLog(store, settings.decision_log) if settings.decision_log else None
     return Context(
         store=store,
         models=models,

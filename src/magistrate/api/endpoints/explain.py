@@ -20,7 +20,7 @@ from magistrate.api.endpoints.warrants import (
 )
 from magistrate.api.service import Answer, Call
 from magistrate.engine.evaluation import Check
-from magistrate.engine.explanation import ExplanationNode, PolicyTrace, Suggestion
+from magistrate.engine.explanation import ExplanationNode, OutOfForce, PolicyTrace, Suggestion
 from magistrate.engine.names import WarrantNames
 from magistrate.engine.nesting import fold
 from magistrate.engine.truth import FALSE, TRUE, Truth
@@ -56,25 +56,28 @@ class PolicyAnswer(msgspec.Struct, rename="camel", omit_defaults=True):
 
 class NodeAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True):
     """Represents one step of an explanation: either a `check` or a `rule`. `via` is the warrant by which its parent
-    comes to it. `cut` counts the branches that are not shown; `loop` says that the step depends on itself."""
+    comes to it; `outOfForce` says why it does not count if it is outside its time limits. `cut` counts the branches
+    that are not shown; `loop` says that the step depends on itself."""
 
     check: str = ""
     rule: str = ""
     holds: TruthAnswer
     via: WarrantAnswer | None = None
+    out_of_force: OutOfForce | None = None
     policy: PolicyAnswer | None = None
     children: "list[NodeAnswer]" = []
     cut: int = 0
     loop: bool = False
 
 
-class WarrantNamesAnswer(msgspec.Struct, rename="camel"):
-    """Represents a warrant that could be created."""
+class SuggestedWarrant(msgspec.Struct, rename="camel", omit_defaults=True):
+    """Represents a warrant that could be created; `policy` is omitted when it has none."""
 
     object_type: str
     object_id: str
     relation: str
     subject: SubjectAnswer
+    policy: str = ""
 
 
 class SuggestedContext(msgspec.Struct, rename="camel", omit_defaults=True):
@@ -89,7 +92,7 @@ class SuggestedContext(msgspec.Struct, rename="camel", omit_defaults=True):
 class SuggestionAnswer(msgspec.Struct, rename="camel"):
     """Represents changes that allow the check if all of them are made, and not if only some are."""
 
-    create: list[WarrantNamesAnswer]
+    create: list[SuggestedWarrant]
     delete: list[WarrantAnswer]
     context: SuggestedContext
     note: str
@@ -141,6 +144,7 @@ def _render_node(node: ExplanationNode, children: Sequence[NodeAnswer]) -> NodeA
         rule=node.rule,
         holds=_render_truth(node.holds),
         via=None if node.via is None else render_warrant(node.via),
+        out_of_force=node.out_of_force,
         policy=None if node.policy is None else _render_policy(node.policy),
         children=[*children],
         cut=node.cut,
@@ -158,13 +162,13 @@ def _render_truth(value: Truth) -> TruthAnswer:
 
 def _render_suggestion(one: Suggestion) -> SuggestionAnswer:
     return SuggestionAnswer(
-        [_render_names(names) for names in one.create],
+        [_render_key(*key) for key in one.create],
         [render_warrant(warrant) for warrant in one.delete],
         SuggestedContext([*one.missing], [*one.different], {**one.example}),
         one.note,
     )
 
 
-def _render_names(names: WarrantNames) -> WarrantNamesAnswer:
+def _render_key(names: WarrantNames, policy: str) -> SuggestedWarrant:
     subject = SubjectAnswer(names.subject_type, names.subject_id, names.subject_relation)
-    return WarrantNamesAnswer(names.object_type, names.object_id, names.relation, subject)
+    return SuggestedWarrant(names.object_type, names.object_id, names.relation, subject, policy)

@@ -8,29 +8,40 @@ from typing import Any
 import msgspec
 
 from magistrate.engine.names import WarrantNames
+from magistrate.engine.overlay import FIRST_NUMBER, Overlay, WarrantKey, warrant_key
 from magistrate.engine.warrants import Warrant
+
+MOST_CHANGES = 6
+"""Limits the changes in one set. All smaller sets of them have to be tried, too."""
+
+FIRST_CREATED = FIRST_NUMBER - MOST_CHANGES
+"""Sets the number of the first warrant that changes create. It comes after the stored warrants, and before those that
+the request brings."""
 
 
 class ChangeKind(IntEnum):
     """Represents what a change does. Of changes that are equally many, those of a lower kind are suggested first: to
-    remove what excludes the subject, to send other values, to add the subject to a userset, to write another warrant;
-    last a warrant that counts although a combination, such as an exclusion, says otherwise."""
+    remove what excludes the subject, to send other values, to renew a warrant that is outside its time limits, to add
+    the subject to a userset, to write another warrant; last a warrant that counts although a combination, such as an
+    exclusion, says otherwise."""
 
     DELETE = 0
     SET_VARIABLE = 1
-    ADD_TO_USERSET = 2
-    CREATE = 3
-    OVERRIDE = 4
+    RENEW = 2
+    ADD_TO_USERSET = 3
+    CREATE = 4
+    OVERRIDE = 5
 
 
 class Change(msgspec.Struct, frozen=True):
     """Represents one change: a warrant to create, a stored warrant to delete, or a variable of the context.
 
-    `names` are those of a warrant to create, `warrant` is the one to delete; `value` is the JSON text of the new value
-    of `variable`.
+    `names` and `policy` are those of a warrant to create, which has no time limits; `warrant` is the one to delete;
+    `value` is the JSON text of the new value of `variable`.
     """
 
     names: WarrantNames | None = None
+    policy: str = ""
     warrant: Warrant | None = None
     variable: str = ""
     value: str = ""
@@ -55,15 +66,24 @@ Order = tuple[int, Sequence[tuple[int, ...]]]
 
 
 class ChangeOrder:
-    """Orders sets of changes: fewer first, then by kind, then by how near to the checked object they were found."""
+    """Orders sets of changes: fewer first, then by kind, then by how near to the checked object they were found.
+
+    `renewed` maps changes that create a warrant again to the one that is outside its time limits."""
 
     def __init__(self) -> None:
+        self.renewed: dict[Change, Warrant] = {}
         self._ranks: dict[Change, tuple[int, ...]] = {}
 
     def note(self, change: Change, kind: ChangeKind) -> Change:
         """Returns the change; when it is new, it comes after all others of this kind."""
         if change not in self._ranks:
             self._ranks[change] = (kind, len(self._ranks))
+        return change
+
+    def note_renewal(self, warrant: Warrant) -> Change:
+        """Returns the change that creates this warrant again without time limits."""
+        change = self.note(Change(*warrant_key(warrant)), ChangeKind.RENEW)
+        self.renewed[change] = warrant
         return change
 
     def kind(self, change: Change) -> ChangeKind:
@@ -82,6 +102,14 @@ class ChangeOrder:
         return self._ranks
 
 
+def overlay_changes(changes: Iterable[Change], now: int) -> Overlay:
+    """Returns the overlay that makes these changes to stored warrants."""
+    created = sorted((change.names, change.policy) for change in changes if change.names is not None)
+    removed = [warrant_key(change.warrant) for change in changes if change.warrant is not None]
+    added = (Warrant(*names, policy, now, FIRST_CREATED + place) for place, (names, policy) in enumerate(created))
+    return Overlay(added, removed)
+
+
 def is_consistent(changes: Iterable[Change]) -> bool:
     """Returns whether no variable has two values."""
     names = [change.variable for change in changes if change.variable]
@@ -98,11 +126,12 @@ def change_context(context: Mapping[str, Any], changes: Iterable[Change]) -> Map
 class Suggestion:
     """Represents changes all of which together allow the check, and no fewer of them.
 
-    `missing` and `different` name the variables of the context that are absent or have another value; `example` has
-    values of them that suffice. `note` says in a sentence what else to know.
+    `create` has the names and policies of warrants. `missing` and `different` name the variables of the context that
+    are absent or have another value; `example` has values of them that suffice. `note` says in a sentence what else to
+    know.
     """
 
-    create: Sequence[WarrantNames]
+    create: Sequence[WarrantKey]
     delete: Sequence[Warrant]
     missing: Sequence[str]
     different: Sequence[str]

@@ -12,6 +12,7 @@ from magistrate.engine.explanation.supports import find_supports, follow_path
 from magistrate.engine.explanation.tree import ExplanationNode, TreeBuilder
 from magistrate.engine.explanation.trial import Trial
 from magistrate.engine.nodes import CheckNode
+from magistrate.engine.overlay import NO_CHANGES, Overlay
 from magistrate.engine.paths import PathSearch
 from magistrate.engine.plans import Model
 from magistrate.engine.query.search import Search, Steps
@@ -40,11 +41,13 @@ class Explanation:
 
 
 class ExplanationSearch(Search[Explanation]):
-    """Explains a check at `now`, in microseconds since 1970 UTC. Raises BudgetExceeded when the decision or the tree
-    needs more work; a search for suggestions that does is ended."""
+    """Explains a check at `now`, in microseconds since 1970 UTC, with the warrants that the request brings
+    (`contextual`). Raises BudgetExceeded when the decision or the tree needs more work; a search for suggestions that
+    does is ended."""
 
-    def __init__(self, model: Model, check: Check, now: int, work: Work) -> None:
+    def __init__(self, model: Model, check: Check, now: int, work: Work, contextual: Overlay = NO_CHANGES) -> None:
         self._trials: list[Trial] = []
+        self._contextual = contextual
         super().__init__(model, work, self._explain(check, now))
 
     def release(self) -> Iterator[int]:
@@ -53,38 +56,37 @@ class ExplanationSearch(Search[Explanation]):
             yield from trial.release()
 
     def _explain(self, check: Check, now: int) -> Steps[Explanation]:
-        known = KnownWarrants(self.model)
-        trial = Trial(self.model, check, now, self.work, with_paths=True, with_all_rules=True)
+        known, contextual = KnownWarrants(self.model), self._contextual
+        model = contextual.extend_model(self.model)
+        trial = Trial(model, check, now, self.work, contextual, with_paths=True, with_all_rules=True)
         self._trials.append(trial)
         root = yield from trial.run(known)
         if root.value is TRUE:
-            return (yield from _explain_allowed(trial, root, self.work))
+            return (yield from _explain_allowed(trial, root, now, self.work))
         # Without paths, an arrow that another one includes is left out; people need not read both.
-        trial = Trial(self.model, check, now, self.work, with_all_rules=True)
+        trial = Trial(model, check, now, self.work, contextual, with_all_rules=True)
         self._trials.append(trial)
         root = yield from trial.run(known)
-        return (yield from _explain_denied(self.model, trial, root, now, known, self.work))
+        tree = yield from _build_tree(trial, root, now, self.work)
+        own_work = self.work.split(WORK_FOR_SUGGESTIONS)
+        search = SuggestionSearch(self.model, check, now, known, own_work, contextual)
+        is_complete = yield from _complete_within(search.run(trial, root), own_work)
+        return Explanation(False, tree, (), search.suggestions, is_complete and search.is_complete)
 
 
-def _explain_allowed(trial: Trial, root: CheckNode, work: Work) -> Steps[Explanation]:
+def _explain_allowed(trial: Trial, root: CheckNode, now: int, work: Work) -> Steps[Explanation]:
     search = PathSearch(trial.evaluation.model, [root], work)
     yield from search.prepare()
     path = yield from search.find(root)
     supports = yield from find_supports(root, work)
     yield from follow_path(root, path, search, supports, work)
-    tree = yield from TreeBuilder(trial.check, trial.evaluation, supports, work).build(root)
+    tree = yield from TreeBuilder(trial.check, trial.evaluation, supports, now, work).build(root)
     return Explanation(True, tree, path)
 
 
-def _explain_denied(
-    model: Model, trial: Trial, root: CheckNode, now: int, known: KnownWarrants, work: Work
-) -> Steps[Explanation]:
+def _build_tree(trial: Trial, root: CheckNode, now: int, work: Work) -> Steps[ExplanationNode]:
     supports = yield from find_supports(root, work)
-    tree = yield from TreeBuilder(trial.check, trial.evaluation, supports, work).build(root)
-    own_work = work.split(WORK_FOR_SUGGESTIONS)
-    search = SuggestionSearch(model, trial.check, now, known, own_work)
-    is_complete = yield from _complete_within(search.run(trial, root), own_work)
-    return Explanation(False, tree, (), search.suggestions, is_complete and search.is_complete)
+    return (yield from TreeBuilder(trial.check, trial.evaluation, supports, now, work).build(root))
 
 
 def _complete_within(steps: Generator[Any, Any, None], work: Work) -> Steps[bool]:

@@ -32,10 +32,13 @@ class KnownWarrants:
         self._possible: dict[tuple[_Key, bool | None], bool] = {}
 
     def read(self, reads: Sequence[WarrantRead], work: Work) -> Steps[WarrantLists]:
-        """Returns the warrants of the reads, of which only those that are not known yet are read."""
+        """Returns the warrants of the reads, of which only those that are not known yet are read. Raises
+        BudgetExceeded."""
         unknown = [read for read in reads if self._find(read) is None]
         if unknown:
             fetched = yield from fetch_warrants(unknown)
+            if (count := sum(map(len, fetched))) > work.left:
+                work.spend(count)  # raises BudgetExceeded: the reader stopped here, and some may be missing
             for read, stored in zip(unknown, fetched, strict=True):
                 self._keep(read, stored)
                 work.hasten_checkpoint(len(stored) // WARRANTS_FOR_A_NODE)

@@ -1,24 +1,36 @@
 """Says in words what else to know of a suggestion."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
 
 from magistrate.engine.evaluation import Check
-from magistrate.engine.explanation.changes import Change, ChangeKind
+from magistrate.engine.explanation.changes import Change, ChangeKind, ChangeOrder
 from magistrate.engine.terms import WILDCARD
 from magistrate.engine.warrants import Warrant
 
 
-def describe_changes(check: Check, changes: Mapping[Change, ChangeKind]) -> str:
+def describe_changes(check: Check, changes: Sequence[Change], order: ChangeOrder, now: int) -> str:
     """Returns what the changes do besides, the empty text if there is nothing to say."""
-    sentences = [_describe(check, *one) for one in changes.items()]
+    sentences = [sentence for change in changes for sentence in _describe(check, change, order, now)]
     return "; ".join(dict.fromkeys(sentence for sentence in sentences if sentence))
 
 
-def _describe(check: Check, change: Change, kind: ChangeKind) -> str:
+def _describe(check: Check, change: Change, order: ChangeOrder, now: int) -> Iterator[str]:
     if change.warrant is not None:
-        return _describe_deletion(check, change.warrant)
+        yield _describe_deletion(check, change.warrant)
+    if change in order.renewed:
+        yield _describe_renewal(order.renewed[change], now)
+    yield _describe_creation(check, change, order.kind(change))
+
+
+def _describe_renewal(warrant: Warrant, now: int) -> str:
+    if warrant.has_expired(now):
+        return "renews a warrant that has expired"
+    return "removes a start in the future"
+
+
+def _describe_creation(check: Check, change: Change, kind: ChangeKind) -> str:
     names = change.names
-    if names is None:
+    if names is None or kind is ChangeKind.RENEW:
         return ""
     if kind is ChangeKind.ADD_TO_USERSET:
         userset = f"{names.object_type}:{names.object_id}#{names.relation}"

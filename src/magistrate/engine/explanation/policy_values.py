@@ -79,7 +79,7 @@ def find_assignments(
 
 
 def _assign(variables: Sequence[str], pools: Mapping[str, Sequence[Any]], count: int) -> Iterator[Assignment]:
-    """Yields assignments of so many variables, those with the likeliest values first."""
+    """Yields assignments of values to `count` of the variables, the likeliest values first."""
     left = MOST_TRIES
     for names in combinations(variables, count):
         for values in product(*(pools[name][: MOST_VALUES[count - 1]] for name in names)):

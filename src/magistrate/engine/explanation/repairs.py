@@ -1,24 +1,30 @@
 """Collects which changes could give a node of a decided graph another value.
 
-What is collected is what the graph shows: a node may hold for reasons that were never evaluated, and what a new warrant
-expands to is not known. Whoever uses it therefore tries the changes (see suggesting.py). Nothing is left out that a
-single change could do.
+The changes are candidates only: a node may also hold for reasons that were never evaluated, and it is not known what a
+new warrant expands to. So suggesting.py tries them. Every single change that could suffice is among them.
 
-Each node has a list of the smallest sets of changes that would do, made from those of its children. Where nodes wait
-for each other, the lists are made again until they stay the same; to make a node false, its children in such a cycle
-count as false until it is known what that takes.
+Each node gets a list of the smallest sets of changes that may suffice, computed from the lists of its children. In a
+cycle, the lists are computed again until they no longer change; where a node has to be false, its children in the cycle
+count as false until their lists are known.
 """
 
 from collections.abc import Generator, Iterable, Sequence
-from itertools import chain
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
 from magistrate.engine.evaluation import Check, Evaluation
 from magistrate.engine.expansion import Operation, Plan
-from magistrate.engine.explanation.changed_warrants import FIRST_NUMBER
-from magistrate.engine.explanation.changes import NO_CHANGE, Change, ChangeKind, ChangeOrder, ChangeSet, is_consistent
+from magistrate.engine.explanation.changes import (
+    FIRST_CREATED,
+    MOST_CHANGES,
+    NO_CHANGE,
+    Change,
+    ChangeKind,
+    ChangeOrder,
+    ChangeSet,
+    is_consistent,
+)
 from magistrate.engine.explanation.policy_values import find_assignments
 from magistrate.engine.named_policy import NO_WARRANT
 from magistrate.engine.names import PolicyName, RelationName, WarrantNames
@@ -30,8 +36,6 @@ from magistrate.engine.work import Work
 
 MOST_SETS = 12
 """Limits the sets that are kept for a node: somewhat more than are shown, because some turn out not to do."""
-MOST_CHANGES = 6
-"""Limits the changes in one set. All smaller sets of them have to be tried, too."""
 MOST_ROUNDS = 10
 """Limits how often all lists are made, for cycles that do not settle."""
 MOST_GOALS = 500
@@ -123,17 +127,32 @@ class RepairCollector:
                 yield from self._note_values(condition, goal.holds)
             if _is_met(goal) or (isinstance(plan, Operation) and not plan.links):
                 continue
+            wanted = TRUE if goal.holds else FALSE
+            edges = [(edge.warrant, edge.limit) for edge in goal.node.edges if edge.warrant is not None]
+            warrants = [*self._evaluation.find_direct(goal.node), *edges]
+            if goal.holds:
+                self._note_renewals(warrant for warrant, _ in warrants)
             for relation in self._creatable(goal.node, plan) if goal.holds and isinstance(plan, Plan) else ():
                 self._order.note(self._create(goal.node, relation), self._kind(goal.node, relation))
             ends_links = isinstance(plan, Operation)
-            edges = ((edge.warrant, edge.limit) for edge in goal.node.edges if edge.warrant is not None)
-            for warrant, limit in chain(self._evaluation.find_direct(goal.node), edges):
+            for warrant, limit in warrants:
                 if (ends_links or not goal.holds) and limit is not FALSE:
                     self._order.note(Change.delete(warrant), ChangeKind.DELETE)
-                for holds in (True, False) if ends_links else (goal.holds,):
-                    if warrant.policy and limit is not (TRUE if holds else FALSE):
-                        yield from self._note_values(warrant, holds)
+                if warrant.policy and wanted not in (limit, self._evaluation.policy_value(warrant)):
+                    yield from self._note_values(warrant, goal.holds)
+                if ends_links and warrant.policy and limit is not (FALSE if goal.holds else TRUE):
+                    yield from self._note_values(warrant, not goal.holds)
             yield from self._charge(1)
+
+    def _note_renewals(self, warrants: Iterable[Warrant]) -> None:
+        for warrant in warrants:
+            if self._is_renewable(warrant):
+                self._order.note_renewal(warrant)
+
+    def _is_renewable(self, warrant: Warrant) -> bool:
+        """Returns whether a warrant does not count because of its time limits, and could be created again."""
+        defined = self._model.types.get(warrant.object_type)
+        return not warrant.is_in_force(self._now) and defined is not None and warrant.relation in defined.relations
 
     def _note_values(self, warrant: Warrant, holds: bool) -> Generator[None, Any, None]:
         """Finds the values of variables with which the policy of a warrant holds, or does not."""
@@ -213,11 +232,11 @@ class RepairCollector:
         """Returns the sets that make a relation hold: any of its branches is enough."""
         sets: Sets = [frozenset((self._create(node, relation),)) for relation in self._creatable(node, plan)]
         for warrant, value in self._evaluation.find_direct(node):
-            sets += self._policy_sets(warrant, value, TRUE)
+            sets += self._counting(warrant, value)
         for edge in node.edges:
             inner = self._find(edge.child, True)
             if inner and edge.limit is not TRUE and edge.warrant is not None:
-                inner = self._both(inner, self._policy_sets(edge.warrant, edge.limit, TRUE))
+                inner = self._both(inner, self._counting(edge.warrant, edge.limit))
             sets += inner
         return self._keep_smallest(sets)
 
@@ -238,9 +257,18 @@ class RepairCollector:
             sets = self._both(sets, inner)
         return sets
 
+    def _counting(self, warrant: Warrant, value: Truth) -> Sets:
+        """Returns the sets after which a warrant counts."""
+        if warrant.is_in_force(self._now):
+            return self._policy_sets(warrant, value, TRUE)
+        if not self._is_renewable(warrant):
+            return []
+        renewed: Sets = [frozenset((self._order.note_renewal(warrant),))]
+        return self._both(renewed, self._policy_sets(warrant, self._evaluation.policy_value(warrant), TRUE))
+
     def _ending(self, warrant: Warrant, value: Truth) -> Sets:
         """Returns the sets after which a warrant does not count."""
-        deleted = [frozenset((Change.delete(warrant),))] if warrant.number < FIRST_NUMBER else []
+        deleted = [frozenset((Change.delete(warrant),))] if warrant.number < FIRST_CREATED else []
         return [*deleted, *self._policy_sets(warrant, value, FALSE)]
 
     def _policy_sets(self, warrant: Warrant, value: Truth, wanted: Truth) -> Sets:

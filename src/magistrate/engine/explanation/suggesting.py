@@ -13,6 +13,7 @@ from typing import Any
 
 from magistrate.engine.evaluation import Check
 from magistrate.engine.explanation.changes import (
+    MOST_CHANGES,
     NO_CHANGE,
     Change,
     ChangeKind,
@@ -24,14 +25,16 @@ from magistrate.engine.explanation.changes import (
 )
 from magistrate.engine.explanation.known_warrants import KnownWarrants
 from magistrate.engine.explanation.notes import describe_changes
-from magistrate.engine.explanation.repairs import MOST_CHANGES, RepairCollector, overrides
-from magistrate.engine.explanation.trial import Trial, add_patterns
+from magistrate.engine.explanation.repairs import RepairCollector, overrides
+from magistrate.engine.explanation.trial import Trial
 from magistrate.engine.names import WarrantNames
 from magistrate.engine.nodes import CheckNode
+from magistrate.engine.overlay import Overlay
 from magistrate.engine.plans import Model
 from magistrate.engine.query.search import Steps
 from magistrate.engine.terms import RelationName
 from magistrate.engine.truth import TRUE
+from magistrate.engine.warrants import warrant_pattern
 from magistrate.engine.work import Work
 
 MOST_SUGGESTIONS = 10
@@ -40,13 +43,22 @@ MOST_TRIALS = 200
 
 
 class SuggestionSearch:
-    """Searches for the suggestions for one check, which was denied.
+    """Searches for the suggestions for one check, which was denied; `contextual` are the warrants that came with it.
 
     `is_complete` is false if the search was ended by a limit, so that there may be others.
     """
 
-    def __init__(self, model: Model, check: Check, now: int, known: KnownWarrants, work: Work) -> None:
+    def __init__(
+        self,
+        model: Model,
+        check: Check,
+        now: int,
+        known: KnownWarrants,
+        work: Work,
+        contextual: Overlay,
+    ) -> None:
         self._model = model
+        self._contextual = contextual
         self._check = check
         self._now = now
         self._known = known
@@ -61,7 +73,7 @@ class SuggestionSearch:
     def run(self, denied: Trial, root: CheckNode) -> Steps[None]:
         """Finds the suggestions, given the evaluation of the denial with all rules. Raises BudgetExceeded; what was
         found until then remains."""
-        yield from self._try_warrant_itself(root)
+        yield from self._try_warrant_itself(denied, root)
         yield from self._add_repairs(denied, root, NO_CHANGE)
         while self._waiting and len(self._suggested) < MOST_SUGGESTIONS:
             _, _, changes = heappop(self._waiting)
@@ -81,8 +93,11 @@ class SuggestionSearch:
         found = sorted(self._suggested, key=self._order.key)[:MOST_SUGGESTIONS]
         return [self._render(self._order.sort(changes)) for changes in found]
 
-    def _try_warrant_itself(self, root: CheckNode) -> Steps[None]:
+    def _try_warrant_itself(self, denied: Trial, root: CheckNode) -> Steps[None]:
         """Tries the checked relation as a warrant, which takes little work, so that this is found in any case."""
+        for warrant, _ in denied.evaluation.find_direct(root):
+            if not warrant.is_in_force(self._now):
+                self._order.note_renewal(warrant)
         object, relation, subject = self._check.object, self._check.relation, self._check.subject
         names = WarrantNames(
             object.type, object.id, relation, subject.type, subject.id, RelationName(subject.relation or "")
@@ -140,20 +155,25 @@ class SuggestionSearch:
         return self._sufficient[changes]
 
     def _trial(self, changes: ChangeSet, with_all_rules: bool = False) -> Trial:
+        patterns = {*self._contextual.patterns}
         if any(change.names is not None for change in changes):
-            self._model = add_patterns(self._model, frozenset(self._order.changes))
-        return Trial(self._model, self._check, self._now, self._work, changes, with_all_rules=with_all_rules)
+            created = (change.names for change in self._order.changes if change.names is not None)
+            patterns |= {warrant_pattern(names) for names in created}
+        model = self._model.with_patterns(patterns)
+        return Trial(
+            model, self._check, self._now, self._work, self._contextual, changes, with_all_rules=with_all_rules
+        )
 
     def _render(self, changes: Sequence[Change]) -> Suggestion:
         context = self._check.context
         example: Mapping[str, Any] = {change.variable: change.read_value() for change in changes if change.variable}
         return Suggestion(
-            create=[change.names for change in changes if change.names is not None],
+            create=[(change.names, change.policy) for change in changes if change.names is not None],
             delete=[change.warrant for change in changes if change.warrant is not None],
             missing=[name for name in example if name not in context],
             different=[name for name in example if name in context],
             example=example,
-            note=describe_changes(self._check, {change: self._order.kind(change) for change in changes}),
+            note=describe_changes(self._check, changes, self._order, self._now),
         )
 
 

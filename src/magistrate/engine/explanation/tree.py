@@ -8,7 +8,7 @@ marked as a loop. The tree is bounded in size and depth, the nearest nodes to th
 from collections import deque
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -35,6 +35,9 @@ EDGES_FOR_A_NODE = 4
 """Counts the edges that take as much work as one node."""
 
 
+OutOfForce = Literal["notStarted", "expired"]
+
+
 @dataclass(frozen=True, slots=True)
 class PolicyTrace:
     """Holds what a policy came to, the values that it was given, and the names of those that are absent. A value that
@@ -51,8 +54,9 @@ class PolicyTrace:
 class ExplanationNode:
     """Represents one step of an explanation: a check, or a rule within a combination.
 
-    `via` is the warrant that its parent rests on together with it, or would; `policy` is that of the warrant. `cut`
-    counts the branches that are not shown. `is_loop` says that the node hangs on itself and is not expanded again.
+    `via` is the warrant that its parent rests on together with it, or would; `policy` is that of the warrant.
+    `out_of_force` says why the warrant does not count if it is outside its time limits. `cut` counts the branches that
+    are not shown. `is_loop` says that the node hangs on itself and is not expanded again.
     """
 
     check: str
@@ -63,6 +67,7 @@ class ExplanationNode:
     children: "list[ExplanationNode]" = field(default_factory=list)
     cut: int = 0
     is_loop: bool = False
+    out_of_force: OutOfForce | None = None
 
 
 class _Branch(NamedTuple):
@@ -92,12 +97,13 @@ class _Place(NamedTuple):
 
 
 class TreeBuilder:
-    """Builds the tree for one evaluation of one check with all rules."""
+    """Builds the tree for one evaluation of one check with all rules, made for the time `now`."""
 
-    def __init__(self, check: Check, evaluation: Evaluation, supports: Supports, work: Work) -> None:
+    def __init__(self, check: Check, evaluation: Evaluation, supports: Supports, now: int, work: Work) -> None:
         self._check = check
         self._evaluation = evaluation
         self._supports = supports
+        self._now = now
         self._work = work
         self._left = MOST_NODES
 
@@ -149,19 +155,26 @@ class TreeBuilder:
 
     def _show(self, branch: _Branch) -> ExplanationNode:
         self._left -= 1
-        node, via = branch.node, branch.via
-        policy = self._read_policy(via, branch.limit) if via is not None and via.policy else None
+        shown = self._show_node(branch)
+        if branch.via is not None:
+            shown.via = branch.via
+            shown.out_of_force = _find_exceeded_limit(branch.via, self._now)
+            shown.policy = self._read_policy(branch.via) if branch.via.policy else None
+        return shown
+
+    def _show_node(self, branch: _Branch) -> ExplanationNode:
+        node = branch.node
         if node is None:
-            assert via is not None
-            return ExplanationNode(via.names.render(), "", branch.limit, via, policy)
+            assert branch.via is not None
+            return ExplanationNode(branch.via.names.render(), "", branch.limit)
         relation, value = node.relation, node.value
         assert value is not None
         if relation is None:
             named = self._read_named(node, value)
-            return ExplanationNode("", _describe(node, branch), value, via, named or policy)
+            return ExplanationNode("", _describe(node, branch), value, policy=named)
         subject = self._check.subject
         names = WarrantNames(node.plan.type, node.id, relation, subject.type, subject.id, subject.relation or "")
-        return ExplanationNode(names.render(), "", value, via, policy)
+        return ExplanationNode(names.render(), "", value)
 
     def _read_named(self, node: CheckNode, value: Truth) -> PolicyTrace | None:
         """Returns the trace of the named policy that a rule evaluates."""
@@ -169,7 +182,8 @@ class TreeBuilder:
         named = None if leaf is None or leaf.policy is None else self._evaluation.model.policies.get(leaf.policy)
         return None if named is None else self._trace(named.expression, [*named.parameters], value)
 
-    def _read_policy(self, warrant: Warrant, value: Truth) -> PolicyTrace:
+    def _read_policy(self, warrant: Warrant) -> PolicyTrace:
+        value = self._evaluation.policy_value(warrant)
         try:
             variables = list_variables(read_policy(warrant.policy))
         except InvalidParameter:  # the language had more when it was written
@@ -184,6 +198,12 @@ class TreeBuilder:
         values = {name: context[name] for name in present if name not in long}
         missing = [name for name in variables if name not in context]
         return PolicyTrace(text, value, values, missing, long)
+
+
+def _find_exceeded_limit(warrant: Warrant, now: int) -> OutOfForce | None:
+    if warrant.is_in_force(now):
+        return None
+    return "expired" if warrant.has_expired(now) else "notStarted"
 
 
 def _expand(edge: CheckEdge, rule: str = "") -> _Branch:

@@ -9,7 +9,7 @@ from magistrate.engine.work import Work
 from magistrate.errors import BudgetExceeded
 from magistrate.operations.checks.check_batch import ALL_NEEDED, CheckBatch, Decisions, StopAt
 from magistrate.operations.checks.check_run import CheckRun
-from magistrate.operations.checks.decision_log import UNKNOWN, RequestOrigin
+from magistrate.operations.checks.decision_log import UNKNOWN, DecisionLog, RequestOrigin
 from magistrate.operations.checks.evaluating import drive_run, release_run
 from magistrate.operations.checks.extended_graph import NO_PATTERNS
 from magistrate.operations.checks.graph_rounds import GraphRounds
@@ -100,7 +100,7 @@ class PendingChecks:
             if rounds.missing.groups:
                 self._ctx.graph.read_ahead(graph, rounds.missing)
             if self._log is not None:
-                self._log.note(self._batch.checks, decided.value, self._origin)
+                self._note(self._log, decided)
         return decided
 
     async def decide(self) -> Decisions:
@@ -117,8 +117,12 @@ class PendingChecks:
                 await checkpoint()
             decided = await self._evaluate()
         if self._log is not None:
-            self._log.note(self._batch.checks, decided.value, self._origin)
+            self._note(self._log, decided)
         return decided
+
+    def _note(self, log: DecisionLog, decided: Decisions) -> None:
+        contextual = () if self._batch.contextual is None else self._batch.contextual.new
+        log.note(self._batch.checks, decided, self._batch.now, contextual, self._origin)
 
     async def _decide_from_graph(self) -> Decisions | None:
         """Returns the decisions, or None if they have to be made without the graph.

@@ -1,8 +1,9 @@
-"""Records which checks were decided, for the list of access events. Decisions wait in memory until a background task
-writes them, so that no check waits for the database or slows down with it."""
+"""Records how checks were decided, for the list of access events and to make the decisions again (decisions.py).
+Decisions wait in memory until a background task writes them, so that no check waits for the database or slows down with
+it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any, NamedTuple
 
@@ -10,18 +11,24 @@ import msgspec
 
 from magistrate.engine.decision import Decision
 from magistrate.engine.evaluation import Check
+from magistrate.engine.names import warrant_names
+from magistrate.engine.terms import ObjectRef, RelationName, Subject
 from magistrate.operations.background import attempt_work
-from magistrate.store.events import EventStore, NewDecision
+from magistrate.store.contract import NewWarrant, Snapshot
+from magistrate.store.events import DecisionRecord, EventStore
 
 WRITE_EVERY_SECONDS = 0.5
 AT_ONCE = 500
 """Limits the decisions in one write to some milliseconds' worth, in which no other writer can write."""
 MOST_WAITING = 10_000
 MOST_WAITING_BYTES = 16_777_216
-"""Limits the waiting contexts in bytes (16 MiB)."""
-MOST_CONTEXT_CHARACTERS = 4_096
-"""Limits the characters of a context; a longer one is not kept, because any caller can choose it and have it kept a
-thousand times by one request."""
+"""Limits the waiting contexts and contextual warrants in bytes (16 MiB)."""
+MOST_CHARACTERS = 4_096
+"""Limits the characters of a context, and those of contextual warrants; longer ones are not kept, because any caller
+can choose them and have them kept a thousand times by one request."""
+
+_WarrantRow = tuple[str, str, str, str, str, str, str, int | None, int | None]
+"""Holds the columns of a contextual warrant: its names, its policy and its time limits."""
 
 
 class RequestOrigin(NamedTuple):
@@ -36,37 +43,45 @@ UNKNOWN = RequestOrigin()
 
 class DecisionLog:
     """Holds the decisions of one process that wait to be written; the store keeps the last `most_kept` of all
-    processes. `now` returns microseconds since 1970 UTC.
+    processes.
 
     `dropped` counts the decisions that were not written because too many were waiting."""
 
-    def __init__(self, store: EventStore, most_kept: int, now: Callable[[], int]) -> None:
+    def __init__(self, store: EventStore, most_kept: int) -> None:
         self.dropped = 0
         self._store = store
         self._most_kept = most_kept
-        self._now = now
-        self._waiting: list[NewDecision] = []
+        self._waiting: list[DecisionRecord] = []
         self._waiting_bytes = 0
 
-    def note(self, checks: Sequence[Check], decisions: Sequence[Decision], origin: RequestOrigin = UNKNOWN) -> None:
-        """Records these decisions with the current time, one per check; there may be fewer decisions than checks.
-        Raises nothing."""
-        at = self._now()
+    def note(
+        self,
+        checks: Sequence[Check],
+        decided: Snapshot[list[Decision]],
+        at: int,
+        contextual: Sequence[NewWarrant] = (),
+        origin: RequestOrigin = UNKNOWN,
+    ) -> None:
+        """Records these decisions, one per check; there may be fewer decisions than checks. They were made for the time
+        `at`, in microseconds since 1970 UTC, with these contextual warrants. Raises nothing."""
         known: Mapping[str, Any] | None = None
-        context: str | None = None
-        for check, decision in zip(checks, decisions, strict=False):
+        context = warrants = None
+        lacks_context = lacks_warrants = False
+        if contextual:
+            warrants, lacks_warrants = _shorten(_encode_warrants(contextual))
+        for check, decision in zip(checks, decided.value, strict=False):
             if len(self._waiting) >= MOST_WAITING or self._waiting_bytes >= MOST_WAITING_BYTES:
                 self.dropped += 1
                 continue
             if check.context is not known:  # most checks of a request share one context
                 known = check.context
-                context = msgspec.json.encode(known).decode() if known else None
-                if context is not None and len(context) > MOST_CONTEXT_CHARACTERS:
-                    context = None
+                context, lacks_context = _shorten(msgspec.json.encode(known)) if known else (None, False)
             object, subject = check.object, check.subject
             names = (object.type, object.id, check.relation, subject.type, subject.id, subject.relation or "")
-            self._waiting.append(NewDecision(at, decision.is_authorized, names, context, *origin))
-            self._waiting_bytes += len(context) if context else 0
+            is_partial = lacks_context or lacks_warrants
+            allowed, revision = decision.is_authorized, decided.revision
+            self._waiting.append(DecisionRecord(at, allowed, names, context, revision, warrants, is_partial, *origin))
+            self._waiting_bytes += len(context or "") + len(warrants or "")
 
     async def write(self) -> None:
         """Writes the waiting decisions. Raises StoreUnavailable; the rest then keeps waiting."""
@@ -74,7 +89,7 @@ class DecisionLog:
             batch = self._waiting[:AT_ONCE]
             await self._store.keep_decisions(batch, self._most_kept)
             del self._waiting[: len(batch)]
-            self._waiting_bytes -= sum(len(one.context) for one in batch if one.context)
+            self._waiting_bytes -= sum(len(one.context or "") + len(one.contextual_warrants or "") for one in batch)
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[None]:
@@ -96,3 +111,34 @@ class DecisionLog:
                 await asyncio.wait_for(stopping.wait(), WRITE_EVERY_SECONDS)
             is_last = stopping.is_set()  # read before the write: if the write fails during the shutdown, another is due
             await attempt_work(self.write(), "decisions could not be written")
+
+
+def read_contextual_warrants(record: DecisionRecord) -> Sequence[NewWarrant]:
+    """Returns the contextual warrants that were kept with a decision."""
+    if record.contextual_warrants is None:
+        return ()
+    rows = msgspec.json.decode(record.contextual_warrants, type=list[_WarrantRow])
+    return [_build_warrant(row) for row in rows]
+
+
+def _encode_warrants(warrants: Sequence[NewWarrant]) -> bytes:
+    rows: list[_WarrantRow] = []
+    for one in warrants:
+        object, subject = one.object, one.subject
+        names = (object.type, object.id, one.relation, subject.type, subject.id, subject.relation or "")
+        rows.append((*names, one.policy, one.starts_at, one.expires_at))
+    return msgspec.json.encode(rows)
+
+
+def _build_warrant(row: _WarrantRow) -> NewWarrant:
+    names, policy, (starts_at, expires_at) = warrant_names(*row[:6]), row[6], row[7:]
+    object = ObjectRef(names.object_type, names.object_id)
+    group = RelationName(names.subject_relation) if names.subject_relation else None
+    subject = Subject(names.subject_type, names.subject_id, group)
+    return NewWarrant(object, names.relation, subject, policy, starts_at=starts_at, expires_at=expires_at)
+
+
+def _shorten(encoded: bytes) -> tuple[str | None, bool]:
+    """Returns the JSON as text, or None if it is too long to be kept; and whether it is too long."""
+    text = encoded.decode()
+    return (text, False) if len(text) <= MOST_CHARACTERS else (None, True)

@@ -13,8 +13,8 @@ from magistrate.operations.checks.evaluating import complete_run, drive_run, rel
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.contextual_warrants import ContextualWarrants
+from magistrate.operations.expired_warrants import ReaderWithExpired
 from magistrate.operations.history import find_point
-from magistrate.operations.overlaid_reader import overlaid
 from magistrate.operations.scheduling import limit_work, take_checkpoint
 from magistrate.operations.strict import collect_names, list_undefined_names
 from magistrate.store.contract import NewWarrant, Snapshot
@@ -47,24 +47,24 @@ async def explain_check(
         return await _explain_as_of(ctx, check, freshness, is_strict, as_of, contextual)
     now = ctx.now()
     added, known = ContextualWarrants(contextual, now), await ctx.models.get_known()
-    reader = overlaid(ctx.store, added.overlay if contextual else None)
-    search = ExplanationSearch(added.overlay.extend_model(known), check, now, limit_work(ctx.max_check_work))
+    reader = ReaderWithExpired(ctx.store)
+    search = ExplanationSearch(known, check, now, limit_work(ctx.max_check_work), added.overlay)
     try:
         while (reads := search.advance()) is None:
             await take_checkpoint(search.work)
         first = await reader.read_warrants(reads, None, search.work.left + 1)
         freshness.demand(first.newest)
         model = await ctx.models.at(first.revision, first.model_revision)
-        extended = added.extend_model(model)
+        added.require_defined(model)
         if model is known:
             search.take(first.warrants)
         else:
             release_run(search)
-            search = ExplanationSearch(extended, check, now, limit_work(ctx.max_check_work))
+            search = ExplanationSearch(model, check, now, limit_work(ctx.max_check_work), added.overlay)
         explanation = await drive_run(reader, search, first.revision)
     finally:
         release_run(search)
-    return Snapshot(first.revision, _add_undefined_names(extended, check, explanation, is_strict))
+    return Snapshot(first.revision, _add_undefined_names(model, check, explanation, is_strict))
 
 
 async def _explain_as_of(
@@ -77,10 +77,10 @@ async def _explain_as_of(
 ) -> Snapshot[ExplainedCheck]:
     point = await find_point(ctx, as_of, freshness)
     added = ContextualWarrants(contextual, point.now)
-    model = added.extend_model(await ctx.models.at(point.revision, point.model_revision))
-    reader = overlaid(ctx.store, added.overlay if contextual else None)
-    search = ExplanationSearch(model, check, point.now, limit_work(ctx.max_check_work))
-    explanation = await complete_run(reader, search, point.revision)
+    model = await ctx.models.at(point.revision, point.model_revision)
+    added.require_defined(model)
+    search = ExplanationSearch(model, check, point.now, limit_work(ctx.max_check_work), added.overlay)
+    explanation = await complete_run(ReaderWithExpired(ctx.store), search, point.revision)
     return Snapshot(point.revision, _add_undefined_names(model, check, explanation, is_strict))
 
 

@@ -1,0 +1,96 @@
+"""Handles recorded decisions and their replay (docs/history.md#replaying-a-decision)."""
+
+from typing import Any, Literal
+
+import msgspec
+
+from magistrate.api.endpoints.explain import ExplainAnswer, render_explained
+from magistrate.api.endpoints.time_limits import render_limits
+from magistrate.api.endpoints.warrants import SubjectAnswer, SubjectBody, WarrantBody
+from magistrate.api.freshness import token_of
+from magistrate.api.render import render_time
+from magistrate.api.service import Answer, Call
+from magistrate.engine.terms import Subject
+from magistrate.operations import decisions
+from magistrate.operations.decisions import RecordedDecision
+from magistrate.store.contract import Identity, NewWarrant
+
+
+class DecisionAnswer(msgspec.Struct, rename="camel", kw_only=True):
+    """Represents a recorded decision: the check with its context and contextual warrants, what was decided, for which
+    time, and `token`, which names the revision it was decided at. `complete` is false if the context or the contextual
+    warrants were too long to be kept."""
+
+    id: str
+    decision: Literal["allowed", "denied"]
+    object_type: str
+    object_id: str
+    relation: str
+    subject: SubjectAnswer
+    context: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
+    contextual_warrants: list[WarrantBody] | msgspec.UnsetType = msgspec.UNSET
+    actor: str | msgspec.UnsetType = msgspec.UNSET
+    request_id: str | msgspec.UnsetType = msgspec.UNSET
+    decided_at: str
+    token: str | msgspec.UnsetType = msgspec.UNSET
+    complete: bool | msgspec.UnsetType = msgspec.UNSET
+
+
+class ReplayAnswer(msgspec.Struct, rename="camel", kw_only=True):
+    """Represents a recorded decision made again as of then: `agrees` says whether it is the same, `explanation` why."""
+
+    recorded: DecisionAnswer
+    agrees: bool
+    explanation: ExplainAnswer
+
+
+async def get(call: Call[None]) -> Answer:
+    found = await decisions.find_decision(call.context, call.path["id"], call.freshness)
+    return Answer(_render_decision(call.context.store.identity, found.value), found.revision)
+
+
+async def replay(call: Call[None]) -> Answer:
+    found = await decisions.replay_decision(call.context, call.path["id"], call.freshness)
+    replayed = found.value
+    answer = ReplayAnswer(
+        recorded=_render_decision(call.context.store.identity, replayed.recorded),
+        agrees=replayed.agrees,
+        explanation=render_explained(replayed.explained),
+    )
+    return Answer(answer, found.revision)
+
+
+def _render_decision(identity: Identity, recorded: RecordedDecision) -> DecisionAnswer:
+    record, check = recorded.record, recorded.check
+    return DecisionAnswer(
+        id=recorded.id,
+        decision="allowed" if record.is_authorized else "denied",
+        object_type=check.object.type,
+        object_id=check.object.id,
+        relation=check.relation,
+        subject=SubjectAnswer(check.subject.type, check.subject.id, check.subject.relation or ""),
+        context={**check.context} if check.context else msgspec.UNSET,
+        contextual_warrants=[_render_contextual(one) for one in recorded.contextual] or msgspec.UNSET,
+        actor=record.actor or msgspec.UNSET,
+        request_id=record.request_id or msgspec.UNSET,
+        decided_at=render_time(record.at),
+        token=msgspec.UNSET if record.revision is None else token_of(identity, record.revision),
+        complete=False if record.is_partial else msgspec.UNSET,
+    )
+
+
+def _render_contextual(one: NewWarrant) -> WarrantBody:
+    limits = render_limits(one)
+    return WarrantBody(
+        object_type=one.object.type,
+        object_id=one.object.id,
+        relation=one.relation,
+        subject=_render_subject(one.subject),
+        policy=one.policy or None,
+        starts_at=limits.get("startsAt"),
+        expires_at=limits.get("expiresAt"),
+    )
+
+
+def _render_subject(subject: Subject) -> SubjectBody:
+    return SubjectBody(subject.type, subject.id, subject.relation)
