@@ -93,7 +93,7 @@ def test_no_suggestion_is_forbidden_and_every_one_suffices(
 
     assert explanation.is_allowed == (oracle_value(drawn, counted, asked) == TRUE)
     for suggestion in explanation.suggestions:
-        created = [Warrant(*key[0], key[1], 100, 100 + place) for place, key in enumerate(suggestion.create)]
+        created = [Warrant(*names, policy, 100, 100 + place) for place, (names, policy) in enumerate(suggestion.create)]
         assert counting(created, allowed) == created
         if not suggestion.example:
             left = [one for one in counted if one not in suggestion.delete]

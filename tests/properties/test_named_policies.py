@@ -106,6 +106,8 @@ def test_explanations_agree_and_their_suggestions_of_warrants_suffice(
     assert explanation.tree.holds == value_of(drawn, stored, asked)
     for suggestion in explanation.suggestions:
         if not suggestion.example:
-            created = [Warrant(*key[0], key[1], 100, 100 + place) for place, key in enumerate(suggestion.create)]
+            created = [
+                Warrant(*names, policy, 100, 100 + place) for place, (names, policy) in enumerate(suggestion.create)
+            ]
             left = [one for one in stored if one not in suggestion.delete]
             assert value_of(drawn, [*left, *created], asked) == TRUE

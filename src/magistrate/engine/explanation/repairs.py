@@ -127,20 +127,21 @@ class RepairCollector:
                 yield from self._note_values(condition, goal.holds)
             if _is_met(goal) or (isinstance(plan, Operation) and not plan.links):
                 continue
-            ends_links = isinstance(plan, Operation)
+            wanted = TRUE if goal.holds else FALSE
             edges = [(edge.warrant, edge.limit) for edge in goal.node.edges if edge.warrant is not None]
             warrants = [*self._evaluation.find_direct(goal.node), *edges]
-            if goal.holds and not ends_links:
+            if goal.holds:
                 self._note_renewals(warrant for warrant, _ in warrants)
             for relation in self._creatable(goal.node, plan) if goal.holds and isinstance(plan, Plan) else ():
                 self._order.note(self._create(goal.node, relation), self._kind(goal.node, relation))
+            ends_links = isinstance(plan, Operation)
             for warrant, limit in warrants:
                 if (ends_links or not goal.holds) and limit is not FALSE:
                     self._order.note(Change.delete(warrant), ChangeKind.DELETE)
-                for holds in (True, False) if ends_links else (goal.holds,):
-                    wanted = TRUE if holds else FALSE
-                    if warrant.policy and wanted not in (limit, self._evaluation.policy_value(warrant)):
-                        yield from self._note_values(warrant, holds)
+                if warrant.policy and wanted not in (limit, self._evaluation.policy_value(warrant)):
+                    yield from self._note_values(warrant, goal.holds)
+                if ends_links and warrant.policy and limit is not (FALSE if goal.holds else TRUE):
+                    yield from self._note_values(warrant, not goal.holds)
             yield from self._charge(1)
 
     def _note_renewals(self, warrants: Iterable[Warrant]) -> None:

@@ -171,7 +171,8 @@ class TreeBuilder:
         relation, value = node.relation, node.value
         assert value is not None
         if relation is None:
-            return ExplanationNode("", _describe(node, branch), value, None, self._read_named(node, value))
+            named = self._read_named(node, value)
+            return ExplanationNode("", _describe(node, branch), value, policy=named)
         subject = self._check.subject
         names = WarrantNames(node.plan.type, node.id, relation, subject.type, subject.id, subject.relation or "")
         return ExplanationNode(names.render(), "", value)

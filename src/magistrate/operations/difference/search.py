@@ -186,10 +186,20 @@ class AffectedSearch:
             if sets is None or sets.may_concern_any():
                 subjects: Concerned = None if only is None else frozenset([only])
             else:
-                subjects = frozenset(one for one in sets.list_concerned() if only in (None, one))
+                concerned = frozenset(sets.list_concerned())
+                subjects = frozenset(one for one in concerned if only in (None, one))
+                self._add_itself(affected, objects if ObjectRef(of_type, NOBODY) in concerned else (), relation)
             for ref in objects if subjects is None or subjects else ():
                 self._work.spend(1)
                 affected.add(ObjectRelation(ref.type, ref.id, relation), subjects)
+
+    def _add_itself(self, affected: Affected, objects: Sequence[ObjectRef], relation: RelationName) -> None:
+        """Adds what each of these objects gives to itself (the rule `self`)."""
+        only = self._narrowing.find_subject()
+        for ref in objects:
+            self._work.spend(1)
+            if only in (None, ref):
+                affected.add(ObjectRelation(ref.type, ref.id, relation), frozenset([ref]))
 
     async def _add_had(
         self, affected: Affected, of_type: TypeName, subjects: Sequence[ObjectRef], search: StateSearch
