@@ -356,3 +356,19 @@ def test_a_difference_writes_nothing(known: Client) -> None:
 def test_a_difference_needs_a_key(client: Client) -> None:
     assert client.get("/v2/difference", headers={"Authorization": "ApiKey other"}).status_code == 401
     assert client.post("/v2/difference", json={}, headers={"Authorization": "ApiKey other"}).status_code == 401
+
+
+ROLES = ("object", "subject")
+
+
+def test_an_object_that_exists_nowhere_counts_in_the_role_in_which_it_is_named(known: Client) -> None:
+    """With the rule `self`, an object is the subject as well."""
+    proposal = {"objectTypes": [{"type": "user", "relations": {"profile": {"inheritIf": "self"}}}]}
+
+    nobody = [rows(propose(known, proposal, of="user#profile@user", **{role: "user:zoe"})) for role in ROLES]
+    both = propose(known, proposal, of="user#profile@user", **dict.fromkeys(ROLES, "user:zoe"))
+    existing = propose(known, proposal, of="user#profile@user", subject="user:kim")
+
+    assert nobody == [[], []]
+    assert rows(both) == [("gained", "user:zoe#profile@user:zoe")]
+    assert rows(existing) == [("gained", "user:kim#profile@user:kim")]

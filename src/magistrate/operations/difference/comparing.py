@@ -48,7 +48,16 @@ class Comparer:
             else:
                 few += [(node, subject) for subject in subjects]
         changes = [*await self._compare_few(few), *await self._compare_many(many)]
-        return sorted(change for change in changes if self._narrowing.covers(change))
+        covered = [change for change in changes if self._narrowing.covers(change)]
+        return sorted([change for change in covered if not await self._is_about_nothing(change)])
+
+    async def _is_about_nothing(self, change: AccessChange) -> bool:
+        """Returns whether this is what an object has on itself (the rule `self`) that exists in neither state, and that
+        the request names in one role alone: it counts as existing in that role."""
+        ref, roles = change.subject, (self._narrowing.find_object(), self._narrowing.find_subject())
+        if ref != ObjectRef(change.type, change.id) or roles.count(ref) != 1:
+            return False
+        return not await self._existing.contains(ref)
 
     async def _compare_few(self, pairs: Sequence[tuple[ObjectRelation, ObjectRef]]) -> list[AccessChange]:
         existence = self._existing.existence

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from heapq import merge
 
 from magistrate.engine.difference.comparing import Existence
-from magistrate.engine.terms import ObjectId, Revision, TypeName
+from magistrate.engine.terms import ObjectId, ObjectRef, Revision, TypeName
 from magistrate.engine.work import Work
 from magistrate.operations.scheduling import checkpoint
 from magistrate.store.contract import ObjectName, Store
@@ -22,6 +22,12 @@ class ExistingObjects:
         self._work = work
         self._by_type: dict[TypeName, Sequence[ObjectId]] = {}
         self._has_all = False
+
+    async def contains(self, ref: ObjectRef) -> bool:
+        """Returns whether an object exists in one of the states."""
+        if ref in self.existence.created or ref in self.existence.deleted:
+            return True
+        return bool((await self._store.find_objects([ref], self._at)).value)
 
     async def list_types(self, types: Collection[TypeName | None]) -> Mapping[TypeName, Sequence[ObjectId]]:
         """Returns the ids of all objects of these types, in order; None stands for all types."""
