@@ -19,7 +19,7 @@ from magistrate.engine.warrant_reader import (
     WarrantsByObject,
     WarrantsBySubject,
 )
-from magistrate.store import sql, sql_models
+from magistrate.store import sql, sql_collecting, sql_models
 from magistrate.store.batch_reads import JoinTemplates, objects_statement, read_statement
 from magistrate.store.contract import ALIVE, Slice
 from magistrate.store.event_listing import events_statement
@@ -129,7 +129,7 @@ LOOKUPS = [
     pytest.param(objects_found(ObjectRef(TypeName("a"), IDS[0]), ObjectRef(TypeName("b"), IDS[0])), id="find-types"),
     pytest.param(looked_up(sql.OBJECTS_CREATED, 100, 1), id="created"),
     pytest.param(looked_up(sql.END_OBJECT, 9, "type-3", "id-100"), id="end"),
-    pytest.param(looked_up(sql.ENDED_OBJECTS, 5, 100), id="ended"),
+    pytest.param(looked_up(sql_collecting.ENDED_OBJECTS, 5, 100), id="ended"),
     pytest.param(looked_up(sql.LIST_WARRANT_CHANGES, 5, 100), id="touches"),
 ]
 
@@ -210,7 +210,7 @@ OF_WARRANTS = [
     pytest.param(looked_up(sql.WARRANTS_ENDED, 9), id="warrants-ended"),
     pytest.param(looked_up(sql.END_NUMBERED_WARRANT, 9, 100), id="end-numbered-warrant"),
     pytest.param(looked_up(sql.NUMBERS_BETWEEN, 100, 200), id="numbers-between"),
-    pytest.param(looked_up(sql.ENDED_WARRANTS, 5, 100), id="ended-warrants"),
+    pytest.param(looked_up(sql_collecting.ENDED_WARRANTS, 5, 100), id="ended-warrants"),
     pytest.param(
         looked_up(sql_models.WARRANTS_OF_WILDCARD_PATTERN, "user", "", "type-3", "viewer", 5, 11),
         id="of-wildcard-pattern",
@@ -249,12 +249,12 @@ EVENTS = [
     if options[0] or not options[2]
 ]
 OF_EVENTS = [
-    pytest.param(looked_up(sql.REVISIONS_FROM, 100, 101), id="revisions-from"),
-    pytest.param(looked_up(sql.OLDEST_CHANGES, 100, 100), id="oldest-changes"),
-    pytest.param(looked_up(sql.DELETE_CHANGES, 100, 1), id="forget-changes"),
-    pytest.param(looked_up(sql.DELETE_REVISIONS, 100), id="forget-revisions"),
-    pytest.param(looked_up(sql.OLDEST_DECISIONS, 100, 100), id="oldest-decisions"),
-    pytest.param(looked_up(sql.DELETE_DECISIONS, 100, 100), id="forget-decisions"),
+    pytest.param(looked_up(sql_collecting.REVISIONS_FROM, 100, 101), id="revisions-from"),
+    pytest.param(looked_up(sql_collecting.OLDEST_CHANGES, 100, 100), id="oldest-changes"),
+    pytest.param(looked_up(sql_collecting.DELETE_CHANGES, 100, 1), id="forget-changes"),
+    pytest.param(looked_up(sql_collecting.DELETE_REVISIONS, 100), id="forget-revisions"),
+    pytest.param(looked_up(sql_collecting.OLDEST_DECISIONS, 100, 100), id="oldest-decisions"),
+    pytest.param(looked_up(sql_collecting.DELETE_DECISIONS, 100, 100), id="forget-decisions"),
     pytest.param(looked_up(sql.DELETE_SURPLUS_DECISIONS, 100, 100), id="surplus"),
     pytest.param(looked_up(sql.LAST_DECISION), id="last-decision"),
     pytest.param(looked_up(sql.FIND_DECISION, 100, 100), id="find-decision"),

@@ -7,7 +7,7 @@ import msgspec
 
 from magistrate.engine.terms import Revision
 from magistrate.errors import Conflict, NotFound
-from magistrate.store import sql
+from magistrate.store import sql_credentials
 from magistrate.store.database import Execute, Row, Rows, Script, Select
 from magistrate.store.keys import NewSecret, StoredKey, StoredKeys
 from magistrate.store.slices import Snapshot
@@ -30,15 +30,15 @@ async def build_keys(rows: Rows) -> StoredKeys:
 
 def create_key(new: StoredKey, most: int) -> Callable[[Revision], Script[Revision]]:
     def script(head: Revision) -> Script[Revision]:
-        [stored] = yield Select(sql.LIST_KEY_NAMES, [()])
+        [stored] = yield Select(sql_credentials.LIST_KEY_NAMES, [()])
         if (new.name,) in stored:
             raise Conflict(f"there is a key with the name {new.name} already: choose another, or rotate that one")
         if len(stored) >= most:
             raise Conflict(f"there are {len(stored)} keys, which is the most: delete one that nobody uses")
         object_types = None if new.object_types is None else _encode(new.object_types)
         row = (new.id, new.name, new.prefix, new.digest, _encode(new.scopes), object_types)
-        yield Execute(sql.INSERT_KEY, [(*row, new.created_at, new.created_by, new.expires_at)])
-        yield Execute(sql.MOVE_KEYS_VERSION, [()])
+        yield Execute(sql_credentials.INSERT_KEY, [(*row, new.created_at, new.created_by, new.expires_at)])
+        yield Execute(sql_credentials.MOVE_KEYS_VERSION, [()])
         return head
 
     return script
@@ -47,8 +47,8 @@ def create_key(new: StoredKey, most: int) -> Callable[[Revision], Script[Revisio
 def rotate_key(id: str, new: NewSecret) -> Callable[[Revision], Script[Snapshot[StoredKey]]]:
     def script(head: Revision) -> Script[Snapshot[StoredKey]]:
         yield from _find(id)
-        yield Execute(sql.ROTATE_KEY, [(new.previous_until, new.prefix, new.digest, id)])
-        yield Execute(sql.MOVE_KEYS_VERSION, [()])
+        yield Execute(sql_credentials.ROTATE_KEY, [(new.previous_until, new.prefix, new.digest, id)])
+        yield Execute(sql_credentials.MOVE_KEYS_VERSION, [()])
         return Snapshot(head, (yield from _find(id)))
 
     return script
@@ -57,8 +57,8 @@ def rotate_key(id: str, new: NewSecret) -> Callable[[Revision], Script[Snapshot[
 def delete_key(id: str) -> Callable[[Revision], Script[Revision]]:
     def script(head: Revision) -> Script[Revision]:
         yield from _find(id)
-        yield Execute(sql.DELETE_KEY, [(id,)])
-        yield Execute(sql.MOVE_KEYS_VERSION, [()])
+        yield Execute(sql_credentials.DELETE_KEY, [(id,)])
+        yield Execute(sql_credentials.MOVE_KEYS_VERSION, [()])
         return head
 
     return script
@@ -66,13 +66,13 @@ def delete_key(id: str) -> Callable[[Revision], Script[Revision]]:
 
 def note_key_uses(uses: Mapping[str, int], pause: int) -> Callable[[Revision], Script[None]]:
     def script(head: Revision) -> Script[None]:
-        yield Execute(sql.NOTE_KEY_USE, [(at, id, at - pause) for id, at in uses.items()])
+        yield Execute(sql_credentials.NOTE_KEY_USE, [(at, id, at - pause) for id, at in uses.items()])
 
     return script
 
 
 def _find(id: str) -> Script[StoredKey]:
-    [rows] = yield Select(sql.FIND_KEY, [(id,)])
+    [rows] = yield Select(sql_credentials.FIND_KEY, [(id,)])
     if not rows:
         raise NotFound("Key", id)
     return _build_key(rows[0])

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from itertools import takewhile
 
 from magistrate.engine.terms import Revision
-from magistrate.store import sql, sql_models
+from magistrate.store import sql, sql_collecting, sql_models
 from magistrate.store.contract import IDEMPOTENCY_HOURS
 from magistrate.store.database import Execute, Row, Script, Select
 from magistrate.store.versioned import MICROSECONDS_PER_HOUR
@@ -18,18 +18,18 @@ from magistrate.store.versioned import MICROSECONDS_PER_HOUR
 def collect(before: int, most: int) -> Callable[[Revision], Script[int]]:
     def script(head: Revision) -> Script[int]:
         [[(_, horizon)]] = yield Select(sql.READ_HEAD, [()])
-        [revisions] = yield Select(sql.REVISIONS_FROM, [(horizon, most + 1)])
+        [revisions] = yield Select(sql_collecting.REVISIONS_FROM, [(horizon, most + 1)])
         past = _past(revisions, before)
         ended_by = past[-1] if past else 0
-        [objects] = yield Select(sql.ENDED_OBJECTS, [(ended_by, most)])
-        [types] = yield Select(sql.ENDED_OBJECT_TYPES, [(ended_by, most)])
+        [objects] = yield Select(sql_collecting.ENDED_OBJECTS, [(ended_by, most)])
+        [types] = yield Select(sql_collecting.ENDED_OBJECT_TYPES, [(ended_by, most)])
         [policies] = yield Select(sql_models.ENDED_POLICIES, [(ended_by, most)])
-        [warrants] = yield Select(sql.ENDED_WARRANTS, [(ended_by, most)])
-        [keys] = yield Select(sql.EXPIRED_ONCE, [(before - IDEMPOTENCY_HOURS * MICROSECONDS_PER_HOUR, most)])
-        yield Execute(sql.DELETE_ENDED_OBJECT, objects)
-        yield Execute(sql.DELETE_ENDED_OBJECT_TYPE, types)
+        [warrants] = yield Select(sql_collecting.ENDED_WARRANTS, [(ended_by, most)])
+        [keys] = yield Select(sql_collecting.EXPIRED_ONCE, [(before - IDEMPOTENCY_HOURS * MICROSECONDS_PER_HOUR, most)])
+        yield Execute(sql_collecting.DELETE_ENDED_OBJECT, objects)
+        yield Execute(sql_collecting.DELETE_ENDED_OBJECT_TYPE, types)
         yield Execute(sql_models.DELETE_ENDED_POLICY, policies)
-        yield Execute(sql.DELETE_ENDED_WARRANT, warrants)
+        yield Execute(sql_collecting.DELETE_ENDED_WARRANT, warrants)
         yield Execute(sql.DELETE_ONCE, keys)
         if ended := [*objects, *types, *policies, *warrants]:
             # A revision is readable while all rows that ended after it are there.
@@ -46,18 +46,18 @@ def collect(before: int, most: int) -> Callable[[Revision], Script[int]]:
 
 def delete_events(before: int, most: int) -> Callable[[Revision], Script[int]]:
     def script(head: Revision) -> Script[int]:
-        [oldest] = yield Select(sql.REVISIONS_FROM, [(0, most + 1)])
+        [oldest] = yield Select(sql_collecting.REVISIONS_FROM, [(0, most + 1)])
         past = _past(oldest, before)
         newest = past[-1] if past else 0
-        [changes] = yield Select(sql.OLDEST_CHANGES, [(newest, most)])
+        [changes] = yield Select(sql_collecting.OLDEST_CHANGES, [(newest, most)])
         # Revisions of changes that are still there stay.
         stays = changes[-1][0] if len(changes) == most else newest
         revisions = [(revision,) for revision in past if revision < stays]
-        [decisions] = yield Select(sql.OLDEST_DECISIONS, [(before, most)])
-        yield Execute(sql.DELETE_CHANGES, changes[-1:])
-        yield Execute(sql.MOVE_DELETED_CHANGES, [(revision, revision) for revision, _ in changes[-1:]])
-        yield Execute(sql.DELETE_REVISIONS, revisions[-1:])
-        yield Execute(sql.DELETE_DECISIONS, decisions[-1:])
+        [decisions] = yield Select(sql_collecting.OLDEST_DECISIONS, [(before, most)])
+        yield Execute(sql_collecting.DELETE_CHANGES, changes[-1:])
+        yield Execute(sql_collecting.MOVE_DELETED_CHANGES, [(revision, revision) for revision, _ in changes[-1:]])
+        yield Execute(sql_collecting.DELETE_REVISIONS, revisions[-1:])
+        yield Execute(sql_collecting.DELETE_DECISIONS, decisions[-1:])
         return len(changes) + len(revisions) + len(decisions)
 
     return script

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from magistrate.engine.terms import Revision
-from magistrate.store import sql
+from magistrate.store import sql_credentials
 from magistrate.store.database import Execute, Row, Rows, Script, Select
 from magistrate.store.sealing import Sealing
 from magistrate.store.session_keys import KeptKeys, SessionKey
@@ -13,14 +13,14 @@ def keep_session_key(
     new: SessionKey, unless_after: int, delete_by: int, sealing: Sealing
 ) -> Callable[[Revision], Script[KeptKeys]]:
     def script(head: Revision) -> Script[KeptKeys]:
-        [rows] = yield Select(sql.LIST_SESSION_KEYS, [()])
+        [rows] = yield Select(sql_credentials.LIST_SESSION_KEYS, [()])
         kept = open_kept_keys(rows, sealing)
         if any(key.created_at > unless_after for key in kept.keys):
             return kept
-        yield Execute(sql.DELETE_SESSION_KEYS, [(delete_by,)])
+        yield Execute(sql_credentials.DELETE_SESSION_KEYS, [(delete_by,)])
         sealed = sealing.seal(new.secret, _binding(new.id, new.created_at))
-        yield Execute(sql.KEEP_SESSION_KEY, [(new.id, sealed, new.created_at)])
-        [rows] = yield Select(sql.LIST_SESSION_KEYS, [()])
+        yield Execute(sql_credentials.KEEP_SESSION_KEY, [(new.id, sealed, new.created_at)])
+        [rows] = yield Select(sql_credentials.LIST_SESSION_KEYS, [()])
         return open_kept_keys(rows, sealing)
 
     return script
@@ -28,23 +28,23 @@ def keep_session_key(
 
 def seal_session_keys(sealing: Sealing) -> Callable[[Revision], Script[int]]:
     def script(head: Revision) -> Script[int]:
-        [rows] = yield Select(sql.LIST_SESSION_KEYS, [()])
+        [rows] = yield Select(sql_credentials.LIST_SESSION_KEYS, [()])
         changed = []
         for _, id, kept, created_at in _keys_in(rows):
             binding = _binding(id, created_at)
             secret = sealing.unseal(kept, binding)
             if not sealing.is_current(kept, binding):
                 changed.append((sealing.seal(secret, binding), id))
-        yield Execute(sql.REPLACE_SESSION_SECRET, changed)
+        yield Execute(sql_credentials.REPLACE_SESSION_SECRET, changed)
         return len(changed)
 
     return script
 
 
 def delete_session_keys(head: Revision) -> Script[int]:
-    [rows] = yield Select(sql.LIST_SESSION_KEYS, [()])
+    [rows] = yield Select(sql_credentials.LIST_SESSION_KEYS, [()])
     times = [created_at for *_, created_at in _keys_in(rows)]
-    yield Execute(sql.DELETE_SESSION_KEYS, [(max(times),)] if times else [])
+    yield Execute(sql_credentials.DELETE_SESSION_KEYS, [(max(times),)] if times else [])
     return len(times)
 
 

@@ -1,4 +1,5 @@
-"""Holds every statement of every store, by name. Parameters are `?`, in order.
+"""Holds statements by name; `sql_models.py`, `sql_credentials.py` and `sql_collecting.py` hold more by the same rules.
+Parameters are `?`, in order.
 
 One text serves SQLite and PostgreSQL: it uses only what both understand, and nothing that a wire-compatible database
 would lack (no advisory locks). What differs between them is kept with the stores: how a write
@@ -86,32 +87,6 @@ INSERT INTO idempotency (actor, key, fingerprint, revision, answer, written_at) 
 FIND_IMPORT = "SELECT source, lines, size_bytes, digest FROM import WHERE source = ?"
 DELETE_IMPORT = "DELETE FROM import WHERE source = ?"
 KEEP_IMPORT = "INSERT INTO import (source, lines, size_bytes, digest) VALUES (?, ?, ?, ?)"
-
-LIST_KEY_DIGESTS = "SELECT digest FROM api_key"
-DELETE_KEY_DIGESTS = "DELETE FROM api_key"
-KEEP_KEY_DIGEST = "INSERT INTO api_key (digest, created_at) VALUES (?, ?)"
-
-READ_KEYS_VERSION = "SELECT keys_version FROM head"
-MOVE_KEYS_VERSION = "UPDATE head SET keys_version = keys_version + 1"
-_KEY = """k.id, k.name, k.prefix, k.digest, k.scopes, k.object_types, k.created_at, k.created_by, k.last_used_at,
-    k.expires_at, k.previous_digest, k.previous_until"""
-LIST_KEYS = f"SELECT h.revision, h.keys_version, {_KEY} FROM head h LEFT JOIN caller_key k ON true ORDER BY k.id"
-LIST_KEY_NAMES = "SELECT name FROM caller_key"
-FIND_KEY = f"SELECT {_KEY} FROM caller_key k WHERE k.id = ?"
-INSERT_KEY = """
-INSERT INTO caller_key (id, name, prefix, digest, scopes, object_types, created_at, created_by, expires_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-ROTATE_KEY = "UPDATE caller_key SET previous_digest = digest, previous_until = ?, prefix = ?, digest = ? WHERE id = ?"
-DELETE_KEY = "DELETE FROM caller_key WHERE id = ?"
-NOTE_KEY_USE = """
-UPDATE caller_key SET last_used_at = ? WHERE id = ? AND coalesce(last_used_at, 0) <= ?"""
-
-LIST_SESSION_KEYS = """
-SELECT h.revision, k.id, k.secret, k.created_at FROM head h
-LEFT JOIN session_key k ON true ORDER BY k.created_at DESC, k.id"""
-DELETE_SESSION_KEYS = "DELETE FROM session_key WHERE created_at <= ?"
-REPLACE_SESSION_SECRET = "UPDATE session_key SET secret = ? WHERE id = ?"
-KEEP_SESSION_KEY = "INSERT INTO session_key (id, secret, created_at) VALUES (?, ?, ?)"
 
 GET_OBJECT = f"""
 SELECT h.revision, h.horizon, o.object_type, o.object_id, o.meta, o.created_at FROM head h
@@ -236,26 +211,6 @@ FROM head h LEFT JOIN (SELECT * FROM (
     UNION ALL SELECT {_TIMED_WARRANT} FROM policy c CROSS JOIN warrant w WHERE c.reads_clock = 1
         AND w.policy = c.digest AND w.policy <> '' AND w.deleted_revision > ? AND w.created_revision <= ?
 ) v LIMIT ?) u ON true LEFT JOIN policy p ON p.digest = u.policy"""
-
-REVISIONS_FROM = "SELECT revision, written_at FROM revision WHERE revision >= ? ORDER BY revision LIMIT ?"
-ENDED_OBJECTS = """
-SELECT object_type, object_id, deleted_revision FROM object
-WHERE deleted_revision <= ? ORDER BY deleted_revision LIMIT ?"""
-DELETE_ENDED_OBJECT = "DELETE FROM object WHERE object_type = ? AND object_id = ? AND deleted_revision = ?"
-ENDED_OBJECT_TYPES = """
-SELECT type, deleted_revision FROM object_type WHERE deleted_revision <= ? ORDER BY deleted_revision LIMIT ?"""
-DELETE_ENDED_OBJECT_TYPE = "DELETE FROM object_type WHERE type = ? AND deleted_revision = ?"
-ENDED_WARRANTS = """
-SELECT number, deleted_revision FROM warrant WHERE deleted_revision <= ? ORDER BY deleted_revision LIMIT ?"""
-DELETE_ENDED_WARRANT = "DELETE FROM warrant WHERE number = ? AND deleted_revision = ?"
-OLDEST_CHANGES = "SELECT revision, position FROM change WHERE revision <= ? ORDER BY revision, position LIMIT ?"
-DELETE_CHANGES = "DELETE FROM change WHERE (revision, position) <= (?, ?)"
-MOVE_DELETED_CHANGES = "UPDATE head SET changes_forgotten = ? WHERE changes_forgotten < ?"
-DELETE_REVISIONS = "DELETE FROM revision WHERE revision <= ?"
-OLDEST_DECISIONS = """
-SELECT decided_at, number FROM decision WHERE decided_at <= ? ORDER BY decided_at, number LIMIT ?"""
-DELETE_DECISIONS = "DELETE FROM decision WHERE (decided_at, number) <= (?, ?)"
-EXPIRED_ONCE = "SELECT actor, key FROM idempotency WHERE written_at <= ? ORDER BY written_at LIMIT ?"
 
 
 @dataclass(frozen=True, slots=True)

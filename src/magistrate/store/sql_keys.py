@@ -4,7 +4,7 @@ tokens."""
 from collections.abc import Iterable, Mapping
 
 from magistrate.engine.terms import Revision
-from magistrate.store import caller_keys, key_digests, signing, sql
+from magistrate.store import caller_keys, key_digests, signing, sql_credentials
 from magistrate.store.database import Database
 from magistrate.store.keys import NewSecret, StoredKey, StoredKeys
 from magistrate.store.sealing import Sealing
@@ -20,11 +20,11 @@ class SqlKeys:
         self._sealing = sealing
 
     async def keys_version(self) -> int:
-        [(version,)] = await self.database.read(sql.READ_KEYS_VERSION, ())
+        [(version,)] = await self.database.read(sql_credentials.READ_KEYS_VERSION, ())
         return int(version)
 
     async def list_keys(self) -> StoredKeys:
-        return await caller_keys.build_keys(await self.database.read(sql.LIST_KEYS, (), long=True))
+        return await caller_keys.build_keys(await self.database.read(sql_credentials.LIST_KEYS, (), long=True))
 
     async def create_key(self, new: StoredKey, most: int) -> Revision:
         return await self.database.transact(caller_keys.create_key(new, most), makes_revision=False)
@@ -39,7 +39,7 @@ class SqlKeys:
         await self.database.transact(caller_keys.note_key_uses(uses, pause), makes_revision=False)
 
     async def key_digests(self) -> Iterable[str]:
-        return [digest for (digest,) in await self.database.read(sql.LIST_KEY_DIGESTS, ())]
+        return [digest for (digest,) in await self.database.read(sql_credentials.LIST_KEY_DIGESTS, ())]
 
     async def keep_key_digest(self, digest: str, at: int) -> bool:
         return await self.database.transact(key_digests.keep_key_digest(digest, at), makes_revision=False)
@@ -48,7 +48,7 @@ class SqlKeys:
         return await self.database.transact(key_digests.replace_key_digests(digest, at), makes_revision=False)
 
     async def session_keys(self) -> KeptKeys:
-        return signing.open_kept_keys(await self.database.read(sql.LIST_SESSION_KEYS, ()), self._sealing)
+        return signing.open_kept_keys(await self.database.read(sql_credentials.LIST_SESSION_KEYS, ()), self._sealing)
 
     async def keep_session_key(self, new: SessionKey, unless_after: int, delete_by: int) -> KeptKeys:
         script = signing.keep_session_key(new, unless_after, delete_by, self._sealing)
