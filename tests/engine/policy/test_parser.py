@@ -251,6 +251,8 @@ def test_any_token_behind_an_operand_is_read_as_the_grammar_says(operand: str) -
 @settings(deadline=None, max_examples=500)
 @given(token_runs)
 @example("a /** b")
+@example("all//(b)")
+@example("all /* */ == a /* */ (b)")
 def test_any_run_of_tokens_reads_as_the_grammar_says(text: str) -> None:
     assert describe(parse, text) == describe(parse_with_grammar, text)
 
