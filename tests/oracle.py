@@ -23,12 +23,12 @@ from magistrate.engine.warrants import Warrant
 
 
 class Truth(IntEnum):
-    """Authorized only if TRUE. A final MISSING is 404 for the whole check: a type that is not defined was met, and
+    """Authorized only if TRUE. A final UNDEFINED is 404 for the whole check: a type that is not defined was met, and
     nothing matched. UNKNOWN: a policy broke, or the node rests on its own negation."""
 
     FALSE = 0
     UNKNOWN = 1
-    MISSING = 2
+    UNDEFINED = 2
     TRUE = 3
 
 
@@ -68,7 +68,7 @@ Interval = tuple[Truth, Truth]
 ANYTHING: Interval = (Truth.FALSE, Truth.TRUE)
 UNDECIDED: Interval = (Truth.UNKNOWN, Truth.UNKNOWN)
 NEGATION = {Truth.FALSE: Truth.TRUE, Truth.TRUE: Truth.FALSE}
-"""UNKNOWN and MISSING stay what they are."""
+"""UNKNOWN and UNDEFINED stay what they are."""
 
 
 def check(
@@ -134,7 +134,7 @@ class Ground:
     def equation(self, node: Node) -> Expression:
         direct = self.direct(node)
         if node.type not in self.rules:
-            return Highest((direct, Truth.MISSING))
+            return Highest((direct, Truth.UNDEFINED))
         if node.relation not in self.rules[node.type]:
             return direct
         return Highest((direct, self.groups(node), self.rule(self.rules[node.type][node.relation], node)))

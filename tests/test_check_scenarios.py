@@ -18,7 +18,7 @@ from magistrate.engine.decision import Decision
 from magistrate.engine.nodes import CheckNode
 from magistrate.engine.overlay import Overlay
 from magistrate.engine.terms import ObjectRef, Revision, object_ref, type_name
-from magistrate.engine.truth import MISSING, TRUE
+from magistrate.engine.truth import TRUE, UNDEFINED
 from magistrate.errors import NotFound
 from magistrate.operations.checks.check import check
 from magistrate.operations.checks.check_batch import ALL_NEEDED
@@ -55,7 +55,7 @@ def asked(question: Check) -> evaluation.Check:
 
 
 def answer_of(node: CheckNode) -> bool | str:
-    return "missing" if node.value == MISSING else node.value == TRUE
+    return "missing" if node.value == UNDEFINED else node.value == TRUE
 
 
 @pytest.mark.parametrize("scenario", EVERY_SCENARIO)

@@ -40,7 +40,7 @@ from tests.scenario_files import (
     warrant_body,
 )
 
-FALSE, UNKNOWN, MISSING, TRUE = Truth
+FALSE, UNKNOWN, UNDEFINED, TRUE = Truth
 
 CREATED_AT = 1_790_000_000_000_000
 ASKED_AT = CREATED_AT + 1_000_000
@@ -48,7 +48,7 @@ ASKED_AT = CREATED_AT + 1_000_000
 
 FOUR: dict[str, dict[str, Any]] = {"document": {"f": {}, "u": {}, "m": {}, "t": {}}}
 FOUR_WARRANTS = ["document:1#u@user:ann[broken]", "document:1#m@team:eng#member", "document:1#t@user:ann"]
-"""On document:1, ann has each relation with the value of its letter: FALSE, UNKNOWN, MISSING, TRUE."""
+"""On document:1, ann has each relation with the value of its letter: FALSE, UNKNOWN, UNDEFINED, TRUE."""
 
 
 def truth(model: dict[str, dict[str, Any]], warrants: list[str], ask: str) -> Truth:
@@ -100,7 +100,7 @@ def test_a_direct_warrant_matches_by_id_or_wildcard_and_by_group(warrant: str, a
     assert truth(model, [warrant], ask) == expected
 
 
-@pytest.mark.parametrize(("policy", "expected"), [("", TRUE), ("[no]", MISSING), ("[broken]", MISSING)])
+@pytest.mark.parametrize(("policy", "expected"), [("", TRUE), ("[no]", UNDEFINED), ("[broken]", UNDEFINED)])
 def test_on_an_undefined_type_only_a_direct_match_is_better_than_missing(policy: str, expected: Truth) -> None:
     assert truth({}, [f"document:1#viewer@user:ann{policy}"], "document:1#viewer@user:ann") == expected
 
@@ -175,14 +175,14 @@ def test_a_related_object_is_one_that_a_stored_warrant_names(link: str, expected
     [
         ({"inheritIf": "u"}, UNKNOWN),
         (rule("anyOf", "f", "u"), UNKNOWN),
-        (rule("anyOf", "u", "m"), MISSING),
+        (rule("anyOf", "u", "m"), UNDEFINED),
         (rule("anyOf", "m", "t"), TRUE),
-        (rule("allOf", "m", "t"), MISSING),
+        (rule("allOf", "m", "t"), UNDEFINED),
         (rule("allOf", "u", "m"), UNKNOWN),
         (rule("allOf", "f", "u"), FALSE),
         (rule("noneOf", "f"), TRUE),
         (rule("noneOf", "u"), UNKNOWN),
-        (rule("noneOf", "m"), MISSING),
+        (rule("noneOf", "m"), UNDEFINED),
         (rule("noneOf", "t"), FALSE),
         (rule("noneOf", "f", "t"), FALSE),
         ({"inheritIf": "noneOf", "rules": [rule("noneOf", "u")]}, UNKNOWN),
@@ -227,7 +227,7 @@ P, Q, R = (Node("document", name, "viewer") for name in "pqr")
     ("equations", "expected"),
     [
         ({P: Q, Q: P}, {P: FALSE, Q: FALSE}),
-        ({P: Highest((Q, UNKNOWN)), Q: Lowest((P, MISSING))}, {P: UNKNOWN, Q: UNKNOWN}),
+        ({P: Highest((Q, UNKNOWN)), Q: Lowest((P, UNDEFINED))}, {P: UNKNOWN, Q: UNKNOWN}),
         ({P: Negated(P)}, {P: UNKNOWN}),
         ({P: Negated(Q), Q: Negated(P)}, {P: UNKNOWN, Q: UNKNOWN}),
         ({P: Negated(Negated(P))}, {P: UNKNOWN}),
@@ -238,7 +238,7 @@ P, Q, R = (Node("document", name, "viewer") for name in "pqr")
         ({P: Negated(Q), Q: Q}, {P: TRUE, Q: FALSE}),
         ({P: Negated(P), Q: Highest((P, R)), R: Lowest((Q, P))}, {P: UNKNOWN, Q: UNKNOWN, R: UNKNOWN}),
         ({P: Negated(P), Q: Negated(Lowest((P, R))), R: FALSE}, {P: UNKNOWN, Q: TRUE, R: FALSE}),
-        ({P: Negated(Lowest((P, MISSING)))}, {P: UNKNOWN}),
+        ({P: Negated(Lowest((P, UNDEFINED)))}, {P: UNKNOWN}),
     ],
 )
 def test_equations_have_their_well_founded_solution(
@@ -251,21 +251,21 @@ def test_equations_have_their_well_founded_solution(
     ("expression", "expected"),
     [
         (P, (FALSE, TRUE)),
-        (Q, (MISSING, MISSING)),
+        (Q, (UNDEFINED, UNDEFINED)),
         (Highest(()), (FALSE, FALSE)),
-        (Highest((P, Q)), (MISSING, TRUE)),
-        (Lowest((P, Q)), (FALSE, MISSING)),
+        (Highest((P, Q)), (UNDEFINED, TRUE)),
+        (Lowest((P, Q)), (FALSE, UNDEFINED)),
         (Negated(P), (FALSE, TRUE)),
-        (Negated(Q), (MISSING, MISSING)),
+        (Negated(Q), (UNDEFINED, UNDEFINED)),
         (Negated(Lowest((P, Q))), (UNKNOWN, TRUE)),
-        (Negated(Highest((P, Q))), (FALSE, MISSING)),
+        (Negated(Highest((P, Q))), (FALSE, UNDEFINED)),
         (Negated(Lowest((P, FALSE))), (TRUE, TRUE)),
     ],
 )
 def test_an_expression_can_be_anything_between_what_its_unsettled_nodes_allow(
     expression: Expression, expected: Interval
 ) -> None:
-    assert interval(expression, {Q: MISSING}, ANYTHING) == expected
+    assert interval(expression, {Q: UNDEFINED}, ANYTHING) == expected
 
 
 def scenario_answer(scenario: Scenario, question: Check, model: dict[str, dict[str, Any]]) -> Truth:
@@ -282,7 +282,7 @@ def test_a_scenario_expects_what_the_oracle_answers(scenario: Scenario) -> None:
     for question in scenario.checks:
         answer = scenario_answer(scenario, question, scenario.final_types())
 
-        assert ("missing" if answer == MISSING else answer == TRUE) == question.answer, question.ask
+        assert ("missing" if answer == UNDEFINED else answer == TRUE) == question.answer, question.ask
 
 
 def test_a_scenario_names_the_one_type_that_is_missing() -> None:
@@ -291,7 +291,7 @@ def test_a_scenario_names_the_one_type_that_is_missing() -> None:
             if question.missing is not None:
                 mended = scenario.final_types() | {question.missing: {}}
 
-                assert scenario_answer(scenario, question, mended) != MISSING, f"{scenario.name}: {question.ask}"
+                assert scenario_answer(scenario, question, mended) != UNDEFINED, f"{scenario.name}: {question.ask}"
 
 
 @pytest.mark.parametrize("scenario", [pytest.param(scenario, id=scenario.name) for scenario in every_scenario()])

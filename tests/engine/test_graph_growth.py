@@ -7,7 +7,7 @@ import pytest
 
 from magistrate.engine.decision import Decision
 from magistrate.engine.evaluation import Check, Evaluation
-from magistrate.engine.graph import CheckpointNeeded, Fetch, Graph, Missing, Walk
+from magistrate.engine.graph import CheckpointNeeded, Fetch, Graph, MissingEntries, Walk
 from magistrate.engine.names import warrant_names
 from magistrate.engine.plans import Model
 from magistrate.engine.terms import ObjectId, Revision, Subject, TypeName
@@ -89,7 +89,7 @@ class Case:
             calls += more
             if not closure.is_open:
                 return calls
-            missing = Missing()
+            missing = MissingEntries()
             missing.groups.update({(ANN.type, kind.number, id): None for kind, id in closure.missing})
             if missing:
                 self.fetch(Fetch(self.graph, missing))
@@ -168,7 +168,7 @@ def test_a_closure_stops_when_the_step_is_over() -> None:
     case.warrants.append(stored_warrant("group:1#member@user:bob", 100_000, 0))
     memberships, bob, work = case.graph.memberships(ANN.type), ObjectId("bob"), Work(PLENTY)
     [member] = memberships.closure(bob, work).missing
-    missing = Missing()
+    missing = MissingEntries()
     missing.groups[ANN.type, member[0].number, bob] = None
     case.fetch(Fetch(case.graph, missing))
 

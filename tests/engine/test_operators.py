@@ -7,9 +7,9 @@ import pytest
 from magistrate.engine.rules import RULE_OPERATORS
 from magistrate.engine.rules.direct import Direct
 from magistrate.engine.rules.rule_operator import RuleOperator
-from magistrate.engine.truth import FALSE, MISSING, TRUE, UNKNOWN, Truth
+from magistrate.engine.truth import FALSE, TRUE, UNDEFINED, UNKNOWN, Truth
 
-VALUES = (FALSE, UNKNOWN, MISSING, TRUE)
+VALUES = (FALSE, UNKNOWN, UNDEFINED, TRUE)
 DECIDED = (FALSE, TRUE)
 SIZES = (1, 2, 3)
 

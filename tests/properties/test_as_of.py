@@ -18,7 +18,7 @@ from magistrate.engine.evaluation import Check
 from magistrate.engine.policy import read_policy
 from magistrate.engine.query import Query
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
-from magistrate.engine.truth import MISSING, TRUE
+from magistrate.engine.truth import TRUE, UNDEFINED
 from magistrate.engine.warrants import Warrant
 from magistrate.errors import NotFound
 from magistrate.operations.as_of import AsOf
@@ -145,10 +145,10 @@ async def expect_check(ctx: Context, asked: Check, as_of: AsOf, state: State, no
     try:
         decisions = await check_as_of(ctx, [asked], ALL_NEEDED, as_of, NO_DEMAND)
     except NotFound:
-        assert value == MISSING, (as_of, state)
+        assert value == UNDEFINED, (as_of, state)
         return
     assert decisions.revision == state.revision
-    assert (value != MISSING, decisions.value[0].is_authorized) == (True, value == TRUE), (as_of, state)
+    assert (value != UNDEFINED, decisions.value[0].is_authorized) == (True, value == TRUE), (as_of, state)
 
 
 async def expect_rows(ctx: Context, asked: Query, as_of: AsOf, state: State, now: int) -> None:

@@ -14,7 +14,7 @@ from magistrate.engine.policy import read_policy
 from magistrate.engine.rules import RULE_OPERATORS
 from magistrate.engine.stratification import find_negation_loop
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
-from magistrate.engine.truth import MISSING, TRUE
+from magistrate.engine.truth import TRUE, UNDEFINED
 from magistrate.engine.warrants import Warrant
 from tests import oracle
 from tests.memory_source import evaluated, found_paths, model_of
@@ -22,7 +22,7 @@ from tests.memory_source import evaluated, found_paths, model_of
 Types = dict[str, dict[str, dict[str, Any]]]
 
 TYPES = ("doc", "team", "user")
-UNDEFINED = "ghost"
+UNDEFINED_TYPE = "ghost"
 RELATIONS = ("a", "b", "c", "d")
 UNKNOWN_RELATION = "gone"
 IDS = ("1", "2", "3")
@@ -71,7 +71,7 @@ def warrants(draw: st.DrawFn, policies: bool = True, rarely_to_all: bool = False
     id = st.sampled_from(IDS if rarely_to_all and draw(rare.map(lambda one: not one)) else (*IDS, "*"))
     group = st.sampled_from(("", "", *RELATIONS, UNKNOWN_RELATION))
     policy = st.sampled_from(("", "", "", *POLICIES)) if policies else st.just("")
-    subject_type = st.sampled_from((*TYPES, *TYPES, UNDEFINED))
+    subject_type = st.sampled_from((*TYPES, *TYPES, UNDEFINED_TYPE))
     row = st.tuples(types, id, st.sampled_from((*RELATIONS, UNKNOWN_RELATION)), subject_type, id, group, policy)
     rows = draw(st.lists(row, max_size=14, unique=True))
     return [
@@ -154,7 +154,7 @@ def test_without_noneof_another_warrant_never_takes_access_away(
 
     assert before.value is not None
     assert after.value is not None
-    if before.value != MISSING:
+    if before.value != UNDEFINED:
         assert after.value >= before.value
 
 

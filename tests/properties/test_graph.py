@@ -10,7 +10,7 @@ from magistrate.engine.decision import Decision
 from magistrate.engine.evaluation import Check
 from magistrate.engine.graph import Fetch, GivenUp, Graph, Walk
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
-from magistrate.engine.truth import MISSING, TRUE
+from magistrate.engine.truth import TRUE, UNDEFINED
 from magistrate.engine.warrant_reader import AnyRead
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
@@ -62,7 +62,7 @@ def decided(graph: Graph, stored: Sequence[Warrant], asked: Check) -> Decision |
 def by_the_book(drawn: Types, all_ever: Sequence[Warrant], stored: Sequence[Warrant], asked: Check) -> Decision | None:
     """None if there is no answer."""
     [node], _ = evaluated(model_of(drawn, all_ever), stored, [asked])
-    if node.value == MISSING:
+    if node.value == UNDEFINED:
         return None
     warrant, _ = node.reason
     is_explicit = warrant is not None and warrant.relation == node.relation

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from magistrate.engine.decision import Decision
 from magistrate.engine.evaluation import Check
-from magistrate.engine.graph import Fetch, GivenUp, Graph, Missing, OverlaidWalk
+from magistrate.engine.graph import Fetch, GivenUp, Graph, MissingEntries, OverlaidWalk
 from magistrate.engine.overlay import FIRST_NUMBER, Overlay, warrant_key
 from magistrate.engine.plans import Model
 from magistrate.engine.query import Query
@@ -284,7 +284,7 @@ def complete_closures(graph: Graph, case: Case, asked: Check) -> None:
     walked(graph, case, [asked])
     for _ in range(20):
         closure = graph.memberships(asked.subject.type).closure(asked.subject.id, Work(PLENTY))
-        missing = Missing()
+        missing = MissingEntries()
         missing.groups.update({(asked.subject.type, kind.number, id): None for kind, id in closure.missing})
         if not missing:
             return

@@ -13,7 +13,7 @@ from magistrate.engine.graph import Fetch, GivenUp, Graph, Walk
 from magistrate.engine.query import Query
 from magistrate.engine.query.finding import find
 from magistrate.engine.terms import ObjectRef, Revision
-from magistrate.engine.truth import MISSING, TRUE
+from magistrate.engine.truth import TRUE, UNDEFINED
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
 from tests import oracle
@@ -106,7 +106,7 @@ def by_the_book(
     drawn: Types, ever: Sequence[Warrant], stored: Sequence[Warrant], asked: Check, now: int
 ) -> tuple[bool, bool] | None:
     [node], _ = evaluated(model_of(drawn, ever), oracle.in_force(stored, now), [asked], now)
-    if node.value == MISSING:
+    if node.value == UNDEFINED:
         return None
     warrant, _ = node.reason
     is_explicit = warrant is not None and warrant.relation == node.relation

@@ -116,8 +116,8 @@ class PolicyEvaluator:
 
     def attempt(self, warrant: Warrant) -> bool:
         """Evaluates the policy of a warrant, so that `value` takes no time, and returns whether it has; if not, the
-        turn is over. A policy is read in one turn and evaluated in the next; if the evaluation takes long, it is left
-        aside (see Work.leave_aside) for the turn after that, in which the attempt succeeds."""
+        time slice is over. A policy is read in one time slice and evaluated in the next; if the evaluation takes long,
+        it is left aside (see Work.leave_aside) for the one after that, in which the attempt succeeds."""
         if self.is_known(warrant):
             return True
         if warrant.policy and warrant.policy not in self._policies:
@@ -130,7 +130,7 @@ class PolicyEvaluator:
         return value is not None
 
     def evaluate_each(self, warrants: Iterable[Warrant]) -> Generator[None, Any, None]:
-        """Evaluates the policies of all these, so that `value` takes no time. Yields when the turn is over."""
+        """Evaluates the policies of all these, so that `value` takes no time. Yields when the time slice is over."""
         for number, warrant in enumerate(warrants, 1):
             if not number % WARRANTS_FOR_A_NODE:
                 self._work.hasten_checkpoint(1)

@@ -27,7 +27,7 @@ from magistrate.engine.nodes import CheckEdge, CheckNode, EvaluationScope
 from magistrate.engine.plans import Model
 from magistrate.engine.rules.rule import CheckedNames, Quantifier
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, Subject, TypeName
-from magistrate.engine.truth import FALSE, MISSING, TRUE, Truth
+from magistrate.engine.truth import FALSE, TRUE, UNDEFINED, Truth
 from magistrate.engine.warrant_reader import WarrantRead, WarrantsByObject
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
@@ -65,8 +65,8 @@ class Evaluation:
     def add_check(self, check: Check) -> CheckNode | None:
         """Returns the node that will have the value of a check.
 
-        Returns None when the turn ends before the plan is compiled; the caller then yields and makes the check again.
-        Checks with the same subject and context share their nodes. Raises BudgetExceeded.
+        Returns None when the time slice ends before the plan is compiled; the caller then yields and makes the check
+        again. Checks with the same subject and context share their nodes. Raises BudgetExceeded.
         """
         if not self.model.prepare(check.object.type, check.relation, self.work):
             return None
@@ -80,8 +80,8 @@ class Evaluation:
     def advance(self) -> list[WarrantRead] | None:
         """Decides what can be decided, and returns the reads that are missing for the rest.
 
-        The list is empty when everything is decided; None means that the turn is over. The caller begins each turn of
-        `work`. Raises BudgetExceeded.
+        The list is empty when everything is decided; None means that the time slice is over. The caller begins each
+        time slice of `work`. Raises BudgetExceeded.
         """
         for warrants in self._arriving:
             self.work.hasten_checkpoint(warrants // WARRANTS_FOR_A_NODE)
@@ -168,7 +168,7 @@ class _Walk:
         return node
 
     def advance(self) -> None:
-        """Continues until every root is decided, rows are missing, or the turn is over."""
+        """Continues until every root is decided, rows are missing, or the time slice is over."""
         while self._finish() and self._go():
             open_roots = [] if self._fresh or self._waiting else self._find_open()
             if not open_roots:
@@ -182,7 +182,7 @@ class _Walk:
             self._open_roots = [root for root in self._open_roots if root.value is None]
             return self._open_roots
         self._work.spend(len(self._nodes) // NODES_SCANNED_FOR_ONE)
-        return [node for node in self._nodes.values() if node.value is None and node.waits]
+        return [node for node in self._nodes.values() if node.value is None and node.is_needed]
 
     def find_direct(self, node: CheckNode) -> Iterator[tuple[Warrant, Truth]]:
         plan = node.plan
@@ -211,7 +211,7 @@ class _Walk:
         self._waiting = []
 
     def _go(self) -> bool:
-        """Continues and returns whether only work that waits for rows is left; if not, the turn is over."""
+        """Continues and returns whether only work that waits for rows is left; if not, the time slice is over."""
         while not self._work.needs_checkpoint:
             if self._decided:
                 self._doing = self._notify_parents(self._decided.pop())
@@ -226,7 +226,7 @@ class _Walk:
 
     def _go_on_with(self, node: CheckNode) -> None:
         if node not in self._roots and not node.is_awaited and not self._scope.covers(node):
-            node.waits = False  # no open node needs its value; if one does later, `_attach` wakes it
+            node.is_needed = False  # no open node needs its value; if one does later, `_attach` wakes it
         else:
             self._doing = self._expand(node)
 
@@ -266,7 +266,7 @@ class _Walk:
             yield 0
         yield from self._evaluate_policies(chain(given, *warrants))
         if not self._holds_directly(node, plan, given):
-            node.floor = node.floor if plan.is_defined else max(node.floor, MISSING)
+            node.floor = node.floor if plan.is_defined else max(node.floor, UNDEFINED)
             yield from self._follow(node, plan, warrants)
         elif self._scope.with_paths:
             yield from self._follow_up_to_direct(node, plan, warrants)
@@ -330,16 +330,16 @@ class _Walk:
         """Attaches the children of a node that a warrant grants directly, as far as they come before that warrant."""
         direct = node.reason[0]
         assert direct is not None
-        place = plan.places[direct.relation]
-        if place == 0:
+        position = plan.positions[direct.relation]
+        if position == 0:
             return
         for number, (warrant, expansion) in enumerate(plan.expand_warrants(warrants), 1):
-            if expansion.place(plan, warrant) < place:
+            if expansion.position(plan, warrant) < position:
                 self._expand_warrant(node, warrant, expansion)
             if not number % EDGES_FOR_A_NODE:
                 yield 1
         for branch in plan.branches:
-            if plan.places[branch] < place:
+            if plan.positions[branch] < position:
                 self._attach(node, self._branch(branch, plan.type, node.id), TRUE, None)
 
     def _expand_warrant(self, node: CheckNode, warrant: Warrant, expansion: Expansion) -> None:
@@ -355,8 +355,8 @@ class _Walk:
         Their relations are tried in written order, beginning with that of the plan; for each, those without a policy
         come first, then the oldest.
         """
-        places = plan.places
-        for warrant in sorted(given, key=lambda warrant: (places[warrant.relation], warrant.policy != "")):
+        positions = plan.positions
+        for warrant in sorted(given, key=lambda warrant: (positions[warrant.relation], warrant.policy != "")):
             value = self.conditions.value(warrant)
             if value is TRUE:
                 node.hold_by(warrant)
@@ -374,8 +374,8 @@ class _Walk:
             self._wake(child)
 
     def _wake(self, node: CheckNode) -> None:
-        if not node.waits:
-            node.waits = True
+        if not node.is_needed:
+            node.is_needed = True
             self._fresh.append(node)
 
     def _settle(self, node: CheckNode) -> None:

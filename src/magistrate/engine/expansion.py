@@ -53,9 +53,9 @@ class UsersetBranch:
         """Returns the names of the plan that decides on the subject of the warrant."""
         return warrant.subject_type, RelationName(warrant.subject_relation)
 
-    def place(self, plan: "Plan", warrant: Expandable) -> int:
+    def position(self, plan: "Plan", warrant: Expandable) -> int:
         """Returns the position of the warrant among the alternatives of the plan."""
-        return plan.places[warrant.relation]
+        return plan.positions[warrant.relation]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +83,8 @@ class ArrowBranch:
     def target(self, warrant: Expandable) -> PlanNames:
         return self.of_type, self.relation
 
-    def place(self, plan: "Plan", warrant: Expandable) -> int:
-        return plan.places[self]
+    def position(self, plan: "Plan", warrant: Expandable) -> int:
+        return plan.positions[self]
 
 
 Expansion = UsersetBranch | ArrowBranch
@@ -101,7 +101,7 @@ class Plan:
 
     This is all that a plan consists of. `requests` are the distinct requests of all expansions, that of usersets first.
 
-    `places` maps the relations, arrows and parts to their position in written order, beginning with the plan's own
+    `positions` maps the relations, arrows and parts to their position in written order, beginning with the plan's own
     relation.
 
     `is_defined` is false when the object type does not exist; what else might grant the relation is then not known.
@@ -113,7 +113,7 @@ class Plan:
     usersets: UsersetBranch
     links: tuple[ArrowBranch, ...]
     branches: "tuple[Branch, ...]"
-    places: "Mapping[RelationName | ArrowBranch | Branch, int]"
+    positions: "Mapping[RelationName | ArrowBranch | Branch, int]"
     is_defined: bool = True
     expansions: tuple[Expansion, ...] = field(init=False)
     requests: tuple[WarrantsByObject, ...] = field(init=False)
@@ -125,7 +125,7 @@ class Plan:
         object.__setattr__(self, "expansions", expansions)
         requests = dict.fromkeys(request for branch in expansions for request in branch.requests)
         object.__setattr__(self, "requests", tuple(requests))
-        at = {request: place for place, request in enumerate(requests)}
+        at = {request: position for position, request in enumerate(requests)}
         reads = tuple((branch, tuple(at[request] for request in branch.requests)) for branch in expansions)
         object.__setattr__(self, "_reads", reads)
         links: dict[tuple[str, str], list[ArrowBranch]] = {}
@@ -145,10 +145,10 @@ class Plan:
     def expand_warrants(self, warrants: Sequence[Sequence[Warrant]]) -> Iterator[tuple[Warrant, Expansion]]:
         """Yields each warrant with each branch that follows it, branch by branch. `warrants` has those of each of
         `requests` on one object."""
-        for branch, places in self._reads:
-            for place in places:
-                if warrants[place]:
-                    for warrant in branch.select(warrants[place]):
+        for branch, positions in self._reads:
+            for position in positions:
+                if warrants[position]:
+                    for warrant in branch.select(warrants[position]):
                         yield warrant, branch
 
     def outline(self) -> object:

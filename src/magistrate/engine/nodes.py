@@ -6,7 +6,7 @@ from typing import NamedTuple
 from magistrate.engine.dismantling import Container, Linked
 from magistrate.engine.expansion import Operation, Plan
 from magistrate.engine.terms import ObjectId, RelationName
-from magistrate.engine.truth import FALSE, MISSING, TRUE, UNKNOWN, Truth
+from magistrate.engine.truth import FALSE, TRUE, UNDEFINED, UNKNOWN, Truth
 from magistrate.engine.warrants import Warrant
 
 
@@ -36,7 +36,7 @@ class CheckNode(Linked):
     (both None when it holds because something does not), and `length`, the number of warrants on its path.
     """
 
-    __slots__ = ("edges", "floor", "id", "length", "open_children", "parents", "plan", "reason", "value", "waits")
+    __slots__ = ("edges", "floor", "id", "is_needed", "length", "open_children", "parents", "plan", "reason", "value")
 
     def __init__(self, plan: Plan | Operation, id: ObjectId) -> None:
         self.plan = plan
@@ -48,7 +48,7 @@ class CheckNode(Linked):
         self.open_children = 0
         self.reason: tuple[Warrant | None, CheckEdge | None] = (None, None)
         self.length = 0
-        self.waits = False
+        self.is_needed = False
 
     @property
     def relation(self) -> RelationName | None:
@@ -132,7 +132,7 @@ class CheckNode(Linked):
             node = edge.child
 
     def missing_type(self) -> str:
-        """Returns the name of the undefined object type that makes the node MISSING.
+        """Returns the name of the undefined object type that makes the node UNDEFINED.
 
         It is the first in written order, and by warrants in order of their creation.
         """
@@ -142,10 +142,10 @@ class CheckNode(Linked):
             node = waiting.pop()
             if isinstance(node.plan, Plan) and not node.plan.is_defined:
                 return node.plan.type
-            children = [edge.child for edge in reversed(node.edges) if edge.child.value is MISSING]
+            children = [edge.child for edge in reversed(node.edges) if edge.child.value is UNDEFINED]
             waiting += [child for child in children if id(child) not in seen]
             seen.update(map(id, children))
-        raise AssertionError("a node is MISSING, and no type is")
+        raise AssertionError("a node is UNDEFINED, and no type is")
 
 
 class EvaluationScope(NamedTuple):

@@ -34,8 +34,8 @@ class PathStep(NamedTuple):
 
 
 class _PathBranch(NamedTuple):
-    """Represents what grants a relation at one place of its rules: a warrant to the subject, a node on the same object,
-    or steps, of which the nearest counts first if `is_arrow`. Alternatives sort by `order`."""
+    """Represents what grants a relation at one position of its rules: a warrant to the subject, a node on the same
+    object, or steps, of which the nearest counts first if `is_arrow`. Alternatives sort by `order`."""
 
     order: tuple[int, bool]
     content: Warrant | CheckNode | list[PathStep]
@@ -68,10 +68,10 @@ class PathSearch:
         self._work = work
         self._steps: dict[CheckNode, _Steps] = {}
         self._first: dict[CheckNode, PathStep | None] = {}
-        self._places: dict[Plan, dict[Plan | Operation, int]] = {}
+        self._positions: dict[Plan, dict[Plan | Operation, int]] = {}
 
     def prepare(self) -> Generator[None, Any, None]:
-        """Determines the steps of all nodes, which `find` needs. Yields when the turn is
+        """Determines the steps of all nodes, which `find` needs. Yields when the time slice is
         over. Raises BudgetExceeded."""
         waiting = [*self._roots]
         while waiting:
@@ -88,7 +88,7 @@ class PathSearch:
 
     def find(self, node: CheckNode) -> Generator[None, Any, list[Warrant]]:
         """Returns the warrants that the node rests on, from the subject to the object; none if it holds by the absence
-        of warrants alone. Yields when the turn is over. Raises BudgetExceeded."""
+        of warrants alone. Yields when the time slice is over. Raises BudgetExceeded."""
         path: list[Warrant] = []
         while (step := self.first_step(node)) is not None:
             path.append(step.warrant)
@@ -141,7 +141,7 @@ class PathSearch:
         plan = node.plan
         if isinstance(plan, Operation):
             return self._list_operation_branches(node, plan)
-        found = [_PathBranch((plan.places[direct.relation], False), direct)] if (direct := node.reason[0]) else []
+        found = [_PathBranch((plan.positions[direct.relation], False), direct)] if (direct := node.reason[0]) else []
         usersets: dict[int, list[PathStep]] = {}
         arrows: dict[int, list[PathStep]] = {}
         for number, edge in enumerate(node.edges, 1):
@@ -150,44 +150,44 @@ class PathSearch:
             if edge.child.value is not TRUE or edge.limit is not TRUE:
                 continue
             if edge.warrant is None:
-                found.append(_PathBranch((self._branch_place(plan, edge.child.plan), False), edge.child))
+                found.append(_PathBranch((self._branch_position(plan, edge.child.plan), False), edge.child))
                 continue
-            place, is_arrow = self._place(plan, edge, edge.warrant)
-            (arrows if is_arrow else usersets).setdefault(place, []).append(PathStep(edge.warrant, edge.child))
-        for place, steps in usersets.items():
+            position, is_arrow = self._position(plan, edge, edge.warrant)
+            (arrows if is_arrow else usersets).setdefault(position, []).append(PathStep(edge.warrant, edge.child))
+        for position, steps in usersets.items():
             steps.sort(key=lambda step: (step.warrant.policy != "", creation_order(step.warrant)))
-            found.append(_PathBranch((place, True), steps))
-        for place, steps in arrows.items():
+            found.append(_PathBranch((position, True), steps))
+        for position, steps in arrows.items():
             steps.sort(key=lambda step: creation_order(step.warrant))
-            found.append(_PathBranch((place, True), steps, is_arrow=True))
+            found.append(_PathBranch((position, True), steps, is_arrow=True))
         return sorted(found, key=lambda one: one.order)
 
     def _list_operation_branches(self, node: CheckNode, plan: Operation) -> list[_PathBranch]:
         reasons = plan.rule.reasons([edge.child.value for edge in node.edges])
-        edges = [(place, node.edges[place]) for place in reasons if node.edges[place].limit is TRUE]
+        edges = [(position, node.edges[position]) for position in reasons if node.edges[position].limit is TRUE]
         steps = [PathStep(edge.warrant, edge.child) for _, edge in edges if edge.warrant is not None]
         if steps:
             steps.sort(key=lambda step: creation_order(step.warrant))
             return [_PathBranch((0, True), steps, is_arrow=True)]
-        return [_PathBranch((place, False), edge.child) for place, edge in edges]
+        return [_PathBranch((position, False), edge.child) for position, edge in edges]
 
-    def _place(self, plan: Plan, edge: CheckEdge, warrant: Warrant) -> tuple[int, bool]:
+    def _position(self, plan: Plan, edge: CheckEdge, warrant: Warrant) -> tuple[int, bool]:
         """Returns the first position at which the warrant leads to the child of the edge, and whether an arrow stands
         there."""
         return min(
-            (branch.place(plan, warrant), not branch.is_explicit)
+            (branch.position(plan, warrant), not branch.is_explicit)
             for branch in plan.expand(warrant)
             if self._model.plan(*branch.target(warrant)) is edge.child.plan
         )
 
-    def _branch_place(self, plan: Plan, branch: Plan | Operation) -> int:
-        places = self._places.get(plan)
-        if places is None:
+    def _branch_position(self, plan: Plan, branch: Plan | Operation) -> int:
+        positions = self._positions.get(plan)
+        if positions is None:
             one: Branch
-            places = self._places[plan] = {}
+            positions = self._positions[plan] = {}
             for one in reversed(plan.branches):
-                places[self._model.branch(plan.type, one)] = plan.places[one]
-        return places[branch]
+                positions[self._model.branch(plan.type, one)] = plan.positions[one]
+        return positions[branch]
 
     def _measure(self) -> Generator[None, Any, None]:
         """Determines the length of each node, from those that a warrant grants to the subject itself outwards."""

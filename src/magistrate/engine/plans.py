@@ -68,7 +68,7 @@ class Model:
         self._plans: dict[tuple[str, str], Plan] = {}
         self._strange_plans: dict[tuple[str, str], Plan] = {}
         self._compiling: dict[tuple[str, str], Compiling[Plan]] = {}
-        """Holds compilations that were interrupted at the end of a turn; only of relations that are known."""
+        """Holds compilations that were interrupted at the end of a time slice; only of relations that are known."""
         self._followed: set[Plan | Operation] = set()
         """Holds the plans and operations that are compiled with all they lead to, except by groups."""
         self._included: dict[tuple[str, str], Set[str]] = {}
@@ -90,7 +90,8 @@ class Model:
         return plan
 
     def prepare(self, of_type: TypeName, relation: RelationName, work: Work) -> bool:
-        """Compiles a plan until the turn is over, continuing where it stopped, and returns whether it is complete.
+        """Compiles a plan until the time slice is over, continuing where it stopped, and returns whether it is
+        complete.
 
         `plan` takes no time afterwards. Raises BudgetExceeded.
         """
@@ -122,8 +123,8 @@ class Model:
         return True
 
     def prepare_expansion(self, plan: Plan, warrants: Sequence[Sequence[Warrant]], work: Work) -> Iterator[None]:
-        """Compiles all plans that this one and `warrants`, the warrants of its shapes, lead to; yields when the turn is
-        over. Raises BudgetExceeded."""
+        """Compiles all plans that this one and `warrants`, the warrants of its shapes, lead to; yields when the time
+        slice is over. Raises BudgetExceeded."""
         while not self.prepare_following(plan, work):
             yield None
         groups = warrants[0] if plan.usersets.requests else ()  # the request for these comes first
@@ -283,9 +284,9 @@ class _Compilation:
     def steps(self, relation: RelationName) -> Compiling[Plan]:
         defined = self._model.types.get(self._type)
         if defined is None:
-            places: Mapping[RelationName | ArrowBranch | Branch, int] = {relation: 0}
+            positions: Mapping[RelationName | ArrowBranch | Branch, int] = {relation: 0}
             nothing = UsersetBranch(frozenset(), ())
-            return Plan(self._type, relation, (relation,), nothing, (), (), places, is_defined=False)
+            return Plan(self._type, relation, (relation,), nothing, (), (), positions, is_defined=False)
         flat_branches, whole = yield from flatten_relation(relation, defined.relations)
         relations = tuple(
             flat_branch for flat_branch in flat_branches if isinstance(flat_branch, str) and flat_branch not in whole
@@ -345,10 +346,10 @@ class _Compilation:
                 written.append(links[flat_branch])
         among = {*draft.relations}
         branches = tuple(one for one in written if not isinstance(one, ArrowBranch) and one not in among)
-        places = {one: place for place, one in enumerate(written)}
+        positions = {one: position for position, one in enumerate(written)}
         usersets = UsersetBranch(frozenset(draft.group_relations), _without_none(groups))
         arrows = tuple(one for one in written if isinstance(one, ArrowBranch))
-        return Plan(self._type, draft.relation, draft.relations, usersets, arrows, branches, places)
+        return Plan(self._type, draft.relation, draft.relations, usersets, arrows, branches, positions)
 
     def _links(self, named: Sequence[LinkNames]) -> Compiling[Mapping[LinkNames, WarrantsByObject | None]]:
         """Returns the links, without those that match no warrant and those that another one includes. With each comes

@@ -1,4 +1,4 @@
-"""Defines the values of a decision, in the order FALSE < UNKNOWN < MISSING < TRUE.
+"""Defines the values of a decision, in the order FALSE < UNKNOWN < UNDEFINED < TRUE.
 
 With this order *or* is the greatest and *and* the least of the values (Kleene's strong logic, with two kinds of
 unknown). Members are compared by `is`, which costs least; the order serves `min` and `max`.
@@ -13,18 +13,18 @@ class Truth(IntEnum):
 
     UNKNOWN is the value of a policy with a run-time error, and of a relation that rests on its own negation: it neither
     grants access nor proves its absence (docs/compatibility.md#object-types and docs/compatibility.md#policies).
-    MISSING is likewise undecided, because an object type that matters is not defined.
+    UNDEFINED is likewise undecided, because an object type that matters is not defined.
     """
 
     FALSE = 0
     UNKNOWN = 1
-    MISSING = 2
+    UNDEFINED = 2
     TRUE = 3
 
 
 FALSE: Final = Truth.FALSE
 UNKNOWN: Final = Truth.UNKNOWN
-MISSING: Final = Truth.MISSING
+UNDEFINED: Final = Truth.UNDEFINED
 TRUE: Final = Truth.TRUE
 
 

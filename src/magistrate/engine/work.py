@@ -1,11 +1,11 @@
-"""Limits the work of an evaluation: in total by a budget, and between two yields to other requests by turns."""
+"""Limits the work of an evaluation: in total by a budget, and between two yields to other requests by time slices."""
 
 from collections.abc import Callable
 
 from magistrate.errors import BudgetExceeded
 
 WORK_BETWEEN_CHECKPOINTS = 2_000
-"""Limits the nodes and warrants, or equivalent work, in one turn: some ten milliseconds."""
+"""Limits the nodes and warrants, or equivalent work, in one time slice: some ten milliseconds."""
 
 WORK_BETWEEN_LOOKS = 100
 """Counts the work between two looks at the clock: a millisecond at most. The same work takes several times as long on
@@ -18,10 +18,10 @@ def never() -> bool:
 
 
 class Work:
-    """Counts work against a budget and the current turn, which is the work between two yields.
+    """Counts work against a budget and the current time slice, which is the work between two yields.
 
-    `budget` is the number of nodes and warrants that may be examined; other work is charged in the same unit. A turn is
-    over after WORK_BETWEEN_CHECKPOINTS, or before that when `is_time_up` says so.
+    `budget` is the number of nodes and warrants that may be examined; other work is charged in the same unit. A time
+    slice is over after WORK_BETWEEN_CHECKPOINTS, or before that when `is_time_up` says so.
     """
 
     __slots__ = ("_aside", "_budget", "_is_time_up", "_left_to_checkpoint", "_left_to_look", "left")
@@ -39,7 +39,7 @@ class Work:
         return Work(min(self.left, budget), self._is_time_up)
 
     def spend(self, amount: int) -> None:
-        """Charges work to the budget and the turn. Raises BudgetExceeded when less than `amount` is left of the
+        """Charges work to the budget and the time slice. Raises BudgetExceeded when less than `amount` is left of the
         budget."""
         self.left -= amount
         self._left_to_look -= amount
@@ -47,20 +47,20 @@ class Work:
             raise BudgetExceeded(self._budget)
 
     def hasten_checkpoint(self, amount: int) -> None:
-        """Charges work to the turn alone, so that other requests run sooner.
+        """Charges work to the time slice alone, so that other requests run sooner.
 
         It serves for work that is charged to the budget already, and for work that may take longer than is charged.
         """
         self._left_to_look -= amount
 
     def leave_aside(self, step: Callable[[], object]) -> None:
-        """Ends the turn because of a step that takes long and touches nothing that is shared. The caller that yields
-        calls it in a thread (`take_aside`); if it does not, the next turn takes the step."""
+        """Ends the time slice because of a step that takes long and touches nothing that is shared. The caller that
+        yields calls it in a thread (`take_aside`); if it does not, the next time slice takes the step."""
         self._aside = step
         self._left_to_checkpoint = self._left_to_look = 0
 
     def take_aside(self) -> Callable[[], object] | None:
-        """Returns the step that the last turn left, if any."""
+        """Returns the step that the last time slice left, if any."""
         step, self._aside = self._aside, None
         return step
 
@@ -70,7 +70,7 @@ class Work:
 
     @property
     def needs_checkpoint(self) -> bool:
-        """Returns whether the turn is over. Looks at the clock once for every WORK_BETWEEN_LOOKS."""
+        """Returns whether the time slice is over. Looks at the clock once for every WORK_BETWEEN_LOOKS."""
         return self._left_to_look <= 0 and self._look_at_clock()
 
     def pass_checkpoint(self) -> None:

@@ -13,8 +13,8 @@ from magistrate.errors import StoreUnavailable
 T = TypeVar("T")
 
 NANOSECONDS_BETWEEN_CHECKPOINTS = 5_000_000
-"""Limits the time of a turn (5 ms): half of what a worker may be held for, because a single step may take some more,
-and other requests are served in the same iteration of the event loop."""
+"""Limits the length of a time slice (5 ms): half of what a worker may be held for, because a single step may take some
+more, and other requests are served in the same iteration of the event loop."""
 
 SMALL_BYTES = 16_384
 """Limits the bytes of definitions that are read in the event loop (16 KiB); they take one or two milliseconds."""
@@ -48,7 +48,7 @@ class LoopTime:
     """Divides the time of one event loop among the tasks that work long.
 
     Tasks that yield in `checkpoint` resume in different iterations of the loop. But any number may begin, or get what
-    they waited for, in the same iteration; together they have the time of one turn, and then each yields."""
+    they waited for, in the same iteration; together they have the length of one time slice, and then each yields."""
 
     __slots__ = ("_began_at", "resuming")
 
@@ -59,7 +59,7 @@ class LoopTime:
     def is_up(self) -> bool:
         """Returns whether so much of this iteration has passed that a task that works long must yield. The iteration
         begins when this is first asked in it."""
-        # The time of the thread: what else runs on the machine must not shorten the turns.
+        # The time of the thread: what else runs on the machine must not shorten the time slices.
         now = time.thread_time_ns()
         if self._began_at is None:
             self._began_at = now
@@ -76,19 +76,19 @@ def is_time_up() -> bool:
 
 
 def limit_work(budget: int) -> Work:
-    """Returns work whose turns end when the time of an iteration of the event loop is up."""
+    """Returns work whose time slices end when the time of an iteration of the event loop is up."""
     return Work(budget, is_time_up)
 
 
 async def checkpoint() -> None:
     """Yields to other tasks. Of those that have yielded here, one resumes in each iteration of the event loop: if all
-    did, everybody else would wait for one turn of each of them."""
+    did, everybody else would wait for one time slice of each of them."""
     async with _loop_time().resuming:
         await asyncio.sleep(0)
 
 
 async def take_checkpoint(work: Work) -> None:
-    """Yields to other tasks at the end of a turn. If it left a step aside, that is taken in a thread."""
+    """Yields to other tasks at the end of a time slice. If it left a step aside, that is taken in a thread."""
     step = work.take_aside()
     if step is None:
         await checkpoint()

@@ -16,7 +16,7 @@ from magistrate.engine.query.result_set import EXPLICIT, ListValue, ResultSet, t
 from magistrate.engine.query.search import Steps
 from magistrate.engine.query.subjects import Root, SubjectSearch
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, Subject, TypeName
-from magistrate.engine.truth import FALSE, MISSING, TRUE, UNKNOWN, Truth
+from magistrate.engine.truth import FALSE, TRUE, UNDEFINED, UNKNOWN, Truth
 
 _NOBODY_AT_ALL = Subject(TypeName(""), WILDCARD)
 """Stands for a subject that no warrant names, and that is of a type that no warrant names."""
@@ -89,7 +89,7 @@ def find_subject_sets(search: SubjectSearch, roots: Sequence[Root]) -> Steps[Map
 def decide_checks(evaluation: Evaluation, checks: Sequence[Check]) -> Steps[list[Truth]]:
     """Returns the values of the checks, whose context is ANY_CONTEXT. The evaluation may have decided others before."""
     values = yield from _decide(evaluation, checks)
-    undecided = [place for place, value in enumerate(values) if value in (UNKNOWN, MISSING)]
+    undecided = [place for place, value in enumerate(values) if value in (UNKNOWN, UNDEFINED)]
     alone = [msgspec.structs.replace(checks[place], context={}) for place in undecided]
     for place, value in zip(undecided, (yield from _decide(evaluation, alone)) if alone else (), strict=True):
         values[place] = truth_of(combine_values(values[place], value))

@@ -50,7 +50,7 @@ def find_assignments(
 ) -> Generator[None, Any, list[Assignment]]:
     """Returns values of variables with which the policy of the warrant holds, or does not hold.
 
-    Yields when the turn is over. Raises BudgetExceeded.
+    Yields when the time slice is over. Raises BudgetExceeded.
     """
     try:
         policy = read_policy(warrant.policy)

@@ -72,8 +72,8 @@ class RepairCollector:
         self.is_cut = False
 
     def collect(self, root: CheckNode, work: Work) -> Collecting:
-        """Returns the smallest sets of changes that could make the root hold. Yields when the turn is over. Raises
-        BudgetExceeded."""
+        """Returns the smallest sets of changes that could make the root hold. Yields when the time slice is over.
+        Raises BudgetExceeded."""
         self._work = work
         goals = yield from self._list_goals(_Goal(root, True))
         yield from self._note_changes(goals)

@@ -23,7 +23,7 @@ Supports = dict[CheckNode, CheckEdge | Warrant]
 
 
 def find_supports(root: CheckNode, work: Work) -> Generator[None, Any, Supports]:
-    """Returns what each node that holds, from the root on, rests on. Yields when the turn is over. Raises
+    """Returns what each node that holds, from the root on, rests on. Yields when the time slice is over. Raises
     BudgetExceeded."""
     parents = yield from _list_parents(root, work)
     supports: Supports = {}
@@ -52,8 +52,8 @@ def find_supports(root: CheckNode, work: Work) -> Generator[None, Any, Supports]
 def list_holding(node: CheckNode) -> Sequence[CheckEdge]:
     """Returns the edges that a node which holds may rest on; for a combination, those it rests on."""
     if isinstance(node.plan, Operation):
-        places = node.plan.rule.explain([edge.child.value for edge in node.edges])
-        return [node.edges[place] for place in places if node.edges[place].child.value is TRUE]
+        positions = node.plan.rule.explain([edge.child.value for edge in node.edges])
+        return [node.edges[position] for position in positions if node.edges[position].child.value is TRUE]
     return [edge for edge in node.edges if edge.child.value is TRUE and edge.limit is TRUE]
 
 
@@ -78,7 +78,7 @@ def _list_parents(root: CheckNode, work: Work) -> Generator[None, Any, dict[Chec
 def follow_path(
     root: CheckNode, path: Sequence[Warrant], search: PathSearch, supports: Supports, work: Work
 ) -> Generator[None, Any, None]:
-    """Lets the nodes on the path of the root rest on its warrants. Yields when the turn is over. Raises
+    """Lets the nodes on the path of the root rest on its warrants. Yields when the time slice is over. Raises
     BudgetExceeded."""
     node, left = root, len(path)
     while left:

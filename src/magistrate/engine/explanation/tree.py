@@ -108,7 +108,7 @@ class TreeBuilder:
         self._left = MOST_NODES
 
     def build(self, root: CheckNode) -> Generator[None, Any, ExplanationNode]:
-        """Returns the tree. Yields when the turn is over. Raises BudgetExceeded."""
+        """Returns the tree. Yields when the time slice is over. Raises BudgetExceeded."""
         top = self._show(_Branch(root, None, TRUE, ""))
         waiting = deque([_Place(root, top, None, 1)])
         expanded = {root}

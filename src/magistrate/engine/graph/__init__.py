@@ -13,9 +13,9 @@ entries. What a walk cannot decide, an Evaluation does.
 from magistrate.engine.graph.checkpoint import CheckpointNeeded
 from magistrate.engine.graph.fetching import Fetch
 from magistrate.engine.graph.graph import Graph
-from magistrate.engine.graph.missing import Missing
+from magistrate.engine.graph.missing import MissingEntries
 from magistrate.engine.graph.overlaid_walk import OverlaidWalk
 from magistrate.engine.graph.reachability import group_names
 from magistrate.engine.graph.walk import GivenUp, Walk
 
-__all__ = ["CheckpointNeeded", "Fetch", "GivenUp", "Graph", "Missing", "OverlaidWalk", "Walk", "group_names"]
+__all__ = ["CheckpointNeeded", "Fetch", "GivenUp", "Graph", "MissingEntries", "OverlaidWalk", "Walk", "group_names"]

@@ -1,7 +1,7 @@
 """Computes the membership closure of a subject: every group it is in, found group by group as they are read.
 
-It is computed in steps, because callers may nest any number of groups: it stops when the turn is over or a group has
-not been read yet, and later continues from there. No group is expanded twice.
+It is computed in steps, because callers may nest any number of groups: it stops when the time slice is over or a group
+has not been read yet, and later continues from there. No group is expanded twice.
 """
 
 from collections.abc import Callable, Container, Mapping, Sequence
@@ -59,7 +59,7 @@ class MembershipClosure:
 
     @property
     def is_interrupted(self) -> bool:
-        """Returns whether it can continue in the next turn without any more reads."""
+        """Returns whether it can continue in the next time slice without any more reads."""
         return bool(self._waiting)
 
     @property
@@ -68,7 +68,7 @@ class MembershipClosure:
         return not self._waiting and bool(self.missing) and self._groups_of(self.missing[0]) is None
 
     def grow(self, member_of: Callable[[str], Member | None], work: Work) -> None:
-        """Continues until the turn is over or only groups that have to be read are left.
+        """Continues until the time slice is over or only groups that have to be read are left.
 
         `member_of` returns the member of other groups that a group is, or None when it can be in no group. Raises
         BudgetExceeded; the groups found until then are kept.

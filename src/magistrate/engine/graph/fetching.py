@@ -13,7 +13,7 @@ from typing import Protocol
 from magistrate.engine.graph.entries import UNREADABLE, Surroundings, read_entry
 from magistrate.engine.graph.graph import Graph
 from magistrate.engine.graph.kinds import UNUSABLE, Kind
-from magistrate.engine.graph.missing import Missing
+from magistrate.engine.graph.missing import MissingEntries
 from magistrate.engine.graph.views import PlanView
 from magistrate.engine.names import WarrantNames
 from magistrate.engine.plans import Model
@@ -42,8 +42,8 @@ class Lookup(Protocol):
         """Caches the entry of each key, and yields the work that each took."""
         ...
 
-    def some(self, places: slice) -> "Lookup":
-        """Returns a lookup that is limited to the keys at these places."""
+    def some(self, positions: slice) -> "Lookup":
+        """Returns a lookup that is limited to the keys at these positions."""
         ...
 
     def less(self) -> "Lookup | None":
@@ -81,8 +81,8 @@ class Entries:
             view.entries.keep(id, entry)
             yield 1 + len(warrants)
 
-    def some(self, places: slice) -> Lookup:
-        return Entries(self._view, self._ids[places], self._around, self._is_whole)
+    def some(self, positions: slice) -> Lookup:
+        return Entries(self._view, self._ids[positions], self._around, self._is_whole)
 
     def less(self) -> Lookup | None:
         if self._is_whole and self._view.direct is not None:
@@ -120,8 +120,8 @@ class Points:
             view.points.keep((id, self._subject_id), entry)
             yield 1 + len(warrants)
 
-    def some(self, places: slice) -> Lookup:
-        return Points(self._view, self._ids[places], self._subject_id, self._model, self._around)
+    def some(self, positions: slice) -> Lookup:
+        return Points(self._view, self._ids[positions], self._subject_id, self._model, self._around)
 
     def less(self) -> Lookup | None:
         self._view.points.keep((self._ids[0], self._subject_id), UNREADABLE)
@@ -147,8 +147,8 @@ class Groups:
             self._kind.keep(id, found.get(id, ()))
             yield 1 + len(found.get(id, ()))
 
-    def some(self, places: slice) -> Lookup:
-        return Groups(self._kind, self._ids[places])
+    def some(self, positions: slice) -> Lookup:
+        return Groups(self._kind, self._ids[positions])
 
     def less(self) -> Lookup | None:
         self._kind.groups.keep(self._ids[0], UNUSABLE)
@@ -170,7 +170,7 @@ class Fetch:
     these changes cannot be determined; nothing more is cached then.
     """
 
-    def __init__(self, graph: Graph, missing: Missing) -> None:
+    def __init__(self, graph: Graph, missing: MissingEntries) -> None:
         self.graph = graph
         self.model = graph.model
         self.revision = graph.revision
@@ -234,7 +234,7 @@ def _halves(together: Sequence[Lookup]) -> list[list[Lookup]]:
     return [[together[0].some(slice(middle))], [together[0].some(slice(middle, None))]]
 
 
-def _lookups(graph: Graph, missing: Missing) -> list[Lookup]:
+def _lookups(graph: Graph, missing: MissingEntries) -> list[Lookup]:
     entries: dict[tuple[int, bool], list[ObjectId]] = defaultdict(list)
     for number, id in missing.entries:
         entries[number, True].append(id)

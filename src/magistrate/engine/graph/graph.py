@@ -104,8 +104,8 @@ class Graph:
         """Returns the number of the view that a check starts from.
 
         Returns None for names that are neither defined nor used by any warrant; these are not cached, so that callers
-        cannot fill the memory with them. Raises CheckpointNeeded when the turn ends before all views it leads to are
-        ready, and BudgetExceeded.
+        cannot fill the memory with them. Raises CheckpointNeeded when the time slice ends before all views it leads to
+        are ready, and BudgetExceeded.
         """
         names = (object_type, relation, subject_type)
         number = self._root_views.get(names)
@@ -196,7 +196,7 @@ class Graph:
             view = self.views[number]
             for names in view.relations():
                 del self._views_by_relation[names][view]
-            view.look_at(plan, self.model, is_closed)
+            view.set_plan(plan, self.model, is_closed)
         for names in view.relations():
             self._views_by_relation[names][view] = None
         self._unresolved.append(view)
@@ -207,7 +207,9 @@ class Graph:
         view.same = tuple(branch for branch in branches if isinstance(branch, int))
         view.operations = tuple(branch for branch in branches if not isinstance(branch, int))
         targets = self._targets(view)
-        if view.sign({names: (is_reached, is_closed) for names, (_, is_reached, is_closed) in targets.items()}):
+        if view.renew_signature(
+            {names: (is_reached, is_closed) for names, (_, is_reached, is_closed) in targets.items()}
+        ):
             for target, is_reached, _ in targets.values():
                 if is_reached:  # an entry may have its number
                     self._place_relation(target, view.subject_type)

@@ -76,8 +76,8 @@ class Memberships:
     def closure(self, id: ObjectId, work: Work) -> MembershipClosure:
         """Returns the membership closure of a subject, as complete as it can be now.
 
-        It stops when the turn is over or something has to be read first; the next call continues from there. Raises
-        BudgetExceeded.
+        It stops when the time slice is over or something has to be read first; the next call continues from there.
+        Raises BudgetExceeded.
         """
         closure = self._closures.young.get(id) or self._closures.find(id)
         if closure is not None and closure.changes == self._changes and not closure.is_open:

@@ -4,7 +4,7 @@ from magistrate.engine.graph.entries import State
 from magistrate.engine.terms import ObjectId, TypeName
 
 
-class Missing:
+class MissingEntries:
     """Collects what has to be read, each key once.
 
     `entries` is keyed by state, `points` by view, object and subject, and `groups` by subject type, kind and id. The
@@ -19,12 +19,12 @@ class Missing:
         self.points: dict[tuple[int, ObjectId, ObjectId], None] = {}
         self.groups: dict[tuple[TypeName, int, ObjectId], None] = {}
 
-    def things(self) -> frozenset[object]:
+    def keys(self) -> frozenset[object]:
         return frozenset((*self.entries, *self.bare, *self.points, *self.groups))
 
-    def of_groups(self) -> "Missing":
+    def of_groups(self) -> "MissingEntries":
         """Returns the missing groups alone."""
-        missing = Missing()
+        missing = MissingEntries()
         missing.groups = self.groups
         return missing
 

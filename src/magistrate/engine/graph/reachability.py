@@ -64,21 +64,22 @@ class ReachabilitySearch:
         self._reverse: dict[PlanKey, list[PlanKey]] = defaultdict(list)
 
     def go_on(self, work: Work) -> bool:
-        """Continues the search and returns whether it is complete; if not, the turn is over. Raises BudgetExceeded."""
+        """Continues the search and returns whether it is complete; if not, the time slice is over. Raises
+        BudgetExceeded."""
         while self._waiting:
             key = self._waiting[-1]
             if not isinstance(key, Plan) and not self._model.prepare(*key, work):
                 return False
             self._waiting.pop()
             if key not in self._seen and key not in self._known:
-                self._look_at(key)
+                self._examine(key)
             work.spend(1)
             if work.needs_checkpoint:
                 return False
         self._conclude()
         return True
 
-    def _look_at(self, key: PlanKey) -> None:
+    def _examine(self, key: PlanKey) -> None:
         plan = key if isinstance(key, Plan) else self._model.plan(*key)
         self._seen[key] = _gives(self._model, plan, self._subject_type)
         for target in _targets(self._model, plan):

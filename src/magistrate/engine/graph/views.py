@@ -58,7 +58,7 @@ class PlanView:
         self.points: CacheSegment[Entry] = CacheSegment(capacity, weight)
         """Holds entries by object and subject, where the entry of the object has no subjects."""
         self.signature: object = None
-        self.look_at(plan, model, is_closed)
+        self.set_plan(plan, model, is_closed)
 
     def with_entries(self, entries: CacheSegment[Entry], points: CacheSegment[Entry]) -> "PlanView":
         """Returns a copy of the view, as it is now, that has these entries and points instead of its own."""
@@ -67,7 +67,7 @@ class PlanView:
         view.entries, view.points = entries, points
         return view
 
-    def look_at(self, plan: Plan, model: Model, is_closed: bool) -> None:
+    def set_plan(self, plan: Plan, model: Model, is_closed: bool) -> None:
         """Sets the plan that the view reads for from now on; the graph sets the branches of the plan."""
         self.plan = plan
         self.direct = model.request(plan.type, plan.relations, self.subject_type)
@@ -84,17 +84,17 @@ class PlanView:
         )
         self.is_simple = plan.is_defined and not plan.branches
 
-    def sign(self, targets: object) -> bool:
+    def renew_signature(self, targets: object) -> bool:
         """Returns whether the entries are still valid, given what their warrants can lead to; evicts them when they
         are not."""
         requests = tuple(map(_sign_request, self.requests))
         signature = (self.plan.outline(), self.direct is None, requests, targets, self.stranded)
-        is_right = signature == self.signature
-        if not is_right:
+        is_unchanged = signature == self.signature
+        if not is_unchanged:
             self.entries.evict_all()
             self.points.evict_all()
         self.signature = signature
-        return is_right
+        return is_unchanged
 
     def relations(self) -> set[tuple[TypeName, RelationName]]:
         """Returns the relations whose warrants are in the entries, each with its object type."""

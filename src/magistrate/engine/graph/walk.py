@@ -24,7 +24,7 @@ from magistrate.engine.graph.checkpoint import CheckpointNeeded
 from magistrate.engine.graph.closures import MembershipClosure
 from magistrate.engine.graph.entries import EMPTY, Conditioned, Entry, State, parse_state, state_name, subject_name
 from magistrate.engine.graph.graph import Graph
-from magistrate.engine.graph.missing import Missing
+from magistrate.engine.graph.missing import MissingEntries
 from magistrate.engine.graph.views import CombinedView, PlanView
 from magistrate.engine.graph.walk_findings import BEING_DECIDED, WalkFindings
 from magistrate.engine.rules.rule import CheckedNames, Leaf
@@ -63,11 +63,11 @@ class Walk:
         "_closure",
         "_conditions",
         "_decided",
-        "_findings",
         "_graph",
         "_name",
         "_nesting",
         "_now",
+        "_results",
         "_shared",
         "_shares",
         "_steps_left",
@@ -80,13 +80,13 @@ class Walk:
     )
 
     def __init__(self, graph: Graph, now: int, work: Work, shares: bool = False) -> None:
-        self.missing = Missing()
+        self.missing = MissingEntries()
         self.work = work
         self._graph = graph
         self._views: ViewsByNumber = graph.views
         self._now = now
         self._shares = shares
-        self._findings: dict[Subject, WalkFindings] = {}
+        self._results: dict[Subject, WalkFindings] = {}
         self._shared: WalkFindings | None = None
         self._check: Check | None = None
         self._conditions: PolicyEvaluator | None = None
@@ -128,10 +128,10 @@ class Walk:
             self._values, self._decided = _NO_VALUES, {}
             return
         self._check = check
-        found = self._findings.get(check.subject)
+        found = self._results.get(check.subject)
         if found is None or found.context != check.context:
             conditions = PolicyEvaluator(check.context, self._now, self.work, self._graph.model.policies)
-            found = self._findings[check.subject] = WalkFindings(check.context, conditions)
+            found = self._results[check.subject] = WalkFindings(check.context, conditions)
         self._shared, self._closure = found, found.closure
         self._conditions, self._values, self._decided = found.conditions, found.values, found.decided
 
@@ -247,7 +247,7 @@ class Walk:
     def _grow_closure(self) -> MembershipClosure:
         """Returns the subject's membership closure, grown as far as is possible now.
 
-        Raises CheckpointNeeded when it can be continued in the next turn, and BudgetExceeded.
+        Raises CheckpointNeeded when it can be continued in the next time slice, and BudgetExceeded.
         """
         of_type = self._subject_type
         closure = self._find_closure()

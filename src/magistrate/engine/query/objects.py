@@ -1,6 +1,6 @@
 """Finds the objects on which one subject has relations, by reverse-expanding from the subject.
 
-Stages for plans and gates take the place of nodes: each has a result set over the objects of its type, which starts
+Stages for plans and gates take the position of nodes: each has a result set over the objects of its type, which starts
 empty and only gains. A stage that gains propagates it: on the same object to the stages that are built from it, and to
 other objects through the warrants that name what was gained. These warrants are read level by level, for everything
 gained in between.
@@ -32,14 +32,14 @@ from magistrate.engine.query.rows import Findings, RelationResult, Reports
 from magistrate.engine.query.search import Checkpoints, Steps, fetch_warrants
 from magistrate.engine.rules.rule import Leaf
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, TypeName
-from magistrate.engine.truth import FALSE, MISSING, TRUE
+from magistrate.engine.truth import FALSE, TRUE, UNDEFINED
 from magistrate.engine.warrants import Warrant, creation_order
 from magistrate.engine.work import Work
 
 WARRANTS_AT_ONCE = 500
 """Groups rows that are charged together."""
 IDS_PROPAGATED_AT_ONCE = 500
-"""Limits the objects of one stage that are propagated before the turn may end."""
+"""Limits the objects of one stage that are propagated before the time slice may end."""
 
 _ANY_OTHER = ObjectId("")
 """This id stands for every id that is not named: it has the value and the report of the rest."""
@@ -104,7 +104,7 @@ class _ObjectSearch:
         for node in self._graph.all:
             if isinstance(node.plan, Plan):
                 if not node.plan.is_defined:
-                    self._gain_default(node, MISSING, {})
+                    self._gain_default(node, UNDEFINED, {})
             elif node.plan is not None and node.plan.rule.leaf is not None:
                 leaf = node.plan.rule.leaf
                 yield from self._conditions.evaluate_each(self._conditions.list_stand_ins(leaf.policy))
@@ -284,13 +284,13 @@ def _by_relation(warrants: Iterable[Warrant]) -> Mapping[RelationName, Sequence[
 def _find(
     found: dict[ObjectId, PlacedWarrant],
     explicit: dict[ObjectId, PlacedWarrant],
-    place: int,
+    position: int,
     given: Iterable[tuple[Warrant, ListValue]],
 ) -> None:
     """Keeps for each object the first of all warrants that give it."""
     for warrant, value in given:
         if value >= TRUE:
-            id, placed = warrant.object_id, (place, warrant)
+            id, placed = warrant.object_id, (position, warrant)
             first = found.setdefault(id, placed)
             if first is not placed and _order(placed) < _order(first):
                 found[id] = placed
@@ -333,14 +333,17 @@ def _reasons(node: ReverseNode, id: ObjectId) -> Sequence[ReverseNode | Warrant]
         placed = _first(node.first_warrants or {}, id)
         return [placed[1]] if placed else []
     if isinstance(node.plan, Operation):
-        places = node.plan.rule.reasons([truth_of(branch.value(id)) for branch in node.branches])
-        return [node.branches[place] for place in places]
+        positions = node.plan.rule.reasons([truth_of(branch.value(id)) for branch in node.branches])
+        return [node.branches[position] for position in positions]
     assert node.plan is not None
     placed = _first(node.first_warrants or {}, id)
     if placed is None:
         return node.branches
-    places = [node.plan.places[branch] for branch in node.plan.branches]
-    return [*(branch for branch, place in zip(node.branches, places, strict=True) if place < placed[0]), placed[1]]
+    positions = [node.plan.positions[branch] for branch in node.plan.branches]
+    return [
+        *(branch for branch, position in zip(node.branches, positions, strict=True) if position < placed[0]),
+        placed[1],
+    ]
 
 
 def _first(placed: Mapping[ObjectId, PlacedWarrant], id: ObjectId) -> PlacedWarrant | None:

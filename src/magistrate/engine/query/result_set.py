@@ -20,7 +20,7 @@ CELLS_FOR_A_NODE = 50
 """Converts values of one part for one id into nodes: this many take as long as one node."""
 CELLS_AT_ONCE = 10_000
 IDS_AT_ONCE = 500
-"""Limits the ids of a large share that are added without a look at the turn; some tenths of a millisecond."""
+"""Limits the ids of a large share that are added without a look at the time; some tenths of a millisecond."""
 
 
 class Explicit(IntEnum):
@@ -95,7 +95,7 @@ def restrict_to_explicit(share: Share) -> Share:
 
 
 def restrict_each(shares: Sequence[Share], work: Work) -> Checkpoints[list[Share]]:
-    """Returns the EXPLICIT part of each share. Yields when its turn is over."""
+    """Returns the EXPLICIT part of each share. Yields when its time slice is over."""
     branches: list[Share] = []
     for share in shares:
         branches.append(restrict_to_explicit(share))
@@ -107,7 +107,7 @@ def restrict_each(shares: Sequence[Share], work: Work) -> Checkpoints[list[Share
 
 def highest(shares: Sequence[Share], work: Work) -> Checkpoints[ResultSet]:
     """Returns the maximum of the shares. The report is that of the first share that holds and has one. Yields when its
-    turn is over."""
+    time slice is over."""
     all_ids = (
         _collect_ids(share.result_set for share in shares) if any(share.result_set.default for share in shares) else {}
     )
@@ -149,7 +149,7 @@ def _add(found: ResultSet, share: Share, all_ids: Iterable[ObjectId]) -> Iterato
 
 
 def combine_result_sets(rule: Combined, result_sets: Sequence[ResultSet], work: Work) -> Checkpoints[ResultSet]:
-    """Returns the result set of a combination of result sets. Yields when its turn is over."""
+    """Returns the result set of a combination of result sets. Yields when its time slice is over."""
     found = ResultSet(rule.combine([truth_of(result_set.default) for result_set in result_sets]))
     if found.default is TRUE:
         found.default_report = _report(
@@ -182,7 +182,7 @@ def weigh_result_set(quantifier: Quantifier, limit: ListValue, result_set: Resul
 def combine_by_id(
     combine: Callable[[Iterable[Truth]], Truth], result_sets: Sequence[Valued], ids: Sequence[ObjectId], work: Work
 ) -> Checkpoints[list[Truth]]:
-    """Returns the combined value of the result sets for each of the ids. Yields when its turn is over."""
+    """Returns the combined value of the result sets for each of the ids. Yields when its time slice is over."""
     values: list[Truth] = []
     getters = [(result_set.exceptions.get, result_set.default) for result_set in result_sets]
     at_once = 1 + CELLS_AT_ONCE // len(result_sets)

@@ -190,7 +190,7 @@ class ReverseGraph:
     def _node(self, plan: Plan | Operation) -> ReverseNode:
         node = self._by_plan.get(plan)
         if node is None:
-            self._work.spend(1 + (len(plan.places) if isinstance(plan, Plan) else 0))
+            self._work.spend(1 + (len(plan.positions) if isinstance(plan, Plan) else 0))
             node = self._by_plan[plan] = ReverseNode(plan)
             self._fresh.append(node)
         return node
@@ -213,10 +213,10 @@ class ReverseGraph:
     def _connect_patterns(self, node: ReverseNode, plan: Plan) -> Checkpoints[None]:
         for pattern in self.model.patterns_to_subjects(plan):
             if pattern.subject_type == self._subject_type:
-                self._join(pattern, self.itself, node, plan.places[pattern.relation], limit_of(plan, None, pattern))
+                self._join(pattern, self.itself, node, plan.positions[pattern.relation], limit_of(plan, None, pattern))
         for pattern, branch in self.model.expand_patterns(plan):
             origin = yield from self._find_node(*branch.target(pattern))
-            self._join(pattern, origin, node, branch.place(plan, pattern), limit_of(plan, branch, pattern))
+            self._join(pattern, origin, node, branch.position(plan, pattern), limit_of(plan, branch, pattern))
 
     def _find_node(self, of_type: TypeName, relation: RelationName) -> Checkpoints[ReverseNode]:
         yield from prepare_plans(self.model, [(of_type, relation)], self._work)

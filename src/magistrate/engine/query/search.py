@@ -1,4 +1,4 @@
-"""Runs searches as generators, which yield when they need rows and when their turn is over."""
+"""Runs searches as generators, which yield when they need rows and when their time slice is over."""
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Generic, TypeVar
@@ -19,11 +19,11 @@ ITEMS_FREED_FOR_A_NODE = 10
 WarrantLists = Sequence[Sequence[Warrant]]
 
 Steps = Generator[Sequence[AnyRead] | None, WarrantLists | None, T]
-"""The generator yields the reads that are missing and is sent their rows; it yields None when its turn is over and is
-sent None."""
+"""The generator yields the reads that are missing and is sent their rows; it yields None when its time slice is over
+and is sent None."""
 
 Checkpoints = Generator[None, WarrantLists | None, T]
-"""The generator yields when its turn is over; it needs no rows."""
+"""The generator yields when its time slice is over; it needs no rows."""
 
 
 def gather_items(items: Iterable[T], work: Work) -> Checkpoints[list[T]]:

@@ -40,7 +40,7 @@ from magistrate.engine.read_requests import build_request
 from magistrate.engine.rules.rule import Combined
 from magistrate.engine.sorting import sort_in_steps
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, TypeName
-from magistrate.engine.truth import FALSE, MISSING, TRUE
+from magistrate.engine.truth import FALSE, TRUE, UNDEFINED
 from magistrate.engine.warrant_reader import WarrantsByObject
 from magistrate.engine.warrants import Warrant, WarrantPattern, creation_order
 from magistrate.engine.work import Work
@@ -181,7 +181,7 @@ class SubjectSearch:
         yield from self._model.prepare_expansion(plan, warrants, self._work)
         place.given = {of_type: warrants for of_type, warrants in given if warrants}
         self._given_types |= place.given.keys()
-        place.targets = [self._to_branch(branch, place, plan.places[branch]) for branch in plan.branches]
+        place.targets = [self._to_branch(branch, place, plan.positions[branch]) for branch in plan.branches]
         for warrant, branch in plan.expand_warrants(warrants):
             yield from self._conditions.evaluate_each((warrant,))
             place.targets.append(self._to_expanded(plan, branch, warrant))
@@ -227,7 +227,7 @@ class SubjectSearch:
     def _to_expanded(self, plan: Plan, branch: Expansion, warrant: Warrant) -> PlaceEdge:
         target = self._place(self._model.plan(*branch.target(warrant)), warrant.subject_id)
         limit = min(limit_of(plan, branch, warrant), self._policy_value(warrant))
-        order = (branch.place(plan, warrant), creation_order(warrant))
+        order = (branch.position(plan, warrant), creation_order(warrant))
         return PlaceEdge(order, target, limit, warrant if branch.is_explicit else None)
 
     def _policy_value(self, warrant: Warrant) -> ListValue:
@@ -357,7 +357,7 @@ class SubjectSearch:
             if value >= TRUE:
                 exceptions.reports.setdefault(entry.subject_id, entry)
         if not plan.is_defined:
-            shares.append(Share(ResultSet(MISSING), TRUE, None))
+            shares.append(Share(ResultSet(UNDEFINED), TRUE, None))
         return shares
 
     def _solve_root(self, root: PlanOnObject, of_type: TypeName | None) -> Checkpoints[ResultSet]:
@@ -385,7 +385,7 @@ def _reachable(places: Sequence[PlanOnObject]) -> Mapping[PlanOnObject, Sequence
 
 
 def _order(plan: Plan, warrant: Warrant) -> PlaceOrder:
-    return plan.places[warrant.relation], creation_order(warrant)
+    return plan.positions[warrant.relation], creation_order(warrant)
 
 
 def _rests_on_its_negation(component: list[PlanOnObject]) -> bool:

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from magistrate.engine.rules.rule import Bounds, Requirement
 from magistrate.engine.rules.rule_operator import RuleOperator
-from magistrate.engine.truth import FALSE, MISSING, TRUE, UNKNOWN, Truth, negate
+from magistrate.engine.truth import FALSE, TRUE, UNDEFINED, UNKNOWN, Truth, negate
 
 
 class NoneOf(RuleOperator):
@@ -19,7 +19,7 @@ class NoneOf(RuleOperator):
         return negate(max(values))
 
     def bounds(self, lows: Sequence[Truth], highs: Sequence[Truth]) -> Bounds:
-        """Returns the bounds of all values in between: negating both ends is not enough, because UNKNOWN and MISSING
+        """Returns the bounds of all values in between: negating both ends is not enough, because UNKNOWN and UNDEFINED
         stay as they are, perhaps outside the negated ends."""
         between = [negate(value) for value in Truth if max(lows) <= value <= max(highs)]
         return min(between), max(between)
@@ -30,7 +30,7 @@ class NoneOf(RuleOperator):
 
     def explain(self, values: Sequence[Truth | None]) -> Sequence[int]:
         """Returns the rules that hold, which exclude the subject; else those that are unknown, else every place."""
-        for value in (TRUE, UNKNOWN, MISSING):
+        for value in (TRUE, UNKNOWN, UNDEFINED):
             if places := [place for place, one in enumerate(values) if one is value]:
                 return places
         return range(len(values))

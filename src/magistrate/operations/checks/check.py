@@ -140,10 +140,10 @@ class PendingChecks:
                     live.read_ahead(graph, rounds.missing)
                     return decided
                 if rounds.missing:
-                    if rounds.missing.things() == fetched:
+                    if rounds.missing.keys() == fetched:
                         break  # the cache has no capacity for all of it
                     await live.fetch(graph, rounds.missing, self._work)
-                    fetched = rounds.missing.things()
+                    fetched = rounds.missing.keys()
                 rounds.begin_round()
         except (GivenUp, BudgetExceeded):
             pass

@@ -7,7 +7,7 @@ from magistrate.engine.evaluation import Evaluation
 from magistrate.engine.nodes import CheckNode
 from magistrate.engine.paths import PathSearch
 from magistrate.engine.plans import Model
-from magistrate.engine.truth import MISSING, TRUE
+from magistrate.engine.truth import TRUE, UNDEFINED
 from magistrate.engine.warrant_reader import AnyRead
 from magistrate.engine.warrants import Warrant
 from magistrate.errors import NotFound
@@ -60,7 +60,7 @@ class CheckRun:
             node = nodes[len(decisions)]
             if node.value is None:
                 return None
-            if node.value is MISSING:
+            if node.value is UNDEFINED:
                 raise NotFound("ObjectType", node.missing_type())
             decisions.append(self._decision(node) if node.value is TRUE else DENIED)
         return decisions
@@ -75,7 +75,7 @@ class CheckRun:
         return Decision(True, not is_explicit, self._paths.get(node, ()))
 
     def _advance_paths(self) -> Sequence[AnyRead] | None:
-        """Finds the paths of the checks that hold, until the turn is over."""
+        """Finds the paths of the checks that hold, until the time slice is over."""
         self._finding = self._finding or self._find_paths()
         for _ in self._finding:
             return None

@@ -31,7 +31,7 @@ class Run(Releasable, Protocol[T_co]):
     def work(self) -> Work: ...
 
     def advance(self) -> Sequence[AnyRead] | None:
-        """Returns the reads that are missing: an empty sequence if there are none, None when the turn is over."""
+        """Returns the reads that are missing: an empty sequence if there are none, None when the time slice is over."""
         ...
 
     def take(self, rows: Sequence[Sequence[Warrant]]) -> None:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Set
 from dataclasses import dataclass, replace
 
-from magistrate.engine.graph import Fetch, Graph, Missing, group_names
+from magistrate.engine.graph import Fetch, Graph, MissingEntries, group_names
 from magistrate.engine.plans import Model
 from magistrate.engine.terms import Revision
 from magistrate.engine.warrants import WarrantPattern
@@ -118,11 +118,11 @@ class LiveGraph:
             fetch.is_in_vain |= fetch.graph.model is not fetch.model
         return extended
 
-    async def fetch(self, graph: Graph, missing: Missing, work: Work) -> None:
+    async def fetch(self, graph: Graph, missing: MissingEntries, work: Work) -> None:
         """Reads and caches what is missing. Raises BudgetExceeded; what was read until then stays cached."""
         await self._fetch(Fetch(graph, missing), work)
 
-    def read_ahead(self, graph: Graph, missing: Missing) -> None:
+    def read_ahead(self, graph: Graph, missing: MissingEntries) -> None:
         """Starts reading the groups that a decision managed without, one level of each: a subject whose groups are all
         known needs one lookup per object, however deeply they nest."""
         if missing.groups and self._fetching_ahead is None:

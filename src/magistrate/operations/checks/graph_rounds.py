@@ -2,7 +2,7 @@
 warrants read since."""
 
 from magistrate.engine.decision import Decision
-from magistrate.engine.graph import CheckpointNeeded, Graph, Missing, OverlaidWalk, Walk
+from magistrate.engine.graph import CheckpointNeeded, Graph, MissingEntries, OverlaidWalk, Walk
 from magistrate.engine.work import Work
 from magistrate.operations.checks.check_batch import CheckBatch, Decisions
 from magistrate.store.contract import Snapshot
@@ -52,12 +52,12 @@ class GraphRounds:
             self._walk = Walk(self._graph, batch.now, self._work, shares)
         else:
             self._walk = OverlaidWalk(self._graph, batch.now, self._work, shares, batch.contextual.overlay)
-        self.missing: Missing = self._walk.missing
+        self.missing: MissingEntries = self._walk.missing
         self._is_open = False
 
     def walk(self, stops_when_open: bool = False) -> bool:
-        """Walks for one turn, and returns whether the round is complete. With `stops_when_open`, the turn ends at the
-        first check that misses something. Raises GivenUp, BudgetExceeded."""
+        """Walks for one time slice, and returns whether the round is complete. With `stops_when_open`, the time slice
+        ends at the first check that misses something. Raises GivenUp, BudgetExceeded."""
         walk, work, left, batch = self._walk, self._work, self._left, self._batch
         work.pass_checkpoint()
         while left:
