@@ -9,7 +9,7 @@ import pytest
 
 from magistrate import wiring
 from magistrate.config import SqliteUrl, read_database_url
-from magistrate.engine.terms import ObjectId, RelationName, Revision, Subject, TypeName, object_ref
+from magistrate.engine.terms import ObjectId, PolicyName, RelationName, Revision, Subject, TypeName, object_ref
 from magistrate.store import migrate
 from magistrate.store.contract import (
     ALIVE,
@@ -51,6 +51,7 @@ async def fill(url: str) -> None:
     await store.put_warrants(warrants, lambda definitions: None, Stamp("ann", 2, Once("key", "0" * 64)))
     progress = ImportProgress("/data/all.jsonl", 1, 1, "0" * 64)
     await store.import_batch(ImportBatch(types), lambda definitions: None, STAMP, progress)
+    await store.put_policies([(PolicyName("weekdays"), '{"expression":"day < 6"}')], STAMP)
     await store.keep_key_digest("0" * 64, 1)
     await store.create_key(StoredKey("id", "a", "p", "0" * 64, ("check",), ("document",), 1, "ann"), 10)
     await store.keep_session_key(SessionKey("0" * 16, "1" * 64, 1), 0, 0)

@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
-from magistrate.audit_chain import ChainVerifier, SealedLine
 from magistrate.cli.output import print_json, print_table
 from magistrate.cli.service import CommandFailed, report_failures
+
+if TYPE_CHECKING:
+    from magistrate.audit_chain import ChainVerifier, SealedLine
 
 MOST_FAULTS = 20
 """Limits the faults that are printed."""
@@ -30,6 +32,8 @@ def verify(files: tuple[BinaryIO, ...], tail: bool, includes: str | None, as_jso
 
     Whoever can write the files can make a new log that is as good. Therefore keep the last hash, which is printed,
     somewhere else, and give it the next time with --includes: then everything up to that line is as it was."""
+    from magistrate.audit_chain import ChainVerifier  # decoding JSON takes a moment to import, for this command alone
+
     with report_failures():
         verifier = ChainVerifier(may_begin_late=tail)
         watch = _HashWatch(includes)
@@ -55,13 +59,13 @@ class _HashWatch:
             yield line
 
 
-def _verify_all(verifier: ChainVerifier, files: tuple[BinaryIO, ...], watch: _HashWatch) -> Iterator[str]:
+def _verify_all(verifier: "ChainVerifier", files: tuple[BinaryIO, ...], watch: _HashWatch) -> Iterator[str]:
     for file in files:
         for number, fault in verifier.verify(watch.observe(iter(file))):
             yield f"{file.name}, line {number}: {fault}"
 
 
-def _print_result(verifier: ChainVerifier, as_json: bool) -> None:
+def _print_result(verifier: "ChainVerifier", as_json: bool) -> None:
     ends = list(verifier.last_lines.values())
     if as_json:
         chains = [{"chain": one.link.chain, "sequence": one.link.sequence, "hash": one.hash} for one in ends]
@@ -72,5 +76,5 @@ def _print_result(verifier: ChainVerifier, as_json: bool) -> None:
         print_table([["CHAIN", "LAST RECORD", "LAST HASH"], *map(_render_end, ends)])
 
 
-def _render_end(last: SealedLine) -> list[str]:
+def _render_end(last: "SealedLine") -> list[str]:
     return [last.link.chain, str(last.link.sequence), last.hash]
