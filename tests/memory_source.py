@@ -175,7 +175,7 @@ def found(
         checked, more = searched(checking, warrants, overlay)
         return Found(_rows(checked, candidates), levels + more, len(find_row_types(model, query)), is_worked_out=False)
     itself = findings.itself
-    if itself is not None and itself not in objects and itself.id not in overlay.objects.get(itself.type, ()):
+    if itself is not None and itself.id not in _existing(objects, {itself.type}, overlay).get(itself.type, ()):
         findings = findings.without_itself()
     existing = _existing(objects, findings.types_to_read, overlay)
     return Found(_rows(findings, existing), levels, len(findings.types_to_read), True, itself is not None)

@@ -152,12 +152,13 @@ class Overlay:
         return False
 
     def merge_objects(self, of_type: TypeName, stored: Sequence[ObjectId]) -> Sequence[ObjectId]:
-        """Returns the objects of a type that exist with these changes, given the ids of those that are stored, in
+        """Returns the objects of a type that exist with these changes, given the ids of those that are stored, both in
         order: writing a warrant creates the objects that it names."""
         named = self.objects.get(of_type, ())
         removed = {ref.id for ref in self._removed_objects if ref.type == of_type}
         new = [id for id in named if id in removed or not _contains(stored, id)]
-        return [*(id for id in stored if id not in removed), *new] if new or removed else stored
+        kept = [id for id in stored if id not in removed] if removed else stored
+        return sorted([*kept, *new]) if new else kept
 
     @cached_property
     def objects(self) -> Mapping[TypeName, Collection[ObjectId]]:

@@ -196,9 +196,8 @@ class _QuerySearch:
         }
 
     async def exists(self, ref: ObjectRef) -> bool:
-        if self.overlay is not None and ref.id in self.overlay.objects.get(ref.type, ()):
-            return True
-        return bool((await self.store.find_objects([ref], self.at)).value)
+        stored = [one.id for one in (await self.store.find_objects([ref], self.at)).value]
+        return ref.id in (stored if self.overlay is None else self.overlay.merge_objects(ref.type, stored))
 
     async def _list_stored(self, types: Iterable[TypeName | None]) -> Mapping[TypeName, Sequence[ObjectId]]:
         """Returns the ids of the stored objects, in order."""

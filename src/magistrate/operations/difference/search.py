@@ -11,12 +11,11 @@ from magistrate.engine.difference.reverse_expansion import ObjectRelation, Rever
 from magistrate.engine.difference.values import SubjectSets, combine_sets, decide_checks, find_subject_sets
 from magistrate.engine.dismantling import Container
 from magistrate.engine.evaluation import Check, Evaluation
-from magistrate.engine.query.candidates import NOBODY
 from magistrate.engine.query.objects import find_objects
 from magistrate.engine.query.reverse_graph import ReverseGraph, Target
 from magistrate.engine.query.search import Checkpoints, Search, Steps
 from magistrate.engine.query.subjects import Root, SubjectSearch
-from magistrate.engine.terms import WILDCARD, ObjectRef, RelationName, Subject, TypeName
+from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, Subject, TypeName
 from magistrate.engine.truth import Truth
 from magistrate.engine.work import Work
 from magistrate.operations.checks.evaluating import complete_run, release_run
@@ -24,6 +23,9 @@ from magistrate.operations.difference.narrowing import Narrowing, list_subject_t
 from magistrate.operations.difference.states import ComparedState, StateComparison
 
 T = TypeVar("T")
+
+UNNAMED = ObjectId("?")
+"""Stands for an object that no warrant names: no object can have this id. It is the same object in both roles."""
 
 MOST_ALONE = 32
 """Limits the relations on objects that are searched again, each by itself, if one of them rests on its own negation:
@@ -180,15 +182,16 @@ class AffectedSearch:
     async def _add_given(
         self, affected: Affected, of_type: TypeName, objects: Sequence[ObjectRef], search: StateSearch
     ) -> None:
-        roots = [(ObjectRef(of_type, NOBODY), relation) for name, relation in self._targets if name == of_type]
+        unnamed = ObjectRef(of_type, UNNAMED)
+        roots = [(unnamed, relation) for name, relation in self._targets if name == of_type]
         only = self._narrowing.find_subject()
         for (_, relation), sets in (await search.find_sets(roots)).items():
             if sets is None or sets.may_concern_any():
                 subjects: Concerned = None if only is None else frozenset([only])
             else:
                 concerned = frozenset(sets.list_concerned())
-                subjects = frozenset(one for one in concerned if only in (None, one))
-                self._add_itself(affected, objects if ObjectRef(of_type, NOBODY) in concerned else (), relation)
+                subjects = frozenset(one for one in concerned if one != unnamed and only in (None, one))
+                self._add_itself(affected, objects if unnamed in concerned else (), relation)
             for ref in objects if subjects is None or subjects else ():
                 self._work.spend(1)
                 affected.add(ObjectRelation(ref.type, ref.id, relation), subjects)
@@ -204,7 +207,7 @@ class AffectedSearch:
     async def _add_had(
         self, affected: Affected, of_type: TypeName, subjects: Sequence[ObjectRef], search: StateSearch
     ) -> None:
-        unnamed = ObjectRef(of_type, NOBODY)
+        unnamed = ObjectRef(of_type, UNNAMED)
         targets = [target for target in self._targets if search.defines(*target)]
         graph = ReverseGraph(search.state.model, of_type, self._work, is_exact=True)
         steps = find_objects(graph, targets, unnamed, search.build_conditions(), self._work)
@@ -215,7 +218,7 @@ class AffectedSearch:
             return
         for one in findings.relation_results:
             assert one.type is not None
-            ids = [id for id, value in one.result_set.exceptions.items() if value]
+            ids = [id for id, value in one.result_set.exceptions.items() if value and id != UNNAMED]
             self._work.spend(len(ids))
             for id in [*ids, *([WILDCARD] if one.result_set.default else [])]:
                 affected.add(ObjectRelation(one.type, id, one.relation), subjects)
