@@ -1,5 +1,6 @@
 """Fixtures for all tests. Whatever touches a store or HTTP runs on SQLite and on PostgreSQL."""
 
+import gc
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -8,10 +9,12 @@ from hypothesis import settings
 
 from magistrate import wiring
 from magistrate.store.contract import Store
+from magistrate.wiring.garbage import SURVIVORS
 from tests.databases import PostgresServer, postgres_server
 from tests.running import Client, running_service, settings_for, wait_for_stopped_services
 
 STORES = ("sqlite", "postgres")
+THRESHOLDS = gc.get_threshold()
 
 settings.register_profile("quick", max_examples=200, deadline=None)  # other work on the machine is no failure
 settings.register_profile("thorough", parent=settings.get_profile("quick"), max_examples=20_000)
@@ -28,6 +31,16 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServe
     with postgres_server(tmp_path_factory.mktemp("pg")) as server:
         yield server
         wait_for_stopped_services()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def thawed_survivors() -> Iterator[None]:
+    """A service freezes what survives garbage collections, and this process has had hundreds of services."""
+    yield
+    if SURVIVORS.follow in gc.callbacks:
+        gc.callbacks.remove(SURVIVORS.follow)
+        gc.set_threshold(*THRESHOLDS)
+        gc.unfreeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
