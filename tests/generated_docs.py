@@ -75,6 +75,7 @@ PACKAGES = (
     "engine.query",
     "engine.policy",
     "engine.model_text",
+    "engine.foreign",
     "engine.explanation",
     "engine.difference",
     "store",
