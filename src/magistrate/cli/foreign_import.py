@@ -1,0 +1,89 @@
+"""Implements `magistrate import --from-openfga` and `--from-spicedb`.
+
+Everything is converted to lines in a temporary file first. Only if nothing is wrong, or what is wrong may be left out,
+the lines are imported like any others."""
+
+import tempfile
+from collections.abc import Callable
+from io import BufferedReader
+from typing import TYPE_CHECKING, BinaryIO
+
+import click
+import msgspec
+
+from magistrate.cli.foreign_models import (
+    GivenFiles,
+    Product,
+    convert_files,
+    count,
+    demand_expressible,
+    describe_refusal,
+    print_renamings,
+    report_faults,
+)
+from magistrate.cli.service import CommandFailed
+from magistrate.engine.foreign.converting import ConvertedModel
+from magistrate.engine.foreign.names import Faults, ForeignRefusal
+from magistrate.engine.foreign.relationships import RelationshipConverter, RelationshipRefusal
+from magistrate.engine.model_text.json_rendering import render_body
+from magistrate.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    from magistrate.wiring import Reached
+
+ImportLines = Callable[[BufferedReader], "Reached"]
+"""Imports the lines of a file."""
+
+
+def import_foreign(product: Product, paths: tuple[str, ...], leaves_out: bool, import_lines: ImportLines) -> "Reached":
+    """Converts the files and imports them. Raises CommandFailed, and writes nothing, if anything is wrong or cannot be
+    expressed and may not be left out."""
+    faults = Faults()
+    given = convert_files(product, paths, faults)
+    with tempfile.TemporaryFile() as spool:
+        _write_types(given.converted, spool)
+        try:
+            faults_of_relationships = _write_relationships(given, spool)
+        except ForeignRefusal as refusal:
+            raise CommandFailed(describe_refusal(refusal)) from None
+        except InvalidRequest as error:
+            raise CommandFailed(f"{error.message}; nothing was written") from None
+        report_faults(faults_of_relationships.kept)
+        faults.errors += faults_of_relationships.errors
+        faults.not_expressible += faults_of_relationships.not_expressible
+        demand_expressible(faults, leaves_out)
+        print_renamings(given.converted, to_errors=False)
+        if faults.total:
+            click.echo(f"{count(faults.total, 'line')} above left out", err=True)
+        return _import_spool(spool, import_lines)
+
+
+def _import_spool(spool: BinaryIO, import_lines: ImportLines) -> "Reached":
+    spool.seek(0)
+    with open(spool.fileno(), "rb", closefd=False) as lines:
+        try:
+            return import_lines(lines)
+        except InvalidRequest as error:
+            message = error.message.partition(": ")[2] if error.message.startswith("line ") else error.message
+            raise CommandFailed(f"{message}; what was imported before it is stored") from error
+
+
+def _write_types(converted: ConvertedModel, spool: BinaryIO) -> None:
+    encoder = msgspec.json.Encoder()
+    for body in render_body(converted.document).object_types:
+        spool.write(encoder.encode(body) + b"\n")
+
+
+def _write_relationships(given: GivenFiles, spool: BinaryIO) -> Faults:
+    """Writes a line for each relationship, and returns what is wrong with the others."""
+    faults = Faults()
+    converter = RelationshipConverter(given.model, given.converted)
+    for read in given.files.relationships:
+        for place, relationship in read():
+            try:
+                if isinstance(relationship, RelationshipRefusal):
+                    raise relationship
+                spool.write(converter.convert(relationship))
+            except RelationshipRefusal as refusal:
+                faults.report(place(), refusal.code, refusal.message)
+    return faults
