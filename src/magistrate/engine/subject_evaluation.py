@@ -131,8 +131,8 @@ class SubjectEvaluation:
             self._doing = self._expand(node)
 
     def _settle_all(self, roots: Sequence[CheckNode]) -> Iterator[int]:
-        open_nodes = yield from find_open_nodes(roots)
-        self._work.spend(len(open_nodes) + sum(len(node.edges) for node in open_nodes) // EDGES_FOR_A_NODE)
+        open_nodes, edges = yield from find_open_nodes(roots)
+        self._work.spend(len(open_nodes) + edges // EDGES_FOR_A_NODE)
         values = yield from settle(open_nodes)
         for number, (node, value) in enumerate(values, 1):
             if node.value is None:
