@@ -13,7 +13,7 @@ import msgspec
 
 from magistrate.cli.foreign_models import (
     GivenFiles,
-    Product,
+    ReadFiles,
     convert_files,
     count,
     demand_expressible,
@@ -35,11 +35,11 @@ ImportLines = Callable[[BufferedReader], "Reached"]
 """Imports the lines of a file."""
 
 
-def import_foreign(product: Product, paths: tuple[str, ...], leaves_out: bool, import_lines: ImportLines) -> "Reached":
-    """Converts the files and imports them. Raises CommandFailed, and writes nothing, if anything is wrong or cannot be
+def import_foreign(read_files: ReadFiles, leaves_out: bool, import_lines: ImportLines) -> "Reached":
+    """Converts what is read and imports it. Raises CommandFailed, and writes nothing, if anything is wrong or cannot be
     expressed and may not be left out."""
     faults = Faults()
-    given = convert_files(product, paths, faults)
+    given = convert_files(read_files, faults)
     with tempfile.TemporaryFile() as spool:
         _write_types(given.converted, spool)
         try:

@@ -2,7 +2,8 @@
 because it takes a moment."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Literal, NamedTuple
 
 import click
@@ -15,7 +16,8 @@ from magistrate.engine.foreign.schema import ForeignModel
 from magistrate.errors import InvalidRequest
 
 Product = Literal["openfga", "spicedb"]
-_READERS = {"openfga": read_openfga_files, "spicedb": read_spicedb_files}
+ReadFiles = Callable[[Faults], ForeignFiles]
+"""Reads a model and relationships, and reports what is wrong with the model."""
 _FIRST_WORD = re.compile(r"(?:\s|\ufeff|/\*(?:[^*]|\*(?!/))*+\*/|//[^\n]*\n|#[^\n]*\n)*+([a-z]+)[ \t\r\n]")
 _PRODUCTS: dict[str, Product] = {"model": "openfga", "module": "openfga", "definition": "spicedb", "caveat": "spicedb"}
 _PRODUCTS["use"] = "spicedb"
@@ -37,11 +39,16 @@ def guess_product(text: str) -> Product | None:
     return _PRODUCTS.get(found[1]) if found is not None else None
 
 
-def convert_files(product: Product, paths: Sequence[str], faults: Faults) -> GivenFiles:
+def choose_reader(product: Product, paths: Sequence[str]) -> ReadFiles:
+    """Returns a function that reads these files."""
+    return partial(read_openfga_files if product == "openfga" else read_spicedb_files, paths)
+
+
+def convert_files(read_files: ReadFiles, faults: Faults) -> GivenFiles:
     """Reads files and converts their model. What is wrong is reported at once, and what cannot be expressed. Raises
     CommandFailed if anything is wrong."""
     try:
-        files = _READERS[product](paths, faults)
+        files = read_files(faults)
         if files.model is None:
             raise CommandFailed("none of the files has the model; give it as well, because the names depend on it")
         converted = convert_model(files.model, faults)

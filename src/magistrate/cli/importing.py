@@ -4,10 +4,11 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from io import BufferedReader
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -18,6 +19,8 @@ from magistrate.config import MOVING_SETTINGS, SETTINGS, Settings, read_settings
 from magistrate.errors import InvalidRequest
 
 if TYPE_CHECKING:
+    from magistrate.cli.foreign_import import ImportLines
+    from magistrate.cli.foreign_models import Product
     from magistrate.wiring import Reached
 
 CHUNK_LINES = 10_000
@@ -64,6 +67,19 @@ ProgressCallback = Callable[["Reached"], None]
 @click.option("--from-openfga", "from_openfga", is_flag=True, help="the FILEs are those of OpenFGA")
 @click.option("--from-spicedb", "from_spicedb", is_flag=True, help="the FILEs are those of SpiceDB")
 @click.option(
+    "--from-openfga-url",
+    "openfga_url",
+    metavar="URL",
+    help="import everything from this store of a running OpenFGA, as in http://127.0.0.1:8080/stores/01J...",
+)
+@click.option(
+    "--openfga-token",
+    "openfga_token",
+    metavar="TOKEN",
+    envvar="FGA_API_TOKEN",
+    help="the token for the API of OpenFGA; better in the environment variable FGA_API_TOKEN",
+)
+@click.option(
     "--leave-out",
     "leaves_out",
     is_flag=True,
@@ -76,6 +92,8 @@ def import_command(
     chunk_lines: int,
     from_openfga: bool,
     from_spicedb: bool,
+    openfga_url: str | None,
+    openfga_token: str | None,
     leaves_out: bool,
     **moving: Any,
 ) -> None:
@@ -86,42 +104,46 @@ def import_command(
     warrant with another creation time. An invalid line ends the import: its chunk is not written, the chunks before it
     are. Run the same command again to resume after the last chunk that was written.
 
-    With --from-openfga or --from-spicedb, the FILEs are a model and relationships of that product. What is wrong or
-    cannot be expressed is reported, a line each, and nothing is written unless --leave-out says so; what gets another
-    name is printed.
+    With --from-openfga or --from-spicedb, the FILEs are a model and relationships of that product; with
+    --from-openfga-url, the newest model and all tuples are read from the API of OpenFGA. What is wrong or cannot be
+    expressed is reported, a line each, and nothing is written unless --leave-out says so; what gets another name is
+    printed.
 
     With --from-warrant, load everything that a running Warrant server lists, and then compare every row of both sides,
     and the results of the same checks on both. All rows that are refused are reported, and end the import at their
     chunk unless --skip-refused leaves them out. The exit code is 2 unless everything was copied and all checks
     agree."""
-    is_foreign = from_openfga or from_spicedb
-    _check_arguments(paths, from_openfga and from_spicedb, is_foreign, leaves_out, moving)
+    products = [from_openfga or openfga_url is not None, from_spicedb]
+    if paths and openfga_url:
+        raise click.UsageError("give either a FILE or --from-openfga-url URL")
+    if all(products):
+        raise click.UsageError("give either --from-openfga or --from-spicedb")
+    _check_arguments([*paths, *([openfga_url] if openfga_url else [])], any(products), leaves_out, moving)
     with report_failures():
         settings = read_settings({"database_url": database_url}, os.environ)
-        if is_foreign:
-            _import_foreign("openfga" if from_openfga else "spicedb", paths, settings, chunk_lines, leaves_out)
+        if openfga_url is not None:
+            _import_openfga_store(openfga_url, openfga_token, partial(_import_lines, settings, chunk_lines), leaves_out)
+        elif any(products):
+            product: Product = "spicedb" if from_spicedb else "openfga"
+            _import_foreign(product, paths, partial(_import_lines, settings, chunk_lines), leaves_out)
         elif paths:
             _import_file(paths[0], settings, chunk_lines)
         else:
             move(_build_move(settings, chunk_lines, **moving))
 
 
-def _check_arguments(
-    paths: tuple[str, ...], is_ambiguous: bool, is_foreign: bool, leaves_out: bool, moving: Mapping[str, Any]
-) -> None:
-    """Raises click.UsageError for options that do not go together."""
-    if is_ambiguous:
-        raise click.UsageError("give either --from-openfga or --from-spicedb")
-    if bool(paths) == (moving["origin_url"] is not None):
+def _check_arguments(origins: Sequence[str], is_foreign: bool, leaves_out: bool, moving: Mapping[str, Any]) -> None:
+    """Raises click.UsageError for options that do not go together. `origins` are the files and the URL of OpenFGA."""
+    if bool(origins) == (moving["origin_url"] is not None):
         raise click.UsageError("give either a FILE or --from-warrant URL")
-    if len(paths) > 1 and not is_foreign:
+    if len(origins) > 1 and not is_foreign:
         raise click.UsageError("several FILEs go with --from-openfga and --from-spicedb only")
     if leaves_out and not is_foreign:
         raise click.UsageError("--leave-out goes with --from-openfga and --from-spicedb only")
-    if moving["json"] and not paths and not moving["verify_only"]:
+    if moving["json"] and not origins and not moving["verify_only"]:
         raise click.UsageError("--json goes with --verify-only only")
     unfitting = [name for name, value in moving.items() if value is not None and value is not False]
-    if paths and unfitting:
+    if origins and unfitting:
         raise click.UsageError(f"--{unfitting[0].replace('_', '-')} goes with --from-warrant only")
 
 
@@ -155,24 +177,30 @@ def _import_file(path: str, settings: Settings, chunk_lines: int) -> None:
     click.echo(_summary(reached, time.monotonic() - started))
 
 
-def _import_foreign(
-    product: Literal["openfga", "spicedb"],
-    paths: tuple[str, ...],
-    settings: Settings,
-    chunk_lines: int,
-    leaves_out: bool,
-) -> None:
-    from magistrate import wiring
+def _import_foreign(product: "Product", paths: tuple[str, ...], import_lines: "ImportLines", leaves_out: bool) -> None:
     from magistrate.cli.foreign_import import import_foreign
+    from magistrate.cli.foreign_models import choose_reader
 
     started = time.monotonic()
-
-    def import_lines(file: BufferedReader) -> "Reached":
-        with _report_progress(file, None) as report_progress:
-            return wiring.import_file(settings, file, None, chunk_lines, report_progress)
-
-    reached = import_foreign(product, paths, leaves_out, import_lines)
+    reached = import_foreign(choose_reader(product, paths), leaves_out, import_lines)
     click.echo(_summary(reached, time.monotonic() - started))
+
+
+def _import_openfga_store(url: str, token: str | None, import_lines: "ImportLines", leaves_out: bool) -> None:
+    from magistrate.cli.foreign_import import import_foreign
+    from magistrate.cli.openfga_server import connect_openfga
+
+    started = time.monotonic()
+    with connect_openfga(url, token) as read_store:
+        reached = import_foreign(read_store, leaves_out, import_lines)
+    click.echo(_summary(reached, time.monotonic() - started))
+
+
+def _import_lines(settings: Settings, chunk_lines: int, file: BufferedReader) -> "Reached":
+    from magistrate import wiring
+
+    with _report_progress(file, None) as report_progress:
+        return wiring.import_file(settings, file, None, chunk_lines, report_progress)
 
 
 @contextmanager

@@ -143,13 +143,13 @@ def _guess_origin(file: str, text: str) -> str:
 
 
 def _convert_foreign(origin: str, file: str, leaves_out: bool) -> "ModelDocument":
-    from magistrate.cli.foreign_models import convert_files, demand_expressible, print_renamings
+    from magistrate.cli.foreign_models import choose_reader, convert_files, demand_expressible, print_renamings
     from magistrate.engine.foreign.names import Faults
 
     if file == "-":
         raise CommandFailed("give a model of another product as a FILE, not on standard input")
     faults = Faults()
-    given = convert_files("openfga" if origin == "openfga" else "spicedb", [file], faults)
+    given = convert_files(choose_reader("openfga" if origin == "openfga" else "spicedb", [file]), faults)
     demand_expressible(faults, leaves_out)
     print_renamings(given.converted, to_errors=True)
     return given.converted.document
