@@ -175,10 +175,43 @@ def test_one_bad_line_of_many_is_named_and_nothing_is_written(url: str, tmp_path
     assert (refused.exit_code, refused.stdout) == (2, "")
     assert refused.stderr == (
         f"{tmp_path}/tuples.csv:70002:1: unknown_relation: relation membr is not defined; did you mean member?\n"
-        "Error: 1 line above cannot be expressed or are wrong; nothing was written; fix them, or leave them out with "
-        "--leave-out\n"
+        "Error: 1 fault above; nothing was written; fix them, or leave them out with --leave-out\n"
     )
     assert not (tmp_path / "m.db").exists()
+
+
+def test_of_very_many_faults_some_are_named_or_all_that_are_left_out(url: str, tmp_path: Path) -> None:
+    (tmp_path / "model.fga").write_text(MODEL)
+    lines = (f"user,u,,m{number},Team,t\n" for number in range(5_000))
+    (tmp_path / "tuples.csv").write_text(HEADINGS + "".join(lines))
+
+    refused = import_files(url, "--from-openfga", tmp_path / "model.fga", tmp_path / "tuples.csv")
+    left_out = import_files(url, "--from-openfga", tmp_path / "model.fga", tmp_path / "tuples.csv", "--leave-out")
+
+    assert len(refused.stderr.splitlines()) == 102
+    assert "5,000 faults above; nothing was written" in refused.stderr
+    assert len(left_out.stderr.splitlines()) == 5_001
+    assert left_out.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "place"),
+    [
+        ("openfga", "name: x\nmodel: |\n  model\n    schema 1.1\n  type user\n  typ team\n", "6:3: unknown_keyword"),
+        ("spicedb", "schema: |-\n  definition user {\n    relation a: usr\n  }\n", "3:17: unknown_type"),
+        ("spicedb", "schema: |-\n  caveat c(x int) {\n    x %\n  }\n  definition user {}\n", "3:7: not_expressible"),
+        ("spicedb", "schema: 'definition user {}'\nrelationships: |-\n\n  user:a\n", "4:3: invalid_relationship"),
+        ("openfga", "model: 'type user'\ntuples:\n- {user: 'u:a', relation: r, object: 'o:1'}\n", "3:3: unknown_type"),
+    ],
+)
+def test_faults_in_a_yaml_file_have_their_place_in_it(
+    url: str, tmp_path: Path, option: str, text: str, place: str
+) -> None:
+    (tmp_path / "all.yaml").write_text(text)
+
+    refused = import_files(url, f"--from-{option}", tmp_path / "all.yaml")
+
+    assert refused.stderr.startswith(f"{tmp_path}/all.yaml:{place}: "), refused.stderr
 
 
 def test_what_is_wrong_is_left_out_if_that_is_wanted(url: str, tmp_path: Path) -> None:
@@ -190,7 +223,7 @@ def test_what_is_wrong_is_left_out_if_that_is_wanted(url: str, tmp_path: Path) -
     assert imported.exit_code == 0, imported.output
     assert imported.stderr.splitlines()[0].startswith(f"{tmp_path}/model.fga:8:11: not_expressible: condition c: ")
     assert imported.stderr.splitlines()[1].startswith(f"{tmp_path}/t.csv:3:1: invalid_id: id b d: ")
-    assert imported.stderr.splitlines()[2] == "2 lines above left out"
+    assert imported.stderr.splitlines()[2] == "2 faults above: left out"
     assert len(dump(url)["warrant"]) == 1
 
 

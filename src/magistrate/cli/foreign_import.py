@@ -19,12 +19,12 @@ from magistrate.cli.foreign_models import (
     demand_expressible,
     describe_refusal,
     print_renamings,
-    report_faults,
 )
 from magistrate.cli.service import CommandFailed
 from magistrate.engine.foreign.converting import ConvertedModel
 from magistrate.engine.foreign.names import Faults, ForeignRefusal
 from magistrate.engine.foreign.relationships import RelationshipConverter, RelationshipRefusal
+from magistrate.engine.model_text.faults import MAX_FAULTS
 from magistrate.engine.model_text.json_rendering import render_body
 from magistrate.errors import InvalidRequest
 
@@ -43,18 +43,15 @@ def import_foreign(read_files: ReadFiles, leaves_out: bool, import_lines: Import
     with tempfile.TemporaryFile() as spool:
         _write_types(given.converted, spool)
         try:
-            faults_of_relationships = _write_relationships(given, spool)
+            refused = _write_relationships(given, spool, leaves_out)
         except ForeignRefusal as refusal:
             raise CommandFailed(describe_refusal(refusal)) from None
         except InvalidRequest as error:
             raise CommandFailed(f"{error.message}; nothing was written") from None
-        report_faults(faults_of_relationships.kept)
-        faults.errors += faults_of_relationships.errors
-        faults.not_expressible += faults_of_relationships.not_expressible
-        demand_expressible(faults, leaves_out)
+        demand_expressible(faults.total + refused, leaves_out)
         print_renamings(given.converted, to_errors=False)
-        if faults.total:
-            click.echo(f"{count(faults.total, 'line')} above left out", err=True)
+        if faults.total + refused:
+            click.echo(f"{count(faults.total + refused, 'fault')} above: left out", err=True)
         return _import_spool(spool, import_lines)
 
 
@@ -74,9 +71,9 @@ def _write_types(converted: ConvertedModel, spool: BinaryIO) -> None:
         spool.write(encoder.encode(body) + b"\n")
 
 
-def _write_relationships(given: GivenFiles, spool: BinaryIO) -> Faults:
-    """Writes a line for each relationship, and returns what is wrong with the others."""
-    faults = Faults()
+def _write_relationships(given: GivenFiles, spool: BinaryIO, names_all: bool) -> int:
+    """Writes a line for each relationship, and returns how many are wrong; the first 100 are named, or all."""
+    refused = 0
     converter = RelationshipConverter(given.model, given.converted)
     for read in given.files.relationships:
         for place, relationship in read():
@@ -85,5 +82,9 @@ def _write_relationships(given: GivenFiles, spool: BinaryIO) -> Faults:
                     raise relationship
                 spool.write(converter.convert(relationship))
             except RelationshipRefusal as refusal:
-                faults.report(place(), refusal.code, refusal.message)
-    return faults
+                refused += 1
+                if names_all or refused <= MAX_FAULTS:
+                    click.echo(describe_refusal(ForeignRefusal(place(), refusal.code, refusal.message)), err=True)
+                elif refused == MAX_FAULTS + 1:
+                    click.echo("further relationships are wrong; --leave-out names all", err=True)
+    return refused

@@ -85,8 +85,8 @@ def count(number: int, word: str) -> str:
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
-def demand_expressible(faults: Faults, leaves_out: bool) -> None:
-    """Raises CommandFailed if anything cannot be expressed and may not be left out."""
-    if faults.total and not leaves_out:
-        message = f"{count(faults.total, 'line')} above cannot be expressed or are wrong; nothing was written"
+def demand_expressible(faults: int, leaves_out: bool) -> None:
+    """Raises CommandFailed if there are faults that may not be left out."""
+    if faults and not leaves_out:
+        message = f"{count(faults, 'fault')} above; nothing was written"
         raise CommandFailed(f"{message}; fix them, or leave them out with --leave-out")

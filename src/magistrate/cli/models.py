@@ -150,7 +150,7 @@ def _convert_foreign(origin: str, file: str, leaves_out: bool) -> "ModelDocument
         raise CommandFailed("give a model of another product as a FILE, not on standard input")
     faults = Faults()
     given = convert_files(choose_reader("openfga" if origin == "openfga" else "spicedb", [file]), faults)
-    demand_expressible(faults, leaves_out)
+    demand_expressible(faults.total, leaves_out)
     print_renamings(given.converted, to_errors=True)
     return given.converted.document
 

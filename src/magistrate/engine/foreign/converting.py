@@ -30,7 +30,6 @@ from magistrate.engine.model_text.document import (
     RelationDeclaration,
     TypeDeclaration,
 )
-from magistrate.engine.suggestions import suggest_name
 from magistrate.engine.terms import policy_name, relation_name, type_name
 from magistrate.errors import InvalidParameter, MissingParameter
 
@@ -146,7 +145,7 @@ class _ModelConverter:
             self._report(restriction.type, NOT_EXPRESSIBLE, message)
 
     def _report_unknown(self, kind: str, name: ForeignName, known: Iterable[str]) -> None:
-        hint = suggest_name(name.text[:64], known)
+        hint = self._faults.suggest(name.text, known)
         self._report(name, f"unknown_{kind}", f"{kind} {show_name(name.text)} is not defined{hint}")
 
     def _report(self, at: ForeignName, code: str, message: str) -> None:

@@ -1,8 +1,10 @@
 """Defines names as they were written in a file of another product, and what is wrong there."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from magistrate.engine.model_text.faults import MAX_FAULTS
+from magistrate.engine.suggestions import suggest_name
 
 NOT_EXPRESSIBLE = "not_expressible"
 """Marks what has no meaning here, and may be left out; all other faults are mistakes."""
@@ -34,7 +36,8 @@ class ForeignFault(NamedTuple):
 
 
 class Faults:
-    """Collects faults. `kept` has the first MAX_FAULTS of each kind, the counts have all."""
+    """Collects faults. `kept` has all that cannot be expressed, and the first MAX_FAULTS mistakes; the counts have
+    all."""
 
     def __init__(self) -> None:
         self.kept: list[ForeignFault] = []
@@ -47,13 +50,17 @@ class Faults:
 
     def report(self, at: ForeignName, code: str, message: str) -> None:
         """Adds a fault at a place."""
-        count = self.not_expressible if code == NOT_EXPRESSIBLE else self.errors
-        if count < MAX_FAULTS:
+        if code == NOT_EXPRESSIBLE or self.errors < MAX_FAULTS:
             self.kept.append(ForeignFault(at.file, at.line, at.column, code, message))
         if code == NOT_EXPRESSIBLE:
             self.not_expressible += 1
         else:
             self.errors += 1
+
+    def suggest(self, wrong: str, known: Iterable[str]) -> str:
+        """Returns `; did you mean X?`, or nothing for a fault that is not kept: finding a similar name takes
+        milliseconds."""
+        return suggest_name(wrong[:64], known) if self.errors < MAX_FAULTS else ""
 
 
 class ForeignRefusal(Exception):

@@ -15,6 +15,7 @@ from magistrate.engine.foreign.schema import (
     RewriteKind,
 )
 from magistrate.engine.model_text.json_positions import JsonPositions
+from magistrate.engine.model_text.parser import MAX_MODEL_CHARACTERS
 from magistrate.engine.nesting import fold
 
 _GROUPS: Mapping[str, RewriteKind] = {"union": "union", "intersection": "intersection"}
@@ -23,6 +24,10 @@ _SCHEMAS = ("1.1", "1.2")
 
 def read_openfga_json(value: Any, text: str, file: str, faults: Faults) -> ForeignModel:
     """Returns the model that parsed JSON describes, which was written as this text."""
+    if len(text) > MAX_MODEL_CHARACTERS:
+        message = f"a model has at most {MAX_MODEL_CHARACTERS} characters; this one has {len(text)}"
+        faults.report(ForeignName("", file, 1, 1), "model_too_large", message)
+        return ForeignModel()
     return _JsonReader(JsonPositions(text), file, faults).read(value)
 
 

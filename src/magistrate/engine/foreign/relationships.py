@@ -10,6 +10,7 @@ import msgspec
 from magistrate.engine.foreign.converting import ConvertedModel
 from magistrate.engine.foreign.names import NOT_EXPRESSIBLE, ForeignName, show_name
 from magistrate.engine.foreign.schema import ForeignModel, Restriction
+from magistrate.engine.model_text.faults import MAX_FAULTS
 from magistrate.engine.suggestions import suggest_name
 from magistrate.engine.terms import WILDCARD, object_id
 from magistrate.errors import InvalidParameter
@@ -80,6 +81,7 @@ class RelationshipConverter:
         self._model = model
         self._converted = converted
         self._names: dict[tuple[str, ...], _ResolvedNames] = {}
+        self._suggestions = MAX_FAULTS  # finding a similar name takes milliseconds
 
     def convert(self, given: ForeignRelationship) -> bytes:
         """Returns the line, with a line feed. Raises RelationshipRefusal."""
@@ -106,9 +108,9 @@ class RelationshipConverter:
         """Returns the names here. They are the same for all relationships of the same types and relations."""
         declared = self._model.types.get(given.object_type)
         if declared is None:
-            raise _refuse_unknown("type", given.object_type, self._model.types)
+            raise self._refuse_unknown("type", given.object_type, self._model.types)
         if given.relation not in declared.relations:
-            raise _refuse_unknown("relation", given.relation, declared.relations)
+            raise self._refuse_unknown("relation", given.relation, declared.relations)
         key, described = (given.object_type, given.relation), f"{given.object_type}#{given.relation}"
         if key in self._converted.left_out:
             raise RelationshipRefusal(NOT_EXPRESSIBLE, f"{described} cannot be expressed")
@@ -137,6 +139,11 @@ class RelationshipConverter:
         allowed = ", ".join(_describe_restriction(one) for one in restrictions)
         raise RelationshipRefusal("not_allowed", f"{described} allows {allowed}")
 
+    def _refuse_unknown(self, kind: str, name: str, known: Mapping[str, object]) -> RelationshipRefusal:
+        self._suggestions -= 1
+        hint = suggest_name(name[:64], known) if self._suggestions >= 0 else ""
+        return RelationshipRefusal(f"unknown_{kind}", f"{kind} {show_name(name)} is not defined{hint}")
+
     def _render_policy(self, given: ForeignRelationship) -> str:
         try:
             return self._converted.conditions[given.condition].render_policy(given.context)
@@ -149,11 +156,6 @@ def _describe_restriction(restriction: Restriction) -> str:
     limits = [restriction.condition.text] if restriction.condition is not None else []
     limits += ["expiration"] if restriction.expires else []
     return restriction.describe() + (f" with {' and '.join(limits)}" if limits else "")
-
-
-def _refuse_unknown(kind: str, name: str, known: Mapping[str, object]) -> RelationshipRefusal:
-    message = f"{kind} {show_name(name)} is not defined{suggest_name(name[:64], known)}"
-    return RelationshipRefusal(f"unknown_{kind}", message)
 
 
 def _check_id(id: str) -> None:

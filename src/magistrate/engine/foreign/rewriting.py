@@ -6,7 +6,6 @@ from magistrate.engine.foreign.names import NOT_EXPRESSIBLE, Faults, ForeignName
 from magistrate.engine.foreign.schema import ForeignModel, ForeignRelation, ForeignType, Rewrite
 from magistrate.engine.model_text.document import NameAt, RuleClause, RuleKind
 from magistrate.engine.nesting import fold
-from magistrate.engine.suggestions import suggest_name
 
 _GROUPS: Mapping[str, RuleKind] = {"union": "any_of", "intersection": "all_of"}
 
@@ -51,7 +50,7 @@ class RuleBuilder:
             self._faults.report(link, NOT_EXPRESSIBLE, message)
 
     def _report_unknown(self, name: ForeignName, known: Iterable[str]) -> None:
-        hint = suggest_name(name.text[:64], known)
+        hint = self._faults.suggest(name.text, known)
         self._faults.report(name, "unknown_relation", f"relation {show_name(name.text)} is not defined{hint}")
 
     @staticmethod
