@@ -34,8 +34,9 @@ MAX_FILE_BYTES = 4_194_304
 @click.option("--model", metavar="MODEL", type=click.Path(), help="the file of the model, for test files without one")
 @click.option("--coverage", is_flag=True, help="print the relations and rules of the model that no test reached")
 def run_tests(files: Sequence[str], junit: str | None, model: str | None, coverage: bool) -> None:
-    """Run the tests in each FILE: YAML with a model, warrants, and checks and queries with what they must come to. A
-    folder stands for all files in it whose names end in .test.yaml. No service is needed, and nothing is written.
+    """Run the tests in each FILE (- for standard input): YAML with a model, warrants, and checks and queries with what
+    they must come to. A folder stands for all files in it whose names end in .test.yaml. No service is needed, and
+    nothing is written.
 
     Each test that fails is printed with the reason. The exit code is 1 if one failed, and 2 if a file cannot be
     read."""
@@ -78,6 +79,8 @@ def _read_beside(path: Path, name: str) -> str:
     """Returns the text of a file that a test file names. Raises InvalidRequest unless it is in the same folder, or in
     one below it, links included."""
     folder = path.resolve().parent
+    if "\0" in name:
+        raise InvalidRequest(f"{name!r} is not the name of a file")
     named = (folder / name).resolve()
     if not named.is_relative_to(folder):
         raise InvalidRequest(f"{name} is not in the folder of the test file")
@@ -85,8 +88,11 @@ def _read_beside(path: Path, name: str) -> str:
 
 
 def _read_text(path: Path, name: str) -> str:
-    with path.open("rb") as file:
-        content = file.read(MAX_FILE_BYTES + 1)
+    if name == "-":
+        content = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
+    else:
+        with path.open("rb") as file:
+            content = file.read(MAX_FILE_BYTES + 1)
     if len(content) > MAX_FILE_BYTES:
         raise InvalidRequest(f"{name} is larger than {MAX_FILE_BYTES} bytes")
     try:
