@@ -44,6 +44,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "wiring",
         "warrant_migration",
         "engine.foreign",
+        "engine.model_tests",
         "engine.model_text",
         "engine.nesting",
         "engine.written",

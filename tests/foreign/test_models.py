@@ -277,6 +277,17 @@ def test_a_model_that_is_too_large_is_refused_at_once() -> None:
     assert [fault.code for fault in faults.kept] == ["model_too_large", "model_too_large"]
 
 
+def test_arrows_that_lead_to_very_many_types_are_refused() -> None:
+    faults = Faults()
+    types = "".join(f"type t{number}\n  relations\n    define a: [t0]\n" for number in range(400))
+    up = ",".join(f"t{number}" for number in range(400))
+    arrows = "".join(f"    define r{number}: a from up\n" for number in range(400))
+
+    convert_model(read_openfga(f"{types}type doc\n  relations\n    define up: [{up}]\n{arrows}", faults), faults)
+
+    assert {fault.code for fault in faults.kept} == {"model_too_large"}
+
+
 def test_mistakes_are_reported_up_to_a_limit() -> None:
     faults = Faults()
 

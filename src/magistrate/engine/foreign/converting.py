@@ -83,8 +83,8 @@ class _ModelConverter:
         for declared in self._model.types.values():
             for relation in declared.relations.values():
                 self._check_relation(declared, relation)
-        self._leave_out()
         if not self._faults.errors:
+            self._leave_out()
             for declared in self._model.types.values():
                 self._convert_type(declared)
         return self._converted

@@ -7,6 +7,9 @@ from magistrate.engine.foreign.schema import ForeignModel, ForeignRelation, Fore
 from magistrate.engine.model_text.document import NameAt, RuleClause, RuleKind
 from magistrate.engine.nesting import fold
 
+MAX_LINKED_TYPES = 100_000
+"""Limits the types to which all arrows of a model lead: each is written down here."""
+
 _GROUPS: Mapping[str, RuleKind] = {"union": "any_of", "intersection": "all_of"}
 
 
@@ -17,6 +20,7 @@ class RuleBuilder:
         self._model = model
         self._type_names = type_names
         self._faults = faults
+        self._linked_types = 0
 
     def check(self, declared: ForeignType, relation: ForeignRelation) -> bool:
         """Returns whether a relation can be expressed, and reports what cannot, and what is wrong with its names."""
@@ -37,6 +41,11 @@ class RuleBuilder:
         if relation.rewrite.kind != "direct":
             message = f"{show_name(link.text)} is computed; only a relation that relationships give can be followed"
             self._faults.report(link, "invalid_link", message)
+            return
+        self._linked_types += len(relation.allowed)
+        if self._linked_types > MAX_LINKED_TYPES:
+            message = f"the arrows of the model lead to more than {MAX_LINKED_TYPES} types"
+            self._faults.report(link, "model_too_large", message)
             return
         if any(restriction.is_wildcard for restriction in relation.allowed):
             message = f"{show_name(link.text)} may be every object of a type, which cannot be followed"
