@@ -76,6 +76,7 @@ PACKAGES = (
     "engine.policy",
     "engine.model_tests",
     "engine.model_text",
+    "engine.foreign",
     "engine.explanation",
     "engine.difference",
     "store",

@@ -4,8 +4,9 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from io import BufferedReader
 from typing import TYPE_CHECKING, Any, cast
 
@@ -18,6 +19,8 @@ from magistrate.config import MOVING_SETTINGS, SETTINGS, Settings, read_settings
 from magistrate.errors import InvalidRequest
 
 if TYPE_CHECKING:
+    from magistrate.cli.foreign_import import ImportLines
+    from magistrate.cli.foreign_models import Product
     from magistrate.wiring import Reached
 
 CHUNK_LINES = 10_000
@@ -29,7 +32,7 @@ ProgressCallback = Callable[["Reached"], None]
 
 
 @click.command("import", short_help="Load object types, objects and warrants from JSON Lines or a Warrant server.")
-@click.argument("path", metavar="[FILE]", type=click.Path(allow_dash=True), required=False)
+@click.argument("paths", metavar="[FILE]...", nargs=-1, type=click.Path(allow_dash=True))
 @with_settings([setting for setting in SETTINGS if setting.name == "database_url"])
 @click.option(
     "--chunk",
@@ -61,8 +64,39 @@ ProgressCallback = Callable[["Reached"], None]
     help="with --from-warrant: the number of rows to name of each kind that are missing, extra or other  "
     f"[default: {NAMED_ROWS}]",
 )
+@click.option("--from-openfga", "from_openfga", is_flag=True, help="the FILEs are those of OpenFGA")
+@click.option("--from-spicedb", "from_spicedb", is_flag=True, help="the FILEs are those of SpiceDB")
+@click.option(
+    "--from-openfga-url",
+    "openfga_url",
+    metavar="URL",
+    help="import everything from this store of a running OpenFGA, as in http://127.0.0.1:8080/stores/01J...",
+)
+@click.option(
+    "--openfga-token",
+    "openfga_token",
+    metavar="TOKEN",
+    envvar="FGA_API_TOKEN",
+    help="the token for the API of OpenFGA; better in the environment variable FGA_API_TOKEN",
+)
+@click.option(
+    "--leave-out",
+    "leaves_out",
+    is_flag=True,
+    help="with --from-openfga or --from-spicedb: leave out what is wrong or cannot be expressed",
+)
 @click.option("--json", "json", is_flag=True, help="with --verify-only: print the comparison as JSON")
-def import_command(path: str | None, database_url: str | None, chunk_lines: int, **moving: Any) -> None:
+def import_command(
+    paths: tuple[str, ...],
+    database_url: str | None,
+    chunk_lines: int,
+    from_openfga: bool,
+    from_spicedb: bool,
+    openfga_url: str | None,
+    openfga_token: str | None,
+    leaves_out: bool,
+    **moving: Any,
+) -> None:
     """Load FILE (- for standard input) into the database: each line is an object type, an object or a warrant, in the
     JSON of the HTTP API. Services may use the database at the same time.
 
@@ -70,22 +104,47 @@ def import_command(path: str | None, database_url: str | None, chunk_lines: int,
     warrant with another creation time. An invalid line ends the import: its chunk is not written, the chunks before it
     are. Run the same command again to resume after the last chunk that was written.
 
+    With --from-openfga or --from-spicedb, the FILEs are a model and relationships of that product; with
+    --from-openfga-url, the newest model and all tuples are read from the API of OpenFGA. What is wrong or cannot be
+    expressed is reported, a line each, and nothing is written unless --leave-out says so; what gets another name is
+    printed.
+
     With --from-warrant, load everything that a running Warrant server lists, and then compare every row of both sides,
     and the results of the same checks on both. All rows that are refused are reported, and end the import at their
     chunk unless --skip-refused leaves them out. The exit code is 2 unless everything was copied and all checks
     agree."""
-    if (path is None) == (moving["origin_url"] is None):
-        raise click.UsageError("give either a FILE or --from-warrant URL")
-    if moving["json"] and path is None and not moving["verify_only"]:
-        raise click.UsageError("--json goes with --verify-only only")
+    products = [from_openfga or openfga_url is not None, from_spicedb]
+    if paths and openfga_url:
+        raise click.UsageError("give either a FILE or --from-openfga-url URL")
+    if all(products):
+        raise click.UsageError("give either --from-openfga or --from-spicedb")
+    _check_arguments([*paths, *([openfga_url] if openfga_url else [])], any(products), leaves_out, moving)
     with report_failures():
         settings = read_settings({"database_url": database_url}, os.environ)
-        if path is None:
-            move(_build_move(settings, chunk_lines, **moving))
-        elif unfitting := [name for name, value in moving.items() if value is not None and value is not False]:
-            raise click.UsageError(f"--{unfitting[0].replace('_', '-')} goes with --from-warrant only")
+        if openfga_url is not None:
+            _import_openfga_store(openfga_url, openfga_token, partial(_import_lines, settings, chunk_lines), leaves_out)
+        elif any(products):
+            product: Product = "spicedb" if from_spicedb else "openfga"
+            _import_foreign(product, paths, partial(_import_lines, settings, chunk_lines), leaves_out)
+        elif paths:
+            _import_file(paths[0], settings, chunk_lines)
         else:
-            _import_file(path, settings, chunk_lines)
+            move(_build_move(settings, chunk_lines, **moving))
+
+
+def _check_arguments(origins: Sequence[str], is_foreign: bool, leaves_out: bool, moving: Mapping[str, Any]) -> None:
+    """Raises click.UsageError for options that do not go together. `origins` are the files and the URL of OpenFGA."""
+    if bool(origins) == (moving["origin_url"] is not None):
+        raise click.UsageError("give either a FILE or --from-warrant URL")
+    if len(origins) > 1 and not is_foreign:
+        raise click.UsageError("several FILEs go with --from-openfga and --from-spicedb only")
+    if leaves_out and not is_foreign:
+        raise click.UsageError("--leave-out goes with --from-openfga and --from-spicedb only")
+    if moving["json"] and not origins and not moving["verify_only"]:
+        raise click.UsageError("--json goes with --verify-only only")
+    unfitting = [name for name, value in moving.items() if value is not None and value is not False]
+    if origins and unfitting:
+        raise click.UsageError(f"--{unfitting[0].replace('_', '-')} goes with --from-warrant only")
 
 
 def _build_move(
@@ -116,6 +175,32 @@ def _import_file(path: str, settings: Settings, chunk_lines: int) -> None:
         except InvalidRequest as error:
             raise CommandFailed(_describe_line(error, path, source)) from error
     click.echo(_summary(reached, time.monotonic() - started))
+
+
+def _import_foreign(product: "Product", paths: tuple[str, ...], import_lines: "ImportLines", leaves_out: bool) -> None:
+    from magistrate.cli.foreign_import import import_foreign
+    from magistrate.cli.foreign_models import choose_reader
+
+    started = time.monotonic()
+    reached = import_foreign(choose_reader(product, paths), leaves_out, import_lines)
+    click.echo(_summary(reached, time.monotonic() - started))
+
+
+def _import_openfga_store(url: str, token: str | None, import_lines: "ImportLines", leaves_out: bool) -> None:
+    from magistrate.cli.foreign_import import import_foreign
+    from magistrate.cli.openfga_server import connect_openfga
+
+    started = time.monotonic()
+    with connect_openfga(url, token) as read_store:
+        reached = import_foreign(read_store, leaves_out, import_lines)
+    click.echo(_summary(reached, time.monotonic() - started))
+
+
+def _import_lines(settings: Settings, chunk_lines: int, file: BufferedReader) -> "Reached":
+    from magistrate import wiring
+
+    with _report_progress(file, None) as report_progress:
+        return wiring.import_file(settings, file, None, chunk_lines, report_progress)
 
 
 @contextmanager

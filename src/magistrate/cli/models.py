@@ -13,6 +13,7 @@ from magistrate.cli.service import CommandFailed, calls_service, report_failures
 
 if TYPE_CHECKING:
     from magistrate.client import Client
+    from magistrate.engine.model_text.document import ModelDocument
     from magistrate.engine.model_text.faults import ModelFault
     from magistrate.engine.model_text.reports import ModelReport
 
@@ -23,6 +24,8 @@ LINT_FAILED = 1
 """Sets the exit code of `lint` when there are errors, and of `fmt --check` when a file is not in the usual layout."""
 
 FORMATS = ("text", "json")
+PRODUCTS = ("openfga", "spicedb")
+ORIGINS = (*FORMATS, *PRODUCTS)
 
 files_argument = click.argument("files", metavar="FILE…", nargs=-1, required=True, type=click.Path())
 
@@ -102,25 +105,54 @@ def _render_fault(file: str, fault: "ModelFault") -> dict[str, Any]:
     return {"file": file, **fault.render()}
 
 
-@model.command(short_help="Convert a model from text to JSON, or back.")
+@model.command(short_help="Convert a model from text to JSON, or back, or from another product.")
 @click.argument("file", type=click.Path())
-@click.option("--from", "origin", type=click.Choice(FORMATS), help="what FILE is; by default its content tells")
-@click.option("--to", "target", type=click.Choice(FORMATS), help="what to write; by default the other form")
-def convert(file: str, origin: str | None, target: str | None) -> None:
-    """Print the model in FILE (- for standard input) in the other form: text as JSON, JSON as text."""
+@click.option("--from", "origin", type=click.Choice(ORIGINS), help="what FILE is; by default its content tells")
+@click.option("--to", "target", type=click.Choice(FORMATS), help="what to write; by default the other form, or text")
+@click.option("--leave-out", "leaves_out", is_flag=True, help="leave out what cannot be expressed in another product")
+def convert(file: str, origin: str | None, target: str | None, leaves_out: bool) -> None:
+    """Print the model in FILE (- for standard input) in the other form: text as JSON, JSON as text, and a model of
+    OpenFGA or SpiceDB as text. What of such a model cannot be expressed is reported, a line each, and so is what gets
+    another name."""
     from magistrate.engine.model_text.rendering import render_model
-    from magistrate.engine.model_text.reports import is_json, render_json
+    from magistrate.engine.model_text.reports import render_json
     from magistrate.engine.model_text.versions import exact_document
 
     with report_failures():
-        text = read_file(file)
-        origin = origin or ("json" if is_json(text) else "text")
-        report = report_model(text, origin == "json")
-        demand_no_errors(file, _remove_mark(text), report.errors)
-        if (target or {"text": "json", "json": "text"}[origin]) == "json":
-            print_json(render_json(report.document))
+        text = "" if origin in PRODUCTS else read_file(file)
+        origin = origin or _guess_origin(file, text)
+        if origin in PRODUCTS:
+            document = _convert_foreign(origin, file, leaves_out)
         else:
-            click.echo(render_model(exact_document(report.document)), nl=False)
+            report = report_model(text, origin == "json")
+            demand_no_errors(file, _remove_mark(text), report.errors)
+            document = report.document
+        if (target or {"text": "json"}.get(origin, "text")) == "json":
+            print_json(render_json(document))
+        else:
+            click.echo(render_model(exact_document(document)), nl=False)
+
+
+def _guess_origin(file: str, text: str) -> str:
+    from magistrate.cli.foreign_models import guess_product
+    from magistrate.engine.model_text.reports import is_json
+
+    if Path(file).name == "fga.mod":
+        return "openfga"
+    return guess_product(text) or ("json" if is_json(text) else "text")
+
+
+def _convert_foreign(origin: str, file: str, leaves_out: bool) -> "ModelDocument":
+    from magistrate.cli.foreign_models import choose_reader, convert_files, demand_expressible, print_renamings
+    from magistrate.engine.foreign.names import Faults
+
+    if file == "-":
+        raise CommandFailed("give a model of another product as a FILE, not on standard input")
+    faults = Faults()
+    given = convert_files(choose_reader("openfga" if origin == "openfga" else "spicedb", [file]), faults)
+    demand_expressible(faults.total, leaves_out)
+    print_renamings(given.converted, to_errors=True)
+    return given.converted.document
 
 
 @model.command(short_help="Show the model of the service as text.")

@@ -1,0 +1,90 @@
+"""Implements `magistrate import --from-openfga` and `--from-spicedb`.
+
+Everything is converted to lines in a temporary file first. Only if nothing is wrong, or what is wrong may be left out,
+the lines are imported like any others."""
+
+import tempfile
+from collections.abc import Callable
+from io import BufferedReader
+from typing import TYPE_CHECKING, BinaryIO
+
+import click
+import msgspec
+
+from magistrate.cli.foreign_models import (
+    GivenFiles,
+    ReadFiles,
+    convert_files,
+    count,
+    demand_expressible,
+    describe_refusal,
+    print_renamings,
+)
+from magistrate.cli.service import CommandFailed
+from magistrate.engine.foreign.converting import ConvertedModel
+from magistrate.engine.foreign.names import Faults, ForeignRefusal
+from magistrate.engine.foreign.relationships import RelationshipConverter, RelationshipRefusal
+from magistrate.engine.model_text.faults import MAX_FAULTS
+from magistrate.engine.model_text.json_rendering import render_body
+from magistrate.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    from magistrate.wiring import Reached
+
+ImportLines = Callable[[BufferedReader], "Reached"]
+"""Imports the lines of a file."""
+
+
+def import_foreign(read_files: ReadFiles, leaves_out: bool, import_lines: ImportLines) -> "Reached":
+    """Converts what is read and imports it. Raises CommandFailed, and writes nothing, if anything is wrong or cannot be
+    expressed and may not be left out."""
+    faults = Faults()
+    given = convert_files(read_files, faults)
+    with tempfile.TemporaryFile() as spool:
+        _write_types(given.converted, spool)
+        try:
+            refused = _write_relationships(given, spool, leaves_out)
+        except ForeignRefusal as refusal:
+            raise CommandFailed(describe_refusal(refusal)) from None
+        except InvalidRequest as error:
+            raise CommandFailed(f"{error.message}; nothing was written") from None
+        demand_expressible(faults.total + refused, leaves_out)
+        print_renamings(given.converted, to_errors=False)
+        if faults.total + refused:
+            click.echo(f"{count(faults.total + refused, 'fault')} above: left out", err=True)
+        return _import_spool(spool, import_lines)
+
+
+def _import_spool(spool: BinaryIO, import_lines: ImportLines) -> "Reached":
+    spool.seek(0)
+    with open(spool.fileno(), "rb", closefd=False) as lines:
+        try:
+            return import_lines(lines)
+        except InvalidRequest as error:
+            message = error.message.partition(": ")[2] if error.message.startswith("line ") else error.message
+            raise CommandFailed(f"{message}; what was imported before it is stored") from error
+
+
+def _write_types(converted: ConvertedModel, spool: BinaryIO) -> None:
+    encoder = msgspec.json.Encoder()
+    for body in render_body(converted.document).object_types:
+        spool.write(encoder.encode(body) + b"\n")
+
+
+def _write_relationships(given: GivenFiles, spool: BinaryIO, names_all: bool) -> int:
+    """Writes a line for each relationship, and returns how many are wrong; the first 100 are named, or all."""
+    refused = 0
+    converter = RelationshipConverter(given.model, given.converted)
+    for read in given.files.relationships:
+        for place, relationship in read():
+            try:
+                if isinstance(relationship, RelationshipRefusal):
+                    raise relationship
+                spool.write(converter.convert(relationship))
+            except RelationshipRefusal as refusal:
+                refused += 1
+                if names_all or refused <= MAX_FAULTS:
+                    click.echo(describe_refusal(ForeignRefusal(place(), refusal.code, refusal.message)), err=True)
+                elif refused == MAX_FAULTS + 1:
+                    click.echo("further relationships are wrong; --leave-out names all", err=True)
+    return refused

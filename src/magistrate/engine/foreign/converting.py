@@ -1,0 +1,235 @@
+"""Converts a model of another product to a document of ours (docs/coming-from.md).
+
+Here, a relation holds if a warrant gives it *or* its rule holds. Where another product combines the direct subjects of
+a relation otherwise, as in `[user] but not blocked`, they get a relation of their own, `direct_viewer`, and the
+relation becomes a rule over it. Relations without direct subjects get empty brackets, so that no warrant can give
+them.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from magistrate.engine.foreign.conditions import ConditionConverter, convert_condition
+from magistrate.engine.foreign.left_out import find_dependents
+from magistrate.engine.foreign.names import NOT_EXPRESSIBLE, Faults, ForeignName, show_name
+from magistrate.engine.foreign.rewriting import RuleBuilder
+from magistrate.engine.foreign.schema import (
+    ForeignModel,
+    ForeignRelation,
+    ForeignType,
+    RelationKey,
+    Restriction,
+    Rewrite,
+)
+from magistrate.engine.model_text.document import (
+    AllowedClause,
+    ModelDocument,
+    NameAt,
+    RelationDeclaration,
+    TypeDeclaration,
+)
+from magistrate.engine.terms import policy_name, relation_name, type_name
+from magistrate.errors import InvalidParameter, MissingParameter
+
+_LONGEST_DESCRIPTION = 2_000
+_CONTROL = re.compile(r"[\0\r]")
+
+
+class Renaming(NamedTuple):
+    """Holds what has another name here, and why."""
+
+    before: str
+    after: str
+    reason: str
+
+    def describe(self) -> str:
+        return f"{self.before} becomes {self.after}: {self.reason}"
+
+
+@dataclass(slots=True)
+class ConvertedModel:
+    """Holds the document, and how the original names map to it.
+
+    `direct` has, for each relation that relationships may give, the relation here; `allowed` has their restrictions.
+    A relation that was left out is in neither, and in `left_out`."""
+
+    document: ModelDocument = field(default_factory=ModelDocument)
+    type_names: dict[str, str] = field(default_factory=dict)
+    direct: dict[RelationKey, str] = field(default_factory=dict)
+    allowed: dict[RelationKey, list[Restriction]] = field(default_factory=dict)
+    conditions: dict[str, ConditionConverter] = field(default_factory=dict)
+    left_out: set[RelationKey] = field(default_factory=set)
+    renamings: list[Renaming] = field(default_factory=list)
+
+
+def convert_model(model: ForeignModel, faults: Faults) -> ConvertedModel:
+    """Returns the model in our form, without what cannot be expressed and all relations that depend on it. What is
+    wrong, and what cannot be expressed, is reported; if there are errors, the document is not complete."""
+    return _ModelConverter(model, faults).convert()
+
+
+class _ModelConverter:
+    def __init__(self, model: ForeignModel, faults: Faults) -> None:
+        self._model = model
+        self._faults = faults
+        self._converted = ConvertedModel()
+        self._builder = RuleBuilder(model, self._converted.type_names, faults)
+
+    def convert(self) -> ConvertedModel:
+        self._name_types()
+        self._convert_conditions()
+        for declared in self._model.types.values():
+            for relation in declared.relations.values():
+                self._check_relation(declared, relation)
+        if not self._faults.errors:
+            self._leave_out()
+            for declared in self._model.types.values():
+                self._convert_type(declared)
+        return self._converted
+
+    def _name_types(self) -> None:
+        taken: dict[str, str] = {}
+        for name, declared in self._model.types.items():
+            here = name.replace("/", "--").lower()
+            try:
+                type_name(here, "type")
+            except (InvalidParameter, MissingParameter) as fault:
+                self._report(declared.name, "invalid_name", f"type {show_name(name)}: {fault.message}")
+            if here in taken:
+                message = f"types {show_name(taken[here])} and {show_name(name)} would both become {show_name(here)}"
+                self._report(declared.name, "name_collision", message)
+            taken[here] = name
+            self._converted.type_names[name] = here
+            if here != name:
+                self._converted.renamings.append(Renaming(name, here, "types have lower-case names without /"))
+
+    def _convert_conditions(self) -> None:
+        for name, condition in self._model.conditions.items():
+            here = name.replace("/", "--")
+            try:
+                policy_name(here, "name")
+            except InvalidParameter as fault:
+                self._report(condition.name, "invalid_name", f"condition {show_name(name)}: {fault.message}")
+                continue
+            converter = convert_condition(condition, here, self._faults)
+            if converter is not None:
+                self._converted.conditions[name] = converter
+                self._converted.document.policies[here] = converter.declaration
+
+    def _check_relation(self, declared: ForeignType, relation: ForeignRelation) -> None:
+        name = relation.name.text
+        try:
+            relation_name(name, "relation")
+        except InvalidParameter as fault:
+            self._report(relation.name, "invalid_name", f"relation {show_name(name)}: {fault.message}")
+        for restriction in relation.allowed:
+            self._check_restriction(restriction)
+        if not self._builder.check(declared, relation):
+            self._converted.left_out.add((declared.name.text, name))
+
+    def _check_restriction(self, restriction: Restriction) -> None:
+        known = self._model.types.get(restriction.type.text)
+        if known is None:
+            self._report_unknown("type", restriction.type, self._model.types)
+        elif restriction.relation is not None and restriction.relation.text not in known.relations:
+            self._report_unknown("relation", restriction.relation, known.relations)
+        condition = restriction.condition
+        if condition is None:
+            return
+        if condition.text not in self._model.conditions:
+            self._report_unknown("condition", condition, self._model.conditions)
+        elif condition.text not in self._converted.conditions:
+            message = f"{restriction.describe()} needs condition {condition.text}, which cannot be expressed"
+            self._report(restriction.type, NOT_EXPRESSIBLE, message)
+
+    def _report_unknown(self, kind: str, name: ForeignName, known: Iterable[str]) -> None:
+        hint = self._faults.suggest(name.text, known)
+        self._report(name, f"unknown_{kind}", f"{kind} {show_name(name.text)} is not defined{hint}")
+
+    def _report(self, at: ForeignName, code: str, message: str) -> None:
+        self._faults.report(at, code, message)
+
+    def _leave_out(self) -> None:
+        """Leaves out the relations that depend on one that is left out: without it, an exclusion could grant more."""
+        for key, cause in find_dependents(self._model, self._converted.left_out):
+            relation = self._model.types[key[0]].relations[key[1]]
+            message = f"{'#'.join(key)} depends on {'#'.join(cause)}, which cannot be expressed"
+            self._report(relation.name, NOT_EXPRESSIBLE, message)
+            self._converted.left_out.add(key)
+
+    def _convert_type(self, declared: ForeignType) -> None:
+        name = declared.name
+        here = self._converted.type_names[name.text]
+        type_here = TypeDeclaration(NameAt(here), description=_tidy(declared.description))
+        self._converted.document.types[here] = type_here
+        for relation in declared.relations.values():
+            if (name.text, relation.name.text) not in self._converted.left_out:
+                for one in self._convert_relation(declared, relation, type_here.relations):
+                    type_here.relations[one.name.text] = one
+
+    def _convert_relation(
+        self, declared: ForeignType, relation: ForeignRelation, relations: Mapping[str, RelationDeclaration]
+    ) -> list[RelationDeclaration]:
+        """Returns the relation, and before it the one that its direct subjects get of their own if it needs one."""
+        name, key = relation.name.text, (declared.name.text, relation.name.text)
+        here = RelationDeclaration(NameAt(name), description=_tidy(relation.description))
+        operands = [one for one in _list_union(relation.rewrite) if one.kind != "direct"]
+        is_direct = any(one.kind == "direct" for one in relation.rewrite.walk())
+        if is_direct:
+            self._converted.allowed[key] = relation.allowed
+        if not any(one.kind == "direct" for operand in operands for one in operand.walk()):
+            here.allowed = self._allow(relation) if is_direct else []
+            here.rule = self._builder.build(declared, operands, "") if operands else None
+            self._converted.direct[key] = name
+            return [here]
+        direct = _choose_name(f"direct_{name}", {*declared.relations, *relations})
+        here.allowed = []
+        here.rule = self._builder.build(declared, [relation.rewrite], direct)
+        self._converted.direct[key] = direct
+        type_here = self._converted.type_names[declared.name.text]
+        reason = "warrants give this, and a rule computes the relation"
+        renaming = Renaming(f"{type_here}#{name} of relationships", f"{type_here}#{direct}", reason)
+        self._converted.renamings.append(renaming)
+        return [RelationDeclaration(NameAt(direct), self._allow(relation)), here]
+
+    def _allow(self, relation: ForeignRelation) -> list[AllowedClause]:
+        clauses: dict[str, AllowedClause] = {}
+        for restriction in relation.allowed:
+            userset = restriction.relation
+            is_left_out = userset is not None and (restriction.type.text, userset.text) in self._converted.left_out
+            if is_left_out or not self._can_express(restriction):
+                continue
+            clause = AllowedClause(NameAt(self._converted.type_names[restriction.type.text]), restriction.is_wildcard)
+            clause.relation = NameAt(userset.text) if userset is not None else None
+            clauses[clause.text] = clause
+        return [*clauses.values()]
+
+    def _can_express(self, restriction: Restriction) -> bool:
+        return restriction.condition is None or restriction.condition.text in self._converted.conditions
+
+
+def _list_union(rewrite: Rewrite) -> list[Rewrite]:
+    """Returns what a rewrite is the union of, in written order."""
+    operands: list[Rewrite] = []
+    waiting = [rewrite]
+    while waiting:
+        one = waiting.pop()
+        if one.kind == "union":
+            waiting += reversed(one.operands)
+        else:
+            operands.append(one)
+    return operands
+
+
+def _choose_name(wanted: str, taken: set[str]) -> str:
+    name, number = wanted[:64], 1
+    while name in taken:
+        number += 1
+        name = f"{wanted[:60]}_{number}"
+    return name
+
+
+def _tidy(description: str) -> str:
+    return _CONTROL.sub(" ", description)[:_LONGEST_DESCRIPTION]

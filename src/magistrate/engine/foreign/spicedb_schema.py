@@ -1,0 +1,178 @@
+"""Reads the schemas of SpiceDB: definitions with relations and permissions, and caveats."""
+
+import re
+
+from magistrate.engine.foreign.names import Faults, ForeignName, ForeignRefusal, show_name
+from magistrate.engine.foreign.schema import (
+    ForeignCondition,
+    ForeignModel,
+    ForeignRelation,
+    ForeignType,
+    Restriction,
+    Rewrite,
+)
+from magistrate.engine.foreign.spicedb_expressions import read_expression
+from magistrate.engine.foreign.tokens import ForeignTokens
+from magistrate.engine.model_text.expressions import find_end
+from magistrate.engine.model_text.faults import MAX_FAULTS
+from magistrate.engine.model_text.parser import MAX_MODEL_CHARACTERS
+
+_TOKENS = re.compile(
+    r"(?P<blank>[\s;\ufeff]+)|(?P<remark>/\*\*(?:[^*]++|\*(?!/))*+\*/)|(?P<comment>//[^\n]*|/\*(?:[^*]++|\*(?!/))*+\*/)"
+    r"|(?P<word>[A-Za-z_][A-Za-z0-9_]*(?:/[A-Za-z0-9_]+)*)|(?P<sign>->|\.\.\.|[^\s])"
+)
+_FEATURES = ("expiration", "typechecking", "self")
+_STATEMENTS = ("definition", "caveat", "use", "import", "partial")
+_MEMBERS = ("relation", "permission")
+_DECORATION = re.compile(r"(?m)^[ \t]*\*?[ \t]?|[ \t]+$")
+
+
+def read_spicedb_schema(text: str, file: str, faults: Faults, line: int = 1, column: int = 1) -> ForeignModel:
+    """Returns the model of a schema, and reports what is wrong. `line` and `column` are where the text begins in its
+    file, each line of it in the same column."""
+    model = ForeignModel()
+    if len(text) > MAX_MODEL_CHARACTERS:
+        message = f"a schema has at most {MAX_MODEL_CHARACTERS} characters; this one has {len(text)}"
+        faults.report(ForeignName("", file, line, column), "model_too_large", message)
+        return model
+    _SchemaReader(model, faults, ForeignTokens(text, file, _TOKENS, line, column)).read_all()
+    if not model.types and not faults.total:
+        faults.report(ForeignName("", file, line, column), "empty_model", "the schema has no definition")
+    return model
+
+
+class _SchemaReader:
+    def __init__(self, model: ForeignModel, faults: Faults, tokens: ForeignTokens) -> None:
+        self._model = model
+        self._faults = faults
+        self._tokens = tokens
+
+    def read_all(self) -> None:
+        tokens = self._tokens
+        while tokens.token and self._faults.errors < MAX_FAULTS:
+            try:
+                self._read_statement()
+            except ForeignRefusal as refusal:
+                self._faults.report(refusal.at, refusal.code, refusal.message)
+                while tokens.token and not (tokens.starts_line and tokens.token in _STATEMENTS):
+                    tokens.advance()
+
+    def _read_statement(self) -> None:
+        tokens = self._tokens
+        keyword, at, description = tokens.token, tokens.at, _read_remark(tokens.remark)
+        tokens.advance()
+        match keyword:
+            case "definition":
+                self._read_definition(description)
+            case "caveat":
+                self._read_caveat(description)
+            case "use":
+                feature = tokens.take_name("the name of a feature")
+                if feature.text not in _FEATURES:
+                    message = f"feature {show_name(feature.text)} cannot be expressed"
+                    raise ForeignRefusal(feature, "unknown_feature", message)
+            case "import" | "partial":
+                message = "schemas of several files cannot be read; give the composed schema"
+                raise ForeignRefusal(at, "unknown_feature", message)
+            case _:
+                message = f"expected definition, caveat or use, found '{show_name(keyword)}'"
+                raise ForeignRefusal(at, "unknown_keyword", message)
+
+    def _read_definition(self, description: str) -> None:
+        tokens = self._tokens
+        declared = ForeignType(tokens.take_name("the name of a definition"), description=description)
+        if declared.name.text in self._model.types:
+            name = declared.name
+            raise ForeignRefusal(name, "repeated_declaration", f"{show_name(name.text)} is defined twice")
+        self._model.types[declared.name.text] = declared
+        tokens.demand("{", "behind the name of the definition")
+        while not tokens.accept("}"):
+            self._read_member(declared)
+        for relation in declared.relations.values():
+            _name_self(declared, relation.rewrite)
+
+    def _read_member(self, declared: ForeignType) -> None:
+        tokens = self._tokens
+        keyword, description = tokens.token, _read_remark(tokens.remark)
+        if keyword not in _MEMBERS:
+            raise tokens.refuse("unknown_keyword", f"expected relation, permission or }}, found {tokens.show_next()}")
+        tokens.advance()
+        name = tokens.take_name(f"the name of a {keyword}")
+        if keyword == "relation":
+            tokens.demand(":", "behind the name of the relation")
+            relation = ForeignRelation(name, Rewrite("direct", name), self._read_restrictions(), description)
+        else:
+            if tokens.accept(":"):
+                self._read_restrictions()  # a type annotation, which SpiceDB has checked
+            tokens.demand("=", "behind the name of the permission")
+            relation = ForeignRelation(name, read_expression(tokens), [], description)
+        if name.text in declared.relations:
+            raise ForeignRefusal(name, "repeated_declaration", f"{show_name(name.text)} is declared twice")
+        declared.relations[name.text] = relation
+
+    def _read_restrictions(self) -> list[Restriction]:
+        restrictions = [self._read_restriction()]
+        while self._tokens.accept("|"):
+            restrictions.append(self._read_restriction())
+        return restrictions
+
+    def _read_restriction(self) -> Restriction:
+        tokens = self._tokens
+        name = tokens.take_name("the name of a definition")
+        relation, condition, expires = None, None, False
+        is_wildcard = tokens.accept(":")
+        if is_wildcard:
+            tokens.demand("*", "behind :")
+        elif tokens.accept("#") and not tokens.accept("..."):
+            relation = tokens.take_name("the name of a relation")
+        if tokens.accept("with"):
+            limit = tokens.take_name("the name of a caveat, or expiration")
+            expires = limit.text == "expiration"
+            condition = None if expires else limit
+            if condition is not None and tokens.accept("and"):
+                tokens.demand("expiration", "behind and")
+                expires = True
+        return Restriction(name, relation, is_wildcard, condition, expires)
+
+    def _read_caveat(self, description: str) -> None:
+        tokens = self._tokens
+        name = tokens.take_name("the name of a caveat")
+        tokens.demand("(", "behind the name of the caveat")
+        parameters: dict[str, str] = {}
+        while not tokens.accept(")"):
+            parameter = tokens.take_name("the name of a parameter")
+            parameters[parameter.text] = self._read_parameter_type()
+            if tokens.token != ")":
+                tokens.demand(",", "between parameters")
+        begin, end = tokens.offset + 1, find_end(tokens.text, tokens.offset + 1)
+        if tokens.token != "{" or end is None:
+            raise tokens.refuse("unexpected_token", "expected the expression of the caveat in { }")
+        written = tokens.text[begin:end]
+        at = tokens.locate(begin + len(written) - len(written.lstrip()))
+        tokens.skip_to(end + 1)
+        if name.text in self._model.conditions:
+            raise ForeignRefusal(name, "repeated_declaration", f"caveat {show_name(name.text)} is declared twice")
+        condition = ForeignCondition(name, parameters, written.strip(), at, description, tokens.margin)
+        self._model.conditions[name.text] = condition
+
+    def _read_parameter_type(self) -> str:
+        tokens = self._tokens
+        of_type = tokens.take_name("the type of the parameter").text
+        if tokens.accept("<"):
+            of_type += f"<{tokens.take_name('the type of the elements').text}>"
+            tokens.demand(">", "behind the type of the elements")
+        return of_type
+
+
+def _name_self(declared: ForeignType, rewrite: Rewrite) -> None:
+    """Makes `self` the object itself, unless the definition has a relation of this name."""
+    if "self" not in declared.relations:
+        for one in rewrite.walk():
+            if one.kind == "computed" and one.names[0].text == "self":
+                one.kind, one.names = "self", ()
+
+
+def _read_remark(remark: str) -> str:
+    """Returns the text of a comment `/** … */`."""
+    lines = _DECORATION.sub("", remark.removeprefix("/**").removesuffix("*/")).split("\n")
+    return "\n".join(line.rstrip() for line in lines).strip()

@@ -1,0 +1,346 @@
+"""`magistrate import --from-openfga` and `--from-spicedb`, and `magistrate model convert --from` them."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from magistrate.cli.commands import main
+from tests.databases import dump
+from tests.running import Client, running_service, settings_for
+
+FILES = Path(__file__).parents[1] / "foreign" / "files"
+MODEL = """model
+  schema 1.1
+type user
+type Team
+  relations
+    define member: [user, Team#member]
+    define lead: [user] and member
+"""
+MODEL_JSON = {"schema_version": "1.1", "type_definitions": [{"type": "user"}]}
+HEADINGS = "user_type,user_id,user_relation,relation,object_type,object_id\n"
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, [*map(str, arguments)], env={}, prog_name="magistrate")
+
+
+def import_files(url: str, *arguments: str | Path) -> Result:
+    return run("import", *arguments, "--database-url", url)
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/m.db"
+
+
+def name_here(written: str) -> str:
+    """Returns an object or a userset with the name that its type has here."""
+    of_type, colon, id = written.partition(":")
+    return of_type.replace("/", "--").lower() + colon + id
+
+
+def list_openfga_checks(store: Any) -> Iterator[tuple[str, dict[str, Any], bool]]:
+    for check in (check for test in store["tests"] for check in test["check"]):
+        for relation, holds in check["assertions"].items():
+            written = f"{name_here(check['object'])}#{relation}@{name_here(check['user'])}"
+            yield written, check.get("context", {}), holds
+
+
+def list_spicedb_checks(file: Any) -> Iterator[tuple[str, dict[str, Any], bool]]:
+    for kind, texts in file["assertions"].items():
+        for text in texts:
+            check, _, context = text.partition(" with ")
+            object, _, subject = check.partition("@")
+            written = f"{name_here(object)}@{name_here(subject)}"
+            yield written, json.loads(context) if context else {}, kind == "assertTrue"
+
+
+def test_a_store_file_of_openfga_answers_as_it_says(url: str) -> None:
+    path = FILES / "documents.fga.yaml"
+    store = yaml.safe_load(path.read_text())
+
+    imported = import_files(url, "--from-openfga", path)
+
+    assert (imported.exit_code, imported.stderr) == (0, ""), imported.output
+    assert imported.stdout.splitlines()[:3] == [
+        "acme/Team becomes acme--team: types have lower-case names without /",
+        "document#viewer of relationships becomes document#direct_viewer: "
+        "warrants give this, and a rule computes the relation",
+        "document#editor of relationships becomes document#direct_editor: "
+        "warrants give this, and a rule computes the relation",
+    ]
+    assert re.search(r"4 object types, \d+ objects, 14 warrants\n$", imported.stdout)
+    checks = [*list_openfga_checks(store)]
+    assert len(checks) > 12
+    with running_service(settings_for(url)) as service, Client(service) as client:
+        for text, context, holds in checks:
+            assert (client.ask(text, context=context).json()["code"] == 200) is holds, (text, context)
+        for wanted in (wanted for test in store["tests"] for wanted in test["list_objects"]):
+            for relation, objects in wanted["assertions"].items():
+                query = f"select {wanted['type']} where {wanted['user']} is {relation}"
+                found = client.get("/v2/query", params={"q": query}).json()["results"]
+                assert sorted(f"{row['objectType']}:{row['objectId']}" for row in found) == objects
+
+
+def test_a_validation_file_of_spicedb_answers_as_it_says(url: str) -> None:
+    path = FILES / "devices.validation.yaml"
+
+    imported = import_files(url, "--from-spicedb", path)
+
+    assert (imported.exit_code, imported.stderr) == (0, ""), imported.output
+    checks = [*list_spicedb_checks(yaml.safe_load(path.read_text()))]
+    assert len(checks) > 12
+    with running_service(settings_for(url)) as service, Client(service) as client:
+        for text, context, holds in checks:
+            assert (client.ask(text, context=context).json()["code"] == 200) is holds, (text, context)
+
+
+def write_openfga_files(folder: Path) -> list[Path]:
+    tuples = [
+        {"user": "user:ann", "relation": "member", "object": "Team:a"},
+        {"user": "Team:a#member", "relation": "member", "object": "Team:b"},
+    ]
+    contents = {
+        "model.fga": MODEL,
+        "tuples.csv": HEADINGS + "user,kim,,lead,Team,a\n",
+        "tuples.json": json.dumps(tuples),
+        "pages.json": json.dumps({"tuples": [{"key": one} for one in tuples], "continuation_token": ""}),
+        "tuples.jsonl": "".join(f"{json.dumps(one)}\n" for one in tuples),
+        "tuples.yaml": yaml.safe_dump(tuples),
+    }
+    for name, text in contents.items():
+        (folder / name).write_text(text)
+    return [folder / name for name in contents]
+
+
+def test_tuples_of_all_formats_are_imported_and_again_change_nothing(url: str, tmp_path: Path) -> None:
+    paths = write_openfga_files(tmp_path)
+
+    first = import_files(url, "--from-openfga", *paths)
+    again = import_files(url, "--from-openfga", *reversed(paths))
+
+    assert first.stdout.endswith("2 object types, 4 objects, 3 warrants\n"), first.output
+    assert again.stdout.endswith("0 object types, 0 objects, 0 warrants\n"), again.output
+    assert len(dump(url)["warrant"]) == 3
+
+
+def test_modules_and_store_files_name_files_of_their_folder(url: str, tmp_path: Path) -> None:
+    (tmp_path / "org").mkdir()
+    (tmp_path / "fga.mod").write_text('schema: "1.2"\ncontents:\n  - core.fga\n  - org/team.fga\n')
+    (tmp_path / "core.fga").write_text("module core\ntype user\ntype team\n")
+    (tmp_path / "org" / "team.fga").write_text("module org\nextend type team\n  relations\n    define member: [user]\n")
+    (tmp_path / "tuples.yaml").write_text("- {user: 'user:ann', relation: member, object: 'team:a'}\n")
+    (tmp_path / "all.fga.yaml").write_text("model_file: fga.mod\ntuple_file: tuples.yaml\n")
+
+    converted = run("model", "convert", tmp_path / "fga.mod")
+    imported = import_files(url, "--from-openfga", tmp_path / "all.fga.yaml")
+
+    assert converted.stdout == "version 1.0\n\ntype user\n\ntype team\n    relation member [user]\n"
+    assert imported.stdout.endswith("2 object types, 2 objects, 1 warrants\n"), imported.output
+
+
+@pytest.mark.parametrize("name", ["../secret.fga", "/etc/hostname", "link.fga", ".", "no\\0.fga", "gone.fga", ""])
+def test_files_outside_of_the_folder_are_not_read(url: str, tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (tmp_path / "secret.fga").write_text(MODEL)
+    (folder / "link.fga").symlink_to(tmp_path / "secret.fga")
+    (folder / "fga.mod").write_text(f'schema: "1.2"\ncontents:\n  - "{name}"\n')
+    (folder / "s.yaml").write_text(f'schemaFile: "{name}"\n')
+    (folder / "store.yaml").write_text(f'model_file: "{name}"\n')
+
+    for option, file in (("openfga", "fga.mod"), ("openfga", "store.yaml"), ("spicedb", "s.yaml")):
+        refused = import_files(url, f"--from-{option}", folder / file)
+
+        assert refused.exit_code == 2
+        assert re.search(r"(fga\.mod|yaml):\d:\d+: invalid_reference: ", refused.stderr), refused.stderr
+    assert not (tmp_path / "m.db").exists()
+
+
+def test_one_bad_line_of_many_is_named_and_nothing_is_written(url: str, tmp_path: Path) -> None:
+    lines = [f"user,u{number},,member,Team,t{number % 100}\n" for number in range(100_000)]
+    lines[70_000] = "user,u,,membr,Team,t\n"
+    (tmp_path / "model.fga").write_text(MODEL)
+    (tmp_path / "tuples.csv").write_text(HEADINGS + "".join(lines))
+
+    refused = import_files(url, "--from-openfga", tmp_path / "model.fga", tmp_path / "tuples.csv")
+
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert refused.stderr == (
+        f"{tmp_path}/tuples.csv:70002:1: unknown_relation: relation membr is not defined; did you mean member?\n"
+        "Error: 1 fault above; nothing was written; fix them, or leave them out with --leave-out\n"
+    )
+    assert not (tmp_path / "m.db").exists()
+
+
+def test_of_very_many_faults_some_are_named_or_all_that_are_left_out(url: str, tmp_path: Path) -> None:
+    (tmp_path / "model.fga").write_text(MODEL)
+    lines = (f"user,u,,m{number},Team,t\n" for number in range(5_000))
+    (tmp_path / "tuples.csv").write_text(HEADINGS + "".join(lines))
+
+    refused = import_files(url, "--from-openfga", tmp_path / "model.fga", tmp_path / "tuples.csv")
+    left_out = import_files(url, "--from-openfga", tmp_path / "model.fga", tmp_path / "tuples.csv", "--leave-out")
+
+    assert len(refused.stderr.splitlines()) == 102
+    assert "5,000 faults above; nothing was written" in refused.stderr
+    assert len(left_out.stderr.splitlines()) == 5_001
+    assert left_out.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "place"),
+    [
+        ("openfga", "name: x\nmodel: |\n  model\n    schema 1.1\n  type user\n  typ team\n", "6:3: unknown_keyword"),
+        ("spicedb", "schema: |-\n  definition user {\n    relation a: usr\n  }\n", "3:17: unknown_type"),
+        ("spicedb", "schema: |-\n  caveat c(x int) {\n    x %\n  }\n  definition user {}\n", "3:7: not_expressible"),
+        ("spicedb", "schema: 'definition user {}'\nrelationships: |-\n\n  user:a\n", "4:3: invalid_relationship"),
+        ("openfga", "model: 'type user'\ntuples:\n- {user: 'u:a', relation: r, object: 'o:1'}\n", "3:3: unknown_type"),
+    ],
+)
+def test_faults_in_a_yaml_file_have_their_place_in_it(
+    url: str, tmp_path: Path, option: str, text: str, place: str
+) -> None:
+    (tmp_path / "all.yaml").write_text(text)
+
+    refused = import_files(url, f"--from-{option}", tmp_path / "all.yaml")
+
+    assert refused.stderr.startswith(f"{tmp_path}/all.yaml:{place}: "), refused.stderr
+
+
+def test_what_is_wrong_is_left_out_if_that_is_wanted(url: str, tmp_path: Path) -> None:
+    (tmp_path / "model.fga").write_text(MODEL + "condition c(x: ipaddress) { x.in_cidr('10.0.0.0/8') }\n")
+    (tmp_path / "t.csv").write_text(HEADINGS + "user,ann,,member,Team,a\nuser,b d,,member,Team,a\n")
+
+    imported = import_files(url, "--from-openfga", tmp_path / "model.fga", tmp_path / "t.csv", "--leave-out")
+
+    assert imported.exit_code == 0, imported.output
+    assert imported.stderr.splitlines()[0].startswith(f"{tmp_path}/model.fga:8:11: not_expressible: condition c: ")
+    assert imported.stderr.splitlines()[1].startswith(f"{tmp_path}/t.csv:3:1: invalid_id: id b d: ")
+    assert imported.stderr.splitlines()[2] == "2 faults above: left out"
+    assert len(dump(url)["warrant"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text", "message"),
+    [
+        (["--from-openfga"], "user: x\n", "store file of OpenFGA"),
+        (["--from-openfga"], "- {user: 'user:a', relation: r, object: 'o:1'}\n", "none of the files has the model"),
+        (["--from-openfga"], "a: &a [1]\nb: *a\n", "file.yaml:2:4: invalid_yaml: aliases are not supported"),
+        (["--from-spicedb"], "relationships: ''\n", "none of the files has the model"),
+        (["--from-openfga", "--from-spicedb"], "", "give either --from-openfga or --from-spicedb"),
+        (["--leave-out"], "", "--leave-out goes with"),
+        (["--from-openfga", "--skip-refused"], "", "--skip-refused goes with --from-warrant only"),
+        (["other.jsonl"], "", "several FILEs go with"),
+    ],
+)
+def test_what_cannot_be_imported_is_reported(
+    url: str, tmp_path: Path, arguments: list[str], text: str, message: str
+) -> None:
+    (tmp_path / "file.yaml").write_text(text)
+
+    refused = import_files(url, *arguments, tmp_path / "file.yaml")
+
+    assert refused.exit_code == 2
+    assert message in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.json", b"{", "is not valid JSON"),
+        ("a.json", b'{"tuples": 5}', "tuples is no array"),
+        ("a.json", b'{"x": 5}', "is neither a model nor tuples of OpenFGA"),
+        ("a.json", b"5", "is not valid JSON"),
+        ("a.fga", b"type \xff\n", "is not UTF-8"),
+        ("a.csv", HEADINGS.encode() + b"user,\xff,,member,Team,a\n", "a.csv:2:1: is not UTF-8"),
+        ("a.csv", b"x" * 1_100_000, "a.csv:1:1: is longer than 1048576 bytes"),
+        ("a.csv", b"user,ann\n", "a.csv:1:1: invalid_csv: the first line must name the columns"),
+        ("b.fga", MODEL.encode(), "repeated_declaration: type user is declared twice"),
+        (
+            "b.json",
+            b'{"schema_version": "1.1", "type_definitions": [{"type": "user"}]}',
+            "has a model, and another file has one, too",
+        ),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_reported(
+    url: str, tmp_path: Path, name: str, content: bytes, message: str
+) -> None:
+    (tmp_path / "model.fga").write_text(MODEL)
+    (tmp_path / name).write_bytes(content)
+
+    refused = import_files(url, "--from-openfga", tmp_path / "model.fga", tmp_path / name)
+
+    assert refused.exit_code == 2
+    assert message in refused.stderr
+    assert not (tmp_path / "m.db").exists()
+
+
+def test_a_backup_of_zed_says_how_to_write_what_it_has(url: str, tmp_path: Path) -> None:
+    (tmp_path / "all.zedbackup").write_bytes(b"Obj\x01\x04\x14avro.codec")
+
+    refused = import_files(url, "--from-spicedb", tmp_path / "all.zedbackup")
+
+    assert "zed backup parse-relationships" in refused.stderr
+
+
+def test_a_schema_and_relationships_are_told_by_their_content(url: str, tmp_path: Path) -> None:
+    schema = "definition user {}\ndefinition doc { relation r: user }\n"
+    (tmp_path / "one").write_text(f"/* the schema */\n// of all\n{schema}")
+    (tmp_path / "two").write_text("// all of them\n\ndoc:a#r@user:ann\ndoc:b#r@user:ann\n")
+
+    imported = import_files(url, "--from-spicedb", tmp_path / "two", tmp_path / "one")
+
+    assert imported.stdout.endswith("2 object types, 3 objects, 2 warrants\n"), imported.output
+
+
+def test_a_type_that_forbids_stored_warrants_is_reported(url: str, tmp_path: Path) -> None:
+    (tmp_path / "a.fga").write_text(MODEL)
+    (tmp_path / "a.csv").write_text(HEADINGS + "user,ann,,member,Team,a\n")
+    (tmp_path / "b.fga").write_text(MODEL.replace("[user, Team#member]", "[Team#member]"))
+    assert import_files(url, "--from-openfga", tmp_path / "a.fga", tmp_path / "a.csv").exit_code == 0
+
+    refused = import_files(url, "--from-openfga", tmp_path / "b.fga")
+
+    assert refused.exit_code == 2
+    assert "stored warrants would not be allowed any more" in refused.stderr
+
+
+def test_a_model_is_converted_by_its_content(tmp_path: Path) -> None:
+    (tmp_path / "m.txt").write_text("# ours\n\nmodel\n  schema 1.1\ntype Doc\n")
+    (tmp_path / "s.txt").write_text("/** All. */ definition user {}\n")
+    (tmp_path / "m.json").write_text('{"schema_version": "1.1", "type_definitions": [{"type": "user"}]}')
+
+    openfga = run("model", "convert", tmp_path / "m.txt")
+    spicedb = run("model", "convert", tmp_path / "s.txt", "--to", "json")
+    from_json = run("model", "convert", tmp_path / "m.json", "--from", "openfga")
+
+    assert (openfga.stdout, openfga.exit_code) == ("version 1.0\n\ntype doc\n", 0)
+    assert openfga.stderr == "Doc becomes doc: types have lower-case names without /\n"
+    assert json.loads(spicedb.stdout)["objectTypes"] == [{"type": "user", "relations": {}, "description": "All."}]
+    assert from_json.stdout == "version 1.0\n\ntype user\n"
+
+
+def test_a_model_that_cannot_be_expressed_is_converted_only_without_it(tmp_path: Path) -> None:
+    path = tmp_path / "s.zed"
+    path.write_text(
+        "definition a { relation x: a }\ndefinition b {\nrelation up: a | b\nrelation x: a\n"
+        "permission c = up.all(x)\npermission d = c + x\n}\n"
+    )
+
+    refused = run("model", "convert", path)
+    converted = run("model", "convert", path, "--leave-out")
+    unnamed = run("model", "convert", "-", "--from", "spicedb")
+
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "s.zed:6:12: not_expressible: b#d depends on b#c, which cannot be expressed" in refused.stderr
+    assert "relation c" not in converted.stdout
+    assert "relation x [a]" in converted.stdout
+    assert unnamed.exit_code == 2
