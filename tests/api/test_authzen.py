@@ -572,6 +572,12 @@ def test_a_token_of_another_search_is_400(records: Client) -> None:
         assert records.post("/access/v1/search/resource", json=body).status_code == 400
 
 
+def test_the_error_of_a_token_names_it(records: Client) -> None:
+    answer = records.post("/access/v1/search/resource", json=VALID | {"page": {"token": "x"}})
+
+    assert answer.json()["parameter"] == "page.token"
+
+
 def test_a_subject_that_stands_for_all_is_no_result(records: Client) -> None:
     records.grant("record:public#read@user:*")
     found = found_ids(

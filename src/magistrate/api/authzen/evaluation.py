@@ -141,9 +141,11 @@ def list_in_evaluations(call: Call[EvaluationsBody]) -> Sequence[str | None]:
 
 def _read_items(body: EvaluationsBody, contexts: ContextReader, stop_at: StopAt) -> Iterator[Item]:
     """Yields the evaluations. After one that is denied for a fault, none may be needed."""
+    has_defaults = any((body.subject, body.action, body.resource, body.context))
     for raw in body.evaluations or ():
         try:
-            item = _read_item(_merge_defaults(decode_element(raw, _ITEM), body), contexts)
+            own = decode_element(raw, _ITEM)
+            item = _read_item(_merge_defaults(own, body) if has_defaults else own, contexts)
         except InvalidRequest as error:
             item = Item(None, EvaluationAnswer(False, EvaluationDetails(error=_render_fault(error))))
         yield item

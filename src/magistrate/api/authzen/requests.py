@@ -15,6 +15,7 @@ from magistrate.engine.terms import (
     Subject,
     TypeName,
     object_id,
+    object_id_or_wildcard,
     relation_name,
     type_name,
 )
@@ -74,6 +75,7 @@ class ContextReader:
         self._empty = ObservedContext({}, self.reads)
 
     def read(self, body: EvaluationBody) -> ObservedContext:
+        """Returns the variables of an evaluation."""
         given = (
             body.context,
             body.subject and body.subject.properties,
@@ -114,8 +116,12 @@ def read_evaluation(body: EvaluationBody, contexts: ContextReader) -> Check:
     action = require_action(body.action)
     resource = require_entity(body.resource, RESOURCE)
     context = contexts.read(body)
-    whom = read_entity(subject, SUBJECT)
-    return Check(read_entity(resource, RESOURCE), read_action(action), Subject(whom.type, whom.id), context)
+    try:
+        of_type, id = type_name(subject.type, "subject.type"), object_id_or_wildcard(subject.id, "subject.id")
+        object = ObjectRef(type_name(resource.type, "resource.type"), object_id_or_wildcard(resource.id, "resource.id"))
+        return Check(object, relation_name(action.name, "action.name"), Subject(of_type, id), context)
+    except InvalidParameter as error:  # nothing is missing, so the name cannot exist
+        raise UnknownName(f"{error.parameter} {error.message}") from None
 
 
 def require_entity(entity: EntityBody | None, member: str) -> EntityBody:

@@ -1,7 +1,8 @@
 """Handles /access/v1/search/subject, …/resource and …/action (docs/authzen.md#searches)."""
 
 import hashlib
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -147,7 +148,8 @@ def search_actions(call: Call[ActionSearchBody]) -> Answer | Coroutine[Any, Any,
 async def _search_actions_later(call: Call[ActionSearchBody], search: ActionSearch) -> Answer:
     kind = action_kind(f"actions+{_digest(search.object, search.subject, search.context)}")
     wanted = _read_wanted(call, kind)
-    found = await actions.list_page(call.context, search, wanted, call.freshness, kind)
+    with _naming_token():
+        found = await actions.list_page(call.context, search, wanted, call.freshness, kind)
     return Answer(_render_actions(found.value.rows, found.value.next_cursor or ""), found.revision)
 
 
@@ -171,7 +173,9 @@ async def _search_entities(
         return await _answer_nothing(call, EntitySearchAnswer(PageAnswer("", 0), []))
     search = EntitySearch(of_type, relation, ref, wants_subjects, context, contexts.reads)
     kind = replace(QUERY_LIST, name=f"search+{_digest(wanted_member, of_type, relation, ref, context)}")
-    found = await searches.list_page(call.context, search, _read_wanted(call, kind), call.freshness, kind)
+    wanted_page = _read_wanted(call, kind)
+    with _naming_token():
+        found = await searches.list_page(call.context, search, wanted_page, call.freshness, kind)
     results = [EntityResult(of_type, id) for id in found.value.rows]
     page = PageAnswer(found.value.next_cursor or "", len(results))
     return Answer(EntitySearchAnswer(page, results), found.revision)
@@ -202,10 +206,19 @@ def _read_wanted(call: Call[Any], kind: ListKind[Any]) -> Wanted:
     parameters = {"limit": str(_read_limit(page))}
     if page is not None and page.token:
         parameters["nextCursor"] = page.token
-    try:
+    with _naming_token():
         return read_wanted(kind, parameters, call.context.store.identity)
+
+
+@contextmanager
+def _naming_token() -> Iterator[None]:
+    """Gives errors of a cursor the name that it has here."""
+    try:
+        yield
     except InvalidParameter as error:
-        raise InvalidParameter("page.token", error.message) from None
+        raise InvalidParameter(
+            "page.token" if error.parameter == "nextCursor" else error.parameter, error.message
+        ) from None
 
 
 def _digest(*search: object) -> str:
