@@ -13,6 +13,7 @@ from magistrate.api.routes import ROUTES
 from magistrate.operations.examples import read_example
 from tests.issuing import issue_key
 from tests.running import KEY, Client
+from tests.scenario_files import warrant_body
 
 Body = dict[str, Any]
 
@@ -560,6 +561,39 @@ def test_actions_are_paged_and_tokens_belong_to_their_search(records: Client) ->
     assert [*pages(records, "action", 1, **asked)] == [["read"], ["write"]]
     other = asked | {"subject": BOB, "page": {"token": token}}
     assert records.post("/access/v1/search/action", json=other).status_code == 400
+
+
+def test_later_pages_of_actions_are_of_the_revision_of_the_first(records: Client) -> None:
+    records.grant("record:record-6#read@user:fay", 'record:record-6#write@user:fay[resource.status == "active"]')
+    path, record = "/v2/objects/record/record-6", {"type": "record", "id": "record-6"}
+    records.put(path, json={"meta": {"status": "active"}}).raise_for_status()
+    found: list[list[str]] = []
+
+    for page in pages(records, "action", 1, subject={"type": "user", "id": "fay"}, resource=record):
+        found.append(page)
+        records.put(path, json={"meta": {"status": "archived"}}).raise_for_status()
+        records.delete_json("/v2/warrants", warrant_body("record:record-6#read@user:fay"))
+
+    assert found == [["read"], ["write"]]
+
+
+def test_the_meta_of_one_request_is_limited(records: Client) -> None:
+    """That of an object counts in each context."""
+    records.grant("record:record-7#read@user:gil[subject.level == 1]")
+    body = {"objectType": "user", "objectId": "gil", "meta": {"level": 1, "x": "x" * 50_000}}
+    records.post("/v2/objects", json=body).raise_for_status()
+    asked: Body = {
+        "subject": {"type": "user", "id": "gil"},
+        "action": READ,
+        "resource": {"type": "record", "id": "record-7"},
+    }
+
+    others = [{"resource": {"type": "record", "id": f"other-{number}"}} for number in range(200)]
+
+    assert decisions(evaluate_all(records, [{}] * 1_000, **asked)) == [True] * 1_000
+    assert decisions(evaluate_all(records, [{}, *others[:150]], **asked)) == [True, *[False] * 150]
+    answer = records.post("/access/v1/evaluations", json=asked | {"evaluations": [{}, *others]})
+    assert (answer.status_code, answer.json()["parameter"]) == (400, "evaluations")
 
 
 def test_a_token_of_another_search_is_400(records: Client) -> None:

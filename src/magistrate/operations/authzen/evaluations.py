@@ -67,7 +67,7 @@ class PendingEvaluations:
 
     async def complete(self) -> Decisions:
         """Returns the decisions after `attempt` returned None. Raises BudgetExceeded, InvalidParameter if the
-        token is from the future, StoreUnavailable."""
+        token is from the future or there is too much meta, StoreUnavailable."""
         if not self._reads:
             decided = await self._pending.decide()
             if not self._reads:

@@ -1,10 +1,12 @@
-"""Searches for subjects and resources (docs/authzen.md#searches): the two queries, unless a policy reads the properties
-of what is searched for, which differ from one object to the next. Then each object of the type is checked."""
+"""Searches for subjects and resources (docs/authzen.md#searches): the two queries, unless a policy reads properties,
+which differ from one object to the next. Then each object of the type is checked."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
+
+from msgspec.structs import replace
 
 from magistrate.engine.evaluation import Check
 from magistrate.engine.query import ObjectsQuery, Query, SubjectsQuery
@@ -12,7 +14,7 @@ from magistrate.engine.query.rows import QueryRow
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
 from magistrate.errors import NotFound
 from magistrate.operations.authzen.evaluations import ModelState, read_state
-from magistrate.operations.authzen.properties import add_properties, get_subject, read_properties
+from magistrate.operations.authzen.properties import build_context, get_subject, read_properties
 from magistrate.operations.checks.check_batch import ALL_NEEDED, CheckBatch
 from magistrate.operations.checks.check_run import CheckRun
 from magistrate.operations.checks.evaluating import complete_run
@@ -23,7 +25,7 @@ from magistrate.operations.query import QueryRequest, read_slice
 from magistrate.operations.scheduling import checkpoint
 from magistrate.store.contract import PageSlice, Slice, Snapshot
 
-CHECKED_AT_ONCE = 100
+CHECKED_AT_ONCE = 50
 """Limits the objects that are checked in one run."""
 
 
@@ -111,7 +113,7 @@ async def _check_candidates(
     candidates = [search.as_check(id) for id in ids]
     refs = [ref for check in candidates for ref in (get_subject(check), check.object)]
     known = await read_properties(ctx, refs, state.revision)
-    checks = [add_properties(check, known) for check in candidates]
+    checks = [replace(check, context=build_context(check, known)) for check in candidates]
     run = CheckRun(state.model, CheckBatch(checks, ALL_NEEDED, ctx.now(), left, denies_undefined=True))
     decisions = await complete_run(ctx.store, run, state.revision)
     assert decisions is not None
