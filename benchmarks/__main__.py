@@ -7,6 +7,7 @@ import sys
 
 import apsw
 
+from benchmarks.authzen import measure_authzen
 from benchmarks.batches import measure_batches
 from benchmarks.callers import measure_callers
 from benchmarks.checks import measure_checks
@@ -27,6 +28,7 @@ from benchmarks.startup import measure_startup
 from benchmarks.writes import measure_writes
 
 TOPICS = {
+    "authzen": measure_authzen,
     "requests": measure_request_rates,
     "batch": measure_batches,
     "import": measure_imports,

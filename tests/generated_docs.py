@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from magistrate.api.authzen.routes import AUTHZEN_ROUTES
 from magistrate.api.endpoints.public import PAGES
 from magistrate.api.error_table import ERROR_TABLE
 from magistrate.api.route import Route
@@ -32,7 +33,7 @@ def routes_table() -> str:
         f"{page.meaning}{'' if page.scope else ' (no key needed)'} |"
         for page in PAGES
     ]
-    return "\n".join([*_REQUESTS, *_requests(V2_ROUTES), *pages])
+    return "\n".join([*_REQUESTS, *_requests((*V2_ROUTES, *AUTHZEN_ROUTES)), *pages])
 
 
 def v1_routes_table() -> str:
@@ -61,11 +62,13 @@ PACKAGES = (
     "config",
     "api",
     "api.endpoints",
+    "api.authzen",
     "api.v1",
     "api.auth",
     "api.server",
     "operations",
     "operations.checks",
+    "operations.authzen",
     "operations.sessions",
     "operations.importing",
     "operations.difference",

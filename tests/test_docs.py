@@ -58,12 +58,15 @@ TRIED = {
     "README.md": 10,
     "docs/explain.md": 8,
     "docs/sessions.md": 4,
+    "docs/authzen.md": 3,
     "docs/v1.md": 2,
     "docs/history.md": 7,
     "docs/difference.md": 5,
     "docs/model-testing.md": 2,
 }
 """Documents whose commands are run, and how many there are at least."""
+EXAMPLES = {"docs/authzen.md": "authzen"}
+"""Documents whose commands need another example than `document-sharing`."""
 OF_THE_PAST = ("docs/history.md", "docs/difference.md")
 """Documents whose commands look back on what `write_history` writes."""
 
@@ -132,7 +135,7 @@ def test_the_commands_of_a_document_answer_what_it_shows(
     if document in OF_THE_PAST:
         asyncio.run(write_history(settings, monkeypatch))
     else:
-        asyncio.run(wiring.prepare_store(settings, read_example("document-sharing")))
+        asyncio.run(wiring.prepare_store(settings, read_example(EXAMPLES.get(document, "document-sharing"))))
     answered: list[tuple[str, str]] = []
     session_token = event_id = ""
 

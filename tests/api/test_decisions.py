@@ -43,6 +43,24 @@ def test_a_decision_is_shown_with_all_that_was_kept(types: Client) -> None:
     }
 
 
+def test_an_evaluation_is_recorded_once_with_the_meta_that_it_rests_on(types: Client) -> None:
+    types.grant("document:evaluated#viewer@user:ann[resource.open]")
+    types.put("/v2/objects/document/evaluated", json={"meta": {"open": True}}).raise_for_status()
+    body = {
+        "subject": {"type": "user", "id": "ann"},
+        "action": {"name": "viewer"},
+        "resource": {"type": "document", "id": "evaluated"},
+    }
+
+    answer = types.post("/access/v1/evaluation", json=body).json()
+
+    [event] = decisions(types, 1, objectId="evaluated")
+    shown = types.get(f"/v2/decisions/{event['id']}").json()
+    assert (answer, shown["decision"]) == ({"decision": True}, "allowed")
+    assert shown["context"] == {"subject": {}, "resource": {"open": True}, "action": {}}
+    assert types.get(f"/v2/decisions/{event['id']}/replay").json()["agrees"] is True
+
+
 def test_a_replay_gives_the_explanation_of_the_same_check_as_of_then(types: Client) -> None:
     types.grant("document:again#viewer@user:ann")
     token = types.ask("document:again#viewer@user:ann").headers["Warrant-Token"]

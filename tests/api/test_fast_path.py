@@ -36,6 +36,19 @@ ALLOWED, DENIED, EXPLICIT, BATCH = (
 )
 
 
+AS_JSON = "Content-Type: application/json"
+EVALUATION, UNEVALUATED = (
+    msgspec.json.encode(
+        {
+            "subject": {"type": "user", "id": id},
+            "action": {"name": "viewer"},
+            "resource": {"type": "folder", "id": "a"},
+        }
+    )
+    for id in ("ann", "bob")
+)
+
+
 @pytest.fixture(scope="module")
 def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
     """With and without the fast path, on one database; each has answered every check before."""
@@ -98,6 +111,20 @@ REQUESTS = {
     "a wrong type": request(b'{"warrants":1}'),
     "no object type": request(ALLOWED.replace(b'"folder"', b'""')),
     "an unknown object type": request(ALLOWED.replace(b'"folder"', b'"nothing"')),
+    **{
+        f"an evaluation {name}": request(EVALUATION, *headers, path="/access/v1/evaluation")
+        for name, headers in {
+            "of JSON": ("Content-Type: application/json", "X-Request-ID: a"),
+            "of JSON with a parameter": ("Content-Type: application/json; charset=utf-8",),
+            "of text": ("Content-Type: text/plain", "X-Request-ID: a"),
+            "of nothing": (),
+            "with two types": ("Content-Type: application/json", "Content-Type: text/plain"),
+            "with a strange id": ("Content-Type: application/json", "X-Request-ID:   a\tb; c "),
+        }.items()
+    },
+    "a denied evaluation": request(UNEVALUATED, AS_JSON, path="/access/v1/evaluation"),
+    "two evaluations": request(b'{"evaluations":[' + EVALUATION + b",{}]}", AS_JSON, path="/access/v1/evaluations"),
+    "actions": request(EVALUATION, AS_JSON, path="/access/v1/search/action"),
     "head and body apart": [head(ALLOWED), ALLOWED],
     "body in two segments": [head(ALLOWED) + ALLOWED[:20], ALLOWED[20:]],
     "head in two segments": [head(ALLOWED)[:30], head(ALLOWED)[30:] + ALLOWED],
@@ -248,6 +275,27 @@ def test_a_check_with_a_stored_key_takes_the_fast_path(services: Services, monke
             client.post("/v2/check", content=ALLOWED).raise_for_status()
 
     assert taken == [True, True]
+
+
+def test_repeated_evaluations_take_the_fast_path(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[bool] = []
+    answer = FastPath.answer
+
+    def observed(self: FastPath, *given: object) -> bytes | None:
+        found = answer(self, *given)  # type: ignore[arg-type]  # handed on as they are
+        taken.append(found is not None)
+        return found
+
+    headers = {"Content-Type": "application/json", "X-Request-ID": "a"}
+    paths = ("evaluation", "evaluations", "search/action")
+    for is_observed in (False, True):
+        if is_observed:
+            monkeypatch.setattr(FastPath, "answer", observed)
+        for path in paths:
+            for body in (EVALUATION, UNEVALUATED):
+                services[0].post(f"/access/v1/{path}", content=body, headers=headers).raise_for_status()
+
+    assert taken == [True] * 6
 
 
 def test_a_write_is_seen_on_the_same_connection(services: Services) -> None:

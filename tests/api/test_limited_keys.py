@@ -43,6 +43,12 @@ def of(of_type: str) -> dict[str, Any]:
     }
 
 
+def evaluation(of_type: str) -> dict[str, Any]:
+    user = {"type": "user", "id": "u"}
+    return {"subject": user, "action": {"name": "viewer"}, "resource": {"type": of_type, "id": "x"}}
+
+
+AUTHZEN = [one.path for one in ROUTES if one.path.startswith("/access/")]
 NAMED = of("{}")
 REQUESTS: dict[tuple[str, str], tuple[str, dict[str, str], Any]] = {
     ("POST", "/v2/object-types"): ("/v2/object-types", {}, {"type": "{}", "relations": {}}),
@@ -67,12 +73,13 @@ REQUESTS: dict[tuple[str, str], tuple[str, dict[str, str], Any]] = {
     ("POST", "/v2/authorize"): ("/v2/authorize", {}, {"warrants": [NAMED]}),
     ("GET", "/v2/query"): ("/v2/query", {"q": "select {} where user:ann is viewer"}, None),
     ("POST", "/v2/query"): ("/v2/query", {}, {"q": "select viewer of type user for {}:a"}),
+    **{("POST", path): (path, {}, evaluation("{}")) for path in AUTHZEN},
     ("GET", "/v2/resource-events"): ("/v2/resource-events", {"resourceType": "{}"}, None),
     ("GET", "/v2/access-events"): ("/v2/access-events", {"objectType": "{}"}, None),
 }
-"""A request for each route of v2 that names object types; `{}` stands for one."""
-V2_ROUTES = {(one.method, one.path): one.list_types for one in ROUTES if one.path.startswith("/v2/")}
-FOR_ALL_TYPES_ALONE = sorted(route for route, list_types in V2_ROUTES.items() if list_types is list_all)
+"""A request for each route of v2 and of AuthZEN that names object types; `{}` stands for one."""
+NEWEST_ROUTES = {(one.method, one.path): one.list_types for one in ROUTES if one.path.startswith(("/v2/", "/access/"))}
+FOR_ALL_TYPES_ALONE = sorted(route for route, list_types in NEWEST_ROUTES.items() if list_types is list_all)
 ABOUT_NO_OBJECTS = ("/v2/keys", "/v2/model/validate", "/v2/model/convert")
 """The beginnings of the paths of all routes whose answers do not depend on objects, warrants or the stored model."""
 
@@ -92,9 +99,9 @@ def send(client: Client, method: str, of_type: str, request: tuple[str, dict[str
 
 def test_there_is_a_request_for_every_route_that_names_object_types() -> None:
     """A new route needs one here."""
-    without = {route for route, list_types in V2_ROUTES.items() if list_types is list_none}
+    without = {route for route, list_types in NEWEST_ROUTES.items() if list_types is list_none}
 
-    assert {*V2_ROUTES} == {*REQUESTS, *FOR_ALL_TYPES_ALONE, *without}
+    assert {*NEWEST_ROUTES} == {*REQUESTS, *FOR_ALL_TYPES_ALONE, *without}
     assert all(path.startswith(ABOUT_NO_OBJECTS) for _, path in without)
 
 

@@ -28,7 +28,7 @@ CHECKS = [
 ]
 
 schema = schemathesis.openapi.from_dict(DOCUMENT)
-v2, v1 = schema.include(path_regex="^/v2"), schema.include(path_regex="^/v1")
+v2, v1 = schema.include(path_regex="^/(v2|access)/"), schema.include(path_regex="^/v1")
 
 QUICK = settings(
     max_examples=20,

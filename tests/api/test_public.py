@@ -7,6 +7,7 @@ from pathlib import Path
 
 import apsw
 
+from magistrate.api.authzen.metadata import WELL_KNOWN
 from magistrate.api.endpoints.public import PAGES
 from magistrate.api.routes import ROUTES
 from tests.databases import PostgresServer
@@ -25,7 +26,8 @@ def test_these_and_only_these_pages_need_no_key(shared_client: Client) -> None:
             path = route.path.replace("{", "").replace("}", "")
             assert client.request(route.method, path, content=b"{}").status_code == 401
         assert client.get("/metrics").status_code == 401
-    assert {page.path for page in PAGES} == {"/healthz", "/readyz", "/openapi.json", "/docs", "/metrics"}
+    metadata = {WELL_KNOWN, f"{WELL_KNOWN}/{{base:path}}"}
+    assert {page.path for page in PAGES} - metadata == {"/healthz", "/readyz", "/openapi.json", "/docs", "/metrics"}
 
 
 def test_health_and_readiness(shared_client: Client) -> None:

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 import pytest
 
 from magistrate.api import openapi
+from magistrate.api.authzen.metadata import WELL_KNOWN
 from magistrate.api.endpoints.public import PAGES
 from magistrate.api.route import Route
 from magistrate.api.routes import ROUTES
@@ -15,6 +16,7 @@ from tests.issuing import issue_key
 from tests.running import Client
 from tests.scenario_files import warrant_body
 
+METADATA = (WELL_KNOWN, f"{WELL_KNOWN}/{{base:path}}")
 PAGE_SCOPES = {page.path: page.scope for page in PAGES}
 SCOPED = [
     *((route.method, route.path, route.scope) for route in ROUTES),
@@ -52,6 +54,7 @@ def test_every_route_has_one_of_the_scopes_and_only_pages_that_tell_nothing_have
         "/readyz",
         "/openapi.json",
         "/docs",
+        *METADATA,
     }
 
 

@@ -24,18 +24,18 @@ from uuid_utils import uuid7
 
 from magistrate import errors
 from magistrate.api.auditing import BODY, CALLER, ROUTE, audit_answer
-from magistrate.api.auth.bearer import identify_caller
+from magistrate.api.auth.bearer import CHALLENGE, identify_caller
 from magistrate.api.cors import CorsPolicy, answer_options
 from magistrate.api.deadline import Deadlines
 from magistrate.api.endpoints import public
 from magistrate.api.error_table import ERROR_TABLE, INTERNAL_ERROR, error_body
 from magistrate.api.freshness import TOKEN_HEADERS, read_freshness, token_of
-from magistrate.api.parse import LARGE_BODY_BYTES, decode_body, read_parameters
+from magistrate.api.parse import LARGE_BODY_BYTES, decode_body, read_parameters, require_json_type
 from magistrate.api.paths import HAS_SLASH, SLASH_IN_ID, decode_path, render_path
 from magistrate.api.render import render_json
 from magistrate.api.route import Route
 from magistrate.api.routes import ROUTES
-from magistrate.api.server.fast_path import FastPath
+from magistrate.api.server.fast_path import ECHOED_HEADER, FastPath
 from magistrate.api.server.ledger import Ledger
 from magistrate.api.service import Call, Service, answer_call, render_body
 from magistrate.api.written_body import read_written_body
@@ -187,7 +187,7 @@ def _public_responders(running: Running) -> list[tuple[str, str, Responder]]:
     """Returns the responders of the routes outside the API proper; their answers are made in public.py."""
 
     def responder(page: public.PublicPage) -> Responder:
-        async def respond(req: falcon.asgi.Request, resp: falcon.asgi.Response) -> None:
+        async def respond(req: falcon.asgi.Request, resp: falcon.asgi.Response, **path: str) -> None:
             if page.scope is not None:
                 service, header = running.service, req.get_header("Authorization")
                 caller, _ = await identify_caller(service.keys, service.bearers, header, takes_bearer=False)
@@ -195,7 +195,7 @@ def _public_responders(running: Running) -> list[tuple[str, str, Responder]]:
                 caller.require_scope(page.scope)
             resp.content_type = page.content_type
             resp.set_headers(dict(page.headers))
-            resp.data = await page.body(lambda: running.service)
+            resp.data = await page.body(lambda: running.service, req.path)
             _finish(req, resp)
 
         return respond
@@ -261,6 +261,8 @@ def _responder(running: Running, route: Route) -> Responder:
             parameters = read_parameters(req.scope[_QUERY]) if req.scope[_QUERY] else {}
             freshness = NO_DEMAND if route.writes else _freshness(req, identity)
             body, raw = None, b""
+            if route.needs_json_type:
+                require_json_type(req.content_type)
             if decode is not None:
                 deadline.pause()
                 raw = await _read_body(req, service) or (b"{}" if route.may_lack_body else b"")
@@ -343,6 +345,9 @@ def _once(req: falcon.asgi.Request, body: bytes) -> Once | None:
 def _finish(req: falcon.asgi.Request, resp: falcon.asgi.Response) -> None:
     request_id: str = req.scope[_REQUEST_ID]
     resp.set_header("Warrant-Request-Id", request_id)
+    route: Route | None = req.scope.get(ROUTE)
+    if route is not None and route.echoes_id and (echoed := req.get_header(ECHOED_HEADER)) is not None:
+        resp.set_header(ECHOED_HEADER, echoed)
     ledger: Ledger = req.scope[_LEDGER]
     ledger.record_answer(
         req.method, req.uri_template or "", render_path(req), resp.status_code, request_id, req.scope[_STARTED]
@@ -363,6 +368,8 @@ async def _answer_error(
         log.warning(
             "unavailable", method=req.method, path=render_path(req), error=error.message, cause=repr(error.__cause__)
         )
+    if isinstance(error, errors.Unauthenticated):
+        resp.set_header("WWW-Authenticate", CHALLENGE)
     if isinstance(error, errors.BodyTooLarge | errors.BodyTooSlow):
         # The rest of the body is still to come and would not be read.
         resp.set_header("Connection", "close")

@@ -6,6 +6,8 @@ from typing import Any
 import msgspec
 
 import magistrate
+from magistrate.api.authzen.requests import ActionBody, EntityBody, EvaluationBody
+from magistrate.api.authzen.search import ActionSearchBody, ResourceSearchBody, SearchedEntityBody, SubjectSearchBody
 from magistrate.api.endpoints.check import CheckBody, SingleCheckBody
 from magistrate.api.endpoints.explain import ExplainBody
 from magistrate.api.endpoints.keys import KeyBody
@@ -39,6 +41,13 @@ REQUIRED: dict[type[msgspec.Struct], list[str]] = {
     StoredRefBody: ["objectType", "objectId"],
     NamedObjectBody: ["objectType", "objectId"],
     FilteredDeletionBody: ["filter"],
+    EntityBody: ["type", "id"],
+    ActionBody: ["name"],
+    SearchedEntityBody: ["type"],
+    EvaluationBody: ["subject", "action", "resource"],
+    SubjectSearchBody: ["subject", "action", "resource"],
+    ResourceSearchBody: ["subject", "action", "resource"],
+    ActionSearchBody: ["subject", "resource"],
 }
 """Lists members that are optional to the decoder, so that their absence is reported in the words that clients
 expect."""

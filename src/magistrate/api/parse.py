@@ -31,6 +31,7 @@ COUNTED_AT_ONCE_BYTES = 262_144
 """Sets the size of the pieces that are counted at once (256 KiB); other threads can run between two of them."""
 
 INVALID_BODY = "Invalid request body"
+JSON_TYPE = "application/json"
 
 _MUST_BE = {
     "str": "must be a string",
@@ -80,6 +81,20 @@ def decode_body(body: bytes, decoder: msgspec.json.Decoder[T], max_depth: int) -
     _check_nesting(body, max_depth)
     _check_members(body, text)
     return value
+
+
+def require_json_type(content_type: str | None) -> None:
+    """Raises InvalidRequest unless a Content-Type is that of JSON, perhaps with parameters."""
+    if (content_type or "").partition(";")[0].strip().lower() != JSON_TYPE:
+        raise InvalidRequest(f"Content-Type must be {JSON_TYPE}")
+
+
+def decode_element(raw: msgspec.Raw, decoder: msgspec.json.Decoder[T]) -> T:
+    """Returns the value of a part of a body that `decode_body` has left as it is. Raises InvalidParameter like it."""
+    try:
+        return decoder.decode(raw)
+    except msgspec.ValidationError as error:
+        raise _type_fault(str(error), bytes(raw), decoder.type) from None
 
 
 def read_parameters(query_string: bytes) -> dict[str, str]:

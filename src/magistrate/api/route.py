@@ -35,7 +35,8 @@ class Route:
     Idempotency-Key. `may_lack_body`: an empty body means `{}`. `takes_text`: the body may also be text, and the handler
     gets a WrittenBody. `answers_text`: the answer may also be text. `is_administrative`: the audit log has its requests
     as those that give rights to callers. `reads_past`: the route reads a past state that the request names without
-    `asOf`."""
+    `asOf`. `needs_json_type`: the body must be declared as JSON by Content-Type. `echoes_id`: the header X-Request-ID
+    comes back."""
 
     method: str
     path: str
@@ -56,6 +57,8 @@ class Route:
     answers_text: bool = False
     reads_past: bool = False
     is_administrative: bool = False
+    needs_json_type: bool = False
+    echoes_id: bool = False
     scope: Scope = field(kw_only=True)
     list_types: ListTypes = field(kw_only=True)
 

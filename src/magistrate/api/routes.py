@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from magistrate.api.authzen.routes import AUTHZEN_ROUTES
 from magistrate.api.endpoints import (
     check,
     decisions,
@@ -389,4 +390,4 @@ V2_ROUTES: tuple[Route, ...] = (
     ),
 )  # fmt: skip
 
-ROUTES: tuple[Route, ...] = (*V2_ROUTES, *v1_routes(V2_ROUTES))
+ROUTES: tuple[Route, ...] = (*V2_ROUTES, *AUTHZEN_ROUTES, *v1_routes(V2_ROUTES))

@@ -32,10 +32,14 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Service:
+    """Holds the parts that answer requests. `public_url` is the URL by which clients reach the service, without a slash
+    at its end; empty if the operator did not say."""
+
     context: Context
     keys: KeyRing
     bearers: Bearers
     limits: Limits
+    public_url: str = ""
 
 
 class Call(msgspec.Struct, Generic[B], frozen=True):

@@ -30,7 +30,7 @@ from magistrate.cli.write import write
 from magistrate.config import SETTINGS, read_settings
 from magistrate.errors import MagistrateError
 
-EXAMPLES = ("code-hosting", "document-sharing", "multi-tenant-rbac")
+EXAMPLES = ("authzen", "code-hosting", "document-sharing", "multi-tenant-rbac")
 """Lists the files of magistrate/examples. They are repeated here so that no command has to search for them."""
 
 

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from magistrate.config.api_keys import read_long_api_keys, split_api_keys
 from magistrate.config.cors_origins import read_cors_origins
 from magistrate.config.database_url import DatabaseUrl, read_database_url
+from magistrate.config.public_url import read_public_url
 from magistrate.config.setting import PREFIX, Setting, Value, name_flag, name_variable
 from magistrate.config.settings_table import CLIENT_SETTINGS, MOVING_SETTINGS, SETTINGS
 from magistrate.errors import InvalidSetting
@@ -24,6 +25,7 @@ class Settings:
 
     host: str
     port: int
+    public_url: str
     workers: int
     database: DatabaseUrl
     api_keys: tuple[str, ...] = field(repr=False)
@@ -91,6 +93,7 @@ def read_settings(flags: Mapping[str, str | None], environment: Mapping[str, str
     values = dict(_values(SETTINGS, flags, environment))
     database_url, api_key = str(values.pop("database_url")), str(values.pop("api_key"))
     origins = read_cors_origins(str(values.pop("cors_origin")))
+    public_url = read_public_url(str(values.pop("public_url")))
     if values["cors_all_routes"] and not origins:
         raise InvalidSetting("cors_all_routes has no effect without cors_origin")
     _refuse_half_a_provider(values)
@@ -100,6 +103,7 @@ def read_settings(flags: Mapping[str, str | None], environment: Mapping[str, str
         database=read_database_url(database_url),
         api_keys=read_long_api_keys(api_key),
         cors_origins=origins,
+        public_url=public_url,
         **values,  # type: ignore[arg-type]  # each value was read by its row, which knows the type
     )
 

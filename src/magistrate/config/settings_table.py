@@ -7,6 +7,11 @@ from magistrate.config.setting import Setting
 SETTINGS = (
     Setting("host", "127.0.0.1", "the address to listen on"),
     Setting("port", 8000, "the TCP port to listen on; 0 picks a free one", 0, 65_535),
+    Setting(
+        "public_url",
+        "",
+        "the URL by which clients reach the service, as in https://authz.example; the AuthZEN metadata names it",
+    ),
     Setting("workers", 0, "the number of worker processes; 0: one per processor core, at most 4", 0, 256),
     Setting(
         "database_url",

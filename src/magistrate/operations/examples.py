@@ -1,4 +1,4 @@
-"""Loads worked examples: a model, warrants, and checks with their expected answers, from the files of
+"""Loads worked examples: a model, objects, warrants, and checks with their expected answers, from the files of
 magistrate/examples."""
 
 from importlib.resources import files
@@ -8,10 +8,18 @@ import msgspec
 
 from magistrate.engine.model import read_object_type
 from magistrate.engine.rules.rule import RuleDefinition
-from magistrate.engine.terms import ObjectRef, Subject, object_id_or_wildcard, relation_name, type_name
+from magistrate.engine.terms import (
+    ObjectRef,
+    Subject,
+    object_id,
+    object_id_or_wildcard,
+    relation_name,
+    type_name,
+)
 from magistrate.engine.written import read_written
 from magistrate.operations.context import Context
 from magistrate.operations.object_types import create_object_types
+from magistrate.operations.objects import ObjectDraft, create_objects, render_meta
 from magistrate.operations.warrants import create_warrants
 from magistrate.store.contract import NewWarrant
 
@@ -28,14 +36,23 @@ class Try(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     context: dict[str, Any] = {}
 
 
+class ExampleObject(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Represents an object with its meta."""
+
+    type: str
+    id: str
+    meta: dict[str, Any]
+
+
 class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Represents one example. `about` completes a sentence; `types` holds relations by type, `warrants` their written
-    form. The first of the `tries` are for a newcomer."""
+    form, `objects` those that have meta. The first of the `tries` are for a newcomer."""
 
     about: str
     types: dict[str, dict[str, RuleDefinition | None]]
     warrants: tuple[str, ...]
     tries: tuple[Try, ...]
+    objects: tuple[ExampleObject, ...] = ()
 
 
 def read_example(name: str) -> Example:
@@ -44,12 +61,19 @@ def read_example(name: str) -> Example:
 
 
 async def load_example(ctx: Context, example: Example) -> None:
-    """Creates the types and warrants of the example, in two writes. Existing data stays; types that are defined
-    otherwise are changed."""
+    """Creates the types, objects and warrants of the example, each in one write. Existing data stays; types that are
+    defined otherwise are changed."""
     types = [read_object_type(name, None, relations) for name, relations in example.types.items()]
     await create_object_types(ctx, types, ctx.stamp(ACTOR))
+    drafts = [_read_object(ctx, one) for one in example.objects]
+    if drafts:
+        await create_objects(ctx, drafts, ctx.stamp(ACTOR))
     warrants = [_read_warrant(text) for text in example.warrants]
     await create_warrants(ctx, warrants, ctx.stamp(ACTOR), lambda place: f"warrants[{place}].")
+
+
+def _read_object(ctx: Context, one: ExampleObject) -> ObjectDraft:
+    return ObjectDraft(type_name(one.type, "objectType"), object_id(one.id, "objectId"), render_meta(ctx, one.meta))
 
 
 def _read_warrant(text: str) -> NewWarrant:

@@ -42,6 +42,11 @@ class Models:
         self._definitions: Mapping[TypeName, str] = {}
         self._policies: Mapping[PolicyName, str] = {}
 
+    @property
+    def known(self) -> Model | None:
+        """Returns the model that `get_known` returns, None if that would have to be read."""
+        return self._known
+
     async def get_known(self) -> Model:
         """Returns a model that was the newest at some time."""
         return self._known or await self._keep((await self._store.read_model()).value)

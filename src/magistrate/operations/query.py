@@ -50,12 +50,14 @@ QUERY_LIST: ListKind[QueryRow] = ListKind(
 @dataclass(frozen=True, slots=True)
 class QueryRequest:
     """Holds a query, the variables for its policies, the warrants that count as if they were written, and the time at
-    which policies are evaluated, in microseconds since 1970 UTC; None for the time of the request."""
+    which policies are evaluated, in microseconds since 1970 UTC; None for the time of the request. `reads` is
+    filled by a context that observes what policies read; if they read any of it, the listing is not kept."""
 
     query: Query
     context: Mapping[str, Any]
     contextual: Sequence[NewWarrant] = ()
     now: int | None = None
+    reads: Collection[str] | None = None
 
 
 def query_kind(contextual: Sequence[NewWarrant]) -> ListKind[QueryRow]:
@@ -85,7 +87,7 @@ async def list_page(
 
     Raises NotFound if a type in the query is not defined, BudgetExceeded, InvalidParameter if a contextual warrant
     could not be written, and what `read_page` raises."""
-    read = partial(_read_slice, ctx, request)
+    read = partial(read_slice, ctx, request)
     found = await read_page(kind or query_kind(request.contextual), wanted, freshness, ctx.store.identity, read)
     page = found.value
     stored = await _read_stored(ctx, page.rows, found.revision)
@@ -93,9 +95,10 @@ async def list_page(
     return Snapshot(found.revision, Page(rows, page.prev_cursor, page.next_cursor))
 
 
-async def _read_slice(
+async def read_slice(
     ctx: Context, request: QueryRequest, wanted: Slice, at: Revision | None
 ) -> Snapshot[PageSlice[QueryRow]]:
+    """Returns a slice of the rows at this revision, or at the newest. Raises like `list_page`."""
     newest = await ctx.store.read_warrants((), at, 1)
     listing = await _listing(ctx, request, wanted.sort, newest)
     return Snapshot(newest.revision, listing.slice(wanted))
@@ -118,14 +121,17 @@ async def _listing(ctx: Context, request: QueryRequest, sort: str, newest: ReadR
     if request.contextual:
         now = ctx.now() if request.now is None else request.now
         return await _list_rows(ctx, request, sort, newest, now)
-    context, at = msgspec.json.encode([request.context, request.now], order="deterministic"), newest.revision
+    context, at = (
+        msgspec.json.encode([request.context, request.now, request.reads is not None], order="deterministic"),
+        newest.revision,
+    )
     key = (at, sort, request.query, hashlib.blake2b(context, digest_size=16).digest())
     now = ctx.now() if request.now is None else request.now
     known = ctx.listings.find(key, now)
     if known is not None:
         return known
     listing = await _list_rows(ctx, request, sort, newest, now)
-    if now < listing.valid_until:
+    if now < listing.valid_until and not request.reads:
         ctx.listings.keep(key, listing)
     return listing
 

@@ -67,7 +67,7 @@ async def open_service(
             works.append(provider.keys.keep_fresh())
         logging = context.decisions.writing() if context.decisions is not None else nullcontext()
         async with running_beside(*works), logging:
-            yield Service(context, ring, Bearers(context, provider), limits)
+            yield Service(context, ring, Bearers(context, provider), limits, settings.public_url)
 
 
 async def _delete_periodically(context: Context, settings: Settings) -> None:

@@ -11,6 +11,8 @@ from magistrate.operations.context import Context
 from magistrate.operations.sessions import sessions
 from magistrate.operations.sessions.bearer_tokens import read_header
 
+CHALLENGE = 'Bearer realm="magistrate"'
+"""Says how to authenticate, in every answer 401 (RFC 9110)."""
 USER_SCOPES = frozenset({Scope.CHECK})
 """Holds what the token of a user allows, and that for this user only."""
 

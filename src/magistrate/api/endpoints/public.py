@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from magistrate.api import openapi, reference
+from magistrate.api.authzen.metadata import WELL_KNOWN, render_metadata
+from magistrate.api.parse import JSON_TYPE
 from magistrate.api.render import render_json
 from magistrate.api.server.metrics import CONTENT_TYPE, exposition
 from magistrate.api.service import Service
@@ -20,22 +22,22 @@ Opened = Callable[[], Service]
 
 @dataclass(frozen=True, slots=True)
 class PublicPage:
-    """Represents a page. Without a `scope` it needs no key."""
+    """Represents a page. Without a `scope` it needs no key. `body` also takes the path of the request."""
 
     path: str
     meaning: str
     content_type: str
-    body: Callable[[Opened], Awaitable[bytes]]
+    body: Callable[[Opened, str], Awaitable[bytes]]
     scope: Scope | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-async def healthz(service: Opened) -> bytes:
+async def healthz(service: Opened, path: str) -> bytes:
     """Answers that the process is alive, without access to the store."""
     return _HEALTHY
 
 
-async def readyz(service: Opened) -> bytes:
+async def readyz(service: Opened, path: str) -> bytes:
     """Answers whether the service is ready. Raises StoreUnavailable unless the store can be reached, is migrated and
     answers soon: load balancers must not wait for this as long as a request may take."""
     try:
@@ -46,16 +48,20 @@ async def readyz(service: Opened) -> bytes:
     return _READY
 
 
-async def metrics(service: Opened) -> bytes:
+async def metrics(service: Opened, path: str) -> bytes:
     return exposition()
 
 
-async def openapi_document(service: Opened) -> bytes:
+async def openapi_document(service: Opened, path: str) -> bytes:
     return _openapi()
 
 
-async def docs(service: Opened) -> bytes:
+async def docs(service: Opened, path: str) -> bytes:
     return _docs()
+
+
+async def authzen_configuration(service: Opened, path: str) -> bytes:
+    return render_metadata(service().public_url, path)
 
 
 _HEALTHY = render_json({"status": "healthy"})
@@ -72,7 +78,7 @@ def _docs() -> bytes:
     return reference.page(openapi.document()).encode()
 
 
-JSON = "application/json"
+JSON = JSON_TYPE
 TEXT = "text/plain; charset=utf-8"
 
 PAGES: tuple[PublicPage, ...] = (
@@ -81,4 +87,6 @@ PAGES: tuple[PublicPage, ...] = (
     PublicPage("/openapi.json", "The OpenAPI 3.1 document", JSON, openapi_document),
     PublicPage("/docs", "The same for people", "text/html; charset=utf-8", docs, headers=reference.HEADERS),
     PublicPage("/metrics", "Counters for Prometheus", CONTENT_TYPE, metrics, Scope.METRICS),
+    PublicPage(WELL_KNOWN, "The URLs of the AuthZEN endpoints, if `--public-url` is set", JSON, authzen_configuration),
+    PublicPage(f"{WELL_KNOWN}/{{base:path}}", "The same, if `--public-url` has this path", JSON, authzen_configuration),
 )

@@ -14,7 +14,7 @@ from uuid_utils import uuid7
 from magistrate.api.cors import VARY
 from magistrate.api.endpoints.public import JSON
 from magistrate.api.freshness import TOKEN_HEADERS, read_freshness, token_of
-from magistrate.api.parse import decode_body
+from magistrate.api.parse import decode_body, require_json_type
 from magistrate.api.render import render_json
 from magistrate.api.route import Route
 from magistrate.api.server.ledger import Ledger
@@ -33,13 +33,15 @@ MOST_BYTES = 65_536
 
 _TOKENS: Mapping[bytes, str | None] = {header.lower().encode(): header for header in TOKEN_HEADERS}
 ORIGIN = b"origin"
+ECHOED_HEADER, TYPE_HEADER = "X-Request-ID", "Content-Type"
 
 
 class FastRoute(NamedTuple):
-    """Holds a route of the fast path and the decoder of its bodies."""
+    """Holds a route of the fast path, the decoder of its bodies, and the headers that are read."""
 
     route: Route
     decoder: msgspec.json.Decoder[Any]
+    watched: Mapping[bytes, str | None]
 
 
 class FastPath:
@@ -51,12 +53,14 @@ class FastPath:
     ) -> None:
         self._service = service
         self._ledger = ledger
+        watched = {**_TOKENS, ORIGIN: None} if has_cors else _TOKENS
         self._routes = {
-            (route.method.encode(), route.path.encode()): FastRoute(route, msgspec.json.Decoder(route.body))
+            (route.method.encode(), route.path.encode()): FastRoute(
+                route, msgspec.json.Decoder(route.body), {**watched, **_list_headers(route)}
+            )
             for route in routes
             if route.is_fast
         }
-        self._watched = {**_TOKENS, ORIGIN: None} if has_cors else _TOKENS
         self._vary = f"{VARY[0].lower()}: {VARY[1]}\r\n" if has_cors else ""
         self._default_headers: RawHeaders | None = None
         self._revision = Revision(-1)
@@ -66,11 +70,14 @@ class FastPath:
         """Returns a pending request if a head qualifies for the fast path: the key is valid for the route and the
         stated length is within the limits. Returns None otherwise."""
         fast = self._routes.get((method, url))
-        read = _read_headers(headers, self._watched) if fast is not None else None
+        read = _read_headers(headers, fast.watched) if fast is not None else None
         if fast is None or read is None:
             return None
         key, length, given = read
+        echoed = given.pop(ECHOED_HEADER, None)
         try:
+            if fast.route.needs_json_type:
+                require_json_type(given.pop(TYPE_HEADER, None))
             service = self._service()
             caller = service.keys.identify(key)
         except MagistrateError:
@@ -79,7 +86,7 @@ class FastPath:
             return None
         if length > MOST_BYTES or length > service.limits.max_body_bytes:
             return None
-        return PendingRequest(fast, service, caller, given)
+        return PendingRequest(fast, service, caller, given, echoed)
 
     def answer(self, pending: "PendingRequest", body: bytes, default_headers: RawHeaders) -> bytes | None:
         """Returns the whole response, beginning with the status line and these headers, or None if the web framework
@@ -93,7 +100,7 @@ class FastPath:
     def _answer(
         self, pending: "PendingRequest", body: bytes, default_headers: RawHeaders, started: float
     ) -> bytes | None:
-        (route, decoder), context = pending.fast, pending.service.context
+        (route, decoder, _), context = pending.fast, pending.service.context
         identity = context.store.identity
         freshness = read_freshness(identity, pending.given) if pending.given else NO_DEMAND
         value = decode_body(body, decoder, pending.service.limits.max_json_depth)
@@ -110,10 +117,10 @@ class FastPath:
         head = self._render_head(default_headers, identity, answer.revision)
         self._ledger.record_answer(route.method, route.path, route.path, 200, request_id, started)
         described = (
-            f"content-type: {JSON}\r\nwarrant-request-id: {request_id}\r\n{self._vary}"
+            f"content-type: {JSON}\r\nwarrant-request-id: {request_id}\r\n{_render_echo(pending.echoed)}{self._vary}"
             f"content-length: {len(content)}\r\n\r\n"
         )
-        return b"".join((head, described.encode(), content))
+        return b"".join((head, described.encode("latin-1"), content))
 
     def _render_head(self, default_headers: RawHeaders, identity: Identity, revision: Revision) -> bytes:
         """Returns the lines that most answers have in common with the one before."""
@@ -132,13 +139,15 @@ class PendingRequest(msgspec.Struct, frozen=True):
     caller: Caller
     given: Mapping[str, str]
     """Holds the headers that contain consistency tokens."""
+    echoed: str | None = None
+    """Holds the id that the client gave the request, if it comes back."""
 
 
 def _read_headers(
     headers: RawHeaders, watched: Mapping[bytes, str | None]
-) -> tuple[str | None, int, Mapping[str, str]] | None:
-    """Returns the key, the length of the body and the tokens, or None if a header is repeated, the length is not
-    stated, or there is a header that `watched` maps to None."""
+) -> tuple[str | None, int, dict[str, str]] | None:
+    """Returns the key, the length of the body and the headers that are watched, or None if a header is repeated, the
+    length is not stated, or there is a header that `watched` maps to None."""
     key, length = None, None
     given: dict[str, str] = {}
     for name, value in headers:
@@ -154,6 +163,17 @@ def _read_headers(
                 return None
             given[header] = value.decode("latin-1")
     return None if length is None else (key, length, given)
+
+
+def _list_headers(route: Route) -> dict[bytes, str | None]:
+    """Returns the headers that a route needs besides tokens."""
+    names = [TYPE_HEADER] if route.needs_json_type else []
+    names += [ECHOED_HEADER] if route.echoes_id else []
+    return {name.lower().encode(): name for name in names}
+
+
+def _render_echo(echoed: str | None) -> str:
+    return "" if echoed is None else f"{ECHOED_HEADER.lower()}: {echoed}\r\n"
 
 
 def _token_lines(identity: Identity, revision: Revision) -> bytes:

@@ -73,6 +73,7 @@ class PendingChecks:
         is_logged: bool = True,
         contextual: Sequence[NewWarrant] = (),
         origin: RequestOrigin = UNKNOWN,
+        denies_undefined: bool = False,
     ) -> None:
         self._ctx = ctx
         self._origin = origin
@@ -81,7 +82,7 @@ class PendingChecks:
         now = ctx.now()
         added = ContextualWarrants(contextual, now) if contextual else None
         self._patterns = NO_PATTERNS if added is None else added.overlay.patterns
-        self._batch = CheckBatch(checks, stop_at, now, ctx.max_check_work, with_path, added)
+        self._batch = CheckBatch(checks, stop_at, now, ctx.max_check_work, with_path, added, denies_undefined)
         self._work = limit_work(min(ctx.max_check_work, WORK + WORK_FOR_A_CHECK * len(checks)))
         self._rounds: GraphRounds | None = None
 
@@ -119,6 +120,11 @@ class PendingChecks:
         if self._log is not None:
             self._note(self._log, decided)
         return decided
+
+    def log_decisions(self, decided: Decisions) -> None:
+        """Logs the decisions of checks that were made without `is_logged`."""
+        if self._ctx.decisions is not None:
+            self._note(self._ctx.decisions, decided)
 
     def _note(self, log: DecisionLog, decided: Decisions) -> None:
         contextual = () if self._batch.contextual is None else self._batch.contextual.new

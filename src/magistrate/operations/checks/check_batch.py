@@ -23,7 +23,8 @@ UNTIL_DENIED: StopAt = False
 class CheckBatch(msgspec.Struct, frozen=True):
     """Holds checks to be decided in order, up to the last that is needed, at one time (`now`, in microseconds since
     1970 UTC) and with at most `most_work` units of work. With `with_path`, decisions carry the warrants they rest
-    on. `contextual` counts as if it were written."""
+    on. `contextual` counts as if it were written. With `denies_undefined`, a check that cannot be decided because an
+    object type is not defined is denied; otherwise that is an error."""
 
     checks: Sequence[Check]
     stop_at: StopAt
@@ -31,3 +32,4 @@ class CheckBatch(msgspec.Struct, frozen=True):
     most_work: int
     with_path: bool = False
     contextual: ContextualWarrants | None = None
+    denies_undefined: bool = False

@@ -1,0 +1,140 @@
+"""The AuthZEN API over HTTP, beside the same cached checks by /v2/check: an evaluation, a hundred of them, and a search
+for actions over twenty relations."""
+
+import statistics
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from itertools import cycle, islice
+
+import msgspec
+
+from benchmarks.checks import SEED, loaded_case
+from benchmarks.databases import STORES
+from benchmarks.datasets import DATASETS
+from benchmarks.datasets.dataset import Check
+from benchmarks.keep_alive import drive, request_bytes
+from benchmarks.server import Server, serving
+from benchmarks.table import markdown_table
+
+SIZE = 10_000
+ROUNDS = 7
+WARM_UP = 2
+"""Rounds that do not count: in the first the warrants are read, and after it the groups of the subjects."""
+BATCH = 100
+RELATIONS = 20
+MACHINES = 100
+
+PAIRS = {
+    "evaluation": ("check", 1.15, 2_000),
+    f"{BATCH} evaluations": (f"batch of {BATCH} checks", 1.15, 200),
+    f"search for actions over {RELATIONS} relations": ("check of one of the relations", 3.0, 1_000),
+}
+"""Maps each request to the one it is compared with, how much dearer it may be, and how many there are in a round."""
+
+
+@dataclass(slots=True)
+class Figures:
+    """Of each round: processor time of the server for one request, in microseconds."""
+
+    processor: list[float] = field(default_factory=list)
+
+
+def measure_authzen(seconds: int) -> str:
+    """A table, a row for each store and request. Each turn ends after `seconds` at most."""
+    rows: list[Sequence[str]] = []
+    for store, databases in STORES.items():
+        with ExitStack() as stack:
+            case = loaded_case(store, stack.enter_context(databases())("authzen"), DATASETS["drive"](SIZE, SEED))
+            server = stack.enter_context(serving(case.url))
+            _define_machines(server, seconds)
+            rows += _rows(store, _measure(server, _all_requests(case.asked), seconds))
+    header = ("", "processor µs", "the same by /v2/check", "ratio", "target")
+    return markdown_table(f"The AuthZEN API (drive data set, {SIZE:,} warrants)", header, rows)
+
+
+def _define_machines(server: Server, seconds: int) -> None:
+    """Writes a type with RELATIONS relations, of which each inherits the next, and machines that some users have the
+    relations of."""
+    relations: dict[str, object] = {f"can-{number}": {"inheritIf": f"can-{number + 1}"} for number in range(RELATIONS)}
+    relations[f"can-{RELATIONS - 1}"] = {}
+    machine = {"type": "machine", "relations": relations}
+    warrants = [
+        {
+            "objectType": "machine",
+            "objectId": f"m{number}",
+            "relation": f"can-{number % RELATIONS}",
+            "subject": {"objectType": "user", "objectId": f"u{number}"},
+        }
+        for number in range(MACHINES)
+    ]
+    bodies = {"/v2/object-types": machine, "/v2/warrants": warrants}
+    requests = (request_bytes("POST", path, msgspec.json.encode(body)) for path, body in bodies.items())
+    drive(server.url, requests, 1, seconds)
+
+
+def _all_requests(asked: Sequence[Check]) -> Mapping[str, list[bytes]]:
+    batches = [asked[start : start + BATCH] for start in range(0, len(asked), BATCH)]
+    machines = range(MACHINES)
+    return {
+        "check": [_request("/v2/check", {"warrants": [_as_warrant(one)]}) for one in asked],
+        "evaluation": [_request("/access/v1/evaluation", _as_evaluation(one)) for one in asked],
+        f"batch of {BATCH} checks": [
+            _request("/v2/check", {"op": "batch", "warrants": [*map(_as_warrant, some)]}) for some in batches
+        ],
+        f"{BATCH} evaluations": [
+            _request("/access/v1/evaluations", {"evaluations": [*map(_as_evaluation, some)]}) for some in batches
+        ],
+        "check of one of the relations": [
+            _request("/v2/check", {"warrants": [_as_warrant(_machine_check(number))]}) for number in machines
+        ],
+        f"search for actions over {RELATIONS} relations": [
+            _request("/access/v1/search/action", _as_evaluation(_machine_check(number))) for number in machines
+        ],
+    }
+
+
+def _machine_check(number: int) -> Check:
+    return Check("machine", f"m{number}", "can-0", "user", f"u{number}")
+
+
+def _request(path: str, body: object) -> bytes:
+    return request_bytes("POST", path, msgspec.json.encode(body))
+
+
+def _as_warrant(question: Check) -> dict[str, object]:
+    subject = {"objectType": question.subject_type, "objectId": question.subject_id}
+    names = {"objectType": question.object_type, "objectId": question.object_id, "relation": question.relation}
+    return {**names, "subject": subject}
+
+
+def _as_evaluation(question: Check) -> dict[str, object]:
+    return {
+        "subject": {"type": question.subject_type, "id": question.subject_id},
+        "action": {"name": question.relation},
+        "resource": {"type": question.object_type, "id": question.object_id},
+    }
+
+
+def _measure(server: Server, requests: Mapping[str, list[bytes]], seconds: int) -> Mapping[str, Figures]:
+    figures = {name: Figures() for name in requests}
+    for round_number in range(ROUNDS + WARM_UP):
+        for own, (other, _, number) in PAIRS.items():
+            for name in (own, other):
+                before = server.cpu_seconds()
+                answered = len(drive(server.url, islice(cycle(requests[name]), number), 1, seconds).latencies)
+                spent = server.cpu_seconds() - before
+                if round_number >= WARM_UP:
+                    figures[name].processor.append(spent / answered * 1_000_000)
+    return figures
+
+
+def _rows(store: str, figures: Mapping[str, Figures]) -> list[Sequence[str]]:
+    rows: list[Sequence[str]] = []
+    for own, (other, target, _) in PAIRS.items():
+        pairs = zip(figures[own].processor, figures[other].processor, strict=True)
+        ratio = statistics.median(one / compared for one, compared in pairs)
+        medians = [statistics.median(figures[name].processor) for name in (own, other)]
+        name = f"{store}, {own} (compared with a {other})"
+        rows.append((name, f"{medians[0]:.0f}", f"{medians[1]:.0f}", f"{ratio:.2f}", f"≤ {target}"))
+    return rows

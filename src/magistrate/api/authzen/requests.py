@@ -1,0 +1,178 @@
+"""Reads the entities of AuthZEN requests: subject, action and resource with their properties, and the context
+(docs/authzen.md#mapping)."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import msgspec
+
+from magistrate.api.endpoints.policy_context import context_bytes
+from magistrate.engine.evaluation import Check
+from magistrate.engine.terms import (
+    WILDCARD,
+    ObjectRef,
+    RelationName,
+    Subject,
+    TypeName,
+    object_id,
+    object_id_or_wildcard,
+    relation_name,
+    type_name,
+)
+from magistrate.errors import InvalidParameter, MissingParameter
+from magistrate.operations.authzen.properties import ACTION, ENTITIES, RESOURCE, SUBJECT, ObservedContext
+
+EXPLAIN = "explain"
+"""Names the member of the context that asks for reasons. No policy sees it: an explained decision is the same."""
+MOST_CONTEXTS = 128
+"""Limits the contexts of the evaluations of one request, as a multiple of the maximum context size."""
+
+Text = Annotated[str, msgspec.Meta(extra_json_schema={"minLength": 1})]
+
+
+class EntityBody(msgspec.Struct, frozen=True):
+    """Represents a subject or a resource."""
+
+    type: Text | None = None
+    id: Text | None = None
+    properties: dict[str, Any] | None = None
+
+
+class ActionBody(msgspec.Struct, frozen=True):
+    """Represents an action: a relation of the type of the resource."""
+
+    name: Text | None = None
+    properties: dict[str, Any] | None = None
+
+
+class EvaluationBody(msgspec.Struct, frozen=True):
+    """Represents an evaluation: may the subject take the action on the resource? With `context.explain`, the answer
+    has reasons; the other members of the context are variables of policies."""
+
+    subject: EntityBody | None = None
+    action: ActionBody | None = None
+    resource: EntityBody | None = None
+    context: dict[str, Any] | None = None
+
+    @property
+    def is_explained(self) -> bool:
+        return self.context is not None and self.context.get(EXPLAIN) is True
+
+
+class UnknownName(Exception):
+    """Reports a name that no stored type, relation or object can have, so that the answer is no."""
+
+
+class ContextReader:
+    """Makes the policy variables of evaluations. Evaluations with the same properties and context share an
+    ObservedContext, and all of them share `reads`. Raises InvalidParameter if they are too large."""
+
+    def __init__(self, limit: int) -> None:
+        self.reads: set[str] = set()
+        self._limit = limit
+        self._left = MOST_CONTEXTS * limit
+        self._known: dict[tuple[int, ...], tuple[EvaluationBody, ObservedContext]] = {}
+        self._empty = ObservedContext({}, self.reads)
+
+    def read(self, body: EvaluationBody) -> ObservedContext:
+        """Returns the variables of an evaluation."""
+        given = (
+            body.context,
+            body.subject and body.subject.properties,
+            body.resource and body.resource.properties,
+            body.action and body.action.properties,
+        )
+        if not any(given):
+            return self._empty
+        key = tuple(map(id, given))
+        if key not in self._known:
+            # The body is kept, so that no other object gets these ids.
+            self._known[key] = body, self._build(*(one or {} for one in given))
+        return self._known[key][1]
+
+    def _build(
+        self,
+        context: Mapping[str, Any],
+        subject: Mapping[str, Any],
+        resource: Mapping[str, Any],
+        action: Mapping[str, Any],
+    ) -> ObservedContext:
+        variables = {name: value for name, value in context.items() if name not in ENTITIES and name != EXPLAIN}
+        for name, properties in ((SUBJECT, subject), (RESOURCE, resource), (ACTION, action)):
+            if properties:
+                variables[name] = properties
+        self._left -= context_bytes(variables, self._limit)
+        if self._left < 0:
+            most = MOST_CONTEXTS * self._limit
+            raise InvalidParameter("context", f"must be at most {most} bytes of JSON for all evaluations together")
+        return ObservedContext(variables, self.reads)
+
+
+def read_evaluation(body: EvaluationBody, contexts: ContextReader) -> Check:
+    """Returns the check that an evaluation means.
+
+    Raises MissingParameter or InvalidParameter for a fault, and UnknownName for a name that cannot exist."""
+    subject = require_entity(body.subject, SUBJECT)
+    action = require_action(body.action)
+    resource = require_entity(body.resource, RESOURCE)
+    context = contexts.read(body)
+    try:
+        of_type, id = type_name(subject.type, "subject.type"), object_id_or_wildcard(subject.id, "subject.id")
+        object = ObjectRef(type_name(resource.type, "resource.type"), object_id_or_wildcard(resource.id, "resource.id"))
+        return Check(object, relation_name(action.name, "action.name"), Subject(of_type, id), context)
+    except InvalidParameter as error:  # nothing is missing, so the name cannot exist
+        raise UnknownName(f"{error.parameter} {error.message}") from None
+
+
+def require_entity(entity: EntityBody | None, member: str) -> EntityBody:
+    """Returns the entity. Raises MissingParameter unless it has a type and an id, and InvalidParameter if the id stands
+    for any."""
+    known = require_type(entity, member)
+    if not known.id:
+        raise MissingParameter(f"{member}.id")
+    if known.id == WILDCARD:
+        raise InvalidParameter(f"{member}.id", "must be the id of one object, not *")
+    return known
+
+
+def require_type(entity: EntityBody | None, member: str) -> EntityBody:
+    """Returns the entity. Raises MissingParameter unless it has a type."""
+    if entity is None:
+        raise MissingParameter(member)
+    if not entity.type:
+        raise MissingParameter(f"{member}.type")
+    return entity
+
+
+def require_action(action: ActionBody | None) -> ActionBody:
+    """Returns the action. Raises MissingParameter unless it has a name."""
+    if action is None:
+        raise MissingParameter(ACTION)
+    if not action.name:
+        raise MissingParameter(f"{ACTION}.name")
+    return action
+
+
+def read_type(entity: EntityBody, member: str) -> TypeName:
+    """Returns the type of an entity that has one. Raises UnknownName."""
+    try:
+        return type_name(entity.type, f"{member}.type")
+    except InvalidParameter as error:
+        raise UnknownName(f"{member}.type {error.message}") from None
+
+
+def read_entity(entity: EntityBody, member: str) -> ObjectRef:
+    """Returns the object that an entity with a type and an id names. Raises UnknownName."""
+    of_type = read_type(entity, member)
+    try:
+        return ObjectRef(of_type, object_id(entity.id, f"{member}.id"))
+    except InvalidParameter as error:
+        raise UnknownName(f"{member}.id {error.message}") from None
+
+
+def read_action(action: ActionBody) -> RelationName:
+    """Returns the relation that an action with a name stands for. Raises UnknownName."""
+    try:
+        return relation_name(action.name, f"{ACTION}.name")
+    except InvalidParameter as error:
+        raise UnknownName(f"{ACTION}.name {error.message}") from None

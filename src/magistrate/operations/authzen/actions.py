@@ -1,0 +1,80 @@
+"""Searches for the actions that a subject may take on a resource: the relations of its type that the subject has on it,
+all decided together (docs/authzen.md#searches)."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from magistrate.engine.evaluation import Check
+from magistrate.engine.plans import Model
+from magistrate.engine.terms import ObjectRef, RelationName, Revision, Subject
+from magistrate.operations.authzen.evaluations import PendingEvaluations, read_state
+from magistrate.operations.checks.check_batch import ALL_NEEDED, Decisions
+from magistrate.operations.consistency import NO_DEMAND, Freshness
+from magistrate.operations.context import Context
+from magistrate.operations.paging import ListKind, Page, Sort, Wanted, read_page
+from magistrate.store.contract import PageSlice, Slice, Snapshot
+
+SORT = "name"
+
+
+def action_kind(name: str) -> ListKind[RelationName]:
+    """Returns the kind of the listing; its cursors are valid only for a listing of this name."""
+    return ListKind(name, {SORT: Sort(SORT, lambda relation: (relation,))}, is_snapshot=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ActionSearch:
+    """Holds whose actions on which resource are searched for. `context` is an ObservedContext, `reads` is its set."""
+
+    object: ObjectRef
+    subject: Subject
+    context: Mapping[str, Any]
+    reads: set[str]
+
+    def begin(
+        self, ctx: Context, model: Model, freshness: Freshness, is_behind: Callable[[RelationName], bool]
+    ) -> tuple[list[Check], PendingEvaluations]:
+        """Returns the checks of the relations of the type, sorted, and their evaluations."""
+        defined = model.types.get(self.object.type)
+        names = sorted(filter(is_behind, defined.relations)) if defined is not None else []
+        checks = [Check(self.object, name, self.subject, self.context) for name in names]
+        return checks, PendingEvaluations(ctx, checks, self.reads, ALL_NEEDED, freshness, is_logged=False)
+
+
+def list_at_once(ctx: Context, search: ActionSearch, freshness: Freshness) -> Snapshot[list[RelationName]] | None:
+    """Returns all actions if memory has what they need, otherwise None. Raises StoreUnavailable."""
+    graph = ctx.graph.current_graph(freshness)
+    if graph is None or search.object.type not in graph.model.types:
+        return None
+    checks, pending = search.begin(ctx, graph.model, freshness, lambda name: True)
+    decided = pending.attempt() if checks else None
+    return None if decided is None else Snapshot(decided.revision, _list_allowed(checks, decided))
+
+
+async def list_page(
+    ctx: Context, search: ActionSearch, wanted: Wanted, freshness: Freshness, kind: ListKind[RelationName]
+) -> Snapshot[Page[RelationName]]:
+    """Returns a page of actions, sorted; there are none if the type is not defined.
+
+    Raises BudgetExceeded, and what `read_page` raises."""
+    return await read_page(kind, wanted, freshness, ctx.store.identity, partial(_read_slice, ctx, search))
+
+
+async def _read_slice(
+    ctx: Context, search: ActionSearch, wanted: Slice, at: Revision | None
+) -> Snapshot[PageSlice[RelationName]]:
+    state = await read_state(ctx, at, NO_DEMAND)
+    after = "" if wanted.boundary is None else str(wanted.boundary[0])
+    checks, pending = search.begin(ctx, state.model, NO_DEMAND, lambda name: name > after)
+    allowed = _list_allowed(checks, await pending.complete_at(state)) if checks else []
+    rows = tuple(allowed[: wanted.limit])
+    is_later = wanted.boundary is not None
+    follows = len(allowed) > len(rows)
+    return Snapshot(state.revision, PageSlice(rows, precedes=is_later and bool(rows), follows=follows))
+
+
+def _list_allowed(checks: Sequence[Check], decided: Decisions) -> list[RelationName]:
+    pairs = zip(checks, decided.value, strict=True)
+    return [check.relation for check, decision in pairs if decision.is_authorized]

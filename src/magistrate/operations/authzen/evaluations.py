@@ -1,0 +1,152 @@
+"""Decides evaluations (docs/authzen.md): checks whose policies may read properties of subject and resource."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from magistrate.engine.decision import Decision
+from magistrate.engine.evaluation import Check
+from magistrate.engine.plans import Model
+from magistrate.engine.terms import Revision
+from magistrate.operations.authzen.properties import add_meta
+from magistrate.operations.checks.check import PendingChecks
+from magistrate.operations.checks.check_batch import CheckBatch, Decisions, StopAt
+from magistrate.operations.checks.check_run import CheckRun
+from magistrate.operations.checks.decision_log import UNKNOWN, RequestOrigin
+from magistrate.operations.checks.evaluating import complete_run
+from magistrate.operations.consistency import Freshness
+from magistrate.operations.context import Context
+from magistrate.operations.strict import UsedName, find_undefined_name
+from magistrate.store.contract import Snapshot
+
+
+class ModelState(NamedTuple):
+    """Holds a revision and its model."""
+
+    revision: Revision
+    model: Model
+
+
+async def read_state(ctx: Context, at: Revision | None, freshness: Freshness) -> ModelState:
+    """Returns the state at a revision, or at the newest. Raises RevisionUnavailable, and InvalidParameter if the token
+    is from the future."""
+    found = await ctx.store.read_warrants((), at, 1)
+    freshness.demand(found.newest)
+    return ModelState(found.revision, await ctx.models.at(found.revision, found.model_revision))
+
+
+class PendingEvaluations:
+    """Represents evaluations that wait for their decisions, in the manner of PendingChecks: `attempt` is called
+    first, and `complete` if it returned None. The contexts of the checks
+    are ObservedContexts, `reads` is their set. An undefined object type denies, it is no error."""
+
+    def __init__(
+        self,
+        ctx: Context,
+        checks: Sequence[Check],
+        reads: set[str],
+        stop_at: StopAt,
+        freshness: Freshness,
+        with_path: bool = False,
+        is_logged: bool = True,
+        origin: RequestOrigin = UNKNOWN,
+    ) -> None:
+        self._ctx = ctx
+        self._checks = checks
+        self._reads = reads
+        self._stop_at = stop_at
+        self._freshness = freshness
+        self._with_path = with_path
+        self._is_logged = is_logged
+        self._origin = origin
+        self._pending = self._begin(checks, freshness)
+
+    def attempt(self) -> Decisions | None:
+        """Returns the decisions if memory has all they need, otherwise None. Raises StoreUnavailable."""
+        decided = self._pending.decide_at_once()
+        return None if decided is None or self._reads else self._log(self._pending, decided)
+
+    async def complete(self) -> Decisions:
+        """Returns the decisions after `attempt` returned None. Raises BudgetExceeded, InvalidParameter if the
+        token is from the future or there is too much meta, StoreUnavailable."""
+        if not self._reads:
+            decided = await self._pending.decide()
+            if not self._reads:
+                return self._log(self._pending, decided)
+        return await self._decide_with_meta(await read_state(self._ctx, None, self._freshness))
+
+    async def complete_at(self, state: ModelState) -> Decisions:
+        """Returns the decisions at the revision of this state, which need not be the newest. Raises BudgetExceeded,
+        StoreUnavailable."""
+        decided = self._pending.decide_at_once() or (None if self._reads else await self._pending.decide())
+        if self._reads:
+            return await self._decide_with_meta(state)
+        if decided is None or decided.revision != state.revision:
+            decided = await self._run(self._checks, state)
+            if self._reads:
+                return await self._decide_with_meta(state)
+        return self._log(self._pending, decided)
+
+    async def _decide_with_meta(self, state: ModelState) -> Decisions:
+        checks = await add_meta(self._ctx, self._checks, state.revision)
+        pending = self._begin(checks, Freshness("", state.revision))
+        decided = pending.decide_at_once() or await pending.decide()
+        if decided.revision != state.revision:
+            # Decisions and meta are of one revision, even if something is written between the reads.
+            decided = await self._run(checks, state)
+        return self._log(pending, decided)
+
+    def _begin(self, checks: Sequence[Check], freshness: Freshness) -> PendingChecks:
+        return PendingChecks(
+            self._ctx,
+            checks,
+            self._stop_at,
+            freshness,
+            self._with_path,
+            is_logged=False,
+            origin=self._origin,
+            denies_undefined=True,
+        )
+
+    async def _run(self, checks: Sequence[Check], state: ModelState) -> Decisions:
+        ctx = self._ctx
+        batch = CheckBatch(checks, self._stop_at, ctx.now(), ctx.max_check_work, self._with_path, denies_undefined=True)
+        run = CheckRun(state.model, batch)
+        return Snapshot(state.revision, await complete_run(ctx.store, run, state.revision))
+
+    def _log(self, pending: PendingChecks, decided: Decisions) -> Decisions:
+        if self._is_logged:
+            pending.log_decisions(decided)
+        return decided
+
+
+def may_have_undefined(ctx: Context, checks: Sequence[Check], decisions: Sequence[Decision]) -> bool:
+    """Returns whether a check that is denied may name a type or relation that is not defined, as far as is known
+    without a read."""
+    model = ctx.models.known
+    pairs = zip(checks, decisions, strict=False)
+    return any(not one.is_authorized and (model is None or not _is_defined(model, check)) for check, one in pairs)
+
+
+async def describe_undefined(
+    ctx: Context, checks: Sequence[Check], decisions: Sequence[Decision], at: Revision
+) -> list[str | None]:
+    """Returns for each decision the sentence that says which name the model of this revision does not define, None for
+    those that are allowed or have no such name."""
+    pairs = list(zip(checks, decisions, strict=False))
+    if not may_have_undefined(ctx, checks, decisions):
+        return [None] * len(pairs)
+    found = await ctx.store.read_warrants((), at, 1)
+    model = await ctx.models.at(found.revision, found.model_revision)
+    return [None if one.is_authorized else _find_undefined(model, check) for check, one in pairs]
+
+
+def _is_defined(model: Model, check: Check) -> bool:
+    defined = model.types.get(check.object.type)
+    return defined is not None and check.relation in defined.relations
+
+
+def _find_undefined(model: Model, check: Check) -> str | None:
+    if _is_defined(model, check):
+        return None
+    fault = find_undefined_name(model, [UsedName(check.object.type, check.relation)])
+    return None if fault is None else fault.message

@@ -1,0 +1,124 @@
+"""Searches for subjects and resources (docs/authzen.md#searches): the two queries, unless a policy reads properties,
+which differ from one object to the next. Then each object of the type is checked."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from msgspec.structs import replace
+
+from magistrate.engine.evaluation import Check
+from magistrate.engine.query import ObjectsQuery, Query, SubjectsQuery
+from magistrate.engine.query.rows import QueryRow
+from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
+from magistrate.errors import NotFound
+from magistrate.operations.authzen.evaluations import ModelState, read_state
+from magistrate.operations.authzen.properties import build_context, get_subject, read_properties
+from magistrate.operations.checks.check_batch import ALL_NEEDED, CheckBatch
+from magistrate.operations.checks.check_run import CheckRun
+from magistrate.operations.checks.evaluating import complete_run
+from magistrate.operations.consistency import NO_DEMAND, Freshness
+from magistrate.operations.context import Context
+from magistrate.operations.paging import ListKind, Page, Wanted, read_page
+from magistrate.operations.query import QueryRequest, read_slice
+from magistrate.operations.scheduling import checkpoint
+from magistrate.store.contract import PageSlice, Slice, Snapshot
+
+CHECKED_AT_ONCE = 50
+"""Limits the objects that are checked in one run."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntitySearch:
+    """Holds what is searched for: the objects of type `wanted` to which `known` has the relation, or if
+    `wants_subjects` the subjects of this type that have it on `known`. `context` is an ObservedContext, `reads` is
+    its set."""
+
+    wanted: TypeName
+    relation: RelationName
+    known: ObjectRef
+    wants_subjects: bool
+    context: Mapping[str, Any]
+    reads: set[str]
+
+    def as_query(self) -> Query:
+        if self.wants_subjects:
+            return SubjectsQuery(self.known, (self.relation,), (self.wanted,), is_explicit=False)
+        return ObjectsQuery(self.known, (self.relation,), (self.wanted,), is_explicit=False)
+
+    def as_check(self, id: ObjectId) -> Check:
+        """Returns the check of one candidate."""
+        found = ObjectRef(self.wanted, id)
+        object, subject = (self.known, found) if self.wants_subjects else (found, self.known)
+        return Check(object, self.relation, Subject(subject.type, subject.id), self.context)
+
+
+async def list_page(
+    ctx: Context, search: EntitySearch, wanted: Wanted, freshness: Freshness, kind: ListKind[QueryRow]
+) -> Snapshot[Page[ObjectId]]:
+    """Returns a page of ids, sorted. There are none if a type is not defined.
+
+    Raises BudgetExceeded, and what `read_page` raises."""
+    read = partial(_read_slice, ctx, search)
+    found = await read_page(kind, wanted, freshness, ctx.store.identity, read)
+    page = found.value
+    ids = [row.id for row in page.rows if row.id != WILDCARD]
+    return Snapshot(found.revision, Page(ids, page.prev_cursor, page.next_cursor))
+
+
+async def _read_slice(
+    ctx: Context, search: EntitySearch, wanted: Slice, at: Revision | None
+) -> Snapshot[PageSlice[QueryRow]]:
+    request = QueryRequest(search.as_query(), search.context, reads=search.reads)
+    try:
+        found = await read_slice(ctx, request, wanted, at)
+    except NotFound:
+        newest = await read_state(ctx, at, NO_DEMAND)
+        return Snapshot(newest.revision, PageSlice((), precedes=False, follows=False))
+    if not search.reads:
+        return found
+    return await _check_slice(ctx, search, wanted, await read_state(ctx, found.revision, NO_DEMAND))
+
+
+async def _check_slice(
+    ctx: Context, search: EntitySearch, wanted: Slice, state: ModelState
+) -> Snapshot[PageSlice[QueryRow]]:
+    """Checks the stored objects of the type behind the boundary, until the slice is full."""
+    allowed: list[ObjectId] = []
+    after = None if wanted.boundary is None else ObjectId(str(wanted.boundary[1]))
+    left = ctx.max_query_work
+    while len(allowed) <= wanted.limit:
+        name = None if after is None else (search.wanted, after)
+        names = (await ctx.store.list_names(search.wanted, name, CHECKED_AT_ONCE, state.revision)).value
+        some, left = await _check_candidates(ctx, search, [id for _, id in names], state, left)
+        allowed += some
+        if len(names) < CHECKED_AT_ONCE:
+            break
+        after = names[-1][1]
+        await checkpoint()
+    rows = tuple(_build_rows(search, allowed[: wanted.limit]))
+    follows = len(allowed) > wanted.limit
+    return Snapshot(
+        state.revision, PageSlice(rows, precedes=wanted.boundary is not None and bool(rows), follows=follows)
+    )
+
+
+async def _check_candidates(
+    ctx: Context, search: EntitySearch, ids: Sequence[ObjectId], state: ModelState, left: int
+) -> tuple[list[ObjectId], int]:
+    """Returns those of the candidates that are allowed, and the work that is left."""
+    if not ids:
+        return [], left
+    candidates = [search.as_check(id) for id in ids]
+    refs = [ref for check in candidates for ref in (get_subject(check), check.object)]
+    known = await read_properties(ctx, refs, state.revision)
+    checks = [replace(check, context=build_context(check, known)) for check in candidates]
+    run = CheckRun(state.model, CheckBatch(checks, ALL_NEEDED, ctx.now(), left, denies_undefined=True))
+    decisions = await complete_run(ctx.store, run, state.revision)
+    assert decisions is not None
+    return [id for id, one in zip(ids, decisions, strict=True) if one.is_authorized], run.work.left
+
+
+def _build_rows(search: EntitySearch, ids: Sequence[ObjectId]) -> Iterator[QueryRow]:
+    return (QueryRow(search.wanted, id, search.relation, None, True) for id in ids)
