@@ -362,3 +362,33 @@ def test_what_is_no_error_of_the_text_is_refused_with_its_path(client: Client) -
     refused = client.put("/v2/model", content='version 1.0\n\ntype a\n    source {"dbType": "pg"}\n')
 
     assert (refused.status_code, refused.json()["parameter"]) == (400, "objectTypes[0].dbName")
+
+
+def test_a_plan_names_what_would_change_and_writes_nothing(client: Client) -> None:
+    client.put("/v2/model", content=STORED).raise_for_status()
+    client.grant("document:a#editor@user:ann", "document:a#editor@team:eng#member")
+    changed = STORED.replace("[user, team#member, user:*]", "[user]").replace("level < 2", "level < 3")
+    changed = changed.replace("type folder\n", "type drawer\n").replace("[folder]", "[drawer]")
+
+    planned = client.post("/v2/model/plan", content=changed)
+
+    answer = planned.json()
+    assert planned.headers["Service-Token"] == client.get("/v2/model").headers["Service-Token"]
+    assert answer["objectTypes"] == {"created": ["drawer"], "changed": ["document"], "deleted": ["folder"]}
+    assert answer["policies"] == {"created": [], "changed": ["is_public"], "deleted": []}
+    assert [one["subject"]["objectType"] for one in answer["stranded"]] == ["team"]
+    assert not answer["more"]
+    assert client.get("/v2/model", headers={"Accept": "text/plain"}).text == STORED
+
+
+def test_a_difference_can_propose_policies(client: Client) -> None:
+    client.put("/v2/model", content=STORED).raise_for_status()
+    client.grant("document:a#editor@user:ann", "document:b#editor@user:eve")
+    always = {"name": "is_public", "expression": "true"}
+
+    found = client.post("/v2/difference", json={"proposal": {"policies": [always]}, "of": "document#can-read@user"})
+    refused = client.post("/v2/difference", json={"proposal": {"policies": [{"name": "x", "expression": "=="}]}})
+
+    rows = [(one["change"], one["objectId"], one["subject"]["objectId"]) for one in found.json()["results"]]
+    assert [row for row in rows if row[0] == "gained"] == [("gained", "a", "eve"), ("gained", "b", "ann")]
+    assert (refused.status_code, refused.json()["parameter"]) == (400, "proposal.policies[0].expression")

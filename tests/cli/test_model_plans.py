@@ -172,8 +172,10 @@ def test_a_model_is_applied_only_if_it_is_still_that_of_the_expected_plan(
 
 @pytest.mark.parametrize("command", ["plan", "apply"])
 @pytest.mark.parametrize("arguments", [["missing.txt"], [], ["--banana"], ["-", "--yes"]])
-def test_every_failure_has_the_exit_code_1(magistrate: Magistrate, command: str, arguments: list[str]) -> None:
-    result = magistrate("model", command, *arguments, typed="version 1.0\ntype User\n")
+def test_every_failure_has_the_exit_code_1(command: str, arguments: list[str]) -> None:
+    nobody = Magistrate("http://127.0.0.1:9")
+
+    result = nobody("model", command, *arguments, typed="version 1.0\ntype User\n")
 
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr
@@ -185,3 +187,12 @@ def test_nobody_can_be_asked_about_a_model_from_standard_input(magistrate: Magis
     assert refused.exit_code == 1
     assert "add --yes" in refused.stderr
     assert read_model(client) == TEXT
+
+
+def test_a_service_that_is_away_is_an_error_and_no_change(file: Path) -> None:
+    file.write_text(TEXT)
+
+    result = Magistrate("http://127.0.0.1:9")("model", "plan", str(file))
+
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "no service at" in result.stderr
