@@ -59,6 +59,7 @@ TRIED = {
     "docs/explain.md": 8,
     "docs/sessions.md": 4,
     "docs/v1.md": 2,
+    "docs/fga-v1.md": 2,
     "docs/history.md": 7,
     "docs/difference.md": 5,
 }

@@ -7,7 +7,7 @@ from typing import Any, Literal, cast
 import msgspec
 
 from magistrate.api.endpoints import check
-from magistrate.api.endpoints.check import ALLOWED, STOP_AT, CheckAnswer, CheckBody, SingleCheckBody
+from magistrate.api.endpoints.check import ALLOWED, MAX_CHECKS, STOP_AT, CheckAnswer, CheckBody, SingleCheckBody
 from magistrate.api.endpoints.objects import TypeText
 from magistrate.api.endpoints.warrants import IdOrWildcard, RelationText
 from magistrate.api.fga.decision_tree import ExplainedDecision, FgaDebugAnswer, FgaWarningAnswer, explain_decisions
@@ -58,7 +58,7 @@ async def answer_check(call: Call[FgaCheckBody]) -> Answer:
     if body.op and body.op not in OPERATORS:
         raise InvalidParameter("op", f"must be one of {', '.join(OPERATORS)}")
     op = OPERATORS[body.op] if body.op else None
-    checks = [*map(_read, body.checks or ())]
+    checks = [*map(_read, (body.checks or [])[: MAX_CHECKS + 1])]
     v2_call = translate_call(call, CheckBody(op, checks))
     if not body.debug or call.is_limited or Scope.READ not in call.caller.scopes:
         return _build_answer(call, op, await answer_call(check.answer_check, v2_call), [])

@@ -1,18 +1,21 @@
 """Adapts the lists of v2 to those of `/fga/v1` (docs/fga-v1.md#lists)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar, cast
 
 import msgspec
 
 from magistrate.api.endpoints.lists import ListAnswer
+from magistrate.api.endpoints.models import COST
 from magistrate.api.fga.names import translate_call
 from magistrate.api.route import TEXT, Parameter
 from magistrate.api.service import Answer, Call, Handler, answer_call
 from magistrate.errors import InvalidParameter
 from magistrate.operations.paging import MAX_LIMIT
+from magistrate.operations.scheduling import aside
 
 A = TypeVar("A")
+R = TypeVar("R")
 
 DEFAULT_FGA_LIMIT = 10
 
@@ -63,7 +66,12 @@ def fga_list(list_page: Handler, names: Mapping[str, str], sort: str, render: Ca
         answer = await answer_call(list_page, translate_call(call, None, parameters=parameters))
         page = cast(ListAnswer[Any], answer.value)
         metadata = FgaListMetadata(page.prev_cursor, page.next_cursor)
-        rows = FgaListAnswer(object="list", data=[*map(render, page.results)], list_metadata=metadata)
-        return Answer(rows, answer.revision)
+        rows = await render_rows(page.results, render)
+        return Answer(FgaListAnswer(object="list", data=rows, list_metadata=metadata), answer.revision)
 
     return answer_list
+
+
+async def render_rows(rows: Sequence[R], render: Callable[[R], A]) -> list[A]:
+    """Returns the rows of an answer of v2 as they are shown here; many or large ones are converted in a thread."""
+    return await aside(lambda: [*map(render, rows)], len(msgspec.json.encode(rows)) * COST)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from magistrate.api.endpoints import object_types
 from magistrate.api.endpoints.models import COST
 from magistrate.api.endpoints.object_types import ObjectTypeAnswer, ObjectTypeBody
-from magistrate.api.fga.lists import fga_list
+from magistrate.api.fga.lists import fga_list, render_rows
 from magistrate.api.fga.names import translate_call
 from magistrate.api.fga.schema_json import FgaRelationDefinition, FgaTypeBody, read_document, render_fga_type
 from magistrate.api.service import Answer, Call
@@ -32,13 +32,13 @@ class FgaTypeAnswer(msgspec.Struct, kw_only=True):
 
 async def create(call: Call[FgaTypeBody]) -> Answer:
     [body] = await _read(call, [call.body], await _list_relations(call))
-    return _render_one(await object_types.create(translate_call(call, body)))
+    return await _render_one(await object_types.create(translate_call(call, body)))
 
 
 async def update(call: Call[FgaTypeBody]) -> Answer:
     name = call.path["type"]
     [body] = await _read(call, [FgaTypeBody(name, call.body.relations)], await _list_relations(call))
-    return _render_one(await object_types.update(translate_call(call, body)))
+    return await _render_one(await object_types.update(translate_call(call, body)))
 
 
 async def apply(call: Call[list[FgaTypeBody]]) -> Answer:
@@ -46,11 +46,11 @@ async def apply(call: Call[list[FgaTypeBody]]) -> Answer:
     bodies = await _read(call, call.body, {})
     answer = await object_types.apply(translate_call(call, bodies, parameters={"replace": "true"}))
     rows = cast(Sequence[ObjectTypeAnswer], answer.value)
-    return replace(answer, value=[*map(_render, rows)])
+    return replace(answer, value=await render_rows(rows, _render))
 
 
 async def get(call: Call[None]) -> Answer:
-    return _render_one(await object_types.get(translate_call(call, None)))
+    return await _render_one(await object_types.get(translate_call(call, None)))
 
 
 async def delete(call: Call[None]) -> Answer:
@@ -93,8 +93,9 @@ def _render(answer: ObjectTypeAnswer) -> FgaTypeAnswer:
     return FgaTypeAnswer(type=answer.type, relations=relations, created_at=answer.created_at)
 
 
-def _render_one(answer: Answer) -> Answer:
-    return replace(answer, value=_render(cast(ObjectTypeAnswer, answer.value)))
+async def _render_one(answer: Answer) -> Answer:
+    [row] = await render_rows([cast(ObjectTypeAnswer, answer.value)], _render)
+    return replace(answer, value=row)
 
 
 list_page = fga_list(object_types.list_page, {}, "createdAt", _render)

@@ -9,6 +9,7 @@ from magistrate.api.endpoints import objects
 from magistrate.api.endpoints.objects import IdText, MetaBody, ObjectAnswer, ObjectBody, ObjectRefBody, TypeText
 from magistrate.api.fga.lists import FgaListAnswer, FgaListMetadata, fga_list
 from magistrate.api.fga.names import translate_call
+from magistrate.api.parse import read_batch
 from magistrate.api.service import Answer, Call
 from magistrate.engine.terms import ObjectRef, object_ref
 from magistrate.errors import InvalidParameter
@@ -64,10 +65,10 @@ async def write_batch(call: Call[FgaBatchBody]) -> Answer:
     """Answers with what was created or deleted, in the order of the request."""
     bodies = call.body.resources or []
     if call.body.op == CREATE:
-        answer = await objects.create(translate_call(call, [*map(_read, bodies)]))
+        answer = await objects.create(translate_call(call, read_batch(bodies, _read)))
         rows = [*map(_render, cast(list[ObjectAnswer], answer.value))]
     elif call.body.op == DELETE:
-        refs = [ObjectRefBody(one.resource_type, one.resource_id) for one in bodies]
+        refs = read_batch(bodies, lambda one: ObjectRefBody(one.resource_type, one.resource_id))
         answer = await objects.delete_batch(translate_call(call, refs))
         rows = [FgaResourceAnswer(resource_type=one.type, resource_id=one.id) for one in map(_read_ref, refs)]
     else:

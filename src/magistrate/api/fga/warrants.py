@@ -19,7 +19,7 @@ from magistrate.api.endpoints.warrants import (
 from magistrate.api.fga.lists import fga_list
 from magistrate.api.fga.resources import CREATE, DELETE
 from magistrate.api.freshness import token_of
-from magistrate.api.parse import read_batch
+from magistrate.api.parse import MAX_BATCH, read_batch
 from magistrate.api.service import Answer, Call
 from magistrate.engine.terms import ObjectRef, RelationName, Subject
 from magistrate.errors import InvalidParameter
@@ -94,7 +94,7 @@ async def write(call: Call[FgaWarrantOrBatch]) -> Answer:
     """Creates and deletes warrants, all or none."""
     is_batch = isinstance(call.body, list)
     bodies = call.body if isinstance(call.body, list) else [call.body]
-    faults = await find_policy_faults(body.to_warrant_body() for body in bodies if body.op != DELETE)
+    faults = await find_policy_faults(body.to_warrant_body() for body in bodies[:MAX_BATCH] if body.op != DELETE)
 
     def read(body: FgaWarrantBody) -> NewWarrant:
         if body.op not in (None, CREATE, DELETE):
