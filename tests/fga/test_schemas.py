@@ -101,6 +101,28 @@ def test_the_schema_is_the_whole_model(client: Client) -> None:
     assert schema["resource_types"] == [{name: one[name] for name in ("type", "relations")} for one in types]
 
 
+def test_an_applied_schema_is_all_there_is(client: Client) -> None:
+    client.put("/fga/v1/resource-types", json=TYPES).raise_for_status()
+
+    from_text = client.post("/fga/v1/schema", content=TEXT).json()
+    fetched = client.get("/fga/v1/schema").json()
+    wrong = {"in_office": POLICY | {"expression": "network =="}}
+    refused = client.post("/fga/v1/schema", json={"resource_types": TYPES, "policies": wrong})
+    from_json = client.post("/fga/v1/schema", json={"resource_types": TYPES, "policies": [POLICY]}).json()
+
+    assert [one["type"] for one in from_text["resource_types"]] == ["report", "team", "user"]
+    assert fetched == from_text
+    assert (refused.status_code, refused.json()["parameter"]) == (400, "policies[0].expression")
+    assert {one["type"] for one in from_json["resource_types"]} == {str(one["type"]) for one in TYPES}
+    assert from_json["policies"] == {"in_office": POLICY}
+
+
+def test_a_fetched_schema_is_applied_without_a_change(client: Client) -> None:
+    fetched = client.post("/fga/v1/schema", content=TEXT).json()
+
+    assert client.post("/fga/v1/schema", json=fetched).json() == fetched
+
+
 def test_a_schema_is_converted_there_and_back(client: Client) -> None:
     json = client.post("/fga/v1/schema/convert", content=TEXT).json()
     text = client.post("/fga/v1/schema/convert", json=json).json()

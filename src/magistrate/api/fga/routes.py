@@ -147,6 +147,10 @@ _SCHEMA_ROUTES: tuple[Route, ...] = (
         "GET", _SCHEMA, schemas.get, "Get the whole schema: resource types and policies",
         answer=FgaSchemaAnswer, list_types=list_all,
     ),
+    _define(
+        "POST", _SCHEMA, schemas.apply, "Make this schema, given in text or JSON, the whole schema",
+        answer=FgaSchemaAnswer, body=FgaSchemaBody, takes_text=True, is_repeatable=True,
+    ),
     _read(
         "POST", f"{_SCHEMA}/convert", schemas.convert, "Convert a schema from text to JSON, or back",
         answer=FgaSchemaAnswer, body=FgaSchemaBody, takes_text=True, list_types=list_none,

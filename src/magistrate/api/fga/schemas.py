@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from magistrate.api.endpoints import models
 from magistrate.api.endpoints.models import COST
+from magistrate.api.fga.names import rename_in_error, translate_call, translate_errors
 from magistrate.api.fga.schema_json import (
     FgaPolicyBody,
     FgaTypeBody,
@@ -17,8 +18,9 @@ from magistrate.api.fga.schema_json import (
     render_fga_type,
 )
 from magistrate.api.parse import decode_body
-from magistrate.api.service import Answer, Call
+from magistrate.api.service import Answer, Call, answer_call
 from magistrate.api.written_body import WrittenBody
+from magistrate.engine.model_text.building import ModelContent, build_content
 from magistrate.engine.model_text.document import NEWEST_VERSION, VERSIONS, ModelDocument
 from magistrate.engine.model_text.json_bodies import ModelBody, PolicyBody, TypeBody
 from magistrate.engine.model_text.json_rendering import render_body
@@ -28,7 +30,7 @@ from magistrate.engine.model_text.versions import exact_document
 from magistrate.errors import InvalidParameter
 from magistrate.operations.policy_definitions import read_policy_definition
 from magistrate.operations.scheduling import aside
-from magistrate.operations.whole_model import read_whole_model
+from magistrate.operations.whole_model import put_whole_model, read_whole_model
 from magistrate.store.contract import StoredModel
 
 DEFAULT_VERSION = "0.3"
@@ -69,9 +71,33 @@ _DECODER = msgspec.json.Decoder(FgaSchemaBody)
 async def get(call: Call[None]) -> Answer:
     """Answers with the whole schema in JSON."""
     found = await read_whole_model(call.context, call.freshness)
-    size = sum(map(len, (*found.value.definitions.values(), *found.value.policies.values())))
-    answer = await aside(partial(_render_stored, found.value), size * COST)
-    return Answer(answer, found.revision)
+    return Answer(await _render_model(found.value), found.revision)
+
+
+async def _render_model(stored: StoredModel) -> FgaSchemaAnswer:
+    size = sum(map(len, (*stored.definitions.values(), *stored.policies.values())))
+    return await aside(partial(_render_stored, stored), size * COST)
+
+
+async def apply(call: Call[WrittenBody]) -> Answer:
+    """Makes these the resource types and policies of the store, and answers with the schema like `get`."""
+    content = await aside(partial(_read_content, call.body), len(call.body.text) * COST)
+    return await answer_call(translate_errors(_put), translate_call(call, content))
+
+
+def _read_content(body: WrittenBody) -> ModelContent:
+    if not body.is_json:
+        return models.read_content(body)
+    document = read_schema(body)
+    try:
+        return build_content(document)
+    except InvalidParameter as error:
+        raise rename_in_error(error) from None
+
+
+async def _put(call: Call[ModelContent]) -> Answer:
+    written = await put_whole_model(call.context, *call.body, call.stamp())
+    return Answer(await _render_model(written.value.stored), written.revision)
 
 
 async def convert(call: Call[WrittenBody]) -> Answer:
