@@ -9,12 +9,20 @@ from pathlib import Path
 from magistrate.api.authzen.routes import AUTHZEN_ROUTES
 from magistrate.api.endpoints.public import PAGES
 from magistrate.api.error_table import ERROR_TABLE
+from magistrate.api.fga.routes import FGA_ROUTES
 from magistrate.api.route import Route
 from magistrate.api.routes import V2_ROUTES
 from magistrate.api.v1.routes import v1_routes
 from magistrate.config import SETTINGS
 from magistrate.errors import MagistrateError
-from tests.clients.methods import WARRANT_JS, WARRANT_NODE, WARRANT_PYTHON, methods_table
+from tests.clients.methods import (
+    WARRANT_JS,
+    WARRANT_NODE,
+    WARRANT_PYTHON,
+    WORKOS_NODE,
+    WORKOS_PYTHON,
+    methods_table,
+)
 
 ROOT = Path(__file__).parents[1]
 
@@ -38,6 +46,10 @@ def routes_table() -> str:
 
 def v1_routes_table() -> str:
     return "\n".join([*_REQUESTS, *_requests(v1_routes(V2_ROUTES))])
+
+
+def fga_routes_table() -> str:
+    return "\n".join([*_REQUESTS, *_requests(FGA_ROUTES)])
 
 
 _REQUESTS = ("| request | scope | what it does |", "|---|---|---|")
@@ -64,6 +76,7 @@ PACKAGES = (
     "api.endpoints",
     "api.authzen",
     "api.v1",
+    "api.fga",
     "api.auth",
     "api.server",
     "operations",
@@ -102,10 +115,13 @@ BLOCKS: dict[str, dict[str, Callable[[], str]]] = {
     "docs/configuration.md": {"settings": settings_table},
     "docs/api.md": {"routes": routes_table, "errors": errors_table},
     "docs/v1.md": {"routes": v1_routes_table},
+    "docs/fga-v1.md": {"routes": fga_routes_table},
     "docs/clients.md": {
         "warrant-python": lambda: methods_table(WARRANT_PYTHON),
         "warrant-node": lambda: methods_table(WARRANT_NODE),
         "warrant-js": lambda: methods_table(WARRANT_JS),
+        "workos-python": lambda: methods_table(WORKOS_PYTHON),
+        "workos-node": lambda: methods_table(WORKOS_NODE),
     },
 }
 

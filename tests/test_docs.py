@@ -60,6 +60,7 @@ TRIED = {
     "docs/sessions.md": 4,
     "docs/authzen.md": 3,
     "docs/v1.md": 2,
+    "docs/fga-v1.md": 2,
     "docs/history.md": 7,
     "docs/difference.md": 5,
     "docs/model-testing.md": 2,

@@ -28,7 +28,7 @@ CHECKS = [
 ]
 
 schema = schemathesis.openapi.from_dict(DOCUMENT)
-v2, v1 = schema.include(path_regex="^/(v2|access)/"), schema.include(path_regex="^/v1")
+v2, v1, fga_v1 = (schema.include(path_regex=f"^/{names}/") for names in ("(v2|access)", "v1", "fga/v1"))
 
 QUICK = settings(
     max_examples=20,
@@ -73,4 +73,11 @@ def test_no_request_gets_a_server_error_or_an_undocumented_answer(case: Any, sha
 @settings(QUICK, max_examples=3)
 def test_no_request_of_v1_does_either(case: Any, shared_client: Client) -> None:
     """Half of them are those of v2 by another name, the others few handlers by many names."""
+    validate(case, shared_client)
+
+
+@pytest.mark.parametrize("shared_client", STORES, indirect=True)
+@fga_v1.parametrize()
+@settings(QUICK, max_examples=5)
+def test_no_request_of_fga_v1_does_either(case: Any, shared_client: Client) -> None:
     validate(case, shared_client)

@@ -63,7 +63,9 @@ def test_reads_never_need_the_scopes_of_writes() -> None:
     writing = {Scope.WRITE, Scope.MODEL, Scope.KEYS}
     for route in ROUTES:
         assert (route.scope in writing) == route.writes or route.path.startswith("/v2/keys"), route.path
-        is_about_model = "/object-types" in route.path or "/policies" in route.path
+        is_about_model = any(
+            part in route.path for part in ("/object-types", "/resource-types", "/policies", "/schema", "/v2/model")
+        )
         assert (route.scope is Scope.MODEL) == (is_about_model and route.writes), route.path
 
 

@@ -23,6 +23,8 @@ def read_methods(library: str) -> MethodTable:
 WARRANT_PYTHON = read_methods("warrant-python")
 WARRANT_NODE = read_methods("warrant-node")
 WARRANT_JS = read_methods("warrant-js")
+WORKOS_PYTHON = read_methods("workos-python")
+WORKOS_NODE = read_methods("workos-node")
 
 
 def method_names(table: MethodTable) -> list[str]:

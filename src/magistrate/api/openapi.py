@@ -17,6 +17,9 @@ from magistrate.api.endpoints.query import QueryBody
 from magistrate.api.endpoints.sessions import SessionBody
 from magistrate.api.endpoints.warrants import SubjectBody, WarrantBody
 from magistrate.api.endpoints.writes import FilteredDeletionBody, NamedObjectBody, StoredRefBody
+from magistrate.api.fga.checks import FgaCheckBody, FgaSingleCheckBody
+from magistrate.api.fga.resources import FgaBatchBody, FgaResourceBody
+from magistrate.api.fga.warrants import FgaSubjectBody, FgaWarrantBody
 from magistrate.api.parse import MAX_BATCH
 from magistrate.api.route import Route
 from magistrate.api.routes import ROUTES
@@ -48,6 +51,12 @@ REQUIRED: dict[type[msgspec.Struct], list[str]] = {
     SubjectSearchBody: ["subject", "action", "resource"],
     ResourceSearchBody: ["subject", "action", "resource"],
     ActionSearchBody: ["subject", "resource"],
+    FgaCheckBody: ["checks"],
+    FgaSingleCheckBody: ["resource_type", "resource_id", "relation", "subject"],
+    FgaSubjectBody: ["resource_type", "resource_id"],
+    FgaWarrantBody: ["resource_type", "resource_id", "relation", "subject"],
+    FgaResourceBody: ["resource_type"],
+    FgaBatchBody: ["op", "resources"],
 }
 """Lists members that are optional to the decoder, so that their absence is reported in the words that clients
 expect."""

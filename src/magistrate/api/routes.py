@@ -34,6 +34,7 @@ from magistrate.api.endpoints.query import QueryBody, QueryRowAnswer
 from magistrate.api.endpoints.sessions import SessionAnswer, SessionBody
 from magistrate.api.endpoints.warrants import WarrantAnswer, WarrantOrBatch
 from magistrate.api.endpoints.writes import FilteredDeletionAnswer, FilteredDeletionBody, WriteAnswer, WriteBody
+from magistrate.api.fga.routes import FGA_ROUTES
 from magistrate.api.route import (
     AS_OF_PARAMETER,
     EXPECTED_REVISION,
@@ -390,4 +391,4 @@ V2_ROUTES: tuple[Route, ...] = (
     ),
 )  # fmt: skip
 
-ROUTES: tuple[Route, ...] = (*V2_ROUTES, *AUTHZEN_ROUTES, *v1_routes(V2_ROUTES))
+ROUTES: tuple[Route, ...] = (*V2_ROUTES, *AUTHZEN_ROUTES, *v1_routes(V2_ROUTES), *FGA_ROUTES)

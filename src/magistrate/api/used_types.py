@@ -47,6 +47,11 @@ def list_in_body(member: str) -> ListTypes:
     return lambda call: _list_members(call.body if isinstance(call.body, list) else [call.body], member)
 
 
+def list_in_elements(array: str, member: str) -> ListTypes:
+    """Returns a function for a route whose body has this array, each element of which names the type."""
+    return lambda call: _list_members(getattr(call.body, array) or (), member)
+
+
 def list_in_model(call: Call[Any]) -> Sequence[str | None]:
     """Returns the object types that are written; with `replace`, all others are deleted."""
     return ALL_TYPES if "replace" in call.parameters else _list_members(call.body, "type")

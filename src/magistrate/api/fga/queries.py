@@ -1,0 +1,56 @@
+"""Defines the answers and the handler of /fga/v1/query (docs/fga-v1.md#queries)."""
+
+from functools import partial
+from typing import Annotated
+
+import msgspec
+
+from magistrate.api.endpoints import query
+from magistrate.api.endpoints.query import QueryRowAnswer
+from magistrate.api.fga.lists import fga_list
+from magistrate.api.fga.warrants import FgaSubjectAnswer, FgaWarrantAnswer, render_fga_warrant
+from magistrate.api.service import Answer, Call, answer_call
+from magistrate.engine.query import Query, SubjectsQuery, read_query
+from magistrate.engine.terms import ObjectId, ObjectRef, TypeName
+
+
+class FgaQueryRowAnswer(msgspec.Struct, kw_only=True):
+    """Represents a resource or a subject that was found. `warrant` is one that it rests on, or if it rests on none the
+    one that would say the same."""
+
+    resource_type: str
+    resource_id: str
+    relation: str
+    warrant: FgaWarrantAnswer
+    is_implicit: bool
+    meta: Annotated[msgspec.Raw, msgspec.Meta(extra_json_schema={"type": "object"})] | msgspec.UnsetType = msgspec.UNSET
+
+
+async def list_page(call: Call[None]) -> Answer:
+    parsed = read_query(call.parameters.get("q", ""))
+    page = fga_list(query.list_page, {"q": "q", "context": "context"}, "createdAt", partial(_render, parsed))
+    return await answer_call(page, call)
+
+
+def _render(parsed: Query, row: QueryRowAnswer) -> FgaQueryRowAnswer:
+    return FgaQueryRowAnswer(
+        resource_type=row.object_type,
+        resource_id=row.object_id,
+        relation=row.relation,
+        warrant=_equivalent_warrant(parsed, row) if row.warrant is None else render_fga_warrant(row.warrant),
+        is_implicit=row.is_implicit,
+        meta=row.meta,
+    )
+
+
+def _equivalent_warrant(parsed: Query, row: QueryRowAnswer) -> FgaWarrantAnswer:
+    """Returns the warrant that would give the relation directly: clients need one in every row."""
+    found = ObjectRef(TypeName(row.object_type), ObjectId(row.object_id))
+    object = parsed.object if isinstance(parsed, SubjectsQuery) else found
+    subject = found if isinstance(parsed, SubjectsQuery) else parsed.subject
+    return FgaWarrantAnswer(
+        resource_type=object.type,
+        resource_id=object.id,
+        relation=row.relation,
+        subject=FgaSubjectAnswer(subject.type, subject.id),
+    )

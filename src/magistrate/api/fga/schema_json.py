@@ -1,0 +1,174 @@
+"""Converts the JSON of schemas of `/fga/v1` to that of models, and back (docs/fga-v1.md#schemas).
+
+In schemas up to version 0.3, as in texts, `group` in `allowed_types` also allows all usersets of groups if there is
+none of them; version 1.0 allows exactly what is written down.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from magistrate.api.fga.names import rename_in_error
+from magistrate.engine.model_text.document import ModelDocument, NameAt, RelationDeclaration, TypeDeclaration
+from magistrate.engine.model_text.json_bodies import PolicyBody, RuleBody, TypeBody
+from magistrate.engine.model_text.json_members import ModelMembers
+from magistrate.engine.model_text.json_model import read_body
+from magistrate.engine.nesting import fold
+from magistrate.errors import InvalidParameter, MissingParameter
+
+LANGUAGE = "expr"
+
+GROUPS = {"any_of": "anyOf", "all_of": "allOf", "none_of": "noneOf"}
+"""Maps the operators of rules to those of v2."""
+_FGA_GROUPS = {operator: name for name, operator in GROUPS.items()}
+
+
+class FgaRuleDefinition(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
+    """Represents a rule: `{}`, or an object with one of the members inherit_if, for_all and policy."""
+
+    inherit_if: str | None = None
+    of_type: str | None = None
+    with_relation: str | None = None
+    rules: "list[FgaRuleDefinition] | None" = None
+    for_all: str | None = None
+    policy: str | None = None
+
+
+class FgaRelationDefinition(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
+    """Represents a relation: the members of its rule, and with `allowed_types` the subjects that warrants may give it
+    to; all subjects if that is absent."""
+
+    inherit_if: str | None = None
+    of_type: str | None = None
+    with_relation: str | None = None
+    rules: list[FgaRuleDefinition] | None = None
+    for_all: str | None = None
+    policy: str | None = None
+    allowed_types: list[str] | None = None
+
+
+class FgaTypeBody(msgspec.Struct, omit_defaults=True):
+    """Represents a resource type to create or replace."""
+
+    type: str | None = None
+    relations: dict[str, FgaRelationDefinition | None] | None = None
+
+
+class FgaParameterBody(msgspec.Struct):
+    """Represents a parameter of a policy; `type` is string, integer, boolean, float, array or map."""
+
+    name: str
+    type: str
+
+
+class FgaPolicyBody(msgspec.Struct, omit_defaults=True):
+    """Represents a named policy to create or replace. `language` is always `expr`."""
+
+    name: str | None = None
+    description: str | None = None
+    language: str | None = None
+    parameters: list[FgaParameterBody] | None = None
+    expression: str | None = None
+
+
+def read_document(
+    types: Iterable[tuple[str, FgaTypeBody]],
+    policies: Iterable[tuple[str, FgaPolicyBody]] = (),
+    version: str = "0.3",
+    others: Mapping[str, Iterable[str]] | None = None,
+) -> ModelDocument:
+    """Returns the document of these types and policies, each of which comes with its path. `others` are relations by
+    type that the model has besides. Raises InvalidParameter for the first fault."""
+    members = ModelMembers(
+        [(path, _convert_type(body)) for path, body in types],
+        [(path, _convert_policy(body, path)) for path, body in policies],
+        [],
+    )
+    document, faults = read_body(members, lambda path: (0, 0))
+    if faults:
+        raise rename_in_error(faults[0])
+    document.version = version
+    for name, relations in (others or {}).items():
+        declared = {relation: RelationDeclaration(NameAt(relation)) for relation in relations}
+        document.types.setdefault(name, TypeDeclaration(NameAt(name), declared))
+    return document
+
+
+def render_fga_type(body: TypeBody) -> FgaTypeBody:
+    allowed = body.allowed_types or {}
+    relations: dict[str, FgaRelationDefinition | None] = {
+        name: _render_relation(rule, allowed.get(name)) for name, rule in body.relations.items()
+    }
+    return FgaTypeBody(type=body.type, relations=relations)
+
+
+def render_fga_policy(body: PolicyBody) -> FgaPolicyBody:
+    parameters = [FgaParameterBody(name, of_type) for name, of_type in (body.parameters or {}).items()]
+    return FgaPolicyBody(body.name, body.description, LANGUAGE, parameters, body.expression)
+
+
+def _convert_type(body: FgaTypeBody) -> TypeBody:
+    relations = body.relations or {}
+    return TypeBody(
+        type=body.type or "",
+        relations={name: None if one is None else _convert_relation(one) for name, one in relations.items()},
+        allowed_types={
+            name: one.allowed_types
+            for name, one in relations.items()
+            if one is not None and one.allowed_types is not None
+        },
+    )
+
+
+def _convert_relation(one: FgaRelationDefinition) -> RuleBody:
+    rule = FgaRuleDefinition(one.inherit_if, one.of_type, one.with_relation, one.rules, one.for_all, one.policy)
+    body: RuleBody = fold(rule, lambda inner: inner.rules or (), _convert_rule)
+    return body
+
+
+def _convert_rule(rule: FgaRuleDefinition, rules: Sequence[RuleBody]) -> RuleBody:
+    inherit_if = None if rule.inherit_if is None else GROUPS.get(rule.inherit_if, rule.inherit_if)
+    inner: list[RuleBody | None] | None = None if rule.rules is None else [*rules]
+    return RuleBody(inherit_if, rule.for_all, rule.of_type, rule.with_relation, inner, rule.policy)
+
+
+def _convert_policy(body: FgaPolicyBody, path: str) -> PolicyBody:
+    if body.language not in (None, LANGUAGE):
+        raise InvalidParameter(f"{path}.language", f"can only be {LANGUAGE}")
+    if not body.expression:
+        raise MissingParameter(f"{path}.expression")
+    return PolicyBody(
+        name=body.name or "",
+        parameters=read_policy_parameters(body, f"{path}.parameters"),
+        expression=body.expression,
+        description=body.description,
+    )
+
+
+def read_policy_parameters(body: FgaPolicyBody, path: str) -> dict[str, str]:
+    """Returns the types of the parameters of a policy. Raises InvalidParameter if one is there twice."""
+    types: dict[str, str] = {}
+    for one in body.parameters or ():
+        if one.name in types:
+            raise InvalidParameter(path, f"'{one.name[:64]}' is there twice")
+        types[one.name] = one.type
+    return types
+
+
+def _render_relation(rule: RuleBody | None, allowed: list[str] | None) -> FgaRelationDefinition:
+    one: FgaRuleDefinition = fold(rule, _list_rules, _render_rule)
+    return FgaRelationDefinition(
+        one.inherit_if, one.of_type, one.with_relation, one.rules, one.for_all, one.policy, allowed
+    )
+
+
+def _list_rules(rule: RuleBody | None) -> Sequence[RuleBody | None]:
+    return () if rule is None else rule.rules or ()
+
+
+def _render_rule(rule: RuleBody | None, rules: Sequence[FgaRuleDefinition]) -> FgaRuleDefinition:
+    if rule is None:
+        return FgaRuleDefinition()
+    inherit_if = None if rule.inherit_if is None else _FGA_GROUPS.get(rule.inherit_if, rule.inherit_if)
+    inner = None if rule.rules is None else [*rules]
+    return FgaRuleDefinition(inherit_if, rule.of_type, rule.with_relation, inner, rule.for_all, rule.policy)
