@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from magistrate.api.console import list_console_pages
 from magistrate.api.endpoints.public import PAGES
 from magistrate.api.error_table import ERROR_TABLE
 from magistrate.api.route import Route
@@ -30,7 +31,7 @@ def routes_table() -> str:
     pages = [
         f"| `GET {page.path}` | {f'`{page.scope}`' if page.scope else ''} | "
         f"{page.meaning}{'' if page.scope else ' (no key needed)'} |"
-        for page in PAGES
+        for page in (*PAGES, list_console_pages()[0])
     ]
     return "\n".join([*_REQUESTS, *_requests(V2_ROUTES), *pages])
 

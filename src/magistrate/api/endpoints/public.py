@@ -20,7 +20,7 @@ Opened = Callable[[], Service]
 
 @dataclass(frozen=True, slots=True)
 class PublicPage:
-    """Represents a page. Without a `scope` it needs no key."""
+    """Represents a page. Without a `scope` it needs no key; a browser that has the content of the `etag` gets 304."""
 
     path: str
     meaning: str
@@ -28,6 +28,7 @@ class PublicPage:
     body: Callable[[Opened], Awaitable[bytes]]
     scope: Scope | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
+    etag: str = ""
 
 
 async def healthz(service: Opened) -> bytes:
