@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from magistrate.api.authzen.routes import AUTHZEN_ROUTES
+from magistrate.api.console import list_console_pages
 from magistrate.api.endpoints.public import PAGES
 from magistrate.api.error_table import ERROR_TABLE
 from magistrate.api.fga.routes import FGA_ROUTES
@@ -39,7 +40,7 @@ def routes_table() -> str:
     pages = [
         f"| `GET {page.path}` | {f'`{page.scope}`' if page.scope else ''} | "
         f"{page.meaning}{'' if page.scope else ' (no key needed)'} |"
-        for page in PAGES
+        for page in (*PAGES, list_console_pages()[0])
     ]
     return "\n".join([*_REQUESTS, *_requests((*V2_ROUTES, *AUTHZEN_ROUTES)), *pages])
 

@@ -23,19 +23,22 @@ from falcon.constants import COMBINED_METHODS
 from uuid_utils import uuid7
 
 from magistrate import errors
-from magistrate.api.auditing import BODY, CALLER, ROUTE, audit_answer
+from magistrate.api.auditing import BODY, CALLER, ROUTE
 from magistrate.api.auth.bearer import CHALLENGE, identify_caller
+from magistrate.api.console import list_console_pages
 from magistrate.api.cors import CorsPolicy, answer_options
 from magistrate.api.deadline import Deadlines
 from magistrate.api.endpoints import public
 from magistrate.api.error_table import ERROR_TABLE, INTERNAL_ERROR, error_body
+from magistrate.api.finish import LEDGER, REQUEST_ID, STARTED, finish_answer
 from magistrate.api.freshness import TOKEN_HEADERS, read_freshness, token_of
+from magistrate.api.page_responders import redirect_browser, respond_to_pages
 from magistrate.api.parse import LARGE_BODY_BYTES, decode_body, read_parameters, require_json_type
 from magistrate.api.paths import HAS_SLASH, SLASH_IN_ID, decode_path, render_path
 from magistrate.api.render import render_json
 from magistrate.api.route import Route
 from magistrate.api.routes import ROUTES
-from magistrate.api.server.fast_path import ECHOED_HEADER, FastPath
+from magistrate.api.server.fast_path import FastPath
 from magistrate.api.server.ledger import Ledger
 from magistrate.api.service import Call, Service, answer_call, render_body
 from magistrate.api.written_body import read_written_body
@@ -54,9 +57,6 @@ OPEN_AGAIN_SECONDS = 1.0
 _IDEMPOTENCY_KEY = re.compile(r"[\x21-\x7e]{1,255}")
 _RECEIVE = "magistrate.receive"
 _QUERY = "magistrate.query_string"
-_LEDGER = "magistrate.ledger"
-_STARTED = "magistrate.started"
-_REQUEST_ID = "magistrate.request_id"
 
 log = structlog.get_logger()
 
@@ -111,8 +111,8 @@ class Running:
             resp.status = 301
             resp.set_header("Location", location)
             resp.complete = True
-            _finish(req, resp)
-        elif req.path.endswith("/"):
+            finish_answer(req, resp)
+        elif req.path.endswith("/") and req.path != "/":
             raise errors.NotFound("Endpoint", render_path(req))
 
 
@@ -126,6 +126,7 @@ class Application:
         opened: Callable[[], AbstractAsyncContextManager[Service]],
         ledger: Ledger | None = None,
         cors: CorsPolicy | None = None,
+        has_console: bool = True,
     ) -> None:
         self._running = Running(opened)
         self._ledger = ledger or Ledger()
@@ -137,7 +138,10 @@ class Application:
         self._app.add_error_handler(errors.MagistrateError, _answer_error)
         self._app.add_error_handler(falcon.HTTPError, _answer_http_error)
         self._app.add_error_handler(Exception, _answer_fault)
-        responders = [*_responders(self._running, ROUTES), *_public_responders(self._running)]
+        pages = [*public.PAGES, *(list_console_pages() if has_console else ())]
+        responders = [*_responders(self._running, ROUTES), *respond_to_pages(lambda: self._running.service, pages)]
+        if has_console:
+            responders.append(("GET", "/", redirect_browser))
         _add_resources(self._app, [*responders, *(_preflight_responders(cors) if cors is not None else ())])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -149,12 +153,12 @@ class Application:
         if b"%2f" in scope["raw_path"].lower():
             scope |= {"path": decode_path(scope["raw_path"]), HAS_SLASH: True}
         scope |= {_RECEIVE: receive, _QUERY: scope["query_string"], "query_string": b""}
-        scope |= {_LEDGER: self._ledger, _STARTED: perf_counter(), _REQUEST_ID: str(uuid7())}
+        scope |= {LEDGER: self._ledger, STARTED: perf_counter(), REQUEST_ID: str(uuid7())}
         try:
             await self._app(scope, _receive_nothing, send)
         except asyncio.CancelledError:
             further_headers = self._cors.raw_headers(scope["headers"]) if self._cors else {}
-            await _answer_cancelled(send, scope[_REQUEST_ID], further_headers)
+            await _answer_cancelled(send, scope[REQUEST_ID], further_headers)
 
 
 async def _answer_cancelled(send: Send, request_id: str, further_headers: Mapping[str, str]) -> None:
@@ -183,26 +187,6 @@ def _responders(running: Running, routes: Sequence[Route]) -> list[tuple[str, st
     return [(route.method, route.path, _responder(running, route)) for route in routes]
 
 
-def _public_responders(running: Running) -> list[tuple[str, str, Responder]]:
-    """Returns the responders of the routes outside the API proper; their answers are made in public.py."""
-
-    def responder(page: public.PublicPage) -> Responder:
-        async def respond(req: falcon.asgi.Request, resp: falcon.asgi.Response, **path: str) -> None:
-            if page.scope is not None:
-                service, header = running.service, req.get_header("Authorization")
-                caller, _ = await identify_caller(service.keys, service.bearers, header, takes_bearer=False)
-                req.scope[CALLER] = caller
-                caller.require_scope(page.scope)
-            resp.content_type = page.content_type
-            resp.set_headers(dict(page.headers))
-            resp.data = await page.body(lambda: running.service, req.path)
-            _finish(req, resp)
-
-        return respond
-
-    return [("GET", page.path, responder(page)) for page in public.PAGES]
-
-
 def _preflight_responders(cors: CorsPolicy) -> list[tuple[str, str, Responder]]:
     """Returns the responders to OPTIONS, for the routes that pages of other origins may call."""
     methods: dict[str, set[str]] = defaultdict(set)
@@ -216,7 +200,7 @@ def _preflight_responders(cors: CorsPolicy) -> list[tuple[str, str, Responder]]:
     def responder(answer: Responder) -> Responder:
         async def respond(req: falcon.asgi.Request, resp: falcon.asgi.Response, **path: str) -> None:
             await answer(req, resp)
-            _finish(req, resp)
+            finish_answer(req, resp)
 
         return respond
 
@@ -272,7 +256,7 @@ def _responder(running: Running, route: Route) -> Responder:
                 req.scope[BODY] = raw
             once = _once(req, raw) if route.takes_key else None
             accept, if_match = (req.get_header(name) or "" for name in ("Accept", "If-Match"))
-            given = (path, parameters, body, caller, freshness, once, holder, accept, req.scope[_REQUEST_ID], if_match)
+            given = (path, parameters, body, caller, freshness, once, holder, accept, req.scope[REQUEST_ID], if_match)
             call = Call(service.context, *given)
             if caller.object_types is not None:
                 caller.require_types(route.list_types(call))
@@ -286,7 +270,7 @@ def _responder(running: Running, route: Route) -> Responder:
         resp.data = render_body(answer)
         if route.is_typed:
             resp.content_type = public.TEXT if answer.is_text else public.JSON
-        _finish(req, resp)
+        finish_answer(req, resp)
 
     return respond
 
@@ -342,20 +326,6 @@ def _once(req: falcon.asgi.Request, body: bytes) -> Once | None:
     return Once(key, hashlib.sha256(request).hexdigest())
 
 
-def _finish(req: falcon.asgi.Request, resp: falcon.asgi.Response) -> None:
-    request_id: str = req.scope[_REQUEST_ID]
-    resp.set_header("Warrant-Request-Id", request_id)
-    route: Route | None = req.scope.get(ROUTE)
-    if route is not None and route.echoes_id and (echoed := req.get_header(ECHOED_HEADER)) is not None:
-        resp.set_header(ECHOED_HEADER, echoed)
-    ledger: Ledger = req.scope[_LEDGER]
-    ledger.record_answer(
-        req.method, req.uri_template or "", render_path(req), resp.status_code, request_id, req.scope[_STARTED]
-    )
-    if ledger.audit_log is not None:
-        audit_answer(ledger.audit_log, req, resp, request_id)
-
-
 async def _answer_error(
     req: falcon.asgi.Request, resp: falcon.asgi.Response, error: errors.MagistrateError, path: dict[str, Any]
 ) -> None:
@@ -373,7 +343,7 @@ async def _answer_error(
     if isinstance(error, errors.BodyTooLarge | errors.BodyTooSlow):
         # The rest of the body is still to come and would not be read.
         resp.set_header("Connection", "close")
-    _finish(req, resp)
+    finish_answer(req, resp)
     if resp.status_code == 500:
         log.error("fault", method=req.method, path=render_path(req), exc_info=error)
 
@@ -397,5 +367,5 @@ async def _answer_fault(
     resp.status = 500
     resp.data = render_json(INTERNAL_ERROR)
     resp.content_type = public.JSON
-    _finish(req, resp)
+    finish_answer(req, resp)
     log.error("fault", method=req.method, path=render_path(req), exc_info=error)

@@ -40,6 +40,7 @@ class Settings:
     graph_warrants: int
     fast_path: bool
     strict: bool
+    console: bool
     access_log: bool
     audit_log: str
     audit_format: str

@@ -87,6 +87,7 @@ SETTINGS = (
         False,
         "whether reads answer 400 for types, relations and parameters that do not exist, unless they say otherwise",
     ),
+    Setting("console", True, "whether the console for browsers is served at /console"),
     Setting("access_log", False, "whether a line of JSON is logged to stderr for each request"),
     Setting(
         "audit_log",

@@ -17,6 +17,8 @@ def announce_service(settings: Settings, listening: socket.socket, key: str | No
     host, port = listening.getsockname()[:2]
     url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     print(f"Magistrate listens on {url} and keeps its data in {settings.database.place}", flush=True)
+    if settings.console:
+        print(f"Open {url}/console in a browser to see who may do what, and why", flush=True)
     if key is not None:
         print(f"\nAPI key, shown only this once: {key}\n\nTry it:\n", flush=True)
         print(f"  curl -s '{url}/v2/object-types?limit=1' -H 'Authorization: ApiKey {key}'\n", flush=True)

@@ -56,7 +56,8 @@ def create_application(
     cors = CorsPolicy(settings.cors_origins, settings.cors_all_routes) if settings.cors_origins else None
     audit_log = AuditLog(settings.audit_log, settings.audit_format) if settings.audit_log else None
     METRICS.count_audit_dropped = int if audit_log is None else audit_log.count_dropped
-    return Application(partial(open_service, settings, hangup, shared), Ledger(access_log, audit_log), cors)
+    opened = partial(open_service, settings, hangup, shared)
+    return Application(opened, Ledger(access_log, audit_log), cors, settings.console)
 
 
 def server_config(settings: Settings, shared_folder: Path | None = None, hangup: Hangup | None = None) -> BoundedConfig:

@@ -22,7 +22,8 @@ Opened = Callable[[], Service]
 
 @dataclass(frozen=True, slots=True)
 class PublicPage:
-    """Represents a page. Without a `scope` it needs no key. `body` also takes the path of the request."""
+    """Represents a page. Without a `scope` it needs no key; a browser that has the content of the `etag` gets 304.
+    `body` also takes the path of the request."""
 
     path: str
     meaning: str
@@ -30,6 +31,7 @@ class PublicPage:
     body: Callable[[Opened, str], Awaitable[bytes]]
     scope: Scope | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
+    etag: str = ""
 
 
 async def healthz(service: Opened, path: str) -> bytes:

@@ -1,0 +1,127 @@
+/** Sends requests to the service that the console comes from, with the key of the session. */
+
+import { signal } from "@preact/signals";
+
+const STORED = "magistrate.key";
+
+export const key = signal<string | null>(sessionStorage.getItem(STORED));
+/** Whether the key may write; undefined until it is known. */
+export const mayWrite = signal<boolean | undefined>(undefined);
+/** Why the console signed out by itself. */
+export const signedOutBecause = signal("");
+
+/** The token of the newest write of this console: what is read later is at least as fresh. */
+let writtenToken: string | null = null;
+
+/** Represents an answer that is an error. The status is 0 if there was no answer. */
+export class Refused extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+  ) {
+    super(message);
+  }
+
+  /** Returns what the reader can do about it. */
+  get advice(): string {
+    if (this.status === 0) return "Check that the service is running and that you can reach it, then try again.";
+    if (this.status === 401) return "Sign in with a key that this service knows and that has not expired.";
+    if (this.status === 403) return "Sign in with a key that has this scope, or ask an administrator for one.";
+    if (this.status === 404) return "Check the spelling, or choose one of the names that are suggested.";
+    if (this.status === 409) return "Somebody else wrote in the meantime. Load the page again.";
+    if (this.status === 410) return "Choose a later time, or go back to now.";
+    if (this.code === "budget_spent") return "Narrow the request, or raise the budget of the service.";
+    if (this.status >= 500) return "Try again in a moment. If it stays like this, look at the log of the service.";
+    return "Change what the message names, and try again.";
+  }
+}
+
+export interface Request {
+  method?: string;
+  query?: Record<string, string | number | undefined>;
+  body?: unknown;
+  text?: string;
+  accept?: string;
+  signal?: AbortSignal;
+  key?: string;
+}
+
+export async function send(path: string, request: Request = {}): Promise<Response> {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(request.query ?? {})) {
+    if (value !== undefined && value !== "") query.set(name, String(value));
+  }
+  const headers: Record<string, string> = {
+    Authorization: `ApiKey ${request.key ?? key.value ?? ""}`,
+    Accept: request.accept ?? "application/json",
+  };
+  if (writtenToken) headers["Warrant-Token"] = writtenToken;
+  const body = request.text ?? (request.body === undefined ? undefined : JSON.stringify(request.body));
+  if (body !== undefined) headers["Content-Type"] = request.text === undefined ? "application/json" : "text/plain";
+  const method = request.method ?? (body === undefined ? "GET" : "POST");
+  const text = query.toString();
+  const url = text ? `${path}?${text}` : path;
+  let answer: Response;
+  try {
+    answer = await fetch(url, { method, headers, body, signal: request.signal, credentials: "omit" });
+  } catch (fault) {
+    if (fault instanceof DOMException && fault.name === "AbortError") throw fault;
+    throw new Refused(0, "unreachable", "The service did not answer.");
+  }
+  if (!answer.ok) throw await readRefusal(answer, request.key === undefined);
+  return answer;
+}
+
+async function readRefusal(answer: Response, isOfSession: boolean): Promise<Refused> {
+  const body = (await answer.json().catch(() => ({}))) as { code?: string; message?: string };
+  const refused = new Refused(answer.status, body.code ?? "", body.message ?? `The service answered ${answer.status}.`);
+  if (answer.status === 401 && isOfSession) {
+    signOut("The key is not valid any more. Sign in again.");
+  }
+  return refused;
+}
+
+export async function read<T>(path: string, request: Request = {}): Promise<T> {
+  return (await (await send(path, request)).json()) as T;
+}
+
+/** Sends a write, and remembers its revision for later reads. */
+export async function write<T>(path: string, request: Request): Promise<T> {
+  const answer = await send(path, request);
+  writtenToken = answer.headers.get("Warrant-Token") ?? writtenToken;
+  const text = await answer.text();
+  return (text ? JSON.parse(text) : undefined) as T;
+}
+
+/** Stores the key for this tab. Raises Refused if the service does not accept it. */
+export async function signIn(given: string): Promise<void> {
+  try {
+    await send("v2/object-types", { query: { limit: 1 }, key: given });
+  } catch (fault) {
+    const isOtherScope = fault instanceof Refused && fault.status === 403;
+    if (!isOtherScope) throw fault;
+    throw new Refused(403, fault.code, `The console reads with your key: ${fault.message}.`);
+  }
+  sessionStorage.setItem(STORED, given);
+  signedOutBecause.value = "";
+  key.value = given;
+}
+
+export function signOut(because = ""): void {
+  sessionStorage.removeItem(STORED);
+  key.value = null;
+  mayWrite.value = undefined;
+  writtenToken = null;
+  signedOutBecause.value = because;
+}
+
+/** Finds out whether the key may write. The request writes nothing: it is refused for the lack of a scope, or because
+ * it has nothing to write. */
+export async function probeWriting(): Promise<void> {
+  try {
+    await send("v2/writes", { body: {} });
+  } catch (fault) {
+    if (fault instanceof Refused && fault.status !== 0) mayWrite.value = fault.status === 400;
+  }
+}

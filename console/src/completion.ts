@@ -1,0 +1,81 @@
+/** Finds what a half-written name may become, from the model and from the objects of the service. */
+
+import { read } from "./api";
+import { asOf } from "./route";
+import { listRelations, listTypes, type Page } from "./schema";
+
+export interface Option {
+  value: string;
+  hint?: string;
+  /** Whether more has to be written after the value. */
+  isPrefix?: boolean;
+}
+
+export type Complete = (text: string, signal: AbortSignal) => Promise<Option[]>;
+
+export interface StoredObject {
+  objectType: string;
+  objectId: string;
+  meta?: Record<string, unknown>;
+  createdAt: string;
+}
+
+const MOST_OBJECTS = 8;
+const MOST_TYPES = 6;
+
+async function findObjects(query: Record<string, string>, signal: AbortSignal): Promise<Option[]> {
+  const request = { query: { limit: MOST_OBJECTS, asOf: asOf.value, ...query }, signal };
+  const page = await read<Page<StoredObject>>("v2/objects", request);
+  return page.results.map((object) => ({
+    value: `${object.objectType}:${object.objectId}`,
+    hint: describeMeta(object.meta),
+  }));
+}
+
+/** Returns a short text of the meta of an object: what people know it by. */
+export function describeMeta(meta: Record<string, unknown> | undefined): string | undefined {
+  if (!meta) return undefined;
+  for (const name of ["name", "title", "email", "description"]) {
+    if (typeof meta[name] === "string" && meta[name]) return meta[name];
+  }
+  return Object.keys(meta).length > 0 ? JSON.stringify(meta).slice(0, 80) : undefined;
+}
+
+export const completeObject: Complete = async (text, signal) => {
+  const [type = "", rest] = splitOnce(text, ":");
+  if (rest !== undefined) {
+    const found = await findObjects({ objectType: type, q: rest }, signal);
+    return found;
+  }
+  const types = listTypes()
+    .filter((name) => name.includes(type))
+    .slice(0, MOST_TYPES)
+    .map((name) => ({ value: `${name}:`, hint: "type", isPrefix: true }));
+  return text ? [...types, ...(await findObjects({ q: text }, signal))] : types;
+};
+
+/** Completes what an object does and, behind `#`, the relations of usersets. */
+export const completeSubject: Complete = async (text, signal) => {
+  const [object = "", relation] = splitOnce(text, "#");
+  if (relation === undefined) return completeObject(text, signal);
+  return listRelations(object.split(":", 1)[0])
+    .filter((name) => name.includes(relation))
+    .map((name) => ({ value: `${object}#${name}` }));
+};
+
+export function completeRelation(type?: string): Complete {
+  return (text) => Promise.resolve(matchNames(listRelations(type), text));
+}
+
+export const completeType: Complete = (text) => Promise.resolve(matchNames(listTypes(), text));
+
+function matchNames(names: string[], text: string): Option[] {
+  const first = names.filter((name) => name.startsWith(text));
+  const others = names.filter((name) => !name.startsWith(text) && name.includes(text));
+  return [...first, ...others].slice(0, 40).map((value) => ({ value }));
+}
+
+function splitOnce(text: string, separator: string): [string, string | undefined] {
+  const at = text.indexOf(separator);
+  return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
+}

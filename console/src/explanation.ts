@@ -1,0 +1,291 @@
+/** Turns the answer of POST /v2/explain into what people read: requirements, how near each came, and changes. */
+
+import { keyOf, readCheck, writeObject, writeSubject, writeWarrant, type Warrant, type WarrantKey } from "./names";
+
+export type Truth = boolean | "unknown";
+
+export interface PolicyTrace {
+  text: string;
+  holds: Truth;
+  values?: Record<string, unknown>;
+  missing?: string[];
+  long?: string[];
+}
+
+export interface Node {
+  check?: string;
+  rule?: string;
+  holds: Truth;
+  via?: Warrant;
+  outOfForce?: "expired" | "notStarted";
+  policy?: PolicyTrace;
+  children?: Node[];
+  cut?: number;
+  loop?: boolean;
+}
+
+export interface Suggestion {
+  create: WarrantKey[];
+  delete: Warrant[];
+  context: { missing: string[]; different?: string[]; example?: Record<string, unknown> };
+  note: string;
+}
+
+export interface Explanation {
+  decision: "allowed" | "denied";
+  check: string;
+  because: Node;
+  path?: Warrant[];
+  wouldAllow?: Suggestion[];
+  unknown: string[];
+  complete?: boolean;
+}
+
+/** Represents one link of a path: a warrant, or one that is missing or does not count. */
+export interface Link {
+  warrant: WarrantKey & { startsAt?: string; expiresAt?: string };
+  state: "counts" | "missing" | "void";
+  condition?: string;
+}
+
+/** Represents one requirement of a denied check. */
+export interface Requirement {
+  kind: "met" | "missing" | "excluded" | "undecided";
+  sentence: string;
+  links: Link[];
+  /** How many other branches were tried and failed. */
+  others: number;
+  suggestion?: Suggestion;
+}
+
+const NEVER = "No rule of this relation can hold here, and nobody is given it by a warrant.";
+
+export function describePolicy(policy: PolicyTrace): string {
+  if (policy.holds === true) return `if ${policy.text}`;
+  const reasons = [
+    ...(policy.missing ?? []).map((name) => `${name} was not sent`),
+    ...Object.entries(policy.values ?? {}).map(([name, value]) => `${name} is ${JSON.stringify(value)}`),
+    ...(policy.long ?? []).map((name) => `${name} is what was sent`),
+  ];
+  if (reasons.length === 0) reasons.push(policy.holds === false ? "it does not hold" : "it cannot be evaluated");
+  return `if ${policy.text}, but ${reasons.join(" and ")}`;
+}
+
+function linkOf(node: Node & { via: Warrant }): Link {
+  const conditions: string[] = [];
+  if (node.policy) conditions.push(describePolicy(node.policy));
+  else if (node.via.policy) conditions.push(`if ${node.via.policy}`);
+  if (node.outOfForce === "expired") conditions.push(`expired at ${node.via.expiresAt ?? ""}`);
+  if (node.outOfForce === "notStarted") conditions.push(`starts at ${node.via.startsAt ?? ""}`);
+  const isVoid = node.outOfForce !== undefined || (node.policy !== undefined && node.policy.holds !== true);
+  return { warrant: node.via, state: isVoid ? "void" : "counts", condition: conditions.join("; ") || undefined };
+}
+
+function hasVia(node: Node): node is Node & { via: Warrant } {
+  return node.via !== undefined;
+}
+
+function hasCondition(node: Node): boolean {
+  return node.policy !== undefined || node.outOfForce !== undefined;
+}
+
+/** Returns the links that a node which holds rests on, from the subject on. The tree has 50 levels at most. */
+function listReasons(node: Node): Link[] {
+  const inner = (node.children ?? []).filter((child) => child.holds === true).flatMap(listReasons);
+  return hasVia(node) ? [...inner, linkOf(node)] : inner;
+}
+
+export function pathLinks(path: Warrant[]): Link[] {
+  return path.map((warrant) => ({
+    warrant,
+    state: "counts",
+    condition: warrant.policy ? `if ${warrant.policy}` : undefined,
+  }));
+}
+
+/** Returns the requirements of a denied check: those that are met, and those that are not, with the smallest change. */
+export function listRequirements(explanation: Explanation): Requirement[] {
+  const requirements = collectRequirements(explanation.because, relationOf(explanation.because), explanation);
+  const taken = new Set<Suggestion>();
+  for (const requirement of requirements) {
+    if (requirement.kind === "met") continue;
+    const fitting = (explanation.wouldAllow ?? []).find((one) => !taken.has(one) && fits(one, requirement));
+    if (fitting) {
+      requirement.suggestion = fitting;
+      taken.add(fitting);
+    }
+  }
+  return requirements;
+}
+
+function collectRequirements(root: Node, relation: string, explanation: Explanation): Requirement[] {
+  let node = root;
+  for (;;) {
+    relation = relationOf(node) || relation;
+    const failing = (node.children ?? []).filter((child) => child.holds !== true || hasCondition(child));
+    const child = failing[0];
+    if (!child?.rule || failing.length > 1) return [describeShortfall(node, explanation)];
+    node = child;
+    if (node.rule === "noneOf") return describeExclusions(node, relation);
+    if (node.rule === "allOf") return describeAllOf(node, relation, explanation);
+    if (!node.children?.length) return [describeShortfall(node, explanation)];
+  }
+}
+
+function describeAllOf(node: Node, relation: string, explanation: Explanation): Requirement[] {
+  const requirements: Requirement[] = [];
+  for (const child of node.children ?? []) {
+    if (child.holds === true) {
+      const links = listReasons(child);
+      if (links.length > 0) {
+        const sentence = `${saySentence(child, "is")}, as ${relation} requires.`;
+        requirements.push({ kind: "met", sentence, links, others: 0 });
+      }
+    } else if (child.rule === "noneOf") {
+      requirements.push(...describeExclusions(child, relation));
+    } else {
+      requirements.push(...collectRequirements(child, relation, explanation));
+    }
+  }
+  return requirements;
+}
+
+function describeExclusions(node: Node, relation: string): Requirement[] {
+  return (node.children ?? []).map((child) =>
+    child.holds === true
+      ? {
+          kind: "excluded",
+          sentence: `${saySentence(child, "is")}, which rules out ${relation}.`,
+          links: listReasons(child),
+          others: 0,
+        }
+      : {
+          kind: "undecided",
+          sentence: `It is unknown whether ${saySentence(child, "is")}, which would rule out ${relation}.`,
+          links: [],
+          others: 0,
+        },
+  );
+}
+
+function describeShortfall(node: Node, explanation: Explanation): Requirement {
+  const chain = findChain(node, explanation);
+  const last = chain[chain.length - 1] ?? node;
+  let links: Link[] = [];
+  if (last.holds === true) {
+    links = listReasons(last);
+    if (hasVia(last)) links = links.slice(0, -1);
+  } else if (!hasCondition(last) || last.children?.length) {
+    const lack = last.check ? readCheck(last.check) : undefined;
+    if (lack) links = [{ warrant: lack, state: "missing" }];
+  }
+  links.push(...chain.filter(hasVia).map(linkOf).reverse());
+  const branches = countLeaves(node);
+  const leadsNowhere = links.length < 2 && !links[0]?.condition;
+  const ending = leadsNowhere ? ", and nothing that is written leads there." : "; this is the closest it comes:";
+  return {
+    kind: node.holds === "unknown" ? "undecided" : "missing",
+    sentence: node.check ? saySentence(node, "is not") + ending : NEVER,
+    links: leadsNowhere ? links.filter((one) => one.state !== "missing") : links,
+    others: leadsNowhere ? 0 : Math.max(branches - 1, 0),
+  };
+}
+
+/** Returns the nodes from this one to the one that is nearest to holding: first what only a policy or a time limit
+ * prevents, then what the first suggestion is about. */
+function findChain(node: Node, explanation: Explanation): Node[] {
+  const suggestions = explanation.wouldAllow ?? [];
+  const wanted = suggestions
+    .filter((one) => one.delete.length === 0 && one.create.length === 1 && !hasExample(one))
+    .map((one) => one.create.map(writeWarrant)[0]);
+  const chains: Node[][] = [[node]];
+  let best: Node[] = [node];
+  let bestRank = Infinity;
+  for (const chain of chains) {
+    for (const child of chain[chain.length - 1]?.children ?? []) {
+      if (child.rule) continue;
+      const grown = [...chain, child];
+      chains.push(grown);
+      const rank = rankNode(child, wanted, suggestions);
+      if (rank < bestRank) {
+        best = grown;
+        bestRank = rank;
+      }
+    }
+  }
+  return best;
+}
+
+const FIRST = 1000;
+
+function rankNode(node: Node, wanted: (string | undefined)[], suggestions: Suggestion[]): number {
+  if (node.outOfForce && node.via) return wanted.includes(writeWarrant(node.via)) ? 0 : 1;
+  if (node.policy && node.policy.holds !== true) {
+    const { values = {}, missing = [], long = [] } = node.policy;
+    const variables = [...Object.keys(values), ...missing, ...long];
+    const examples = suggestions.map((one) => Object.keys(one.context.example ?? {}));
+    return examples.some((example) => variables.every((name) => example.includes(name))) ? 0 : 1;
+  }
+  const place = node.check ? wanted.indexOf(node.check) : -1;
+  return FIRST + (place < 0 ? wanted.length : place);
+}
+
+function countLeaves(node: Node): number {
+  const children = (node.children ?? []).filter((child) => child.holds !== true);
+  const inner = children.reduce((sum, child) => sum + countLeaves(child), 0);
+  return Math.max(inner, 1) + (node.cut ?? 0);
+}
+
+export function hasExample(suggestion: Suggestion): boolean {
+  return Object.keys(suggestion.context.example ?? {}).length > 0;
+}
+
+/** Returns whether a suggestion is about a requirement: it deletes one of its warrants, creates what is missing, or
+ * sends what a policy of it reads. */
+function fits(suggestion: Suggestion, requirement: Requirement): boolean {
+  const written = requirement.links.map((one) => writeWarrant(one.warrant));
+  if (suggestion.delete.some((warrant) => written.includes(writeWarrant(warrant)))) return true;
+  if (requirement.kind === "excluded") return false;
+  if (suggestion.create.some((warrant) => written.includes(writeWarrant(warrant)))) return true;
+  return hasExample(suggestion) && requirement.links.some((one) => one.state === "void" && one.condition);
+}
+
+export function relationOf(node: Node): string {
+  return (node.check ? readCheck(node.check)?.relation : undefined) ?? "";
+}
+
+/** Returns a step in words: `user:kim is not viewer of document:roadmap`. */
+export function saySentence(node: Node, verb: string): string {
+  if (node.rule) return `the rule ${node.rule} ${verb === "is" ? "holds" : "does not hold"}`;
+  const parts = node.check ? readCheck(node.check) : undefined;
+  if (!parts) return node.check ?? "";
+  return `${writeSubject(parts.subject)} ${verb} ${parts.relation} of ${writeObject(parts)}`;
+}
+
+export interface Change {
+  verb: "delete" | "create" | "send";
+  what: string;
+}
+
+export function listChanges(suggestion: Suggestion): Change[] {
+  return [
+    ...suggestion.delete.map((one): Change => ({ verb: "delete", what: writeWithPolicy(one) })),
+    ...suggestion.create.map((one): Change => ({ verb: "create", what: writeWithPolicy(one) })),
+    ...Object.entries(suggestion.context.example ?? {}).map(
+      ([name, value]): Change => ({ verb: "send", what: `${name} = ${JSON.stringify(value)}` }),
+    ),
+  ];
+}
+
+export function writeWithPolicy(warrant: WarrantKey): string {
+  return writeWarrant(warrant) + (warrant.policy ? `[${warrant.policy}]` : "");
+}
+
+export function proposalOf(suggestion: Suggestion): Proposal {
+  return { create: suggestion.create.map(keyOf), delete: suggestion.delete.map(keyOf) };
+}
+
+export interface Proposal {
+  create: Warrant[];
+  delete: WarrantKey[];
+}

@@ -1,0 +1,80 @@
+/** Reads and writes the written forms of objects, subjects, warrants and checks (docs/concepts.md). */
+
+export interface Subject {
+  objectType: string;
+  objectId: string;
+  relation?: string;
+}
+
+export interface ObjectName {
+  objectType: string;
+  objectId: string;
+}
+
+export interface WarrantKey extends ObjectName {
+  relation: string;
+  subject: Subject;
+  policy?: string;
+}
+
+export interface Warrant extends WarrantKey {
+  createdAt?: string;
+  startsAt?: string;
+  expiresAt?: string;
+}
+
+const CHECK = /^([^:#]+):([^#]+)#([A-Za-z0-9_-]+)@([^:#]+):([^#]+)(?:#([A-Za-z0-9_-]+))?$/;
+const SUBJECT = /^([^:#]+):([^#]+)(?:#([A-Za-z0-9_-]+))?$/;
+
+export function readObject(text: string): ObjectName | undefined {
+  const subject = readSubject(text);
+  return subject && !subject.relation ? { objectType: subject.objectType, objectId: subject.objectId } : undefined;
+}
+
+export function readSubject(text: string): Subject | undefined {
+  const found = SUBJECT.exec(text.trim());
+  if (!found) return undefined;
+  const [, objectType = "", objectId = "", relation] = found;
+  return relation ? { objectType, objectId, relation } : { objectType, objectId };
+}
+
+/** Returns the parts of a check in written form, such as those of the steps of an explanation. */
+export function readCheck(text: string): WarrantKey | undefined {
+  const found = CHECK.exec(text);
+  if (!found) return undefined;
+  const [, objectType = "", objectId = "", relation = "", subjectType = "", subjectId = "", userset] = found;
+  const subject: Subject = { objectType: subjectType, objectId: subjectId };
+  if (userset) subject.relation = userset;
+  return { objectType, objectId, relation, subject };
+}
+
+export function writeObject(object: ObjectName): string {
+  return `${object.objectType}:${object.objectId}`;
+}
+
+export function writeSubject(subject: Subject): string {
+  return writeObject(subject) + (subject.relation ? `#${subject.relation}` : "");
+}
+
+export function writeWarrant(warrant: WarrantKey): string {
+  return `${writeObject(warrant)}#${warrant.relation}@${writeSubject(warrant.subject)}`;
+}
+
+/** Returns what identifies a warrant, without its times. */
+export function keyOf(warrant: WarrantKey): WarrantKey {
+  const { objectType, objectId, relation, subject, policy } = warrant;
+  const key: WarrantKey = { objectType, objectId, relation, subject };
+  return policy ? { ...key, policy } : key;
+}
+
+/** Returns an object as the query language writes it: an id with a comma is quoted. */
+export function quoteObject(object: ObjectName): string {
+  return object.objectId.includes(",") ? `${object.objectType}:"${object.objectId}"` : writeObject(object);
+}
+
+const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+
+export function showTime(text: string): string {
+  const time = new Date(text);
+  return Number.isNaN(time.getTime()) ? text : TIME.format(time);
+}

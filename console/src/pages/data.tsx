@@ -1,0 +1,266 @@
+import { useState } from "preact/hooks";
+import { mayWrite, read } from "../api";
+import { completeObject, completeRelation, describeMeta, type StoredObject } from "../completion";
+import { useLoaded } from "../loading";
+import { readObject, showTime, writeObject, type Warrant } from "../names";
+import { CompletedField } from "../parts/field";
+import { Icon } from "../parts/icons";
+import { ObjectLink } from "../parts/names";
+import { Busy, Empty, Fault, Notice } from "../parts/notice";
+import { Pager } from "../parts/pager";
+import { NewWarrant } from "../parts/warrant_form";
+import { WarrantTable } from "../parts/warrant_table";
+import { adjust, asOf, go, link, route } from "../route";
+import { listTypes, type Page } from "../schema";
+
+const PAGE_SIZE = 50;
+const FIRST_PAGE = { next: undefined, prev: undefined };
+
+export function DataPage() {
+  const isWarrants = route.value.parameters.show === "warrants";
+  const [isCreating, setCreating] = useState(false);
+  const [done, setDone] = useState("");
+  return (
+    <div class="wide">
+      <div class="heading">
+        <h1>Data</h1>
+        <nav class="tabs" aria-label="Kinds of data">
+          <a href={link("data")} aria-current={isWarrants ? undefined : "page"}>
+            Objects
+          </a>
+          <a href={link("data", { show: "warrants" })} aria-current={isWarrants ? "page" : undefined}>
+            Warrants
+          </a>
+        </nav>
+        {mayWrite.value && !asOf.value && (
+          <button type="button" class="primary" onClick={() => setCreating(true)}>
+            <Icon name="plus" />
+            New warrant
+          </button>
+        )}
+      </div>
+      {done && (
+        <Notice>
+          <p>{done}</p>
+        </Notice>
+      )}
+      {isWarrants ? <Warrants turn={done} onDone={setDone} /> : <Objects turn={done} />}
+      {isCreating && <NewWarrant onDone={setDone} onClose={() => setCreating(false)} />}
+    </div>
+  );
+}
+
+function Objects({ turn }: { turn: string }) {
+  const { type, q, sort, order, next, prev, at } = route.value.parameters;
+  const loaded = useLoaded(
+    (signal) => {
+      const query = {
+        objectType: type,
+        q,
+        limit: PAGE_SIZE,
+        sortBy: sort,
+        sortOrder: order,
+        nextCursor: next,
+        prevCursor: prev,
+        asOf: at,
+      };
+      return read<Page<StoredObject>>("v2/objects", { query, signal });
+    },
+    [type, q, sort, order, next, prev, at, turn],
+  );
+  return (
+    <>
+      <form class="filters" onSubmit={(event) => event.preventDefault()}>
+        <TypeFilter label="Type" name="type" value={type} />
+        <div class="field">
+          <label for="q">Contains</label>
+          <input
+            id="q"
+            type="search"
+            value={q ?? ""}
+            placeholder="a part of the id or the meta"
+            onChange={(event) => adjust({ q: event.currentTarget.value || undefined, ...FIRST_PAGE })}
+          />
+        </div>
+        <Order sorts={{ objectId: "Id", createdAt: "Created" }} />
+      </form>
+      {loaded.fault && <Fault fault={loaded.fault} retry={loaded.reload} />}
+      {!loaded.value && !loaded.fault && <Busy what="Reading objects" />}
+      {loaded.value?.results.length === 0 && <NoObjects isFiltered={Boolean(type || q)} />}
+      {loaded.value && loaded.value.results.length > 0 && (
+        <>
+          <ObjectTable objects={loaded.value.results} />
+          <Pager page={loaded.value} />
+        </>
+      )}
+    </>
+  );
+}
+
+function NoObjects({ isFiltered }: { isFiltered: boolean }) {
+  if (isFiltered) return <Empty title="No object has all of this." />;
+  return (
+    <Empty title="There are no objects yet.">
+      <p>A warrant creates the objects that it names. Start with a new warrant, or load an example:</p>
+      <pre>magistrate serve --example document-sharing</pre>
+    </Empty>
+  );
+}
+
+function ObjectTable({ objects }: { objects: StoredObject[] }) {
+  return (
+    <div class="scrolled" tabIndex={0} role="region" aria-label="Objects">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Object</th>
+            <th scope="col">Meta</th>
+            <th scope="col">Created</th>
+          </tr>
+        </thead>
+        <tbody>
+          {objects.map((object) => (
+            <tr key={writeObject(object)}>
+              <td>
+                <ObjectLink object={object} />
+              </td>
+              <td class="meta">{describeMeta(object.meta)}</td>
+              <td class="time">{showTime(object.createdAt)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+const completeAnyRelation = completeRelation();
+
+function Warrants({ turn, onDone }: { turn: string; onDone: (message: string) => void }) {
+  const parameters = route.value.parameters;
+  const { object = "", relation = "", subject = "", order, next, prev, at } = parameters;
+  const [given, setGiven] = useState({ object, relation, subject });
+  const loaded = useLoaded(
+    (signal) => {
+      const named = readObject(object);
+      const who = readObject(subject);
+      const query = {
+        objectType: named?.objectType ?? (object.replace(/:$/, "") || undefined),
+        objectId: named?.objectId,
+        relation,
+        subjectType: who?.objectType ?? (subject.replace(/:$/, "") || undefined),
+        subjectId: who?.objectId,
+        limit: PAGE_SIZE,
+        sortOrder: order,
+        nextCursor: next,
+        prevCursor: prev,
+        asOf: at,
+      };
+      return read<Page<Warrant>>("v2/warrants", { query, signal });
+    },
+    [object, relation, subject, order, next, prev, at, turn],
+  );
+  const filter = (changed: Partial<typeof given>) => {
+    go("data", { show: "warrants", order, ...given, ...changed });
+  };
+  const isFiltered = Boolean(object || relation || subject);
+  return (
+    <>
+      <form
+        class="filters"
+        onSubmit={(event) => {
+          event.preventDefault();
+          filter({});
+        }}
+      >
+        <CompletedField
+          label="Subject"
+          placeholder="any"
+          value={given.subject}
+          complete={completeObject}
+          onInput={(text) => setGiven({ ...given, subject: text })}
+          onChoose={(text) => filter({ subject: text })}
+        />
+        <CompletedField
+          label="Relation"
+          placeholder="any"
+          value={given.relation}
+          complete={completeAnyRelation}
+          onInput={(text) => setGiven({ ...given, relation: text })}
+          onChoose={(text) => filter({ relation: text })}
+        />
+        <CompletedField
+          label="Object"
+          placeholder="any"
+          value={given.object}
+          complete={completeObject}
+          onInput={(text) => setGiven({ ...given, object: text })}
+          onChoose={(text) => filter({ object: text })}
+        />
+        <Order sorts={{ createdAt: "Created" }} />
+        <button type="submit" class="quiet">
+          Filter
+        </button>
+      </form>
+      {loaded.fault && <Fault fault={loaded.fault} retry={loaded.reload} />}
+      {!loaded.value && !loaded.fault && <Busy what="Reading warrants" />}
+      {loaded.value?.results.length === 0 && (
+        <Empty title={isFiltered ? "No warrant has all of this." : "There are no warrants yet."} />
+      )}
+      {loaded.value && loaded.value.results.length > 0 && (
+        <>
+          <WarrantTable warrants={loaded.value.results} onDone={onDone} />
+          <Pager page={loaded.value} />
+        </>
+      )}
+    </>
+  );
+}
+
+function TypeFilter({ label, name, value }: { label: string; name: string; value: string | undefined }) {
+  const types = listTypes();
+  return (
+    <div class="field">
+      <label for={name}>{label}</label>
+      <select
+        id={name}
+        value={value ?? ""}
+        onChange={(event) => adjust({ [name]: event.currentTarget.value || undefined, ...FIRST_PAGE })}
+      >
+        <option value="">all</option>
+        {value && !types.includes(value) && <option value={value}>{value}</option>}
+        {types.map((type) => (
+          <option key={type} value={type}>
+            {type}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
+function Order({ sorts }: { sorts: Record<string, string> }) {
+  const { sort = Object.keys(sorts)[0], order = "ASC" } = route.value.parameters;
+  return (
+    <div class="field">
+      <label for="order">Order</label>
+      <select
+        id="order"
+        value={`${sort} ${order}`}
+        onChange={(event) => {
+          const [by, direction] = event.currentTarget.value.split(" ");
+          adjust({ sort: by, order: direction, ...FIRST_PAGE });
+        }}
+      >
+        {Object.entries(sorts).flatMap(([name, title]) => [
+          <option key={`${name} ASC`} value={`${name} ASC`}>
+            {title}, ascending
+          </option>,
+          <option key={`${name} DESC`} value={`${name} DESC`}>
+            {title}, descending
+          </option>,
+        ])}
+      </select>
+    </div>
+  );
+}

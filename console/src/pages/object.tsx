@@ -1,0 +1,167 @@
+import { useState } from "preact/hooks";
+import { mayWrite, read } from "../api";
+import type { StoredObject } from "../completion";
+import { useLoaded } from "../loading";
+import { quoteObject, readObject, showTime, writeObject, type ObjectName, type Warrant } from "../names";
+import { Icon } from "../parts/icons";
+import { Busy, Empty, Fault, Notice } from "../parts/notice";
+import { Pager } from "../parts/pager";
+import { QueryTable, type QueryRow } from "../parts/query_table";
+import { NewWarrant } from "../parts/warrant_form";
+import { WarrantTable } from "../parts/warrant_table";
+import { asOf, link, route } from "../route";
+import { objectTypes, type Page } from "../schema";
+
+const PAGE_SIZE = 50;
+
+const TABS = {
+  who: "Who has access to it",
+  what: "What it has access to",
+  on: "Warrants on it",
+  to: "Warrants to it",
+};
+type Tab = keyof typeof TABS;
+
+export function ObjectPage() {
+  const { name = "", tab } = route.value.parameters;
+  const object = readObject(name);
+  const [isCreating, setCreating] = useState(false);
+  const [done, setDone] = useState("");
+  if (!object) {
+    return (
+      <Empty title="Which object?">
+        <p>
+          An object is written <code>type:id</code>. Find one in the <a href={link("data")}>data</a>.
+        </p>
+      </Empty>
+    );
+  }
+  const type = objectTypes.value?.find((one) => one.type === object.objectType);
+  const hasRelations = type !== undefined && Object.keys(type.relations).length > 0;
+  const isUser = object.objectType === "user"; // of a user, people first want to know what it may do
+  const shown = tab && tab in TABS ? (tab as Tab) : hasRelations && !isUser ? "who" : "what";
+  return (
+    <div class="wide" key={name}>
+      <div class="heading">
+        <h1>
+          <span class="name">{name}</span>
+        </h1>
+        {mayWrite.value && !asOf.value && (
+          <button type="button" class="primary" onClick={() => setCreating(true)}>
+            <Icon name="plus" />
+            New warrant
+          </button>
+        )}
+      </div>
+      <Stored object={object} turn={done} />
+      {done && (
+        <Notice>
+          <p>{done}</p>
+        </Notice>
+      )}
+      <nav class="tabs" aria-label="About this object">
+        {Object.entries(TABS).map(([each, title]) => (
+          <a key={each} href={link("object", { name, tab: each })} aria-current={each === shown ? "page" : undefined}>
+            {title}
+          </a>
+        ))}
+      </nav>
+      {shown === "who" || shown === "what" ? (
+        <Access object={object} areSubjects={shown === "who"} turn={done} />
+      ) : (
+        <WarrantsOf object={object} isSubject={shown === "to"} turn={done} onDone={setDone} />
+      )}
+      {isCreating && (
+        <NewWarrant
+          {...(shown === "who" || shown === "on" ? { object: name } : { subject: name })}
+          onDone={setDone}
+          onClose={() => setCreating(false)}
+        />
+      )}
+    </div>
+  );
+}
+
+function Stored({ object, turn }: { object: ObjectName; turn: string }) {
+  const path = `v2/objects/${encodeURIComponent(object.objectType)}/${encodeURIComponent(object.objectId)}`;
+  const loaded = useLoaded(
+    (signal) => read<StoredObject>(path, { query: { asOf: asOf.value }, signal }),
+    [path, asOf.value, turn],
+  );
+  if (loaded.fault?.status === 404) return <p class="hint">It is not stored; warrants may name it all the same.</p>;
+  if (loaded.fault) return <Fault fault={loaded.fault} retry={loaded.reload} />;
+  if (!loaded.value) return <p class="hint">…</p>;
+  const { meta, createdAt } = loaded.value;
+  return (
+    <>
+      <p class="hint">Created {showTime(createdAt)}</p>
+      {meta && Object.keys(meta).length > 0 && (
+        <dl class="meta-list">
+          {Object.entries(meta).map(([member, value]) => (
+            <div key={member}>
+              <dt>{member}</dt>
+              <dd>{typeof value === "string" ? value : JSON.stringify(value)}</dd>
+            </div>
+          ))}
+        </dl>
+      )}
+    </>
+  );
+}
+
+function Access({ object, areSubjects, turn }: { object: ObjectName; areSubjects: boolean; turn: string }) {
+  const { next, prev, at } = route.value.parameters;
+  const name = writeObject(object);
+  const q = areSubjects ? `select * of type * for ${quoteObject(object)}` : `select * where ${quoteObject(object)} is *`;
+  const loaded = useLoaded(
+    (signal) => {
+      const body = { q, limit: PAGE_SIZE, nextCursor: next, prevCursor: prev, asOf: at };
+      return read<Page<QueryRow>>("v2/query", { body, signal });
+    },
+    [q, next, prev, at, turn],
+  );
+  if (loaded.fault?.status === 404) {
+    return <Empty title={`The model does not define the type ${object.objectType}, so nobody has access to it.`} />;
+  }
+  if (loaded.fault) return <Fault fault={loaded.fault} retry={loaded.reload} />;
+  if (!loaded.value) return <Busy what="Finding access" />;
+  if (loaded.value.results.length === 0) {
+    return <Empty title={areSubjects ? `Nobody has access to ${name}.` : `${name} has access to nothing.`} />;
+  }
+  return (
+    <>
+      <QueryTable rows={loaded.value.results} fixed={name} areSubjects={areSubjects} />
+      <Pager page={loaded.value} />
+    </>
+  );
+}
+
+interface WarrantsProperties {
+  object: ObjectName;
+  isSubject: boolean;
+  turn: string;
+  onDone: (message: string) => void;
+}
+
+function WarrantsOf({ object, isSubject, turn, onDone }: WarrantsProperties) {
+  const { next, prev, at } = route.value.parameters;
+  const named = isSubject
+    ? { subjectType: object.objectType, subjectId: object.objectId }
+    : { objectType: object.objectType, objectId: object.objectId };
+  const loaded = useLoaded(
+    (signal) => {
+      const query = { ...named, limit: PAGE_SIZE, nextCursor: next, prevCursor: prev, asOf: at };
+      return read<Page<Warrant>>("v2/warrants", { query, signal });
+    },
+    [writeObject(object), isSubject, next, prev, at, turn],
+  );
+  if (loaded.fault) return <Fault fault={loaded.fault} retry={loaded.reload} />;
+  if (!loaded.value) return <Busy what="Reading warrants" />;
+  if (loaded.value.results.length === 0) return <Empty title="There are no such warrants." />;
+  return (
+    <>
+      <WarrantTable warrants={loaded.value.results} onDone={onDone} />
+      <Pager page={loaded.value} />
+    </>
+  );
+}

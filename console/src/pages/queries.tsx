@@ -1,0 +1,197 @@
+import { useEffect, useState } from "preact/hooks";
+import { Refused, read } from "../api";
+import { save, toCsv } from "../export";
+import { useLoaded } from "../loading";
+import { Busy, Empty, Fault } from "../parts/notice";
+import { Pager } from "../parts/pager";
+import { QueryTable, type QueryRow } from "../parts/query_table";
+import { go, route } from "../route";
+import { objectTypes, type Page } from "../schema";
+
+const PAGE_SIZE = 50;
+const EXPORT_PAGE_SIZE = 1000;
+const MOST_EXPORTED = 10_000;
+
+const FOR_OBJECT = /\sfor\s+(\S.*?)\s*$/i;
+const OF_SUBJECT = /\swhere\s+(\S.*?)\s+is\s/i;
+
+export function QueriesPage() {
+  const { q = "", context = "", next, prev, at } = route.value.parameters;
+  const [given, setGiven] = useState({ q, context });
+  useEffect(() => setGiven({ q, context }), [q, context]);
+  const loaded = useLoaded(
+    q ? (signal) => runQuery(q, context, { limit: PAGE_SIZE, nextCursor: next, prevCursor: prev, asOf: at }, signal) : undefined,
+    [q, context, next, prev, at],
+  );
+  const run = () => go("queries", { q: given.q.trim(), context: given.context.trim() });
+  return (
+    <div class="wide">
+      <h1>Queries</h1>
+      <form
+        class="card query"
+        onSubmit={(event) => {
+          event.preventDefault();
+          run();
+        }}
+      >
+        <div class="field">
+          <label for="q">Query</label>
+          <textarea
+            id="q"
+            class="code"
+            rows={2}
+            required
+            spellcheck={false}
+            placeholder="select document where user:ann is viewer"
+            value={given.q}
+            onInput={(event) => setGiven({ ...given, q: event.currentTarget.value })}
+            onKeyDown={(event) => {
+              if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run();
+            }}
+          />
+          <span class="hint">
+            <code>select TYPES where TYPE:ID is RELATIONS</code> finds objects,{" "}
+            <code>select RELATIONS of type TYPES for TYPE:ID</code> finds subjects. Ctrl+Enter runs it.
+          </span>
+        </div>
+        <details open={given.context !== ""}>
+          <summary>Context for policies</summary>
+          <div class="field">
+            <label for="context">JSON object</label>
+            <input
+              id="context"
+              type="text"
+              class="code"
+              spellcheck={false}
+              placeholder='{"network": "office"}'
+              value={given.context}
+              onInput={(event) => setGiven({ ...given, context: event.currentTarget.value })}
+            />
+          </div>
+        </details>
+        <div class="actions">
+          <button type="submit" class="primary">
+            Run
+          </button>
+        </div>
+      </form>
+      {!q && <Examples />}
+      {loaded.fault && <Fault fault={loaded.fault} retry={loaded.reload} />}
+      {q && !loaded.value && !loaded.fault && <Busy what="Searching" />}
+      {loaded.value?.results.length === 0 && (
+        <Empty title="Nothing has that.">
+          <p>A row is here exactly when a check of it is allowed.</p>
+        </Empty>
+      )}
+      {loaded.value && loaded.value.results.length > 0 && <Results page={loaded.value} q={q} context={context} at={at} />}
+    </div>
+  );
+}
+
+interface PageRequest {
+  limit: number;
+  nextCursor?: string;
+  prevCursor?: string;
+  asOf?: string;
+}
+
+async function runQuery(q: string, context: string, page: PageRequest, signal?: AbortSignal): Promise<Page<QueryRow>> {
+  let values: unknown;
+  try {
+    values = context ? JSON.parse(context) : undefined;
+  } catch {
+    throw new Refused(400, "invalid", 'The context is not JSON: write {"network": "office"}');
+  }
+  return read<Page<QueryRow>>("v2/query", { body: { q, context: values, ...page }, signal });
+}
+
+interface ResultsProperties {
+  page: Page<QueryRow>;
+  q: string;
+  context: string;
+  at?: string;
+}
+
+function Results({ page, q, context, at }: ResultsProperties) {
+  const [fault, setFault] = useState<Refused>();
+  const [note, setNote] = useState("");
+  const object = FOR_OBJECT.exec(q)?.[1];
+  const subject = OF_SUBJECT.exec(q)?.[1];
+  const fixed = (object ?? subject)?.replaceAll('"', "");
+
+  async function exportAs(form: "csv" | "json") {
+    setFault(undefined);
+    setNote("Reading all rows…");
+    try {
+      const { rows, isCut } = await readAll(q, context, at);
+      const content = form === "csv" ? toCsv(rows) : `${JSON.stringify(rows, null, 2)}\n`;
+      save(`query.${form}`, form === "csv" ? "text/csv" : "application/json", content);
+      setNote(isCut ? `Saved the first ${rows.length} rows: an export has no more.` : `Saved ${rows.length} rows.`);
+    } catch (refused) {
+      if (!(refused instanceof Refused)) throw refused;
+      setNote("");
+      setFault(refused);
+    }
+  }
+
+  return (
+    <>
+      <div class="heading">
+        <h2>Results</h2>
+        <div class="actions">
+          <span class="hint" role="status">
+            {note}
+          </span>
+          <button type="button" class="quiet" onClick={() => exportAs("csv")}>
+            Export CSV
+          </button>
+          <button type="button" class="quiet" onClick={() => exportAs("json")}>
+            Export JSON
+          </button>
+        </div>
+      </div>
+      {fault && <Fault fault={fault} />}
+      <QueryTable rows={page.results} fixed={fixed} areSubjects={object !== undefined} context={context} />
+      <Pager page={page} />
+    </>
+  );
+}
+
+async function readAll(q: string, context: string, asOf?: string): Promise<{ rows: QueryRow[]; isCut: boolean }> {
+  const rows: QueryRow[] = [];
+  let nextCursor: string | undefined;
+  do {
+    const page: Page<QueryRow> = await runQuery(q, context, { limit: EXPORT_PAGE_SIZE, nextCursor, asOf });
+    rows.push(...page.results);
+    nextCursor = page.nextCursor;
+  } while (nextCursor && rows.length < MOST_EXPORTED);
+  return { rows, isCut: nextCursor !== undefined };
+}
+
+/** Teaches the language with the names of this service. */
+function Examples() {
+  const type = objectTypes.value?.filter((one) => Object.keys(one.relations).length > 1).at(-1);
+  const relation = type ? Object.keys(type.relations)[0] : undefined;
+  if (!type || !relation) {
+    return <Empty title="There is nothing to query yet: the model has no relations." />;
+  }
+  const queries = [
+    [`select ${type.type} where user:ann is *`, `which objects of type ${type.type} ann has any relation on`],
+    [`select * where user:ann is *`, "everything that ann has access to"],
+    [`select explicit ${type.type} where user:ann is ${relation}`, "only what warrants give, without rules"],
+  ];
+  return (
+    <Empty title="Ask which objects, or who.">
+      <ul class="starts">
+        {queries.map(([q = "", meaning]) => (
+          <li key={q}>
+            <button type="button" class="linklike" onClick={() => go("queries", { q })}>
+              <code>{q}</code>
+            </button>
+            <span class="hint">{meaning}</span>
+          </li>
+        ))}
+      </ul>
+    </Empty>
+  );
+}

@@ -1,0 +1,356 @@
+import { useEffect, useState } from "preact/hooks";
+import { Refused, read } from "../api";
+import { completeObject, completeRelation, completeSubject } from "../completion";
+import { listRequirements, pathLinks, type Explanation, type Requirement, type Suggestion } from "../explanation";
+import { useLoaded, type Loaded } from "../loading";
+import { readObject, readSubject } from "../names";
+import { CompletedField } from "../parts/field";
+import { Icon, Mark } from "../parts/icons";
+import { Busy, Empty, Fault, Notice } from "../parts/notice";
+import { Path } from "../parts/path";
+import { SuggestionCard } from "../parts/suggestion";
+import { Tree } from "../parts/tree";
+import { go, link, route } from "../route";
+import { objectTypes, schemaFault } from "../schema";
+
+interface Question {
+  subject: string;
+  relation: string;
+  object: string;
+  context: string;
+}
+
+export function WhyPage() {
+  const { subject = "", relation = "", object = "", context = "", at } = route.value.parameters;
+  const asked: Question = { subject, relation, object, context };
+  const isAsked = Boolean(subject && relation && object);
+  const loaded = useLoaded(isAsked ? (signal) => explain(asked, at, signal) : undefined, [
+    subject,
+    relation,
+    object,
+    context,
+    at,
+  ]);
+  const [done, setDone] = useState("");
+  const check = `${object}#${relation}@${subject}`;
+  useEffect(() => setDone(""), [check, context]);
+
+  return (
+    <div class="why">
+      <h1>Why may somebody do something, or not?</h1>
+      <CheckForm asked={asked} />
+      {done && (
+        <Notice>
+          <p>{done}</p>
+        </Notice>
+      )}
+      {isAsked ? (
+        <Result
+          loaded={loaded}
+          onDone={() => {
+            setDone("The change was made. This is the answer now.");
+            loaded.reload();
+          }}
+        />
+      ) : (
+        <FirstSteps />
+      )}
+    </div>
+  );
+}
+
+/** Holds an explanation with what was asked: while another one is loaded, the one before stays. */
+interface Answered {
+  asked: Question;
+  explanation: Explanation;
+}
+
+async function explain(asked: Question, asOf: string | undefined, signal: AbortSignal): Promise<Answered> {
+  const subject = readSubject(asked.subject);
+  const object = readObject(asked.object);
+  if (!subject) throw new Refused(400, "invalid", `${asked.subject} is not a subject: write type:id, as in user:kim`);
+  if (!object) throw new Refused(400, "invalid", `${asked.object} is not an object: write type:id, as in document:roadmap`);
+  const body = { ...object, relation: asked.relation, subject, context: readContext(asked.context), asOf };
+  return { asked, explanation: await read<Explanation>("v2/explain", { body, signal }) };
+}
+
+function readContext(text: string): Record<string, unknown> | undefined {
+  if (!text.trim()) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  } catch {
+    // said below
+  }
+  throw new Refused(400, "invalid", 'The context is not a JSON object: write {"network": "office"}');
+}
+
+function CheckForm({ asked }: { asked: Question }) {
+  const [given, setGiven] = useState(asked);
+  useEffect(() => setGiven(asked), [asked.subject, asked.relation, asked.object, asked.context]);
+  const hasContext = given.context !== "";
+
+  function change(member: keyof Question) {
+    return (value: string) => setGiven((present) => ({ ...present, [member]: value }));
+  }
+
+  function askWith(changed: Partial<Question>) {
+    const question = { ...given, ...changed };
+    if (question.subject && question.relation && question.object) go("why", { ...question });
+  }
+
+  const type = readObject(given.object)?.objectType;
+  return (
+    <form
+      class="ask card"
+      onSubmit={(event) => {
+        event.preventDefault();
+        askWith({});
+      }}
+    >
+      <div class="sentence">
+        <CompletedField
+          label="Subject"
+          value={given.subject}
+          placeholder="user:kim"
+          complete={completeSubject}
+          onInput={change("subject")}
+          onChoose={(subject) => askWith({ subject })}
+          isRequired
+        />
+        <CompletedField
+          label="Relation"
+          value={given.relation}
+          placeholder="can-read"
+          complete={relationsOf(type)}
+          onInput={change("relation")}
+          onChoose={(relation) => askWith({ relation })}
+          isRequired
+        />
+        <CompletedField
+          label="Object"
+          value={given.object}
+          placeholder="document:roadmap"
+          complete={completeObject}
+          onInput={change("object")}
+          onChoose={(object) => askWith({ object })}
+          isRequired
+        />
+        <button type="submit" class="primary">
+          Explain
+        </button>
+      </div>
+      <details open={hasContext}>
+        <summary>Context for policies</summary>
+        <div class="field">
+          <label for="context">JSON object</label>
+          <input
+            id="context"
+            type="text"
+            class="code"
+            spellcheck={false}
+            placeholder='{"network": "office"}'
+            value={given.context}
+            onInput={(event) => change("context")(event.currentTarget.value)}
+          />
+        </div>
+      </details>
+    </form>
+  );
+}
+
+const relationCompletions = new Map<string | undefined, ReturnType<typeof completeRelation>>();
+
+/** Returns one function for each type, so that a field does not complete anew each time it is drawn. */
+function relationsOf(type: string | undefined) {
+  let complete = relationCompletions.get(type);
+  if (!complete) relationCompletions.set(type, (complete = completeRelation(type)));
+  return complete;
+}
+
+interface ResultProperties {
+  loaded: Loaded<Answered>;
+  onDone: () => void;
+}
+
+function Result({ loaded, onDone }: ResultProperties) {
+  if (loaded.fault) return <Fault fault={loaded.fault} retry={loaded.reload} />;
+  if (!loaded.value) return <Busy what="Deciding" />;
+  const { asked, explanation: value } = loaded.value;
+  const isAllowed = value.decision === "allowed";
+  return (
+    <section class={loaded.isLoading ? "result stale" : "result"} aria-live="polite" aria-busy={loaded.isLoading}>
+      <div class={`verdict ${isAllowed ? "yes" : "no"}`}>
+        <Mark tone={isAllowed ? "yes" : "no"}>{isAllowed ? "Allowed" : "Denied"}</Mark>
+        <p>
+          <span class="name">{asked.subject}</span> {isAllowed ? "has" : "does not have"} <b>{asked.relation}</b> on{" "}
+          <span class="name">{asked.object}</span>
+          {asked.context && (
+            <>
+              {" "}
+              with <code>{asked.context}</code>
+            </>
+          )}
+        </p>
+      </div>
+      {value.unknown.map((text) => (
+        <p class="notice" key={text}>
+          {text}
+        </p>
+      ))}
+      {isAllowed ? <Allowed explanation={value} /> : <Denied explanation={value} asked={asked} onDone={onDone} />}
+      <details class="card">
+        <summary>
+          <h2>Every step</h2>
+        </summary>
+        <Tree root={value.because} />
+      </details>
+    </section>
+  );
+}
+
+function Allowed({ explanation }: { explanation: Explanation }) {
+  const links = pathLinks(explanation.path ?? []);
+  return (
+    <div class="card">
+      <h2>{links.length > 1 ? "These warrants together allow it" : "What allows it"}</h2>
+      {links.length > 0 ? (
+        <Path links={links} label="Path from the subject to the object" />
+      ) : (
+        <p>No warrant is needed: it follows from the rules of the relation alone.</p>
+      )}
+    </div>
+  );
+}
+
+const SHOWN_OTHERS = 3;
+
+interface DeniedProperties {
+  explanation: Explanation;
+  asked: Question;
+  onDone: () => void;
+}
+
+function Denied({ explanation, asked, onDone }: DeniedProperties) {
+  const requirements = listRequirements(explanation);
+  const taken = requirements.map((one) => one.suggestion);
+  const others = (explanation.wouldAllow ?? []).filter((one) => !taken.includes(one));
+  const card = (suggestion: Suggestion, isFirst: boolean) => (
+    <SuggestionCard
+      key={JSON.stringify(suggestion)}
+      suggestion={suggestion}
+      check={explanation.check}
+      isFirst={isFirst}
+      onDone={onDone}
+      onContext={(example) => go("why", { ...asked, context: JSON.stringify(mergeContext(asked.context, example)) })}
+    />
+  );
+  return (
+    <>
+      <div class="card requirements">
+        <h2>Why not</h2>
+        {requirements.map((requirement, place) => (
+          <RequirementPart key={place} requirement={requirement}>
+            {requirement.suggestion && (
+              <>
+                <h3>The smallest change that would allow it</h3>
+                {card(requirement.suggestion, true)}
+              </>
+            )}
+          </RequirementPart>
+        ))}
+      </div>
+      {others.length > 0 && (
+        <div class="card">
+          <h2>{taken.some(Boolean) ? "Other changes that would allow it" : "Any one of these would allow it"}</h2>
+          <div class="suggestions">
+            {others.slice(0, SHOWN_OTHERS).map((one) => card(one, false))}
+            {others.length > SHOWN_OTHERS && (
+              <details>
+                <summary>Show {others.length - SHOWN_OTHERS} more</summary>
+                {others.slice(SHOWN_OTHERS).map((one) => card(one, false))}
+              </details>
+            )}
+          </div>
+          {explanation.complete === false && (
+            <p class="hint">The search was ended by its limit; there may be other changes.</p>
+          )}
+        </div>
+      )}
+      {others.length === 0 && !taken.some(Boolean) && (
+        <div class="card">
+          <h2>No single change would allow it</h2>
+          <p>
+            Neither a warrant to the subject nor the deletion of one is enough. Look at{" "}
+            <a href={link("model")}>the rules of the relation</a>.
+          </p>
+        </div>
+      )}
+    </>
+  );
+}
+
+const SIGNS = { met: "yes", missing: "no", excluded: "no", undecided: "unknown" } as const;
+const WORDS = { met: "Met", missing: "Missing", excluded: "Excluded", undecided: "Unknown" };
+
+function RequirementPart({ requirement, children }: { requirement: Requirement; children: preact.ComponentChildren }) {
+  const { kind, sentence, links, others } = requirement;
+  return (
+    <section class={`requirement ${kind}`}>
+      <p class="sentence-line">
+        <Mark tone={SIGNS[kind]}>{WORDS[kind]}</Mark> <span>{sentence}</span>
+      </p>
+      {links.length > 0 && <Path links={links} label={sentence} />}
+      {others > 0 && (
+        <p class="hint">
+          {others} other {others === 1 ? "branch was" : "branches were"} tried and failed, too: see every step below.
+        </p>
+      )}
+      {children}
+    </section>
+  );
+}
+
+function mergeContext(text: string, example: Record<string, unknown>): Record<string, unknown> {
+  try {
+    return { ...(JSON.parse(text || "{}") as Record<string, unknown>), ...example };
+  } catch {
+    return example;
+  }
+}
+
+/** Teaches what to do first: choose three names or, on an empty service, load an example. */
+function FirstSteps() {
+  if (schemaFault.value) return <Fault fault={schemaFault.value} />;
+  if (objectTypes.value === undefined) return <Busy what="Reading the model" />;
+  if (objectTypes.value.length === 0) {
+    return (
+      <Empty title="This service has no model yet.">
+        <p>A model says which types of objects there are and what their relations mean. Start one with an example:</p>
+        <pre>magistrate serve --example document-sharing</pre>
+        <p>
+          Or <a href={link("model")}>write a model</a> of your own.
+        </p>
+      </Empty>
+    );
+  }
+  const types = objectTypes.value.filter((type) => Object.keys(type.relations).length > 0);
+  return (
+    <Empty title="Choose a subject, a relation and an object.">
+      <p>
+        The answer comes with its path: the warrants and rules that it follows from. A denial comes with the smallest changes
+        that would allow it.
+      </p>
+      <ul class="starts">
+        {types.slice(0, 6).map((type) => (
+          <li key={type.type}>
+            <Icon name="why" />
+            <a href={link("data", { type: type.type })}>
+              Objects of type <b>{type.type}</b>
+            </a>
+          </li>
+        ))}
+      </ul>
+    </Empty>
+  );
+}

@@ -1,0 +1,49 @@
+import type { ComponentChildren } from "preact";
+import type { Refused } from "../api";
+
+/** Says what went wrong and what to do about it. */
+export function Fault({ fault, retry }: { fault: Refused; retry?: () => void }) {
+  return (
+    <div class="notice fault" role="alert">
+      <p>
+        <strong>{sentence(fault.message)}</strong>
+      </p>
+      <p>{fault.advice}</p>
+      {retry && (
+        <button type="button" class="quiet" onClick={retry}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}
+
+export function Notice({ children }: { children: ComponentChildren }) {
+  return (
+    <div class="notice" role="status">
+      {children}
+    </div>
+  );
+}
+
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+  return (
+    <div class="empty">
+      <p class="title">{title}</p>
+      {children}
+    </div>
+  );
+}
+
+export function Busy({ what }: { what: string }) {
+  return (
+    <p class="busy" role="status">
+      {what}…
+    </p>
+  );
+}
+
+function sentence(text: string): string {
+  const ended = /[.!?]$/.test(text) ? text : `${text}.`;
+  return ended.charAt(0).toUpperCase() + ended.slice(1);
+}

@@ -1,0 +1,101 @@
+import { useState } from "preact/hooks";
+import { mayWrite, write } from "../api";
+import { hasExample, listChanges, proposalOf, writeWithPolicy, type Suggestion } from "../explanation";
+import { asOf } from "../route";
+import { Confirm } from "./confirm";
+import { Effect } from "./effect";
+
+interface Properties {
+  suggestion: Suggestion;
+  /** The check that it would allow, in written form. */
+  check: string;
+  /** Whether it is the one to look at first. */
+  isFirst: boolean;
+  onDone: () => void;
+  onContext: (example: Record<string, unknown>) => void;
+}
+
+/** Shows a change that would allow a check, what else it would allow, and makes it. */
+export function SuggestionCard({ suggestion, check, isFirst, onDone, onContext }: Properties) {
+  const [isShown, setShown] = useState(isFirst);
+  const [isConfirming, setConfirming] = useState(false);
+  const changes = listChanges(suggestion);
+  const proposal = proposalOf(suggestion);
+  const isWrite = proposal.create.length + proposal.delete.length > 0;
+  const isPast = asOf.value !== undefined;
+
+  async function make() {
+    const body = {
+      ...(proposal.delete.length > 0 ? { delete: { warrants: proposal.delete } } : {}),
+      ...(proposal.create.length > 0 ? { create: { warrants: proposal.create } } : {}),
+    };
+    await write("v2/writes", { body });
+    onDone();
+  }
+
+  const actions = (
+    <div class="actions">
+      {isWrite && !isPast && !isShown && (
+        <button type="button" class="quiet" onClick={() => setShown(true)}>
+          What else would it change?
+        </button>
+      )}
+      {hasExample(suggestion) && (
+        <button type="button" class="quiet" onClick={() => onContext(suggestion.context.example ?? {})}>
+          Check with this context
+        </button>
+      )}
+      {isWrite && !isPast && mayWrite.value !== false && (
+        <button type="button" class={isFirst ? "primary" : "quiet"} onClick={() => setConfirming(true)}>
+          Make this change…
+        </button>
+      )}
+      {isWrite && !isPast && mayWrite.value === false && isFirst && (
+        <span class="hint">Your key cannot make this change: it lacks the scope write.</span>
+      )}
+    </div>
+  );
+  return (
+    <article class="suggestion">
+      <div class="summary">
+        <div>
+          <ul class="changes">
+            {changes.map((change) => (
+              <li key={change.verb + change.what}>
+                <span class={`verb ${change.verb}`}>{change.verb}</span> <code>{change.what}</code>
+              </li>
+            ))}
+          </ul>
+          {suggestion.note && <p class="hint">{capitalize(suggestion.note)}.</p>}
+        </div>
+        {!isFirst && actions}
+      </div>
+      {isWrite && !isPast && isShown && <Effect proposal={proposal} asked={check} />}
+      {isFirst && actions}
+      {isConfirming && (
+        <Confirm title="Make this change?" action="Make the change" onConfirm={make} onClose={() => setConfirming(false)}>
+          <ul class="changes">
+            {proposal.delete.map((warrant) => (
+              <li key={writeWithPolicy(warrant)}>
+                <span class="verb delete">delete</span> <code>{writeWithPolicy(warrant)}</code>
+              </li>
+            ))}
+            {proposal.create.map((warrant) => (
+              <li key={writeWithPolicy(warrant)}>
+                <span class="verb create">create</span> <code>{writeWithPolicy(warrant)}</code>
+              </li>
+            ))}
+          </ul>
+          <p>
+            It allows <code>{check}</code>.
+          </p>
+          <Effect proposal={proposal} asked={check} />
+        </Confirm>
+      )}
+    </article>
+  );
+}
+
+function capitalize(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

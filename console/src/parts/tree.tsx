@@ -1,0 +1,83 @@
+import { describePolicy, type Node, type Truth } from "../explanation";
+import { readCheck, writeObject, writeSubject } from "../names";
+import { Mark, type Tone } from "./icons";
+import { WarrantWords } from "./names";
+
+const OPEN_LEVELS = 6;
+
+/** Shows every step of an explanation as a tree that can be opened and closed. */
+export function Tree({ root }: { root: Node }) {
+  return (
+    <ul class="tree">
+      <Branch node={root} level={0} />
+    </ul>
+  );
+}
+
+function Branch({ node, level }: { node: Node; level: number }) {
+  const children = node.children ?? [];
+  if (children.length === 0) {
+    return (
+      <li>
+        <div class="leaf">
+          <StepText node={node} />
+        </div>
+      </li>
+    );
+  }
+  return (
+    <li>
+      <details open={level < OPEN_LEVELS}>
+        <summary>
+          <StepText node={node} />
+        </summary>
+        <ul>
+          {children.map((child, place) => (
+            <Branch key={place} node={child} level={level + 1} />
+          ))}
+        </ul>
+      </details>
+    </li>
+  );
+}
+
+const WORDS: Record<Tone, string> = { yes: "yes", no: "no", unknown: "unknown" };
+const RULES: Record<string, string> = {
+  allOf: "all of these",
+  anyOf: "one of these",
+  noneOf: "none of these",
+  self: "the subject is the object itself",
+};
+
+function toneOf(holds: Truth): Tone {
+  if (holds === "unknown") return "unknown";
+  return holds ? "yes" : "no";
+}
+
+function StepText({ node }: { node: Node }) {
+  const tone = toneOf(node.holds);
+  const check = node.check ? readCheck(node.check) : undefined;
+  return (
+    <>
+      <Mark tone={tone}>{WORDS[tone]}</Mark>{" "}
+      {check ? (
+        <span>
+          <span class="name">{writeSubject(check.subject)}</span> <b>{check.relation}</b> on{" "}
+          <span class="name">{writeObject(check)}</span>
+        </span>
+      ) : (
+        <span class="rule">{RULES[node.rule ?? ""] ?? node.rule ?? node.check}</span>
+      )}
+      {node.via && (
+        <span class="via">
+          by <WarrantWords warrant={{ ...node.via, policy: undefined }} />
+        </span>
+      )}
+      {node.policy && <span class="via">{describePolicy(node.policy)}</span>}
+      {node.outOfForce === "expired" && <span class="via">expired at {node.via?.expiresAt}</span>}
+      {node.outOfForce === "notStarted" && <span class="via">starts at {node.via?.startsAt}</span>}
+      {node.loop && <span class="via">depends on itself</span>}
+      {node.cut ? <span class="via">{node.cut} more not shown</span> : null}
+    </>
+  );
+}

@@ -1,0 +1,137 @@
+import { useState } from "preact/hooks";
+import { Refused, write } from "../api";
+import { completeObject, completeRelation, completeSubject } from "../completion";
+import { keyOf, readObject, readSubject, writeWarrant, type Warrant } from "../names";
+import { Confirm } from "./confirm";
+import { Effect } from "./effect";
+import { CompletedField } from "./field";
+
+interface Properties {
+  object?: string;
+  subject?: string;
+  onDone: (message: string) => void;
+  onClose: () => void;
+}
+
+const completeAnyRelation = completeRelation();
+
+/** Represents the dialog that creates a warrant, and says before what access it would give. */
+export function NewWarrant({ object = "", subject = "", onDone, onClose }: Properties) {
+  const [given, setGiven] = useState({ object, relation: "", subject, policy: "", expires: "" });
+  const [preview, setPreview] = useState<Warrant>();
+  const change = (member: keyof typeof given) => (value: string) => {
+    setPreview(undefined);
+    setGiven((present) => ({ ...present, [member]: value }));
+  };
+
+  function readWarrant(): Warrant {
+    const named = readObject(given.object);
+    const who = readSubject(given.subject);
+    if (!named) throw new Refused(400, "invalid", "The object must be written type:id, as in document:roadmap");
+    if (!who) throw new Refused(400, "invalid", "The subject must be written type:id or type:id#relation");
+    const warrant: Warrant = { ...named, relation: given.relation.trim(), subject: who };
+    if (given.policy.trim()) warrant.policy = given.policy.trim();
+    if (given.expires) warrant.expiresAt = new Date(given.expires).toISOString();
+    return warrant;
+  }
+
+  async function create() {
+    const warrant = readWarrant();
+    await write("v2/warrants", { body: warrant });
+    onDone(`Created ${writeWarrant(warrant)}.`);
+  }
+
+  function show() {
+    try {
+      setPreview(readWarrant());
+    } catch (fault) {
+      if (!(fault instanceof Refused)) throw fault;
+      setPreview(undefined);
+    }
+  }
+
+  return (
+    <Confirm title="New warrant" action="Create" onConfirm={create} onClose={onClose}>
+      <CompletedField
+        label="Subject"
+        placeholder="user:kim or group:eng#member"
+        value={given.subject}
+        complete={completeSubject}
+        onInput={change("subject")}
+        isRequired
+      />
+      <CompletedField
+        label="Relation"
+        placeholder="viewer"
+        value={given.relation}
+        complete={completeAnyRelation}
+        onInput={change("relation")}
+        isRequired
+      />
+      <CompletedField
+        label="Object"
+        placeholder="document:roadmap"
+        value={given.object}
+        complete={completeObject}
+        onInput={change("object")}
+        isRequired
+      />
+      <details>
+        <summary>Conditions</summary>
+        <div class="field">
+          <label for="policy">Policy</label>
+          <input
+            id="policy"
+            type="text"
+            class="code"
+            placeholder='network == "office"'
+            value={given.policy}
+            onInput={(event) => change("policy")(event.currentTarget.value)}
+          />
+        </div>
+        <div class="field">
+          <label for="expires">Expires at</label>
+          <input
+            id="expires"
+            type="datetime-local"
+            value={given.expires}
+            onInput={(event) => change("expires")(event.currentTarget.value)}
+          />
+        </div>
+      </details>
+      {preview ? (
+        <Effect proposal={{ create: [preview], delete: [] }} />
+      ) : (
+        <button type="button" class="quiet" onClick={show} disabled={!given.object || !given.relation || !given.subject}>
+          What would it change?
+        </button>
+      )}
+    </Confirm>
+  );
+}
+
+interface DeletionProperties {
+  warrant: Warrant;
+  onDone: (message: string) => void;
+  onClose: () => void;
+}
+
+export function DeleteWarrant({ warrant, onDone, onClose }: DeletionProperties) {
+  const key = keyOf(warrant);
+
+  async function remove() {
+    await write("v2/warrants", { method: "DELETE", body: key });
+    onDone(`Deleted ${writeWarrant(warrant)}.`);
+  }
+
+  return (
+    <Confirm title="Delete this warrant?" action="Delete" isDangerous onConfirm={remove} onClose={onClose}>
+      <ul class="changes">
+        <li>
+          <span class="verb delete">delete</span> <code>{writeWarrant(warrant)}</code>
+        </li>
+      </ul>
+      <Effect proposal={{ create: [], delete: [key] }} />
+    </Confirm>
+  );
+}

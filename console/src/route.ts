@@ -1,0 +1,44 @@
+/** Keeps the state of every page in the fragment of the URL, which browsers do not send to servers or their logs. */
+
+import { computed, signal } from "@preact/signals";
+
+export type Parameters = Record<string, string | undefined>;
+
+export interface Route {
+  page: string;
+  parameters: Record<string, string>;
+}
+
+const fragment = signal(location.hash);
+addEventListener("hashchange", () => {
+  fragment.value = location.hash;
+});
+
+export const route = computed<Route>(() => {
+  const [path = "", query = ""] = fragment.value.replace(/^#\/?/, "").split("?", 2);
+  return { page: path || "why", parameters: Object.fromEntries(new URLSearchParams(query)) };
+});
+
+/** The past point in time that every page shows, a token or a time; undefined: now. */
+export const asOf = computed(() => route.value.parameters.at || undefined);
+
+/** Returns the URL of a page. The point in time stays, unless `at` is among the parameters. */
+export function link(page: string, parameters: Parameters = {}): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries({ at: asOf.value, ...parameters })) {
+    if (value) query.set(name, value);
+  }
+  const text = query.toString();
+  return `#/${page}${text ? `?${text}` : ""}`;
+}
+
+export function go(page: string, parameters: Parameters = {}): void {
+  location.hash = link(page, parameters);
+}
+
+/** Changes parameters of the page that is shown, without a new entry in the history of the browser. */
+export function adjust(parameters: Parameters): void {
+  const { page, parameters: present } = route.value;
+  history.replaceState(null, "", link(page, { ...present, ...parameters }));
+  fragment.value = location.hash;
+}

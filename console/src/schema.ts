@@ -1,0 +1,51 @@
+/** Keeps the object types of the service, which completion and forms need. */
+
+import { signal } from "@preact/signals";
+import { Refused, key, read } from "./api";
+import { asOf } from "./route";
+
+export interface ObjectType {
+  type: string;
+  relations: Record<string, unknown>;
+  allowedTypes?: Record<string, string[]>;
+  description?: string;
+  descriptions?: Record<string, string>;
+}
+
+export interface Page<T> {
+  results: T[];
+  nextCursor?: string;
+  prevCursor?: string;
+}
+
+export const objectTypes = signal<ObjectType[] | undefined>(undefined);
+export const schemaFault = signal<Refused | undefined>(undefined);
+
+export async function loadObjectTypes(): Promise<void> {
+  if (key.value === null) return;
+  try {
+    const query = { limit: 1000, asOf: asOf.value };
+    objectTypes.value = (await read<Page<ObjectType>>("v2/object-types", { query })).results;
+    schemaFault.value = undefined;
+  } catch (fault) {
+    if (!(fault instanceof Refused)) throw fault;
+    schemaFault.value = fault;
+    objectTypes.value ??= [];
+  }
+}
+
+/** Returns the relations of a type, or of all types if there is no such type. */
+export function listRelations(type?: string): string[] {
+  const types = objectTypes.value ?? [];
+  const one = types.find((candidate) => candidate.type === type);
+  const names = one ? Object.keys(one.relations) : types.flatMap((each) => Object.keys(each.relations));
+  return [...new Set(names)].sort();
+}
+
+/** Returns all types that the model names, also those of subjects that it does not define. */
+export function listTypes(): string[] {
+  const types = objectTypes.value ?? [];
+  const allowed = types.flatMap((type) => Object.values(type.allowedTypes ?? {}).flat());
+  const named = allowed.map((text) => text.split(/[:#]/, 1)[0] ?? "");
+  return [...new Set([...types.map((type) => type.type), ...named, "user"])].filter(Boolean).sort();
+}

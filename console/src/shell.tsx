@@ -1,0 +1,139 @@
+import type { ComponentType } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { key, mayWrite, probeWriting, signOut } from "./api";
+import { showTime } from "./names";
+import { DataPage } from "./pages/data";
+import { HistoryPage } from "./pages/history";
+import { ModelPage } from "./pages/model";
+import { ObjectPage } from "./pages/object";
+import { QueriesPage } from "./pages/queries";
+import { SignIn } from "./pages/sign_in";
+import { WhyPage } from "./pages/why";
+import { Icon, type IconName } from "./parts/icons";
+import { Empty } from "./parts/notice";
+import { adjust, asOf, link, route } from "./route";
+import { loadObjectTypes } from "./schema";
+import { changeTheme, theme } from "./theme";
+
+interface PageEntry {
+  title: string;
+  icon?: IconName;
+  body: ComponentType;
+}
+
+const PAGES: Record<string, PageEntry> = {
+  why: { title: "Why", icon: "why", body: WhyPage },
+  data: { title: "Data", icon: "data", body: DataPage },
+  queries: { title: "Queries", icon: "queries", body: QueriesPage },
+  history: { title: "History", icon: "history", body: HistoryPage },
+  model: { title: "Model", icon: "model", body: ModelPage },
+  object: { title: "Object", body: ObjectPage },
+};
+/** The page in the navigation that another one belongs to. */
+const BELONGS: Record<string, string> = { object: "data" };
+
+export function Shell() {
+  const { page } = route.value;
+  const entry = PAGES[page];
+  const main = useRef<HTMLElement>(null);
+  const isFirst = useRef(true);
+  const isSignedIn = key.value !== null;
+
+  useEffect(() => {
+    if (isSignedIn) void loadObjectTypes();
+  }, [isSignedIn, asOf.value]);
+
+  useEffect(() => {
+    if (isSignedIn && mayWrite.value === undefined) void probeWriting();
+  }, [isSignedIn]);
+
+  useEffect(() => {
+    document.title = `${isSignedIn ? (entry?.title ?? "Not found") : "Sign in"} · Magistrate`;
+    if (!isFirst.current) main.current?.focus();
+    isFirst.current = false;
+  }, [page, isSignedIn]);
+
+  return (
+    <>
+      <a class="skip" href="#content" onClick={(event) => {
+        event.preventDefault(); // the fragment is the page
+        main.current?.focus();
+      }}>
+        Skip to the content
+      </a>
+      <Header current={BELONGS[page] ?? page} />
+      {asOf.value && isSignedIn && <PastBanner at={asOf.value} />}
+      <main id="content" ref={main} tabIndex={-1}>
+        {!isSignedIn ? <SignIn /> : entry ? <entry.body /> : <NotFound />}
+      </main>
+    </>
+  );
+}
+
+function Header({ current }: { current: string }) {
+  const isSignedIn = key.value !== null;
+  const colours = { system: "System", light: "Light", dark: "Dark" }[theme.value];
+  return (
+    <header>
+      <a class="brand" href={link("why")}>
+        <svg viewBox="0 0 32 32" aria-hidden="true">
+          <rect width="32" height="32" rx="8" />
+          <path d="M8 23V10l8 7 8-7v13" />
+        </svg>
+        <span>Magistrate</span>
+      </a>
+      {isSignedIn && (
+        <nav aria-label="Pages of the console">
+          {Object.entries(PAGES).map(
+            ([name, { title, icon }]) =>
+              icon && (
+                <a key={name} href={link(name)} aria-current={name === current ? "page" : undefined}>
+                  <Icon name={icon} />
+                  <span>{title}</span>
+                </a>
+              ),
+          )}
+        </nav>
+      )}
+      <div class="tools">
+        <button type="button" class="tool" onClick={changeTheme} title="Change the colours" aria-label={`Colours: ${colours}`}>
+          <Icon name="theme" />
+          <span class="label">{colours}</span>
+        </button>
+        {isSignedIn && (
+          <button type="button" class="tool" onClick={() => signOut()} title="Sign out" aria-label="Sign out">
+            <Icon name="leave" />
+            <span class="label">Sign out</span>
+          </button>
+        )}
+      </div>
+    </header>
+  );
+}
+
+/** Says that what is shown is not the present. */
+function PastBanner({ at }: { at: string }) {
+  const isTime = at.includes(":");
+  return (
+    <div class="past" role="status">
+      <Icon name="history" />
+      <span>
+        You are looking at the past: {isTime ? `as of ${showTime(at)}` : "as of a revision in the history"}. Nothing can be
+        changed here.
+      </span>
+      <button type="button" class="quiet" onClick={() => adjust({ at: undefined, next: undefined, prev: undefined })}>
+        Back to now
+      </button>
+    </div>
+  );
+}
+
+function NotFound() {
+  return (
+    <Empty title="There is no such page.">
+      <p>
+        Go to <a href={link("why")}>why somebody may or may not do something</a>.
+      </p>
+    </Empty>
+  );
+}

@@ -1,0 +1,51 @@
+"""Makes the responders of the routes outside the API proper: the pages of public.py and the files of the console."""
+
+from collections.abc import Awaitable, Callable, Sequence
+
+import falcon.asgi
+
+from magistrate.api.auditing import CALLER
+from magistrate.api.auth.bearer import identify_caller
+from magistrate.api.console import CONSOLE_PATH
+from magistrate.api.endpoints.public import Opened, PublicPage
+from magistrate.api.finish import finish_answer
+from magistrate.errors import NotFound
+
+PageResponder = Callable[..., Awaitable[None]]
+
+
+def respond_to_pages(service: Opened, pages: Sequence[PublicPage]) -> list[tuple[str, str, PageResponder]]:
+    """Returns method, path and responder of each page."""
+
+    def responder(page: PublicPage) -> PageResponder:
+        async def respond(req: falcon.asgi.Request, resp: falcon.asgi.Response, **path: str) -> None:
+            if page.scope is not None:
+                header = req.get_header("Authorization")
+                caller, _ = await identify_caller(service().keys, service().bearers, header, takes_bearer=False)
+                req.scope[CALLER] = caller
+                caller.require_scope(page.scope)
+            resp.set_headers(dict(page.headers))
+            if page.etag:
+                resp.etag = page.etag
+            if page.etag and page.etag in (req.if_none_match or ()):
+                resp.status = 304
+            else:
+                resp.content_type = page.content_type
+                resp.data = await page.body(service, req.path)
+            finish_answer(req, resp)
+
+        return respond
+
+    return [("GET", page.path, responder(page)) for page in pages]
+
+
+async def redirect_browser(req: falcon.asgi.Request, resp: falcon.asgi.Response) -> None:
+    """Redirects browsers from / to the console. Raises NotFound for callers that do not prefer HTML, as if there were
+    no such path."""
+    if req.client_prefers(("application/json", "text/html")) != "text/html":
+        raise NotFound("Endpoint", "/")
+    resp.status = 302
+    resp.set_header("Location", CONSOLE_PATH.removeprefix("/"))  # relative: a proxy may serve it below a prefix
+    resp.set_header("Vary", "Accept")
+    resp.set_header("Cache-Control", "no-store")
+    finish_answer(req, resp)

@@ -1,0 +1,41 @@
+"""The places of the console that tests visit one after the other, and the data that they show."""
+
+import json
+from importlib.resources import files
+from typing import Literal
+
+from playwright.async_api import expect
+
+from tests.browser.console_pages import Console
+from tests.running import Client
+
+EXAMPLE = json.loads(files("magistrate").joinpath("examples", "document-sharing.json").read_bytes())
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+DENIED = {"subject": "user:kim", "relation": "can-read", "object": "document:roadmap"}
+PLACES: tuple[tuple[str, dict[str, str], str], ...] = (
+    ("why", {}, ".empty"),
+    ("why", DENIED, ".suggestion .effect, .suggestion .effect-title"),
+    ("why", DENIED | {"subject": "user:bob"}, ".path"),
+    ("why", DENIED | {"subject": "user:zoe"}, ".path"),
+    ("why", DENIED | {"subject": "nobody"}, ".notice.fault"),
+    ("data", {}, "table"),
+    ("data", {"show": "warrants"}, "table"),
+    ("object", {"name": "document:roadmap"}, "table"),
+    ("queries", {"q": "select document where user:ann is *"}, "table"),
+    ("history", {}, ".timeline li"),
+    ("model", {}, ".faults .mark"),
+)
+"""Lists pages, and what is on them once they have loaded."""
+
+
+def load_example(client: Client) -> None:
+    client.define(EXAMPLE["types"])
+    client.grant(*EXAMPLE["warrants"])
+
+
+async def visit(console: Console, name: str, parameters: dict[str, str], selector: str) -> None:
+    """Loads a page anew, and waits until it shows that and loads nothing more."""
+    await console.page.goto("about:blank")
+    await console.open(name, **parameters)
+    await expect(console.page.locator(selector).first).to_be_visible()
+    await expect(console.page.locator(".busy, [aria-busy=true]")).to_have_count(0)

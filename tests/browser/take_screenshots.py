@@ -1,0 +1,55 @@
+"""Takes pictures of every page of the console, for people to look at:
+
+./run python -m tests.browser.take_screenshots FOLDER
+"""
+
+import asyncio
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.async_api import Browser
+
+from tests.browser.chromium import MISSING, find_chromium, running_browser
+from tests.browser.console_pages import Console
+from tests.browser.console_places import PLACES, SCHEMES, load_example, visit
+from tests.running import Client, running_service, settings_for, wait_for_stopped_services
+
+WIDTHS = (375, 1280, 1920)
+
+
+async def take_all(url: str, folder: Path) -> None:
+    executable = find_chromium()
+    if executable is None:
+        raise SystemExit(MISSING)
+    async with running_browser(executable) as browser:
+        for width in WIDTHS:
+            for scheme in SCHEMES:
+                await take(browser, url, folder, width, scheme)
+
+
+async def take(browser: Browser, url: str, folder: Path, width: int, scheme: str) -> None:
+    viewport = {"width": width, "height": 900}
+    async with await browser.new_context(viewport=viewport, color_scheme=scheme) as context:  # type: ignore[arg-type]  # one of SCHEMES
+        page = await context.new_page()
+        console = Console(page, url)
+        await console.open()
+        await page.screenshot(path=folder / f"sign-in-{width}-{scheme}.png")
+        await console.sign_in()
+        for number, (name, parameters, selector) in enumerate(PLACES):
+            await visit(console, name, parameters, selector)
+            await page.screenshot(path=folder / f"{number}-{name}-{width}-{scheme}.png", full_page=True)
+
+
+def main() -> None:
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as data:
+        with running_service(settings_for(f"sqlite:///{data}/m.db")) as url, Client(url) as client:
+            load_example(client)
+            asyncio.run(take_all(url, folder))
+        wait_for_stopped_services()
+
+
+if __name__ == "__main__":
+    main()
