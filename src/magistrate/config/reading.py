@@ -24,10 +24,16 @@ class Settings:
 
     host: str
     port: int
+    admin_port: int
     workers: int
     database: DatabaseUrl
     api_keys: tuple[str, ...] = field(repr=False)
     api_key_file: str
+    tls_cert: str
+    tls_key: str
+    tls_client_ca: str
+    public_url: str
+    rate_limit: int
     max_body_bytes: int
     max_head_bytes: int
     max_meta_bytes: int
@@ -46,6 +52,9 @@ class Settings:
     head_timeout_ms: int
     keep_alive_timeout_ms: int
     max_connections: int
+    max_running_requests: int
+    max_waiting_requests: int
+    wait_timeout_ms: int
     body_timeout_ms: int
     stop_timeout_ms: int
     request_timeout_ms: int
@@ -94,6 +103,8 @@ def read_settings(flags: Mapping[str, str | None], environment: Mapping[str, str
     if values["cors_all_routes"] and not origins:
         raise InvalidSetting("cors_all_routes has no effect without cors_origin")
     _refuse_half_a_provider(values)
+    _refuse_half_of_tls(values)
+    values["public_url"] = _read_public_url(str(values["public_url"]))
     if values["audit_format"] not in AUDIT_FORMAT_NAMES:
         raise InvalidSetting(f"audit_format must be {' or '.join(AUDIT_FORMAT_NAMES)}")
     return Settings(
@@ -164,6 +175,23 @@ def _refuse_half_a_provider(values: Mapping[str, Value]) -> None:
     for name in ("jwt_issuer", "jwt_audience", "jwt_tenant_claim", "jwt_scopes_claim"):
         if values[name] and not keys:
             raise InvalidSetting(f"{name} has no effect without jwt_keys")
+
+
+def _refuse_half_of_tls(values: Mapping[str, Value]) -> None:
+    if bool(values["tls_cert"]) != bool(values["tls_key"]):
+        raise InvalidSetting("tls_cert and tls_key must be given together")
+    if values["tls_client_ca"] and not values["tls_cert"]:
+        raise InvalidSetting("tls_client_ca has no effect without tls_cert")
+
+
+def _read_public_url(text: str) -> str:
+    """Returns a URL without a slash at its end. Raises InvalidSetting."""
+    if text and (not _is_web_url(text) or "?" in text or "#" in text or "@" in text):
+        raise InvalidSetting(
+            f"public_url: {text!r} must be an http or https URL without a user, query or fragment, such as "
+            "https://authz.example.com"
+        )
+    return text.rstrip("/")
 
 
 def _is_web_url(text: str) -> bool:

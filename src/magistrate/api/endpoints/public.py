@@ -20,22 +20,24 @@ Opened = Callable[[], Service]
 
 @dataclass(frozen=True, slots=True)
 class PublicPage:
-    """Represents a page. Without a `scope` it needs no key."""
+    """Represents a page. Without a `scope` it needs no key. `body` takes the public URL of the service, too, which is
+    empty if there is none."""
 
     path: str
     meaning: str
     content_type: str
-    body: Callable[[Opened], Awaitable[bytes]]
+    body: Callable[[Opened, str], Awaitable[bytes]]
     scope: Scope | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
+    is_on_admin_port: bool = False
 
 
-async def healthz(service: Opened) -> bytes:
+async def healthz(service: Opened, public_url: str) -> bytes:
     """Answers that the process is alive, without access to the store."""
     return _HEALTHY
 
 
-async def readyz(service: Opened) -> bytes:
+async def readyz(service: Opened, public_url: str) -> bytes:
     """Answers whether the service is ready. Raises StoreUnavailable unless the store can be reached, is migrated and
     answers soon: load balancers must not wait for this as long as a request may take."""
     try:
@@ -46,16 +48,16 @@ async def readyz(service: Opened) -> bytes:
     return _READY
 
 
-async def metrics(service: Opened) -> bytes:
+async def metrics(service: Opened, public_url: str) -> bytes:
     return exposition()
 
 
-async def openapi_document(service: Opened) -> bytes:
-    return _openapi()
+async def openapi_document(service: Opened, public_url: str) -> bytes:
+    return _openapi(public_url)
 
 
-async def docs(service: Opened) -> bytes:
-    return _docs()
+async def docs(service: Opened, public_url: str) -> bytes:
+    return _docs(public_url)
 
 
 _HEALTHY = render_json({"status": "healthy"})
@@ -63,22 +65,24 @@ _READY = render_json({"status": "ready"})
 
 
 @cache
-def _openapi() -> bytes:
-    return render_json(openapi.document())
+def _openapi(public_url: str) -> bytes:
+    return render_json(openapi.document(public_url))
 
 
 @cache
-def _docs() -> bytes:
-    return reference.page(openapi.document()).encode()
+def _docs(public_url: str) -> bytes:
+    return reference.page(openapi.document(public_url)).encode()
 
 
 JSON = "application/json"
 TEXT = "text/plain; charset=utf-8"
 
 PAGES: tuple[PublicPage, ...] = (
-    PublicPage("/healthz", "200 while the process runs", JSON, healthz),
-    PublicPage("/readyz", "200 while the store can be reached and is migrated, else 503", JSON, readyz),
+    PublicPage("/healthz", "200 while the process runs", JSON, healthz, is_on_admin_port=True),
+    PublicPage(
+        "/readyz", "200 while the store can be reached and is migrated, else 503", JSON, readyz, is_on_admin_port=True
+    ),
     PublicPage("/openapi.json", "The OpenAPI 3.1 document", JSON, openapi_document),
     PublicPage("/docs", "The same for people", "text/html; charset=utf-8", docs, headers=reference.HEADERS),
-    PublicPage("/metrics", "Counters for Prometheus", CONTENT_TYPE, metrics, Scope.METRICS),
+    PublicPage("/metrics", "Counters for Prometheus", CONTENT_TYPE, metrics, Scope.METRICS, is_on_admin_port=True),
 )

@@ -64,7 +64,8 @@ class FastPath:
 
     def begin_request(self, method: bytes, url: bytes, headers: RawHeaders) -> "PendingRequest | None":
         """Returns a pending request if a head qualifies for the fast path: the key is valid for the route and the
-        stated length is within the limits. Returns None otherwise."""
+        stated length is within the limits. Returns None otherwise. A pending request counts towards the rate limit of
+        its caller."""
         fast = self._routes.get((method, url))
         read = _read_headers(headers, self._watched) if fast is not None else None
         if fast is None or read is None:
@@ -78,6 +79,8 @@ class FastPath:
         if fast.route.scope not in caller.scopes:
             return None
         if length > MOST_BYTES or length > service.limits.max_body_bytes:
+            return None
+        if service.rate_limit is not None and not service.rate_limit.admit(caller):
             return None
         return PendingRequest(fast, service, caller, given)
 

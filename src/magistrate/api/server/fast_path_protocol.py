@@ -5,6 +5,7 @@ from asyncio import BaseTransport
 from magistrate.api.server.connection_state import Phase
 from magistrate.api.server.fast_path import FastPath, PendingRequest
 from magistrate.api.server.protocol import BoundedProtocol
+from magistrate.api.server.rate_limit import COUNTED
 
 MOST_PIECES = 100
 """Limits the pieces of a body that is held: a client that sends more of them is slow."""
@@ -79,5 +80,6 @@ class FastPathProtocol(BoundedProtocol):
         if self._pending is not None and not self.transport.is_closing():
             self._pending = None
             self._stop_deadline()
+            self.scope |= {COUNTED: True}  # type: ignore[misc]  # servers may add entries
             super()._start()
             super().on_body(b"".join(self._pieces))
