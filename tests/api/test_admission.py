@@ -11,7 +11,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from magistrate.api.admission import Admission
+from magistrate.api.admission import SLICE_SECONDS, Admission
 from magistrate.errors import Overloaded
 from tests.running import Client, running_service, settings_for
 
@@ -19,6 +19,16 @@ pytestmark = pytest.mark.anyio
 
 LONG_MS = 60_000
 OBJECT = {"objectType": "d", "objectId": "x"}
+
+
+class Clock:
+    """A clock that stands still until it is set."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
 
 
 async def run(admission: Admission, end: asyncio.Event, order: list[str], name: str) -> str:
@@ -44,7 +54,7 @@ async def until(is_so: Callable[[], bool]) -> None:
 
 
 async def test_requests_run_wait_or_are_refused_in_order() -> None:
-    admission, end, order = Admission(2, 2, LONG_MS), asyncio.Event(), list[str]()
+    admission, end, order = Admission(2, 2, LONG_MS, Clock()), asyncio.Event(), list[str]()
 
     tasks = await start(admission, end, order, "abcdef")
     numbers = (admission.running, admission.waiting, admission.shed, admission.is_full)
@@ -57,8 +67,46 @@ async def test_requests_run_wait_or_are_refused_in_order() -> None:
     assert (admission.running, admission.waiting) == (0, 0)
 
 
+async def test_requests_that_wait_for_nothing_begin_in_slices_and_those_beyond_are_refused() -> None:
+    clock, order = Clock(), list[str]()
+    admission = Admission(100, 4, LONG_MS, clock)
+
+    async def work(name: str) -> None:
+        async with admission:
+            order.append(name)
+            clock.now += 2 * SLICE_SECONDS
+
+    tasks = [asyncio.create_task(work(name)) for name in "abcdefg"]
+    await asyncio.sleep(0)
+    in_one_iteration = ([*order], admission.waiting, admission.shed)
+    outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+
+    assert in_one_iteration == (["a"], 4, 2)
+    assert order == ["a", "b", "c", "d", "e"]
+    assert [type(one) for one in outcomes] == [type(None)] * 5 + [Overloaded] * 2
+    assert (admission.running, admission.waiting) == (0, 0)
+
+
+async def test_more_requests_begin_at_once_while_they_take_little() -> None:
+    clock = Clock()
+    admission = Admission(1_000, 1_000, LONG_MS, clock)
+
+    async def work(seconds: float) -> None:
+        async with admission:
+            clock.now += seconds
+
+    tasks = [asyncio.create_task(work(seconds)) for seconds in (2 * SLICE_SECONDS, *[0.0] * 100)]
+    iterations = 0
+    while not all(task.done() for task in tasks):
+        await asyncio.sleep(0)
+        iterations += 1
+
+    assert admission.shed == 0
+    assert iterations < 50
+
+
 async def test_a_request_that_waits_too_long_is_refused() -> None:
-    admission, end, order = Admission(1, 5, 1), asyncio.Event(), list[str]()
+    admission, end, order = Admission(1, 5, 1, Clock()), asyncio.Event(), list[str]()
 
     tasks = await start(admission, end, order, "ab")
     waited = await tasks[1]
@@ -69,7 +117,7 @@ async def test_a_request_that_waits_too_long_is_refused() -> None:
 
 
 async def test_a_waiting_request_that_is_cancelled_leaves_the_queue() -> None:
-    admission, end, order = Admission(1, 5, LONG_MS), asyncio.Event(), list[str]()
+    admission, end, order = Admission(1, 5, LONG_MS, Clock()), asyncio.Event(), list[str]()
 
     tasks = await start(admission, end, order, "abc")
     tasks[1].cancel()
@@ -82,7 +130,7 @@ async def test_a_waiting_request_that_is_cancelled_leaves_the_queue() -> None:
 
 
 async def test_a_turn_that_comes_with_a_cancellation_is_passed_on() -> None:
-    admission, end, order = Admission(1, 5, LONG_MS), asyncio.Event(), list[str]()
+    admission, end, order = Admission(1, 5, LONG_MS, Clock()), asyncio.Event(), list[str]()
     async with admission:
         tasks = await start(admission, end, order, "bc")
         await until(lambda: admission.waiting == 2)

@@ -6,24 +6,40 @@ answered before its client has given up. Scopes do not share their bounds, so no
 waiting. See docs/decisions/0064-requests-beyond-a-queue-are-refused.md."""
 
 import asyncio
+import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from types import TracebackType
 
 from magistrate.errors import Overloaded
 from magistrate.operations.callers import Scope
 
+SLICE_SECONDS = 0.005
+"""Sets for how long requests may begin in one iteration of the event loop. What has arrived by then waits, so that
+further requests are read, and refused, soon; otherwise those that need not wait for anything would be a queue that
+nobody sees."""
+MOST_AT_ONCE = 64
+"""Limits the waiting requests that begin in one iteration."""
+
 
 class Admission:
     """Admits the requests of one scope: an async context manager, in which a request runs. Those that wait run in the
-    order of their arrival."""
+    order of their arrival. `clock` returns seconds."""
 
-    def __init__(self, most_running: int, most_waiting: int, wait_ms: int) -> None:
+    def __init__(
+        self, most_running: int, most_waiting: int, wait_ms: int, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._most_running = most_running
         self._most_waiting = most_waiting
         self._wait_seconds = wait_ms / 1000
+        self._clock = clock
         self._turns: deque[asyncio.Future[None]] = deque()
+        self._is_counting = False
+        """Says whether `_begin_iteration` will be called."""
+        self._iteration_began = 0.0
+        self._at_once = 1
+        """Counts the waiting requests that begin in one iteration, about as many as take a slice."""
         self.running = 0
         self.shed = 0
         """Counts the requests that were refused."""
@@ -35,14 +51,15 @@ class Admission:
     @property
     def is_full(self) -> bool:
         """Returns whether no more requests may wait."""
-        return self.running >= self._most_running and len(self._turns) >= self._most_waiting
+        return len(self._turns) >= self._most_waiting and not self._may_begin()
 
     async def __aenter__(self) -> None:
         """Waits until the request may run. Raises Overloaded."""
-        if self.running < self._most_running:
+        if self._may_begin():
+            self._count_iterations()
             self.running += 1
             return
-        if self.is_full:
+        if len(self._turns) >= self._most_waiting:
             raise self._refusal()
         turn = asyncio.get_running_loop().create_future()
         self._turns.append(turn)
@@ -51,7 +68,7 @@ class Admission:
                 await turn
         except BaseException as error:
             if turn.done() and not turn.cancelled():
-                self._pass_on()  # its turn came in the same moment
+                self._end_request()  # its turn came in the same moment
             else:
                 with suppress(ValueError):
                     self._turns.remove(turn)
@@ -62,16 +79,41 @@ class Admission:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._pass_on()
+        self._end_request()
 
-    def _pass_on(self) -> None:
-        """Gives the turn of a request that ends to the one that has waited longest."""
-        while self._turns:
+    def _may_begin(self) -> bool:
+        """Returns whether a request may begin now."""
+        if self._turns or self.running >= self._most_running:
+            return False
+        return not self._is_counting or self._clock() - self._iteration_began < SLICE_SECONDS
+
+    def _end_request(self) -> None:
+        self.running -= 1
+        if self._turns:
+            self._count_iterations()
+
+    def _count_iterations(self) -> None:
+        if not self._is_counting:
+            self._is_counting, self._iteration_began = True, self._clock()
+            asyncio.get_running_loop().call_soon(self._begin_iteration)
+
+    def _begin_iteration(self) -> None:
+        """Lets as many waiting requests begin as take one slice, judged by the iteration before."""
+        now = self._clock()
+        is_long = now - self._iteration_began > SLICE_SECONDS
+        self._at_once = max(1, self._at_once // 2) if is_long else min(self._at_once * 2, MOST_AT_ONCE)
+        self._iteration_began = now
+        left = min(self._at_once, self._most_running - self.running)
+        while left > 0 and self._turns:
             turn = self._turns.popleft()
             if not turn.done():
                 turn.set_result(None)
-                return
-        self.running -= 1
+                self.running += 1
+                left -= 1
+        self._is_counting = False
+        if self._turns and self.running < self._most_running:
+            self._is_counting = True
+            asyncio.get_running_loop().call_soon(self._begin_iteration)
 
     def _refusal(self) -> Overloaded:
         self.shed += 1

@@ -158,7 +158,7 @@ SETTINGS = (
         "max_waiting_requests",
         1_024,
         "the number of further requests of that scope that wait to run; others are answered with 503 at once",
-        0,
+        1,
         100_000,
     ),
     Setting("wait_timeout_ms", 1_000, "how long such a request may wait before it is answered with 503", 1, 600_000),
