@@ -5,6 +5,7 @@ import statistics
 import tempfile
 import time
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import repeat
@@ -27,12 +28,15 @@ FLAGS = (
     *("--max-waiting-requests", str(WAITING)),
     *("--wait-timeout-ms", str(WAIT_MS)),
 )
-DOCUMENTS = 500
+DOCUMENTS = 2_000
 """Sets the rows of the query, and so how long one takes: a few milliseconds."""
 QUERY = request_bytes("GET", f"/v2/query?limit=25&q={quote('select document where user:ann is viewer')}")
 CONNECTIONS_AT_PEAK = 16
 TICK_SECONDS = 0.001
+ROUNDS = 3
 TARGET_GOODPUT = 0.8
+"""How much of the peak must be answered, for the same processor time: other work on the machine changes that time least
+of all."""
 TARGET_P99_MS = 2 * WAIT_MS
 
 
@@ -45,6 +49,12 @@ class Offered:
     latencies: list[float] = field(default_factory=list)
     refusals: list[float] = field(default_factory=list)
     unsent: int = 0
+    cpu_seconds: float = 0.0
+    """Holds the processor time that the server took."""
+
+    @property
+    def per_cpu_second(self) -> float:
+        return len(self.latencies) / self.cpu_seconds
 
     @property
     def per_second(self) -> float:
@@ -53,34 +63,51 @@ class Offered:
 
 def measure_overload(seconds: int) -> str:
     """A table."""
+    peaks, overloads = [], []
     with tempfile.TemporaryDirectory() as folder, serving(f"sqlite:///{folder}/m.db", flags=FLAGS) as server:
         _fill(server)
         drive(server.url, repeat(QUERY), CONNECTIONS_AT_PEAK, 1)
-        driven = drive(server.url, repeat(QUERY), CONNECTIONS_AT_PEAK, seconds)
-        peak = len(driven.latencies) / driven.seconds
-        with on_core(LOAD_CORE):
-            offered = uvloop.run(_offer(server.url, peak * OVERLOAD, seconds))
-    return _table(peak, driven.latencies, offered)
-
-
-def _table(peak: float, latencies: list[float], offered: Offered) -> str:
-    sent = len(offered.latencies) + len(offered.refusals)
+        for _ in range(ROUNDS):
+            peaks.append(_measure_peak(server, seconds / ROUNDS))
+            overloads.append(_measure_overload(server, peaks[-1].per_second * OVERLOAD, seconds / ROUNDS))
+    ratios = [over.per_cpu_second / peak.per_cpu_second for peak, over in zip(peaks, overloads, strict=True)]
+    header = ["queries", "sent/s", "answered/s", "a second of CPU", "p99 of answers, ms", "p99 of refusals, ms"]
     rows = [
-        [
-            f"the most that {CONNECTIONS_AT_PEAK} connections get answered",
-            *(f"{peak:,.0f}", f"{peak:,.0f}", "1.00", f"{_p99_ms(latencies):,.0f}", ""),
-        ],
-        [
+        _row(f"as many as {CONNECTIONS_AT_PEAK} connections get answered", peaks, "", ""),
+        _row(
             f"{OVERLOAD} times as many",
-            f"{sent / offered.seconds:,.0f}",
-            f"{offered.per_second:,.0f}",
-            f"{offered.per_second / peak:.2f} (target {TARGET_GOODPUT})",
-            f"{_p99_ms(offered.latencies):,.0f} (target {TARGET_P99_MS})",
-            f"{_p99_ms(offered.refusals):,.0f}",
-        ],
+            overloads,
+            f" ({statistics.median(ratios):.2f} of the above, target {TARGET_GOODPUT})",
+            f" (target {TARGET_P99_MS})",
+        ),
     ]
-    header = ["queries", "sent/s", "answered/s", "ratio", "p99 of answers, ms", "p99 of refusals, ms"]
     return markdown_table("Queries beyond what a worker can answer", header, rows)
+
+
+def _measure_peak(server: Server, seconds: float) -> Offered:
+    used = server.cpu_seconds()
+    driven = drive(server.url, repeat(QUERY), CONNECTIONS_AT_PEAK, seconds)
+    return Offered(driven.seconds, driven.latencies, cpu_seconds=server.cpu_seconds() - used)
+
+
+def _measure_overload(server: Server, per_second: float, seconds: float) -> Offered:
+    used = server.cpu_seconds()
+    with on_core(LOAD_CORE):
+        offered = uvloop.run(_offer(server.url, per_second, seconds))
+    offered.cpu_seconds = server.cpu_seconds() - used
+    return offered
+
+
+def _row(name: str, rounds: Sequence[Offered], goodput: str, bound: str) -> list[str]:
+    sent = statistics.median((len(one.latencies) + len(one.refusals)) / one.seconds for one in rounds)
+    return [
+        name,
+        f"{sent:,.0f}",
+        f"{statistics.median(one.per_second for one in rounds):,.0f}",
+        f"{statistics.median(one.per_cpu_second for one in rounds):,.0f}{goodput}",
+        f"{statistics.median(_p99_ms(one.latencies) for one in rounds):,.0f}{bound}",
+        f"{statistics.median(_p99_ms(one.refusals) for one in rounds):,.0f}",
+    ]
 
 
 def _p99_ms(seconds: list[float]) -> float:

@@ -142,10 +142,14 @@ async def test_a_turn_that_comes_with_a_cancellation_is_passed_on() -> None:
     assert (admission.running, admission.waiting) == (0, 0)
 
 
-def test_requests_beyond_the_queue_get_503_while_health_and_other_scopes_are_answered(tmp_path: Path) -> None:
+@pytest.mark.parametrize("fast_path", [1, 0])
+def test_requests_beyond_the_queue_get_503_while_health_and_other_scopes_are_answered(
+    tmp_path: Path, fast_path: int
+) -> None:
     """Writes are held by a lock on the database."""
     settings = settings_for(
         f"sqlite:///{tmp_path}/m.db",
+        fast_path=fast_path,
         max_running_requests=1,
         max_waiting_requests=1,
         wait_timeout_ms=LONG_MS,

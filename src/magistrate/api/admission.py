@@ -25,10 +25,10 @@ MOST_AT_ONCE = 64
 
 class Admission:
     """Admits the requests of one scope: an async context manager, in which a request runs. Those that wait run in the
-    order of their arrival. `clock` returns seconds."""
+    order of their arrival. `clock` returns seconds of this thread's processor time."""
 
     def __init__(
-        self, most_running: int, most_waiting: int, wait_ms: int, clock: Callable[[], float] = time.monotonic
+        self, most_running: int, most_waiting: int, wait_ms: int, clock: Callable[[], float] = time.thread_time
     ) -> None:
         self._most_running = most_running
         self._most_waiting = most_waiting
@@ -37,7 +37,7 @@ class Admission:
         self._turns: deque[asyncio.Future[None]] = deque()
         self._is_counting = False
         """Says whether `_begin_iteration` will be called."""
-        self._iteration_began = 0.0
+        self._slice_began = 0.0
         self._at_once = 1
         """Counts the waiting requests that begin in one iteration, about as many as take a slice."""
         self.running = 0
@@ -85,7 +85,7 @@ class Admission:
         """Returns whether a request may begin now."""
         if self._turns or self.running >= self._most_running:
             return False
-        return not self._is_counting or self._clock() - self._iteration_began < SLICE_SECONDS
+        return not self._is_counting or self._clock() - self._slice_began < SLICE_SECONDS
 
     def _end_request(self) -> None:
         self.running -= 1
@@ -94,15 +94,16 @@ class Admission:
 
     def _count_iterations(self) -> None:
         if not self._is_counting:
-            self._is_counting, self._iteration_began = True, self._clock()
+            self._is_counting, self._slice_began = True, self._clock()
             asyncio.get_running_loop().call_soon(self._begin_iteration)
 
     def _begin_iteration(self) -> None:
         """Lets as many waiting requests begin as take one slice, judged by the iteration before."""
         now = self._clock()
-        is_long = now - self._iteration_began > SLICE_SECONDS
+        is_long = now - self._slice_began > SLICE_SECONDS
         self._at_once = max(1, self._at_once // 2) if is_long else min(self._at_once * 2, MOST_AT_ONCE)
-        self._iteration_began = now
+        loop = asyncio.get_running_loop()
+        loop.call_soon(self._begin_slice)  # before those that begin below, and after what is read in between
         left = min(self._at_once, self._most_running - self.running)
         while left > 0 and self._turns:
             turn = self._turns.popleft()
@@ -110,10 +111,12 @@ class Admission:
                 turn.set_result(None)
                 self.running += 1
                 left -= 1
-        self._is_counting = False
-        if self._turns and self.running < self._most_running:
-            self._is_counting = True
-            asyncio.get_running_loop().call_soon(self._begin_iteration)
+        self._is_counting = bool(self._turns) and self.running < self._most_running
+        if self._is_counting:
+            loop.call_soon(self._begin_iteration)
+
+    def _begin_slice(self) -> None:
+        self._slice_began = self._clock()
 
     def _refusal(self) -> Overloaded:
         self.shed += 1

@@ -3,7 +3,7 @@
 from asyncio import BaseTransport
 
 from magistrate.api.server.connection_state import Phase
-from magistrate.api.server.fast_path import FastPath, PendingRequest
+from magistrate.api.server.fast_path import FastPath, PendingRefusal, PendingRequest
 from magistrate.api.server.protocol import BoundedProtocol
 from magistrate.api.server.rate_limit import COUNTED
 
@@ -16,7 +16,7 @@ class FastPathProtocol(BoundedProtocol):
     has arrived, or for as long as its head may take."""
 
     _fast_path: FastPath
-    _pending: PendingRequest | None = None
+    _pending: PendingRequest | PendingRefusal | None = None
     _pieces: tuple[bytes, ...] = ()
 
     def connection_made(self, transport: BaseTransport) -> None:
@@ -78,8 +78,10 @@ class FastPathProtocol(BoundedProtocol):
     def _release(self) -> None:
         """Releases the held request to the web framework."""
         if self._pending is not None and not self.transport.is_closing():
+            is_counted = isinstance(self._pending, PendingRequest)
             self._pending = None
             self._stop_deadline()
-            self.scope |= {COUNTED: True}  # type: ignore[misc]  # servers may add entries
+            if is_counted:
+                self.scope |= {COUNTED: True}  # type: ignore[misc]  # servers may add entries
             super()._start()
             super().on_body(b"".join(self._pieces))
