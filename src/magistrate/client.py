@@ -179,8 +179,8 @@ class Client:
         self._send("DELETE", f"/v2/keys/{_segment(id)}")
 
     def rotate_key(self, id: str, grace_seconds: int = 0) -> Json:
-        """Replaces the secret of a key, and returns the key with the new one. The old one stays good for so many
-        seconds."""
+        """Replaces the secret of a key, and returns the key with the new one. The old one stays valid for
+        `grace_seconds`."""
         return self._object("POST", f"/v2/keys/{_segment(id)}/rotate", {"graceSeconds": grace_seconds})
 
     def check(

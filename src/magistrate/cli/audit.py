@@ -30,8 +30,9 @@ def verify(files: tuple[BinaryIO, ...], tail: bool, includes: str | None, as_jso
     """Verify that no line of the files, given in the order in which they were written, was changed, removed, added or
     moved; - is standard input.
 
-    Whoever can write the files can make a new log that is as good. Therefore keep the last hash, which is printed,
-    somewhere else, and give it the next time with --includes: then everything up to that line is as it was."""
+    Somebody who can write the files can replace the log by one that verifies. Therefore keep the last hash, which is
+    printed, somewhere else, and pass it with --includes the next time: this shows that everything up to that line is
+    unchanged."""
     from magistrate.audit_chain import ChainVerifier  # decoding JSON takes a moment to import, for this command alone
 
     with report_failures():

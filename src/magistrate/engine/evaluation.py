@@ -3,16 +3,14 @@
 An evaluation is driven from outside. `advance` goes as far as it can and returns the reads it misses, all of a level at
 once; `take` receives their rows; this repeats until the root nodes have a value. A check therefore costs as many reads
 as there are levels between the object and what decides it, not as many as there are nodes, and a hundred checks in a
-batch cost as many as the deepest of them. `advance` may also return None because its turn, the work between two yields,
-is over: the caller then yields to other requests and calls it again.
-
-Nothing here recurses over objects, so groups may be nested to any depth. A node that is reached again is the same node,
-and nodes that wait only for each other are settled in loops.py.
+batch cost as many as the deepest of them. `advance` may also return None because its time slice is over: the caller
+then yields to other requests and calls it again. Each subject of the checks has nodes of its own
+(subject_evaluation.py).
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -20,20 +18,15 @@ import msgspec
 from magistrate.engine.check import Check as Check
 from magistrate.engine.conditions import ALWAYS, PolicyEvaluator
 from magistrate.engine.dismantling import dismantle
-from magistrate.engine.expansion import ArrowBranch, Branch, Expansion, Operation, Plan
-from magistrate.engine.facts import WARRANTS_BETWEEN_CHECKPOINTS, WARRANTS_FOR_A_NODE, Facts
-from magistrate.engine.loops import EDGES_FOR_A_NODE, find_open_nodes, settle
-from magistrate.engine.nodes import CheckEdge, CheckNode, EvaluationScope
+from magistrate.engine.facts import WARRANTS_FOR_A_NODE, Facts
+from magistrate.engine.nodes import CheckNode, EvaluationScope
 from magistrate.engine.plans import Model
-from magistrate.engine.rules.rule import CheckedNames, Quantifier
-from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, Subject, TypeName
-from magistrate.engine.truth import FALSE, TRUE, UNDEFINED, Truth
-from magistrate.engine.warrant_reader import WarrantRead, WarrantsByObject
+from magistrate.engine.subject_evaluation import SubjectEvaluation
+from magistrate.engine.terms import Subject
+from magistrate.engine.truth import Truth
+from magistrate.engine.warrant_reader import WarrantRead
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
-
-NODES_SCANNED_FOR_ONE = 32
-"""Counts the nodes that take as much work to look through as one takes to decide."""
 
 
 class Evaluation:
@@ -54,13 +47,15 @@ class Evaluation:
         self._facts = Facts(model.counts)
         self._requested: list[WarrantRead] = []
         self._arriving: Iterator[int] = iter(())
-        self._walks: dict[tuple[Subject, bytes], _Walk] = {}
+        self._subjects: dict[tuple[Subject, bytes], SubjectEvaluation] = {}
+        self._advancing: deque[SubjectEvaluation] = deque()
+        self._waiting: list[SubjectEvaluation] = []
         self._digests: dict[int, tuple[Mapping[str, Any], bytes]] = {}
 
     @property
     def valid_until(self) -> int:
         """Returns the time at which the first of the decisions may change by itself."""
-        return min((walk.conditions.valid_until for walk in self._walks.values()), default=ALWAYS)
+        return min((one.conditions.valid_until for one in self._subjects.values()), default=ALWAYS)
 
     def add_check(self, check: Check) -> CheckNode | None:
         """Returns the node that will have the value of a check.
@@ -71,11 +66,14 @@ class Evaluation:
         if not self.model.prepare(check.object.type, check.relation, self.work):
             return None
         key = (check.subject, self._digest(check.context))
-        walk = self._walks.get(key)
-        if walk is None:
+        one = self._subjects.get(key)
+        if one is None:
             conditions = PolicyEvaluator(check.context, self._now, self.work, self.model.policies)
-            walk = self._walks[key] = _Walk(self.model, check.subject, conditions, self.work, self._facts, self._scope)
-        return walk.root(check.object, check.relation)
+            one = SubjectEvaluation(self.model, check.subject, conditions, self.work, self._facts, self._scope)
+            self._subjects[key] = one
+        if not self._advancing or self._advancing[-1] is not one:
+            self._advancing.append(one)
+        return one.root(check.object, check.relation)
 
     def advance(self) -> list[WarrantRead] | None:
         """Decides what can be decided, and returns the reads that are missing for the rest.
@@ -87,10 +85,14 @@ class Evaluation:
             self.work.hasten_checkpoint(warrants // WARRANTS_FOR_A_NODE)
             if self.work.needs_checkpoint:
                 return None
-        for walk in self._walks.values():
-            walk.advance()
+        while self._advancing:
+            one = self._advancing[0]
+            one.advance()
             if self.work.needs_checkpoint:
                 return None
+            if one.is_waiting:
+                self._waiting.append(one)
+            self._advancing.popleft()
         self._requested = self._facts.missing()
         return self._requested
 
@@ -98,27 +100,31 @@ class Evaluation:
         """Takes the rows of the reads that `advance` returned, one list for each read."""
         self.work.spend(sum(map(len, warrants)))
         self._arriving = self._facts.take(self._requested, warrants)
-        for walk in self._walks.values():
-            walk.go_on()
+        for one in self._waiting:
+            one.go_on()
+        self._advancing.extend(self._waiting)
+        self._waiting = []
 
     def find_direct(self, node: CheckNode) -> list[tuple[Warrant, Truth]]:
         """Returns the warrants to the subject itself that a node was given, with their values, in an evaluation of one
         check."""
-        return [one for walk in self._walks.values() for one in walk.find_direct(node)]
+        return [direct for one in self._subjects.values() for direct in one.find_direct(node)]
 
     def policy_value(self, warrant: Warrant) -> Truth:
         """Returns the value of a warrant's policy whatever its time limits, in an evaluation of one check."""
-        [walk] = self._walks.values()
-        return walk.conditions.policy_value(warrant)
+        [one] = self._subjects.values()
+        return one.conditions.policy_value(warrant)
 
     def release(self) -> Iterator[int]:
         """Frees the nodes and the warrants, and yields how many were freed since it yielded last.
 
         The evaluation cannot be used afterwards."""
         self._arriving = iter(())
-        for walk in self._walks.values():
-            yield from walk.release()
-        self._walks.clear()
+        self._advancing.clear()
+        self._waiting.clear()
+        for one in self._subjects.values():
+            yield from one.release()
+        self._subjects.clear()
         yield from dismantle(self._facts.containers())
 
     def _digest(self, context: Mapping[str, Any]) -> bytes:
@@ -128,277 +134,3 @@ class Evaluation:
             encoded = msgspec.json.encode(context, order="deterministic")
             known = self._digests[id(context)] = (context, hashlib.blake2b(encoded, digest_size=16).digest())
         return known[1]
-
-
-class _Walk:
-    """Holds the nodes for one subject and one context."""
-
-    def __init__(
-        self,
-        model: Model,
-        subject: Subject,
-        conditions: PolicyEvaluator,
-        work: Work,
-        facts: Facts,
-        scope: EvaluationScope,
-    ) -> None:
-        self._scope = scope
-        self._facts = facts
-        self._model = model
-        self._subject = subject
-        self.conditions = conditions
-        self._work = work
-        self._nodes: dict[tuple[Plan | Operation, ObjectId], CheckNode] = {}
-        self._requests: dict[Plan, WarrantsByObject | None] = {}
-        self._roots: dict[CheckNode, None] = {}
-        self._open_roots: list[CheckNode] = []
-        """Holds the roots that were undecided when they were last looked at."""
-        self._fresh: list[CheckNode] = []
-        self._waiting: list[CheckNode] = []
-        self._decided: list[CheckNode] = []
-        self._doing: Iterator[int] = iter(())
-        """Holds the work that was begun and is not finished; it yields the amount of work done since it last
-        yielded."""
-
-    def root(self, object: ObjectRef, relation: RelationName) -> CheckNode:
-        node = self._node(self._model.plan(object.type, relation), object.id)
-        self._roots[node] = None
-        self._open_roots.append(node)
-        self._wake(node)
-        return node
-
-    def advance(self) -> None:
-        """Continues until every root is decided, rows are missing, or the time slice is over."""
-        while self._finish() and self._go():
-            open_roots = [] if self._fresh or self._waiting else self._find_open()
-            if not open_roots:
-                return
-            # Nothing is left to be read, so the roots that are still open wait for each other.
-            self._doing = self._settle_all(open_roots)
-
-    def _find_open(self) -> Sequence[CheckNode]:
-        """Returns the undecided roots; with paths or all rules, all undecided nodes whose value is needed."""
-        if not any(self._scope):
-            self._open_roots = [root for root in self._open_roots if root.value is None]
-            return self._open_roots
-        self._work.spend(len(self._nodes) // NODES_SCANNED_FOR_ONE)
-        return [node for node in self._nodes.values() if node.value is None and node.is_needed]
-
-    def find_direct(self, node: CheckNode) -> Iterator[tuple[Warrant, Truth]]:
-        plan = node.plan
-        given = self._facts.find(self._request(plan), node.id) if isinstance(plan, Plan) else None
-        return ((warrant, self.conditions.value(warrant)) for warrant in given or ())
-
-    def release(self) -> Iterator[int]:
-        self._doing = iter(())
-        self._roots.clear()
-        for waiting in (self._open_roots, self._fresh, self._waiting, self._decided):
-            waiting.clear()
-        yield from dismantle([self._nodes])
-
-    def _finish(self) -> bool:
-        """Finishes the work that was begun, before anything else, and returns whether it is done; if not, the turn
-        is over."""
-        for done in self._doing:
-            self._work.hasten_checkpoint(done)
-            if self._work.needs_checkpoint:
-                return False
-        return True
-
-    def go_on(self) -> None:
-        """Schedules the nodes that waited for rows."""
-        self._fresh += self._waiting
-        self._waiting = []
-
-    def _go(self) -> bool:
-        """Continues and returns whether only work that waits for rows is left; if not, the time slice is over."""
-        while not self._work.needs_checkpoint:
-            if self._decided:
-                self._doing = self._notify_parents(self._decided.pop())
-            elif not self._fresh or not self._facts.has_capacity:
-                return True
-            else:
-                self._go_on_with(self._fresh.pop())
-            self._work.hasten_checkpoint(1)
-            if not self._finish():
-                return False
-        return False
-
-    def _go_on_with(self, node: CheckNode) -> None:
-        if node not in self._roots and not node.is_awaited and not self._scope.covers(node):
-            node.is_needed = False  # no open node needs its value; if one does later, `_attach` wakes it
-        else:
-            self._doing = self._expand(node)
-
-    def _settle_all(self, roots: Sequence[CheckNode]) -> Iterator[int]:
-        open_nodes = yield from find_open_nodes(roots)
-        self._work.spend(len(open_nodes) + sum(len(node.edges) for node in open_nodes) // EDGES_FOR_A_NODE)
-        values = yield from settle(open_nodes)
-        for number, (node, value) in enumerate(values, 1):
-            if node.value is None:
-                node.decide(value)
-                self._decided.append(node)
-            if not number % EDGES_FOR_A_NODE:
-                yield 1
-
-    def _notify_parents(self, node: CheckNode) -> Iterator[int]:
-        for number, edge in enumerate(node.parents, 1):
-            if edge.node.value is None and edge.node.apply_child(edge):
-                self._decided.append(edge.node)
-            if not number % EDGES_FOR_A_NODE:
-                yield 1
-
-    def _expand(self, node: CheckNode) -> Iterator[int]:
-        """Attaches its children to a node when the warrants it needs have been read; otherwise the node waits for
-        them."""
-        plan = node.plan
-        if isinstance(plan, Operation):
-            while not self._model.prepare_following(plan, self._work):
-                yield 0
-            yield from self._expand_operation(node, plan)
-            return
-        given = self._facts.find(self._request(plan), node.id)
-        warrants = self._facts.find_all(plan.requests, node.id)
-        if given is None or warrants is None:
-            self._waiting.append(node)
-            return
-        for _ in self._model.prepare_expansion(plan, warrants, self._work):
-            yield 0
-        yield from self._evaluate_policies(chain(given, *warrants))
-        if not self._holds_directly(node, plan, given):
-            node.floor = node.floor if plan.is_defined else max(node.floor, UNDEFINED)
-            yield from self._follow(node, plan, warrants)
-        elif self._scope.with_paths:
-            yield from self._follow_up_to_direct(node, plan, warrants)
-
-    def _expand_operation(self, node: CheckNode, plan: Operation) -> Iterator[int]:
-        rule, subject = plan.rule, self._subject
-        if rule.leaf is not None:
-            names = CheckedNames(plan.type, node.id, subject.type, subject.id, subject.relation or "")
-            yield from self._evaluate_policies(self.conditions.list_stand_ins(rule.leaf.policy))
-            node.floor = rule.leaf.decide(names, self.conditions)
-        elif rule.quantifier is not None:
-            warrants = self._facts.find_all(plan.links[0].requests, node.id)
-            if warrants is None:
-                self._waiting.append(node)
-                return
-            linked = [*plan.links[0].select(chain.from_iterable(warrants))]
-            yield from self._evaluate_policies(linked)
-            yield from self._attach_linked(node, plan.links[0], rule.quantifier, linked)
-        for branch in plan.branches:
-            self._attach(node, self._branch(branch, plan.type, node.id), TRUE, None)
-        self._settle(node)
-
-    def _attach_linked(
-        self, node: CheckNode, link: ArrowBranch, quantifier: Quantifier, linked: Sequence[Warrant]
-    ) -> Iterator[int]:
-        limits = [self.conditions.value(warrant) for warrant in linked]
-        node.floor = quantifier.begin(limits)
-        for number, (warrant, limit) in enumerate(zip(linked, limits, strict=True), 1):
-            if limit is not FALSE:
-                self._attach(node, self._find_linked_node(link, quantifier, warrant), limit, warrant)
-            if not number % EDGES_FOR_A_NODE:
-                yield 1
-
-    def _find_linked_node(self, link: ArrowBranch, quantifier: Quantifier, warrant: Warrant) -> CheckNode:
-        plan = self._model.plan(*link.target(warrant))
-        if warrant.subject_id != WILDCARD:
-            return self._node(plan, warrant.subject_id)
-        node = CheckNode(plan, WILDCARD)
-        node.value = quantifier.of_wildcard
-        return node
-
-    def _evaluate_policies(self, warrants: Iterable[Warrant]) -> Iterator[int]:
-        for number, warrant in enumerate(warrants, 1):
-            if not self.conditions.is_known(warrant):
-                while not self.conditions.attempt(warrant):
-                    yield 0
-                yield 0
-            if not number % WARRANTS_BETWEEN_CHECKPOINTS:
-                yield WARRANTS_BETWEEN_CHECKPOINTS // WARRANTS_FOR_A_NODE
-
-    def _follow(self, node: CheckNode, plan: Plan, warrants: Sequence[Sequence[Warrant]]) -> Iterator[int]:
-        for number, (warrant, expansion) in enumerate(plan.expand_warrants(warrants), 1):
-            self._expand_warrant(node, warrant, expansion)
-            if not number % EDGES_FOR_A_NODE:
-                yield 1
-        for branch in plan.branches:
-            self._attach(node, self._branch(branch, plan.type, node.id), TRUE, None)
-        self._settle(node)
-
-    def _follow_up_to_direct(self, node: CheckNode, plan: Plan, warrants: Sequence[Sequence[Warrant]]) -> Iterator[int]:
-        """Attaches the children of a node that a warrant grants directly, as far as they come before that warrant."""
-        direct = node.reason[0]
-        assert direct is not None
-        position = plan.positions[direct.relation]
-        if position == 0:
-            return
-        for number, (warrant, expansion) in enumerate(plan.expand_warrants(warrants), 1):
-            if expansion.position(plan, warrant) < position:
-                self._expand_warrant(node, warrant, expansion)
-            if not number % EDGES_FOR_A_NODE:
-                yield 1
-        for branch in plan.branches:
-            if plan.positions[branch] < position:
-                self._attach(node, self._branch(branch, plan.type, node.id), TRUE, None)
-
-    def _expand_warrant(self, node: CheckNode, warrant: Warrant, expansion: Expansion) -> None:
-        """Attaches the node that a warrant leads to; if its policy is false, only with all rules."""
-        limit = self.conditions.value(warrant)
-        if limit is not FALSE or self._scope.with_all_rules:
-            plan = self._model.plan(*expansion.target(warrant))
-            self._attach(node, self._node(plan, warrant.subject_id), limit, warrant)
-
-    def _holds_directly(self, node: CheckNode, plan: Plan, given: list[Warrant]) -> bool:
-        """Decides the node by a warrant to the subject itself, and returns whether one holds.
-
-        Their relations are tried in written order, beginning with that of the plan; for each, those without a policy
-        come first, then the oldest.
-        """
-        positions = plan.positions
-        for warrant in sorted(given, key=lambda warrant: (positions[warrant.relation], warrant.policy != "")):
-            value = self.conditions.value(warrant)
-            if value is TRUE:
-                node.hold_by(warrant)
-                self._decided.append(node)
-                return True
-            node.floor = max(node.floor, value)
-        return False
-
-    def _attach(self, node: CheckNode, child: CheckNode, limit: Truth, warrant: Warrant | None) -> None:
-        edge = CheckEdge(node, child, limit, warrant)
-        node.edges.append(edge)
-        node.open_children += 1
-        if child.value is None:
-            child.parents.append(edge)
-            self._wake(child)
-
-    def _wake(self, node: CheckNode) -> None:
-        if not node.is_needed:
-            node.is_needed = True
-            self._fresh.append(node)
-
-    def _settle(self, node: CheckNode) -> None:
-        """Applies the values of children that are already decided; the others report theirs later."""
-        for edge in node.edges:
-            if edge.child.value is not None and node.value is None:
-                node.apply_child(edge)
-        if node.value is None and not node.edges:
-            node.decide(node.floor)
-        if node.value is not None:
-            self._decided.append(node)
-
-    def _branch(self, branch: Branch, of_type: TypeName, id: ObjectId) -> CheckNode:
-        return self._node(self._model.branch(of_type, branch), id)
-
-    def _node(self, plan: Plan | Operation, id: ObjectId) -> CheckNode:
-        node = self._nodes.get((plan, id))
-        if node is None:
-            self._work.spend(1)
-            node = self._nodes[plan, id] = CheckNode(plan, id)
-        return node
-
-    def _request(self, plan: Plan) -> WarrantsByObject | None:
-        if plan not in self._requests:
-            self._requests[plan] = self._model.request(plan.type, plan.relations, self._subject)
-        return self._requests[plan]

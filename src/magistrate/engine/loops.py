@@ -24,6 +24,9 @@ from magistrate.engine.truth import FALSE, TRUE, UNKNOWN, Truth
 EDGES_FOR_A_NODE = 4
 """Counts the edges that take as much work as one node."""
 
+EDGES_AT_ONCE = 400
+"""Limits the edges that are followed between two yields."""
+
 T = TypeVar("T")
 
 Settling = Generator[int, None, T]
@@ -95,41 +98,49 @@ def _least_fixpoint(nodes: Sequence[CheckNode], barriers: dict[CheckNode, Truth]
             raised.append(node)
 
     for node in nodes:
-        raise_to(node, barriers[node] if node in barriers else _value(node, values))
+        raise_to(node, barriers[node] if node in barriers else _combine(node, values))
         yield 1 + len(node.edges) // EDGES_FOR_A_NODE
     while raised:
         node = raised.popleft()
-        for edge in node.parents:
+        for number, edge in enumerate(node.parents, 1):
             if edge.node in values and edge.node not in barriers:
                 parent = edge.node
                 if isinstance(parent.plan, Operation):
-                    raise_to(parent, _value(parent, values))
+                    raise_to(parent, _combine(parent, values))
                     yield 1 + len(parent.edges) // EDGES_FOR_A_NODE
                 else:
                     raise_to(parent, min(edge.limit, values[node]))
-        yield 1 + len(node.parents) // EDGES_FOR_A_NODE
+            if not number % EDGES_AT_ONCE:
+                yield EDGES_AT_ONCE // EDGES_FOR_A_NODE
+        yield 1
     return values
 
 
-def _value(node: CheckNode, values: dict[CheckNode, Truth]) -> Truth:
+def _combine(node: CheckNode, values: dict[CheckNode, Truth]) -> Truth:
+    """Returns the value of a combination, given those of its children; of others that which they have without the
+    undecided ones."""
+    if not isinstance(node.plan, Operation):
+        return node.floor
     child_values = [
         values.get(edge.child, FALSE) if edge.child.value is None else edge.child.value for edge in node.edges
     ]
-    if isinstance(node.plan, Operation):
-        return node.plan.rule.combine(node.list_operands(child_values))
-    return max([node.floor, *(min(edge.limit, value) for edge, value in zip(node.edges, child_values, strict=True))])
+    return node.plan.rule.combine(node.list_operands(child_values))
 
 
-def find_open_nodes(roots: Sequence[CheckNode]) -> Settling[list[CheckNode]]:
-    """Returns every undecided node that an undecided root leads to, and yields the number of nodes and edges
-    examined."""
+def find_open_nodes(roots: Sequence[CheckNode]) -> Settling[tuple[list[CheckNode], int]]:
+    """Returns every undecided node that an undecided root leads to, and how many edges these nodes have. Yields the
+    number of nodes and edges examined."""
     found = dict.fromkeys(roots)
     waiting = list(found)
+    count = 0
     while waiting:
         edges = waiting.pop().edges
-        for edge in edges:
+        count += len(edges)
+        for number, edge in enumerate(edges, 1):
             if edge.child.value is None and edge.child not in found:
                 found[edge.child] = None
                 waiting.append(edge.child)
-        yield 1 + len(edges) // EDGES_FOR_A_NODE
-    return list(found)
+            if not number % EDGES_AT_ONCE:
+                yield EDGES_AT_ONCE // EDGES_FOR_A_NODE
+        yield 1
+    return list(found), count

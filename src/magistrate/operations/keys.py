@@ -102,8 +102,8 @@ async def list_keys(ctx: Context, wanted: Wanted, freshness: Freshness) -> Snaps
 
 
 async def rotate_key(ctx: Context, caller: Caller, id: str, grace_seconds: int) -> Snapshot[IssuedKey]:
-    """Replaces the secret of a key; the old one stays good for so many seconds. Raises NotFound, and Forbidden if the
-    caller may not do all that the key may do."""
+    """Replaces the secret of a key; the old one stays valid for `grace_seconds`. Raises NotFound, and Forbidden if
+    the caller may not do all that the key may do."""
     row = (await get_key(ctx, id, NO_DEMAND)).value
     caller.require_as_much(row.scopes, row.object_types)
     secret = generate_key()

@@ -74,7 +74,7 @@ class DifferenceBody(msgspec.Struct, rename="camel", frozen=True, omit_defaults=
 
 
 class CauseAnswer(msgspec.Struct, rename="camel", omit_defaults=True):
-    """Represents a warrant that began or ceased to count; without a relation, an object that was created or deleted.
+    """Represents a warrant that took or lost effect; without a relation, an object that was created or deleted.
     Its policy and its limits are omitted when it has none."""
 
     object_type: str

@@ -113,7 +113,7 @@ async def _build_state(ctx: Context, point: PointInTime) -> ComparedState:
 
 
 async def _list_timed(ctx: Context, before: ComparedState, after: ComparedState, work: Work) -> list[WarrantChange]:
-    """Returns the warrants that came to count, or ceased to, by time alone."""
+    """Returns the warrants that took or lost effect by time alone."""
     span = Span(before.at, after.at, before.now, after.now)
     timed = await ctx.store.list_timed_warrants(span, work.left + 1)
     evaluators = [
