@@ -34,7 +34,7 @@ class Admission:
         self._most_waiting = most_waiting
         self._wait_seconds = wait_ms / 1000
         self._clock = clock
-        self._turns: deque[asyncio.Future[None]] = deque()
+        self._queue: deque[asyncio.Future[None]] = deque()
         self._is_counting = False
         """Says whether `_begin_iteration` will be called."""
         self._slice_began = 0.0
@@ -46,12 +46,12 @@ class Admission:
 
     @property
     def waiting(self) -> int:
-        return len(self._turns)
+        return len(self._queue)
 
     @property
     def is_full(self) -> bool:
         """Returns whether no more requests may wait."""
-        return len(self._turns) >= self._most_waiting and not self._may_begin()
+        return len(self._queue) >= self._most_waiting and not self._may_begin()
 
     async def __aenter__(self) -> None:
         """Waits until the request may run. Raises Overloaded."""
@@ -59,19 +59,19 @@ class Admission:
             self._count_iterations()
             self.running += 1
             return
-        if len(self._turns) >= self._most_waiting:
+        if len(self._queue) >= self._most_waiting:
             raise self._refusal()
-        turn = asyncio.get_running_loop().create_future()
-        self._turns.append(turn)
+        place = asyncio.get_running_loop().create_future()
+        self._queue.append(place)
         try:
             async with asyncio.timeout(self._wait_seconds):
-                await turn
+                await place
         except BaseException as error:
-            if turn.done() and not turn.cancelled():
+            if place.done() and not place.cancelled():
                 self._end_request()  # its turn came in the same moment
             else:
                 with suppress(ValueError):
-                    self._turns.remove(turn)
+                    self._queue.remove(place)
             if isinstance(error, TimeoutError):
                 raise self._refusal() from error
             raise
@@ -83,13 +83,13 @@ class Admission:
 
     def _may_begin(self) -> bool:
         """Returns whether a request may begin now."""
-        if self._turns or self.running >= self._most_running:
+        if self._queue or self.running >= self._most_running:
             return False
         return not self._is_counting or self._clock() - self._slice_began < SLICE_SECONDS
 
     def _end_request(self) -> None:
         self.running -= 1
-        if self._turns:
+        if self._queue:
             self._count_iterations()
 
     def _count_iterations(self) -> None:
@@ -105,13 +105,13 @@ class Admission:
         loop = asyncio.get_running_loop()
         loop.call_soon(self._begin_slice)  # before those that begin below, and after what is read in between
         left = min(self._at_once, self._most_running - self.running)
-        while left > 0 and self._turns:
-            turn = self._turns.popleft()
-            if not turn.done():
-                turn.set_result(None)
+        while left > 0 and self._queue:
+            place = self._queue.popleft()
+            if not place.done():
+                place.set_result(None)
                 self.running += 1
                 left -= 1
-        self._is_counting = bool(self._turns) and self.running < self._most_running
+        self._is_counting = bool(self._queue) and self.running < self._most_running
         if self._is_counting:
             loop.call_soon(self._begin_iteration)
 

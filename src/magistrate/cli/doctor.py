@@ -12,7 +12,7 @@ from magistrate.config import SETTINGS, read_settings
 from magistrate.errors import InvalidSetting
 
 if TYPE_CHECKING:
-    from magistrate.wiring.diagnosis import Finding
+    from magistrate.wiring.diagnosis import DoctorFinding
 
 WARNED = 1
 """Sets the exit code if there are warnings, and no errors."""
@@ -37,17 +37,17 @@ def doctor(as_json: bool, **flags: Any) -> None:
         sys.exit(FAILED if errors else WARNED if findings else 0)
 
 
-def _find(flags: dict[str, Any]) -> "list[Finding]":
-    from magistrate.wiring.diagnosis import ERROR, Finding, diagnose  # importing the server takes a moment
+def _find(flags: dict[str, Any]) -> "list[DoctorFinding]":
+    from magistrate.wiring.diagnosis import ERROR, DoctorFinding, diagnose  # importing the server takes a moment
 
     try:
         settings = read_settings(flags, os.environ)
     except InvalidSetting as error:
-        return [Finding(ERROR, "settings", error.message, "`magistrate serve --help` lists all settings")]
+        return [DoctorFinding(ERROR, "settings", error.message, "`magistrate serve --help` lists all settings")]
     return diagnose(settings)
 
 
-def _print(findings: "list[Finding]", errors: int) -> None:
+def _print(findings: "list[DoctorFinding]", errors: int) -> None:
     for finding in findings:
         click.echo(f"{finding.level}: {finding.check}: {finding.message}")
         click.echo(f"  {finding.remedy}")
@@ -57,6 +57,6 @@ def _print(findings: "list[Finding]", errors: int) -> None:
         click.echo("nothing is wrong")
 
 
-def _print_as_json(findings: "list[Finding]", errors: int) -> None:
+def _print_as_json(findings: "list[DoctorFinding]", errors: int) -> None:
     rows = [{"level": one.level, "check": one.check, "message": one.message, "remedy": one.remedy} for one in findings]
     print_json({"errors": errors, "warnings": len(findings) - errors, "findings": rows})

@@ -40,7 +40,7 @@ MOST_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DoctorFinding:
     """Holds what one check found: ('warning', 'clock', 'the clock of ... is ahead', 'synchronize both clocks')."""
 
     level: str
@@ -49,23 +49,23 @@ class Finding:
     remedy: str
 
 
-Found = Iterator[tuple[str, str, str]]
+Findings = Iterator[tuple[str, str, str]]
 """Yields the level, message and remedy of findings."""
 
 
-def diagnose(settings: Settings) -> list[Finding]:
+def diagnose(settings: Settings) -> list[DoctorFinding]:
     """Returns what all checks have found, in their order. A check that fails is a finding, too."""
     findings = []
     for name, check in CHECKS.items():
         try:
-            findings += [Finding(level, name, message, remedy) for level, message, remedy in check(settings)]
+            findings += [DoctorFinding(level, name, message, remedy) for level, message, remedy in check(settings)]
         except (MagistrateError, OSError) as error:
             message = error.message if isinstance(error, MagistrateError) else str(error)
-            findings.append(Finding(ERROR, name, message, REMEDIES[name]))
+            findings.append(DoctorFinding(ERROR, name, message, REMEDIES[name]))
     return findings
 
 
-def _check_settings(settings: Settings) -> Found:
+def _check_settings(settings: Settings) -> Findings:
     if settings.store_timeout_ms >= settings.request_timeout_ms:
         yield (
             WARNING,
@@ -105,7 +105,7 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def _check_limits(settings: Settings) -> Found:
+def _check_limits(settings: Settings) -> Findings:
     connections = limit_connections(settings.max_connections)
     if connections < settings.max_connections:
         open_files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -126,7 +126,7 @@ def _check_limits(settings: Settings) -> Found:
         )
 
 
-def _check_files(settings: Settings) -> Found:
+def _check_files(settings: Settings) -> Findings:
     if isinstance(settings.database, SqliteUrl):
         for exposed in find_exposed_files(settings.database.path):
             yield (
@@ -144,9 +144,9 @@ def _check_files(settings: Settings) -> Found:
     if settings.secret_key_file:
         read_sealing(settings.secret_key_file)  # refuses a file that others can use
     for path in (settings.tls_key, settings.audit_log):
-        if path and path != STANDARD_OUTPUT and os.path.exists(path) and (mode := _exposed_mode(path)):
+        if path and path != STANDARD_OUTPUT and os.path.exists(path) and (mode := _find_exposed_mode(path)):
             yield WARNING, f"other users can use {path} (mode {mode:04o})", f"run `chmod 600 {path}`"
-    for folder in {_folder_of(path) for path in _written_files(settings)}:
+    for folder in {_folder_of(path) for path in _list_written_files(settings)}:
         if not os.access(folder, os.W_OK | os.X_OK):
             yield (
                 ERROR,
@@ -157,7 +157,7 @@ def _check_files(settings: Settings) -> Found:
             yield WARNING, f"every user can replace the files in {folder}", f"run `chmod o-w {folder}`"
 
 
-def _exposed_mode(path: str) -> int:
+def _find_exposed_mode(path: str) -> int:
     """Returns the mode of a file that other users can use, else 0. A group may read a file of root, because containers
     are given secrets in this way."""
     found = os.stat(path)
@@ -165,7 +165,7 @@ def _exposed_mode(path: str) -> int:
     return mode if mode & 0o077 & ~(0o640 if found.st_uid == 0 else 0o600) else 0
 
 
-def _written_files(settings: Settings) -> Iterator[str]:
+def _list_written_files(settings: Settings) -> Iterator[str]:
     if isinstance(settings.database, SqliteUrl):
         yield settings.database.path
     if settings.audit_log and settings.audit_log != STANDARD_OUTPUT:
@@ -176,7 +176,7 @@ def _folder_of(path: str) -> str:
     return os.path.dirname(os.path.realpath(path))
 
 
-def _check_certificate(settings: Settings) -> Found:
+def _check_certificate(settings: Settings) -> Findings:
     files = tls_files(settings)
     if files is None:
         return
@@ -190,13 +190,13 @@ def _check_certificate(settings: Settings) -> Found:
         yield WARNING, f"{files.certificate} is valid until {until:%Y-%m-%d} only", "renew the certificate"
 
 
-def _check_provider(settings: Settings) -> Found:
+def _check_provider(settings: Settings) -> Findings:
     if settings.jwt_keys and not settings.jwt_keys_have_url:
         read_key_file(settings.jwt_keys)
     yield from ()
 
 
-def _check_store(settings: Settings) -> Found:
+def _check_store(settings: Settings) -> Findings:
     report = inspect_store(settings)
     if report.version > report.known:
         yield (
@@ -212,8 +212,8 @@ def _check_store(settings: Settings) -> Found:
         )
 
 
-def _check_space(settings: Settings) -> Found:
-    for path in _written_files(settings):
+def _check_space(settings: Settings) -> Findings:
+    for path in _list_written_files(settings):
         folder = _folder_of(path)
         free = shutil.disk_usage(folder).free
         size = 0
@@ -230,10 +230,10 @@ def _check_space(settings: Settings) -> Found:
             )
 
 
-def _check_clock(settings: Settings) -> Found:
-    asked_at = time.time()
+def _check_clock(settings: Settings) -> Findings:
+    started_at = time.time()
     report = inspect_store(settings)
-    between = asked_at, time.time()
+    between = started_at, time.time()
     if report.now is not None:
         ahead = _seconds_outside(report.now / 1_000_000, *between)
         if abs(ahead) > CLOCK_SECONDS:
@@ -251,7 +251,7 @@ def _seconds_outside(moment: float, earliest: float, latest: float) -> float:
     return moment - min(max(moment, earliest), latest)
 
 
-def _find_writes_of_the_future(report: StoreReport) -> Found:
+def _find_writes_of_the_future(report: StoreReport) -> Findings:
     now = time.time() if report.now is None else report.now / 1_000_000
     if report.written_at is not None and report.written_at / 1_000_000 > now + CLOCK_SECONDS:
         written_at = datetime.fromtimestamp(report.written_at / 1_000_000, UTC)
@@ -262,7 +262,7 @@ def _find_writes_of_the_future(report: StoreReport) -> Found:
         )
 
 
-def _check_keys(settings: Settings) -> Found:
+def _check_keys(settings: Settings) -> Findings:
     report = inspect_store(settings)
     if report.version != report.known:
         return
@@ -303,7 +303,7 @@ def _moment(microseconds: int) -> datetime:
     return datetime.fromtimestamp(microseconds / 1_000_000, UTC)
 
 
-CHECKS: dict[str, Callable[[Settings], Found]] = {
+CHECKS: dict[str, Callable[[Settings], Findings]] = {
     "settings": _check_settings,
     "limits": _check_limits,
     "files": _check_files,
