@@ -74,6 +74,7 @@ PACKAGES = (
     "engine.graph",
     "engine.query",
     "engine.policy",
+    "engine.model_tests",
     "engine.model_text",
     "engine.explanation",
     "engine.difference",

@@ -61,6 +61,7 @@ TRIED = {
     "docs/v1.md": 2,
     "docs/history.md": 7,
     "docs/difference.md": 5,
+    "docs/model-testing.md": 2,
 }
 """Documents whose commands are run, and how many there are at least."""
 OF_THE_PAST = ("docs/history.md", "docs/difference.md")
@@ -71,7 +72,9 @@ def shown_commands(document: str) -> list[tuple[str, str]]:
     """Each command of a document that talks to the service, with the output shown."""
     blocks = re.findall(r"```console\n(.*?)```", (ROOT / document).read_text(), re.DOTALL)
     pairs = [pair for block in blocks for pair in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)]
-    return [(command, output) for command, output in pairs if command.startswith(("curl", "./run magistrate"))]
+    return [
+        (command, output) for command, output in pairs if command.startswith(("curl", "printf", "./run magistrate"))
+    ]
 
 
 INTERNS = NewWarrant(

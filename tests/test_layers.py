@@ -43,6 +43,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "config",
         "wiring",
         "warrant_migration",
+        "engine.model_tests",
         "engine.model_text",
         "engine.nesting",
         "engine.written",

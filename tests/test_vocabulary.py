@@ -43,7 +43,7 @@ SETTINGS = ("config", "settings", "wiring", "serving")
 WITH_JSON_WEB_TOKENS = ("api/auth/", "operations/sessions/", *SETTINGS)
 """Lists where a claim is what a JSON web token claims (RFC 7519, section 4)."""
 
-RESULTS_WITH_ROWS = ("engine/query/rows.py", "engine/query/finding.py", "engine/policy/")
+RESULTS_WITH_ROWS = ("engine/query/rows.py", "engine/query/finding.py", "engine/model_tests/", "engine/policy/")
 """Lists where a row is one of the result of a query (docs/compatibility.md#query), or of a table of operators."""
 
 IDEAS = (

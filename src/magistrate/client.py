@@ -19,6 +19,7 @@ Json = dict[str, Any]
 Operator = Literal["anyOf", "allOf", "batch"]
 
 OUTCOME_HEADER = "Warrant-Outcome"
+TOKEN_HEADER = "Service-Token"
 
 PAGE_SIZE = 1_000
 """Sets the number of results in a page of a list, unless fewer are wanted: as many as the API allows."""
@@ -109,6 +110,18 @@ class Client:
     def get_model(self, as_of: str | None = None) -> Json:
         """Returns all object types and policies, also as of a past token or RFC 3339 time."""
         return self._object("GET", "/v2/model", parameters=_as_of(as_of))
+
+    def put_model(self, model: Json, expected: str, keeps_existing: bool = False) -> Json:
+        """Replaces the whole model, unless it has changed since the token `expected`; stored warrants that it does not
+        allow may be kept without effect."""
+        parameters = {"expectedRevision": expected, **({"keepExisting": "true"} if keeps_existing else {})}
+        return self._object("PUT", "/v2/model", model, parameters)
+
+    def plan_model(self, model: Json) -> tuple[Json, str]:
+        """Returns what replacing the whole model would change, apart from access, and the token of the state that it
+        would change."""
+        response = self._request("POST", "/v2/model/plan", model)
+        return self._read(response), response.headers[TOKEN_HEADER]
 
     def create_object(self, object_type: str, object_id: str | None, meta: Json | None) -> Json:
         """Creates an object; without an id, the service generates one."""

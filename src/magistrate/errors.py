@@ -19,6 +19,7 @@ MagistrateError
 ├── NotFound                  carries `kind` and `key`
 ├── Conflict                  what is stored stands in the way of the request
 ├── PreconditionFailed        carries `index`, the place of the precondition in its request
+├── ModelChanged              the stored model is not the one that a write expects
 ├── BudgetExceeded               a decision would exceed its budget; it is unknown, and never "no"
 ├── RevisionUnavailable       carries `revision`, which is already collected or not written yet
 ├── NotRetained               what was stored at a past time is not kept any more; carries `oldest`
@@ -185,6 +186,13 @@ class PreconditionFailed(MagistrateError):
     def __init__(self, index: int, reason: str) -> None:
         super().__init__(f"preconditions[{index}] does not hold: {reason}; nothing was written")
         self.index = index
+
+
+class ModelChanged(MagistrateError):
+    """Reports that the model has changed since the revision that a write of a whole model names."""
+
+    def __init__(self) -> None:
+        super().__init__("the model has changed since that token; nothing was written. Read it and try again")
 
 
 class BudgetExceeded(MagistrateError):

@@ -1,4 +1,4 @@
-"""/v2/model: whole models are validated and converted, as text and as JSON, without a change in the store."""
+"""/v2/model: whole models are validated, converted, written and read, as text and as JSON."""
 
 import json
 from typing import Any
@@ -221,3 +221,144 @@ def test_too_large_a_model_is_refused_unread(client: Client) -> None:
 
     assert [one["code"] for one in validated(client, comments + "\n")["errors"]] == ["model_too_large"]
     assert [one["code"] for one in validated(client, comments)["errors"]] == ["missing_version"]
+
+
+STORED = """\
+version 1.0
+
+/// What people write.
+type document
+    source {"dbType":"postgresql","dbName":"app","table":"documents","primaryKey":["id"]}
+
+    relation parent [folder]
+    /// May change it.
+    relation editor [user, team#member, user:*]
+
+    relation can-read []
+    inherit can-read if
+        all_of
+            any_of
+                relation editor
+                relation viewer on parent [folder]
+                policy is_public
+            none_of
+                relation blocked
+
+    relation blocked
+
+type folder
+    relation viewer [team#member]
+
+type team
+    relation member [user, team#member]
+
+/// Anybody.
+type user
+
+/// Whether everybody may see it.
+policy is_public(level integer) {
+    level < 2
+}
+"""
+
+
+@pytest.mark.parametrize("is_json", [False, True])
+def test_a_whole_model_is_written_and_read_in_either_form(client: Client, is_json: bool) -> None:
+    as_json = client.post("/v2/model/convert", content=STORED).json()
+    body = json.dumps(as_json) if is_json else STORED
+
+    put = client.put("/v2/model", content=body)
+
+    assert (put.status_code, put.json()) == (200, as_json)
+    found = client.get("/v2/model")
+    assert found.json() == as_json
+    assert found.headers["Service-Token"] == put.headers["Service-Token"]
+    assert client.get("/v2/model", headers={"Accept": "text/plain"}).text == STORED
+    assert client.put("/v2/model", content=body, headers={"Accept": "text/plain"}).text == STORED
+    assert client.get("/v2/policies/is_public").json()["description"] == "Whether everybody may see it."
+
+
+def test_a_whole_model_is_one_revision_and_deletes_what_it_lacks(client: Client) -> None:
+    client.put("/v2/model", content=STORED).raise_for_status()
+    before = client.get("/v2/model").headers["Service-Token"]
+
+    after = client.put("/v2/model", content=TEXT)
+
+    assert client.get("/v2/model").json() == after.json()
+    assert [one["type"] for one in after.json()["objectTypes"]] == ["document", "user"]
+    assert client.get("/v2/policies").json()["results"] == []
+    past = client.get("/v2/model", params={"asOf": before}, headers={"Accept": "text/plain"})
+    assert past.text == STORED
+
+
+@pytest.mark.parametrize("by_header", [True, False])
+def test_a_model_that_has_changed_is_not_overwritten(client: Client, by_header: bool) -> None:
+    def put(text: str, token: str) -> Any:
+        if by_header:
+            return client.put("/v2/model", content=text, headers={"If-Match": f'"{token}"'})
+        return client.put("/v2/model", content=text, params={"expectedRevision": token})
+
+    known = client.get("/v2/model").headers["Service-Token"]
+    client.define({"document": {"viewer": {}}})
+    newer = client.get("/v2/model").headers["Service-Token"]
+    client.grant("document:a#viewer@user:ann")
+
+    refused = put(TEXT, known)
+
+    assert (refused.status_code, refused.json()["code"]) == (412, "precondition_failed")
+    assert "viewer" in client.get("/v2/object-types/document").json()["relations"]
+    assert put(TEXT, newer).status_code == 200  # warrants alone were written since
+    client.put("/v2/policies", json=[{"name": "p", "expression": "true"}]).raise_for_status()
+    assert put(TEXT, newer).status_code == 412
+    assert client.put("/v2/model", content=TEXT, headers={"If-Match": "*"}).status_code == 200
+
+
+def test_a_demand_that_is_no_token_is_refused(client: Client) -> None:
+    unknown = client.put("/v2/model", content=TEXT, headers={"If-Match": "abc"})
+    token = client.get("/v2/model").headers["Service-Token"]
+    both = client.put("/v2/model?expectedRevision=x", content=TEXT, headers={"If-Match": token})
+
+    assert (unknown.status_code, unknown.json()["parameter"]) == (400, "If-Match")
+    assert (both.status_code, both.json()["code"]) == (400, "invalid_request")
+
+
+def test_warrants_that_a_model_would_strand_are_listed_unless_they_are_kept(client: Client) -> None:
+    client.put("/v2/model", content=TEXT).raise_for_status()
+    client.grant("document:a#editor@user:ann")
+    narrower = TEXT.replace("editor [user]", "editor [team#member]")
+
+    refused = client.put("/v2/model", content=narrower)
+    kept = client.put("/v2/model?keepExisting=true", content=narrower)
+
+    assert (refused.status_code, refused.json()["code"]) == (400, "stranded_warrants")
+    assert refused.json()["warrants"] == ["document:a#editor@user:ann"]
+    assert kept.status_code == 200
+    assert "team" in kept.headers["Warning"]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("version 1.0\n\ntype User\n", "invalid_name"),
+        ("version 1.0\n\npolicy p() {\n    level < 2\n}\n", "invalid_expression"),
+        (
+            "version 1.0\n\ntype a\n    relation b\n    inherit b if\n        none_of\n            relation b\n",
+            "negation_loop",
+        ),
+    ],
+)
+def test_a_model_with_errors_is_not_written(client: Client, text: str, code: str) -> None:
+    before = client.get("/v2/model").content
+
+    refused = client.put("/v2/model", content=text)
+
+    assert (refused.status_code, refused.json()["code"]) == (400, "invalid_model")
+    assert [one["code"] for one in refused.json()["errors"]] == [code]
+    assert refused.json()["errors"][0]["line"] >= 3
+    assert client.get("/v2/model").content == before
+
+
+def test_what_is_no_error_of_the_text_is_refused_with_its_path(client: Client) -> None:
+    refused = client.put("/v2/model", content='version 1.0\n\ntype a\n    source {"dbType": "pg"}\n')
+
+    assert (refused.status_code, refused.json()["parameter"]) == (400, "objectTypes[0].dbName")

@@ -9,10 +9,11 @@ import pytest
 
 from magistrate import wiring
 from magistrate.config import SqliteUrl, read_database_url
-from magistrate.engine.terms import ObjectId, ObjectRef, Revision, TypeName, object_ref, type_name
+from magistrate.engine.terms import ObjectId, ObjectRef, PolicyName, Revision, TypeName, object_ref, type_name
 from magistrate.errors import (
     InvalidParameter,
     KeyReused,
+    ModelChanged,
     NotFound,
     RevisionUnavailable,
     SchemaMismatch,
@@ -20,6 +21,7 @@ from magistrate.errors import (
 )
 from magistrate.operations.paging import Values
 from magistrate.store.contract import (
+    NewModel,
     NewObject,
     NewObjectType,
     ObjectFilter,
@@ -456,6 +458,24 @@ async def test_the_judge_sees_the_model_after_the_write_and_can_undo_it(store: S
 
     assert seen[-1] == {"a": '{"relations":{}}', "b": "new", "c": "more"}
     assert await store.check() == 1
+
+
+async def test_a_model_is_written_as_a_whole_unless_it_has_changed(store: Store) -> None:
+    await store.put_object_types([new_type("a")], anything_goes, stamp())
+    known = await store.put_model(NewModel([new_type("b")], [(PolicyName("p"), "{}")]), anything_goes, stamp())
+    await store.put_objects([new("x", of_type="b")], stamp())
+
+    written = await store.put_model(NewModel([new_type("c")], [(PolicyName("q"), "{}")], known), anything_goes, stamp())
+
+    read = await store.read_model()
+    assert read.revision == written == known + 2
+    assert ([*read.value.definitions], [*read.value.policies]) == (["c"], ["q"])
+    for expected in (known, Revision(written + 1)):
+        with pytest.raises(ModelChanged):
+            await store.put_model(NewModel([], [], expected), anything_goes, stamp())
+    assert (await store.read_model()).revision == written
+    past = (await store.read_model(known)).value
+    assert ([*past.definitions], [*past.policies]) == (["b"], ["p"])
 
 
 async def test_a_whole_model_deletes_the_types_that_are_not_in_it_in_the_same_write(store: Store) -> None:

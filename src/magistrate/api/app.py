@@ -290,8 +290,9 @@ def _responder(running: Running, route: Route) -> Responder:
                 body = decoding() if len(raw) <= LARGE_BODY_BYTES else await asyncio.to_thread(decoding)
                 req.scope[BODY] = raw
             once = _once(req, raw) if route.takes_key else None
-            accept, request_id = req.get_header("Accept") or "", req.scope[REQUEST_ID]
-            call = Call(service.context, path, parameters, body, caller, freshness, once, holder, accept, request_id)
+            accept, if_match = (req.get_header(name) or "" for name in ("Accept", "If-Match"))
+            given = (path, parameters, body, caller, freshness, once, holder, accept, req.scope[REQUEST_ID], if_match)
+            call = Call(service.context, *given)
             if caller.object_types is not None:
                 caller.require_types(route.list_types(call))
             if route.parameters and not route.writes:

@@ -38,6 +38,7 @@ ERROR_TABLE: Mapping[type[errors.MagistrateError], ErrorRow] = {
     errors.NotFound: ErrorRow(404, "not_found", {"type": "kind", "key": "key"}),
     errors.Conflict: ErrorRow(409, "conflict", {}),
     errors.PreconditionFailed: ErrorRow(409, "precondition_failed", {"index": "index"}),
+    errors.ModelChanged: ErrorRow(412, "precondition_failed", {}),
     errors.RevisionUnavailable: ErrorRow(410, "gone", {}),
     errors.NotRetained: ErrorRow(410, "gone", {"oldest": "oldest"}),
     errors.NotReplayable: ErrorRow(410, "gone", {}),

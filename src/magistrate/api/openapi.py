@@ -60,6 +60,12 @@ _KEY_PARAMETER = {
     "description": "a request sent again with the same key within 24 hours has no second effect, and the same answer",
     "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
 }
+_MATCH_PARAMETER = {
+    "name": "If-Match",
+    "in": "header",
+    "description": "a token: the model must not have changed since that revision",
+    "schema": {"type": "string"},
+}
 _TOKEN_HEADERS = {
     name: {"description": meaning, "schema": {"type": "string"}, "required": True}
     for name, meaning in {
@@ -81,6 +87,8 @@ _ERROR: Schema = {
         "oldest": {"type": "string"},
         "index": {"type": "integer"},
         "errors": {"type": "array", "items": {"type": "object"}},
+        "allowed": {"type": "array", "items": {"type": "string"}},
+        "warrants": {"type": "array", "items": {"type": "string"}},
     },
     "additionalProperties": False,
 }
@@ -93,6 +101,7 @@ _ERRORS = {
     409: "a precondition does not hold, or what is stored stands in the way; nothing was written",
     410: "what was stored at that time is not kept any more; `oldest` is the oldest time that can be asked for; or "
     "what a replay of a decision takes was not kept",
+    412: "the model has changed since the revision that the request names; nothing was written",
     413: "the request body is too large",
     422: "the idempotency key was used before with another request",
     429: "the key or token has made as many requests as it may for now; `Retry-After` says when to try again",
@@ -178,7 +187,8 @@ def _parameters(route: Route) -> list[dict[str, Any]]:
         for parameter in route.parameters
     ]
     headers = [] if route.writes else _TOKEN_PARAMETERS
-    return [*path, *query, *headers, *([_KEY_PARAMETER] if route.takes_key else [])]
+    demands = [_MATCH_PARAMETER] if route.takes_if_match else []
+    return [*path, *query, *headers, *demands, *([_KEY_PARAMETER] if route.takes_key else [])]
 
 
 def _batch(body: Schema) -> Schema:
@@ -201,6 +211,7 @@ def _statuses(route: Route) -> list[int]:
         404: route.not_found,
         409: route.may_conflict,
         410: route.takes_as_of or route.reads_past,
+        412: route.takes_if_match,
         422: route.takes_key,
     }
     return sorted([400, 401, 403, 429, 500, 503, *body, *(status for status, may_be in others.items() if may_be)])

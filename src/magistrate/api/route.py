@@ -77,6 +77,11 @@ class Route:
         """Returns whether requests can ask for the state at a past point in time."""
         return AS_OF_PARAMETER in self.parameters or hasattr(self.body, "as_of")
 
+    @property
+    def takes_if_match(self) -> bool:
+        """Returns whether requests can demand that the model is the one that they know."""
+        return EXPECTED_REVISION in self.parameters
+
 
 TEXT: dict[str, object] = {"type": "string"}
 SEARCH = Parameter(
@@ -101,6 +106,11 @@ _STRICT = Parameter(
 
 AS_OF_PARAMETER = Parameter(
     AS_OF, "a token, or a time in RFC 3339: the answer is that of then, on all pages that cursors lead to", TEXT
+)
+EXPECTED_REVISION = Parameter(
+    "expectedRevision",
+    "a token, as in the header If-Match: the model must not have changed since then, otherwise the answer is 412",
+    TEXT,
 )
 ONE_ROW = (AS_OF_PARAMETER, _STRICT)
 """Lists the parameters of a read of one row."""

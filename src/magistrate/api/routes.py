@@ -25,7 +25,7 @@ from magistrate.api.endpoints.events import AccessEventAnswer, ResourceEventAnsw
 from magistrate.api.endpoints.explain import ExplainAnswer, ExplainBody
 from magistrate.api.endpoints.keys import IssuedKeyAnswer, KeyAnswer, KeyBody, RotationBody
 from magistrate.api.endpoints.lists import ListAnswer
-from magistrate.api.endpoints.models import ModelValidationAnswer
+from magistrate.api.endpoints.models import ModelPlanAnswer, ModelValidationAnswer
 from magistrate.api.endpoints.object_types import ObjectTypeAnswer, ObjectTypeBody
 from magistrate.api.endpoints.objects import MetaBody, ObjectAnswer, ObjectOrBatch, ObjectRefBody
 from magistrate.api.endpoints.policies import NamedPolicyAnswer, NamedPolicyBody
@@ -33,7 +33,16 @@ from magistrate.api.endpoints.query import QueryBody, QueryRowAnswer
 from magistrate.api.endpoints.sessions import SessionAnswer, SessionBody
 from magistrate.api.endpoints.warrants import WarrantAnswer, WarrantOrBatch
 from magistrate.api.endpoints.writes import FilteredDeletionAnswer, FilteredDeletionBody, WriteAnswer, WriteBody
-from magistrate.api.route import AS_OF_PARAMETER, ONE_ROW, SEARCH, TEXT, Parameter, Route, list_parameters
+from magistrate.api.route import (
+    AS_OF_PARAMETER,
+    EXPECTED_REVISION,
+    ONE_ROW,
+    SEARCH,
+    TEXT,
+    Parameter,
+    Route,
+    list_parameters,
+)
 from magistrate.api.used_types import (
     list_all,
     list_in_body,
@@ -212,6 +221,17 @@ V2_ROUTES: tuple[Route, ...] = (
     Route(
         "GET", "/v2/model", models.get, "Get the whole model, in JSON or as text",
         answer=ModelBody, parameters=ONE_ROW, answers_text=True,
+        scope=Scope.READ, list_types=list_all,
+    ),
+    Route(
+        "PUT", "/v2/model", models.put, "Replace the whole model, given in text or JSON",
+        answer=ModelBody, body=ModelBody | list[TypeBody], writes=True, takes_text=True, answers_text=True,
+        parameters=(_KEEP_EXISTING, EXPECTED_REVISION),
+        scope=Scope.MODEL, list_types=list_all,
+    ),
+    Route(
+        "POST", "/v2/model/plan", models.plan, "Find what writing a model would change",
+        answer=ModelPlanAnswer, body=ModelBody | list[TypeBody], takes_text=True,
         scope=Scope.READ, list_types=list_all,
     ),
     Route(

@@ -47,7 +47,8 @@ class Service:
 class Call(msgspec.Struct, Generic[B], frozen=True):
     """Represents one request, authenticated and decoded. `path` holds the variables of the route's path, `parameters`
     the query string; `body` is None for routes that take none; `holder` is the user that the bearer token was made for,
-    or None if there is no such user. `accept` is the header of this name, and `request_id` the id in the answer."""
+    or None if there is no such user. `accept` and `if_match` are the headers of these names, and `request_id` the id in
+    the answer."""
 
     context: Context
     path: Mapping[str, str]
@@ -59,6 +60,7 @@ class Call(msgspec.Struct, Generic[B], frozen=True):
     holder: Holder | None = None
     accept: str = ""
     request_id: str | None = None
+    if_match: str = ""
 
     @property
     def actor(self) -> str:

@@ -17,6 +17,8 @@ from magistrate.cli.events import events
 from magistrate.cli.explain import explain
 from magistrate.cli.importing import import_command
 from magistrate.cli.keys import keys
+from magistrate.cli.model_plans import apply_command, plan_command
+from magistrate.cli.model_tests import run_tests
 from magistrate.cli.models import model
 from magistrate.cli.objects import objects
 from magistrate.cli.query import query
@@ -58,6 +60,8 @@ def serve(example: str | None, fix_permissions: bool, **flags: Any) -> None:
         raise click.ClickException(error.message) from error
 
 
+for command in (run_tests, plan_command, apply_command):
+    model.add_command(command)
 for command in (
     audit,
     check,

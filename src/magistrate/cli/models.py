@@ -50,11 +50,11 @@ def _format_file(file: str, check: bool) -> bool:
     from magistrate.engine.model_text.parser import parse_model
     from magistrate.engine.model_text.reports import is_json
 
-    text = _read_file(file)
+    text = read_file(file)
     if is_json(text):
         raise CommandFailed(f"{file} is JSON; `magistrate model convert {file}` writes it as text")
     parsed = parse_model(text)
-    _demand_no_errors(file, parsed.text, parsed.faults)
+    demand_no_errors(file, parsed.text, parsed.faults)
     formatted = format_model(parsed)
     if file == "-" and not check:
         click.echo(formatted, nl=False)
@@ -78,8 +78,8 @@ def lint(files: Sequence[str], strict: bool, as_json: bool) -> None:
     with report_failures():
         found: list[tuple[str, ModelFault]] = []
         for file in files:
-            text = _read_file(file)
-            faults = _report(text).list_faults()
+            text = read_file(file)
+            faults = report_model(text).list_faults()
             found += [(file, fault) for fault in faults]
             if not as_json:
                 for fault in faults:
@@ -113,10 +113,10 @@ def convert(file: str, origin: str | None, target: str | None) -> None:
     from magistrate.engine.model_text.versions import exact_document
 
     with report_failures():
-        text = _read_file(file)
+        text = read_file(file)
         origin = origin or ("json" if is_json(text) else "text")
-        report = _report(text, origin == "json")
-        _demand_no_errors(file, _remove_mark(text), report.errors)
+        report = report_model(text, origin == "json")
+        demand_no_errors(file, _remove_mark(text), report.errors)
         if (target or {"text": "json", "json": "text"}[origin]) == "json":
             print_json(render_json(report.document))
         else:
@@ -138,14 +138,15 @@ def show(client: "Client", as_json: bool, as_of: str | None) -> None:
         click.echo(render_model(report_value(found, "").document), nl=False)
 
 
-def _read_file(file: str) -> str:
+def read_file(file: str) -> str:
     """Returns the text of a file; line ends stay as they are."""
     if file == "-":
         return sys.stdin.buffer.read().decode()
     return Path(file).read_bytes().decode()
 
 
-def _report(text: str, as_json: bool | None = None) -> "ModelReport":
+def report_model(text: str, as_json: bool | None = None) -> "ModelReport":
+    """Returns the model of a text, whose content says whether it is JSON unless the caller does."""
     from magistrate.engine.model_text.reports import is_json, report_text, report_value
 
     if is_json(text) if as_json is None else as_json:
@@ -158,7 +159,8 @@ def _remove_mark(text: str) -> str:
     return text.removeprefix("\ufeff")
 
 
-def _demand_no_errors(file: str, text: str, errors: Sequence["ModelFault"]) -> None:
+def demand_no_errors(file: str, text: str, errors: Sequence["ModelFault"]) -> None:
+    """Prints the errors in a file. Raises CommandFailed if there are any."""
     from magistrate.engine.model_text.faults import describe_fault
 
     if errors:

@@ -22,7 +22,7 @@ def read_where(texts: Iterable[str]) -> dict[str, str]:
     Raises InvalidRequest for other texts, unknown members, and members that are given twice."""
     found: dict[str, str] = {}
     for text in texts:
-        for member, value in _read_parts(text):
+        for member, value in _read_content(text):
             if member not in MEMBERS:
                 raise InvalidRequest(f"--where {text!r} names {member}; the members are {', '.join(MEMBERS)}")
             if member in found:
@@ -31,7 +31,7 @@ def read_where(texts: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _read_parts(text: str) -> Sequence[tuple[str, str]]:
+def _read_content(text: str) -> Sequence[tuple[str, str]]:
     parts: list[tuple[str, str]] = []
     end = 0
     while end < len(text) or not parts:

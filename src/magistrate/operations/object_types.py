@@ -1,7 +1,7 @@
 """Creates, reads, updates, deletes and lists object types (docs/compatibility.md#object-types and
 docs/compatibility.md#rules)."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, islice
 from typing import NamedTuple
@@ -106,6 +106,16 @@ async def _put_object_types(
 ) -> Snapshot[WrittenTypes]:
     warnings: list[str] = []
     known = (await ctx.store.read_model()).value.policies if _names_policies(types) else {}
+    judge = judge_and_warn(types, known, warnings)
+    forbidden = None if keeps_stranded else find_forbidden
+    new = await render_types(ctx, types)
+    written = await ctx.store.put_object_types(new, judge, stamp, **options, forbidden=forbidden)
+    return Snapshot(written.revision, WrittenTypes(written.value, tuple(warnings)))
+
+
+def judge_and_warn(types: Sequence[ObjectType], policies: Container[str], warnings: list[str]) -> Judge:
+    """Returns a Judge like `judge_types`. It also puts at most MOST_WARNINGS sentences into the list, about names that
+    the types use and that neither the model nor the policies define."""
     judge_loops = judge_types(types)
 
     def judge(definitions: Mapping[TypeName, str]) -> None:
@@ -115,13 +125,10 @@ async def _put_object_types(
         }
         names = [object_type.name for object_type in types]
         allowed = {object_type.name: object_type.allowed_types for object_type in types}
-        found = chain(find_undefined_names(model, names, known), find_undefined_allowed_types(model, allowed))
+        found = chain(find_undefined_names(model, names, policies), find_undefined_allowed_types(model, allowed))
         warnings[:] = islice(found, MOST_WARNINGS)
 
-    forbidden = None if keeps_stranded else find_forbidden
-    new = await _new_types(ctx, types)
-    written = await ctx.store.put_object_types(new, judge, stamp, **options, forbidden=forbidden)
-    return Snapshot(written.revision, WrittenTypes(written.value, tuple(warnings)))
+    return judge
 
 
 def _names_policies(types: Iterable[ObjectType]) -> bool:
@@ -189,7 +196,8 @@ def loop_fault(loop: Loop) -> InvalidParameter:
     return InvalidParameter("relations", f"a relation depends on its own negation: {render_loop(loop)}")
 
 
-async def _new_types(ctx: Context, types: Sequence[ObjectType]) -> Sequence[NewObjectType]:
+async def render_types(ctx: Context, types: Sequence[ObjectType]) -> Sequence[NewObjectType]:
+    """Returns the rows of the types. Raises InvalidParameter for a definition above the limit."""
     size = sum(object_type.size for object_type in types) * BYTES_OF_A_RULE
     return await aside(partial(new_object_types, ctx, types), size)
 

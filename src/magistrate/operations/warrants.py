@@ -6,10 +6,12 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from magistrate.engine.allowed_types import DefinedType, describe_allowed, find_allowed, render_subject_type
+from magistrate.engine.allowed_types import DefinedType
+from magistrate.engine.names import WarrantNames
 from magistrate.engine.terms import WILDCARD, Revision, TypeName, object_id_or_wildcard, relation_name, type_name
+from magistrate.engine.warrant_faults import find_names_fault
 from magistrate.engine.warrants import Warrant
-from magistrate.errors import InvalidParameter, NotAllowed
+from magistrate.errors import InvalidParameter
 from magistrate.operations.chunk_size import ChunkSize, pause_seconds
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
@@ -200,14 +202,6 @@ def find_warrant_fault(
 
 def warrant_fault(warrant: NewWarrant, defined: Mapping[TypeName, DefinedType]) -> InvalidParameter | None:
     """Returns why the warrant is not valid with these object types, or None."""
-    of_type, subject = warrant.object.type, warrant.subject
-    found = defined.get(of_type)
-    if found is None:
-        return InvalidParameter("objectType", "the object type does not exist.")
-    if warrant.relation not in found.relations:
-        return InvalidParameter("relation", "the relation does not exist on the specified object type.")
-    subject_type = render_subject_type(subject.type, subject.id, subject.relation or "")
-    allowed = find_allowed(found, warrant.relation, subject_type)
-    if allowed is None:
-        return None
-    return NotAllowed("subject", describe_allowed(of_type, warrant.relation, subject_type, allowed), allowed)
+    object, subject = warrant.object, warrant.subject
+    names = WarrantNames(object.type, object.id, warrant.relation, subject.type, subject.id, subject.relation or "")
+    return find_names_fault(names, defined)

@@ -1,16 +1,52 @@
-"""Reads the model of a store as a whole (docs/models.md)."""
+"""Reads and replaces the model of a store as a whole (docs/models.md)."""
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from magistrate.engine.model import ObjectType
+from magistrate.engine.named_policy import NamedPolicy
+from magistrate.engine.terms import Revision
 from magistrate.operations.as_of import AsOf
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.history import find_revision
-from magistrate.store.contract import Snapshot, StoredModel
+from magistrate.operations.object_types import find_forbidden, judge_and_warn, render_types
+from magistrate.operations.policy_definitions import render_policy_definition
+from magistrate.store.contract import NewModel, Snapshot, Stamp, StoredModel
+
+
+class WrittenModel(NamedTuple):
+    """Holds a model as it is stored, and at most MOST_WARNINGS sentences about names in its rules that it does not
+    define."""
+
+    stored: StoredModel
+    warnings: Sequence[str]
 
 
 async def read_whole_model(ctx: Context, freshness: Freshness, as_of: AsOf | None = None) -> Snapshot[StoredModel]:
-    """Returns all object types at one revision. Raises InvalidParameter if the token is from the future, and what
-    `find_revision` raises."""
+    """Returns all object types and policies at one revision. Raises InvalidParameter if the token is from the future,
+    and what `find_revision` raises."""
     found = await ctx.store.read_model(await find_revision(ctx, as_of, freshness))
     if as_of is None:
         freshness.demand(found.revision)
     return found
+
+
+async def put_whole_model(
+    ctx: Context,
+    types: Sequence[ObjectType],
+    policies: Sequence[NamedPolicy],
+    stamp: Stamp,
+    expected: Revision | None = None,
+    keeps_stranded: bool = False,
+) -> Snapshot[WrittenModel]:
+    """Makes these the object types and policies of the store, in one revision; all others are deleted.
+
+    Raises ModelChanged if the model is not that of the expected revision any more, and what `create_object_types`
+    raises."""
+    warnings: list[str] = []
+    judge = judge_and_warn(types, {policy.name for policy in policies}, warnings)
+    definitions = [(policy.name, render_policy_definition(policy)) for policy in policies]
+    new = NewModel(await render_types(ctx, types), definitions, expected)
+    revision = await ctx.store.put_model(new, judge, stamp, None if keeps_stranded else find_forbidden)
+    return Snapshot(revision, WrittenModel((await ctx.store.read_model(revision)).value, tuple(warnings)))

@@ -36,6 +36,7 @@ from magistrate.store.new_rows import IDEMPOTENCY_HOURS as IDEMPOTENCY_HOURS
 from magistrate.store.new_rows import ImportBatch as ImportBatch
 from magistrate.store.new_rows import Imported as Imported
 from magistrate.store.new_rows import ImportProgress as ImportProgress
+from magistrate.store.new_rows import NewModel as NewModel
 from magistrate.store.new_rows import NewObject as NewObject
 from magistrate.store.new_rows import NewObjectType as NewObjectType
 from magistrate.store.new_rows import NewWarrant as NewWarrant
@@ -281,6 +282,15 @@ class Store(WarrantReader, PolicyStore, KeyStore, SessionKeyStore, EventStore, H
 
         Raises StrandedWarrants if a stored warrant that has not expired has one of the patterns that `forbidden`
         finds, given the definitions before and after, and all patterns. Takes an index range for each of these."""
+        ...
+
+    async def put_model(
+        self, new: NewModel, judge: Judge, stamp: Stamp, forbidden: FindForbidden | None = None
+    ) -> Revision:
+        """Does the work of `put_object_types` for a whole model and of `put_policies` for a whole set, as one write.
+
+        Raises ModelChanged if an object type or a policy was written or deleted after the expected revision, or if
+        that is above the newest one or has been collected; and what these methods raise."""
         ...
 
     async def delete_object_type(self, name: TypeName, stamp: Stamp) -> Revision:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
+from magistrate.engine.terms import ObjectId, ObjectRef, PolicyName, RelationName, Revision, Subject, TypeName
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,16 @@ class NewObject(msgspec.Struct, frozen=True):
 class NewObjectType(msgspec.Struct, frozen=True):
     name: TypeName
     definition: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewModel:
+    """Holds a whole model to be stored: its object types, and the names and definitions of its policies. With
+    `expected`, the stored model must not have changed since that revision."""
+
+    types: Sequence[NewObjectType]
+    policies: Sequence[tuple[PolicyName, str]]
+    expected: Revision | None = None
 
 
 class NewWarrant(msgspec.Struct, frozen=True, gc=False):

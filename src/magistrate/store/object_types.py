@@ -39,26 +39,39 @@ def put_object_types(
     forbidden: FindForbidden | None = None,
 ) -> Callable[[Revision], Written]:
     def work(revision: Revision) -> Script[WriteOutcome[StoredObjectType]]:
-        [defined] = yield Select(sql.LIST_DEFINITIONS, [()])
-        model: dict[TypeName, str] = dict(defined)
-        unknown = next((new.name for new in types if new.name not in model), None)
-        if must_exist and unknown is not None:
-            raise OBJECT_TYPES.missing((unknown,))
-        wanted: dict[Key, str | None] = {(new.name,): new.definition for new in types}
-        surplus = [(name,) for name in model if (name,) not in wanted] if is_whole_model else []
-        for name in surplus:
-            del model[name[0]]
-        after = model | {new.name: new.definition for new in types}
-        yield Compute(partial(judge, after))
-        if forbidden is not None:
-            yield from refuse_stranding(dict(defined), after, forbidden, stamp.at)
-        stored, effects = yield from put(OBJECT_TYPES, wanted, stamp, revision)
-        if surplus:
-            effects += yield from end(OBJECT_TYPES, surplus, revision)
-        yield Execute(sql.MOVE_MODEL, [(revision,)])
-        return WriteOutcome(tuple(stored[(new.name,)] for new in types), effects)
+        return put_all_types(types, judge, stamp, revision, must_exist, is_whole_model, forbidden)
 
     return lambda head: write(head, stamp, tuple[StoredObjectType, ...], work)
+
+
+def put_all_types(
+    types: Sequence[NewObjectType],
+    judge: Judge,
+    stamp: Stamp,
+    revision: Revision,
+    must_exist: bool = False,
+    is_whole_model: bool = False,
+    forbidden: FindForbidden | None = None,
+) -> Script[WriteOutcome[StoredObjectType]]:
+    """Writes object types as a part of this revision; see Store.put_object_types."""
+    [defined] = yield Select(sql.LIST_DEFINITIONS, [()])
+    model: dict[TypeName, str] = dict(defined)
+    unknown = next((new.name for new in types if new.name not in model), None)
+    if must_exist and unknown is not None:
+        raise OBJECT_TYPES.missing((unknown,))
+    wanted: dict[Key, str | None] = {(new.name,): new.definition for new in types}
+    surplus = [(name,) for name in model if (name,) not in wanted] if is_whole_model else []
+    for name in surplus:
+        del model[name[0]]
+    after = model | {new.name: new.definition for new in types}
+    yield Compute(partial(judge, after))
+    if forbidden is not None:
+        yield from refuse_stranding(dict(defined), after, forbidden, stamp.at)
+    stored, effects = yield from put(OBJECT_TYPES, wanted, stamp, revision)
+    if surplus:
+        effects += yield from end(OBJECT_TYPES, surplus, revision)
+    yield Execute(sql.MOVE_MODEL, [(revision,)])
+    return WriteOutcome(tuple(stored[(new.name,)] for new in types), effects)
 
 
 def seed(types: Sequence[NewObjectType], stamp: Stamp) -> Callable[[Revision], Script[bool]]:

@@ -34,20 +34,31 @@ def put_policies(
     new: Sequence[tuple[PolicyName, str]], stamp: Stamp, must_exist: bool, is_whole_set: bool
 ) -> Callable[[Revision], Written]:
     def work(revision: Revision) -> Script[WriteOutcome[StoredPolicy]]:
-        [rows] = yield Select(sql_models.LIST_POLICY_NAMES, [()])
-        names = [name for (name,) in rows]
-        wanted: dict[Key, str | None] = {(name,): definition for name, definition in new}
-        unknown = next((key for key in wanted if key[0] not in names), None)
-        if must_exist and unknown is not None:
-            raise NAMED_POLICIES.missing(unknown)
-        stored, effects = yield from put(NAMED_POLICIES, wanted, stamp, revision)
-        surplus = [(name,) for name in names if (name,) not in wanted] if is_whole_set else []
-        if surplus:
-            effects += yield from end(NAMED_POLICIES, surplus, revision)
-        yield Execute(sql.MOVE_MODEL, [(revision,)])
-        return WriteOutcome(tuple(stored[(name,)] for name, _ in new), effects)
+        return put_all_policies(new, stamp, revision, must_exist, is_whole_set)
 
     return lambda head: write(head, stamp, tuple[StoredPolicy, ...], work)
+
+
+def put_all_policies(
+    new: Sequence[tuple[PolicyName, str]],
+    stamp: Stamp,
+    revision: Revision,
+    must_exist: bool = False,
+    is_whole_set: bool = False,
+) -> Script[WriteOutcome[StoredPolicy]]:
+    """Writes named policies as a part of this revision; see PolicyStore.put_policies."""
+    [rows] = yield Select(sql_models.LIST_POLICY_NAMES, [()])
+    names = [name for (name,) in rows]
+    wanted: dict[Key, str | None] = {(name,): definition for name, definition in new}
+    unknown = next((key for key in wanted if key[0] not in names), None)
+    if must_exist and unknown is not None:
+        raise NAMED_POLICIES.missing(unknown)
+    stored, effects = yield from put(NAMED_POLICIES, wanted, stamp, revision)
+    surplus = [(name,) for name in names if (name,) not in wanted] if is_whole_set else []
+    if surplus:
+        effects += yield from end(NAMED_POLICIES, surplus, revision)
+    yield Execute(sql.MOVE_MODEL, [(revision,)])
+    return WriteOutcome(tuple(stored[(name,)] for name, _ in new), effects)
 
 
 def delete_policy(name: PolicyName, stamp: Stamp) -> Callable[[Revision], Written]:

@@ -21,6 +21,13 @@ ENDED_POLICIES = """
 SELECT name, deleted_revision FROM named_policy WHERE deleted_revision <= ? ORDER BY deleted_revision LIMIT ?"""
 DELETE_ENDED_POLICY = "DELETE FROM named_policy WHERE name = ? AND deleted_revision = ?"
 
+_REVISIONS = " UNION ALL ".join(
+    f"SELECT {column} AS r FROM {table}"
+    for table in ("object_type", "named_policy")
+    for column in ("created_revision", "deleted_revision")
+)
+MODEL_CHANGED = f"SELECT h.horizon, (SELECT max(r) FROM ({_REVISIONS}) c WHERE r < {ALIVE}) FROM head h"
+
 POLICIES = TableListing(
     table="named_policy",
     columns=("name", "definition", "created_at"),

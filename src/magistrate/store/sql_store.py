@@ -23,6 +23,7 @@ from magistrate.store import (
     sql,
     sql_models,
     warrants,
+    whole_models,
 )
 from magistrate.store.batch_reads import objects_statement, read_statement, split_reads
 from magistrate.store.contract import (
@@ -34,6 +35,7 @@ from magistrate.store.contract import (
     Imported,
     ImportProgress,
     Judge,
+    NewModel,
     NewObject,
     NewObjectType,
     NewWarrant,
@@ -287,6 +289,11 @@ class SqlStore(SqlKeys, SqlHistory):
     ) -> Snapshot[tuple[StoredObjectType, ...]]:
         script = object_types.put_object_types(types, judge, stamp, must_exist, is_whole_model, forbidden)
         return await self.database.transact(script)
+
+    async def put_model(
+        self, new: NewModel, judge: Judge, stamp: Stamp, forbidden: FindForbidden | None = None
+    ) -> Revision:
+        return (await self.database.transact(whole_models.put_model(new, judge, stamp, forbidden))).revision
 
     async def delete_object_type(self, name: TypeName, stamp: Stamp) -> Revision:
         return (await self.database.transact(object_types.delete_object_type(name, stamp))).revision

@@ -8,6 +8,7 @@ import msgspec
 
 from magistrate.api.endpoints.lists import ListAnswer, render_page
 from magistrate.api.endpoints.object_types import ObjectTypeBody, read_bodies
+from magistrate.api.endpoints.policies import NamedPolicyBody, read_policies
 from magistrate.api.endpoints.warrants import (
     SubjectAnswer,
     TimeText,
@@ -27,6 +28,7 @@ from magistrate.errors import InvalidParameter, MissingParameter
 from magistrate.operations.difference.listing import Cause, DifferenceRow
 from magistrate.operations.difference.narrowing import OBJECT, OF, SUBJECT, Q, read_narrowing
 from magistrate.operations.difference.proposal import (
+    MAX_PROPOSED_POLICIES,
     MAX_PROPOSED_TYPES,
     MAX_PROPOSED_WARRANTS,
     PROPOSAL,
@@ -46,17 +48,19 @@ READ_TOGETHER = 250
 """Limits the elements that are read before other requests may run; each takes up to ten microseconds."""
 
 _WARRANTS = msgspec.Meta(extra_json_schema={"maxItems": MAX_PROPOSED_WARRANTS})
+_POLICIES = msgspec.Meta(extra_json_schema={"maxItems": MAX_PROPOSED_POLICIES})
 _TYPES = msgspec.Meta(extra_json_schema={"maxItems": MAX_PROPOSED_TYPES})
 
 
 class ProposalBody(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Represents what is proposed: warrants to delete and then to create, and object types to create or replace before.
-    With `replace` the object types are the whole model."""
+    """Represents what is proposed: warrants to delete and then to create, and object types and policies to create or
+    replace before. With `replace` the object types are the whole model, and the policies, if they are there, all."""
 
     create: Annotated[list[WarrantBody], _WARRANTS] | None = None
     delete: Annotated[list[WarrantBody], _WARRANTS] | None = None
     object_types: Annotated[list[ObjectTypeBody], _TYPES] | None = None
     replace: bool | None = None
+    policies: Annotated[list[NamedPolicyBody], _POLICIES] | None = None
 
 
 class DifferenceBody(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -139,7 +143,8 @@ async def list_page_of_proposal(call: Call[DifferenceBody]) -> Answer:
 
 
 async def _read_proposal(body: ProposalBody) -> Proposal:
-    """Returns the proposal. Raises InvalidParameter for the first fault, in the order delete, create, objectTypes."""
+    """Returns the proposal. Raises InvalidParameter for the first fault, in the order delete, create, objectTypes,
+    policies."""
     create, delete, types = body.create or [], body.delete or [], body.object_types or []
     if len(create) + len(delete) > MAX_PROPOSED_WARRANTS:
         raise InvalidParameter(PROPOSAL, f"must have at most {MAX_PROPOSED_WARRANTS} warrants")
@@ -148,7 +153,11 @@ async def _read_proposal(body: ProposalBody) -> Proposal:
     deleted = await _read_warrants(delete, read_named_warrant, "delete")
     created = await _read_warrants(create, partial(read_warrant, await find_policy_faults(create)), "create")
     object_types = await read_bodies(types, f"{PROPOSAL}.objectTypes")
-    return Proposal(created, deleted, object_types, bool(body.replace))
+    policies = body.policies
+    if policies is not None and len(policies) > MAX_PROPOSED_POLICIES:
+        raise InvalidParameter(f"{PROPOSAL}.policies", f"must be at most {MAX_PROPOSED_POLICIES} policies")
+    named = None if policies is None else await read_policies(policies, f"{PROPOSAL}.policies")
+    return Proposal(created, deleted, object_types, bool(body.replace), named)
 
 
 async def _read_warrants(

@@ -1,28 +1,35 @@
 """Defines the bodies and handlers of /v2/model: whole models, as text or JSON (docs/models.md)."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
 import msgspec
 
+from magistrate.api.endpoints.object_types import keeps_stranded, render_warnings
+from magistrate.api.endpoints.warrants import WarrantAnswer, render_warrant
 from magistrate.api.service import Answer, Call
 from magistrate.api.written_body import WrittenBody
+from magistrate.engine.model_text.building import ModelContent, build_content
 from magistrate.engine.model_text.document import ModelDocument
 from magistrate.engine.model_text.faults import ModelFault, describe_fault
 from magistrate.engine.model_text.json_bodies import ModelBody
 from magistrate.engine.model_text.json_members import read_members
 from magistrate.engine.model_text.json_model import read_body
 from magistrate.engine.model_text.json_rendering import render_body
+from magistrate.engine.model_text.meaning import find_meaningless
 from magistrate.engine.model_text.rendering import render_model
 from magistrate.engine.model_text.reports import ModelReport, report_text, report_value
 from magistrate.engine.model_text.versions import exact_document
 from magistrate.engine.positions import position
-from magistrate.engine.terms import TypeName
+from magistrate.engine.terms import Revision
 from magistrate.errors import InvalidModel, InvalidRequest
+from magistrate.operations.consistency import read_revision
+from magistrate.operations.model_plan import plan_model
 from magistrate.operations.scheduling import aside
-from magistrate.operations.whole_model import read_whole_model
+from magistrate.operations.whole_model import put_whole_model, read_whole_model
+from magistrate.store.contract import StoredModel
 
 T = TypeVar("T")
 
@@ -57,23 +64,83 @@ class ModelValidationAnswer(msgspec.Struct):
     warnings: list[ModelFaultAnswer]
 
 
+class NameChangesAnswer(msgspec.Struct):
+    """Represents what would be created, changed and deleted, by name."""
+
+    created: list[str]
+    changed: list[str]
+    deleted: list[str]
+
+
+class ModelPlanAnswer(msgspec.Struct, rename="camel"):
+    """Represents what writing a model would change. `stranded` has the first stored warrants that would not be allowed
+    any more, and `more` says whether there are others."""
+
+    object_types: NameChangesAnswer
+    policies: NameChangesAnswer
+    stranded: list[WarrantAnswer]
+    more: bool
+
+
 async def get(call: Call[None]) -> Answer:
-    """Answers with all object types, by name, in JSON or as text if `Accept` names it."""
+    """Answers with all object types and policies, by name, in JSON or as text if `Accept` names it."""
     found = await read_whole_model(call.context, call.freshness, call.as_of)
-    definitions = found.value.definitions
     is_text = _read_accept(call.accept) == TEXT_TYPE
-    work = partial(_render_stored, definitions, is_text)
-    answer = await aside(work, sum(map(len, definitions.values())) * COST)
-    return Answer(answer, found.revision, {"Vary": "Accept"}, is_text=is_text)
+    return Answer(await _render_stored(found.value, is_text), found.revision, {"Vary": "Accept"}, is_text=is_text)
 
 
-def _render_stored(definitions: Mapping[TypeName, str], is_text: bool) -> object:
-    types = [{"type": name, **msgspec.json.decode(definitions[name])} for name in sorted(definitions)]
-    members = read_members(types)
+async def put(call: Call[WrittenBody]) -> Answer:
+    """Makes the model in the body that of the store, and answers with it like `get`."""
+    expected = _read_expected(call)
+    types, policies = await _aside(call.body, read_content)
+    stamp, keeps = call.stamp(), keeps_stranded(call)
+    written = await put_whole_model(call.context, types, policies, stamp, expected, keeps)
+    is_text = _read_accept(call.accept) == TEXT_TYPE
+    headers = {"Vary": "Accept", **render_warnings(written.value.warnings)}
+    return Answer(await _render_stored(written.value.stored, is_text), written.revision, headers, is_text=is_text)
+
+
+def _read_expected(call: Call[WrittenBody]) -> Revision | None:
+    """Returns the revision whose model must still be that of the store: of the token in If-Match, or of the parameter.
+    Raises InvalidParameter, or InvalidRequest if they differ."""
+    given = {
+        name: token.removeprefix("W/").strip('"')
+        for name, token in (("If-Match", call.if_match), ("expectedRevision", call.parameters.get("expectedRevision")))
+        if token and token != "*"
+    }
+    if len({*given.values()}) > 1:
+        raise InvalidRequest("If-Match and expectedRevision must be the same if both are given")
+    identity = call.context.store.identity
+    return next((read_revision(identity, name, token) for name, token in given.items()), None)
+
+
+async def _render_stored(model: StoredModel, is_text: bool) -> object:
+    size = sum(map(len, (*model.definitions.values(), *model.policies.values())))
+    return await aside(partial(_render_model, model, is_text), size * COST)
+
+
+def _render_model(model: StoredModel, is_text: bool) -> object:
+    types = [{"type": name, **msgspec.json.decode(model.definitions[name])} for name in sorted(model.definitions)]
+    policies = [{"name": name, **msgspec.json.decode(model.policies[name])} for name in sorted(model.policies)]
+    members = read_members({"objectTypes": types, "policies": policies})
     if is_text:
         document, _ = read_body(members, lambda path: (0, 0))
         return render_model(document)
-    return encode_model(ModelBody([body for _, body in members.types]))
+    return encode_model(ModelBody([body for _, body in members.types], [body for _, body in members.policies]))
+
+
+async def plan(call: Call[WrittenBody]) -> Answer:
+    """Answers what `put` would change, apart from access; nothing is written."""
+    types, policies = await _aside(call.body, read_content)
+    planned = await plan_model(call.context, types, policies, call.freshness)
+    found = planned.value
+    answer = ModelPlanAnswer(
+        NameChangesAnswer(*map(list, found.object_types)),
+        NameChangesAnswer(*map(list, found.policies)),
+        [render_warrant(warrant) for warrant in found.stranded],
+        found.has_more,
+    )
+    return Answer(answer, planned.revision, render_warnings(found.warnings))
 
 
 async def validate(call: Call[WrittenBody]) -> Answer:
@@ -100,11 +167,24 @@ def _convert(body: WrittenBody, is_text: bool) -> object:
 def read_document(body: WrittenBody) -> ModelDocument:
     """Returns the model in a body. Raises InvalidModel with all that is wrong with it."""
     report = report_body(body)
-    if report.errors:
-        shown = describe_fault(body.text.removeprefix("\ufeff"), report.errors[0])
-        more = f"\nand {len(report.errors) - 1} more" if len(report.errors) > 1 else ""
-        raise InvalidModel(f"the model cannot be read: {shown}{more}", [fault.render() for fault in report.errors])
+    _require_none(body, report.errors, "cannot be read")
     return report.document
+
+
+def read_content(body: WrittenBody) -> ModelContent:
+    """Returns the object types and policies in a body. Raises InvalidModel with all that is wrong with the model, and
+    InvalidParameter for a part that could not be written."""
+    document = read_document(body)
+    _require_none(body, find_meaningless(document), "cannot be written")
+    return build_content(document)
+
+
+def _require_none(body: WrittenBody, faults: Sequence[ModelFault], consequence: str) -> None:
+    """Raises InvalidModel if there are faults."""
+    if faults:
+        shown = describe_fault(body.text.removeprefix("\ufeff"), faults[0])
+        more = f"\nand {len(faults) - 1} more" if len(faults) > 1 else ""
+        raise InvalidModel(f"the model {consequence}: {shown}{more}", [fault.render() for fault in faults])
 
 
 def report_body(body: WrittenBody) -> ModelReport:

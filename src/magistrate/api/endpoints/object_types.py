@@ -51,17 +51,17 @@ class ObjectTypeAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaul
 
 async def create(call: Call[ObjectTypeBody]) -> Answer:
     new = await _aside(call.body, _read)
-    created = await object_types.create_object_types(call.context, [new], call.stamp(), _keeps_stranded(call))
+    created = await object_types.create_object_types(call.context, [new], call.stamp(), keeps_stranded(call))
     return _answer_one(created)
 
 
 async def apply(call: Call[list[ObjectTypeBody]]) -> Answer:
     types = await _aside(call.body, lambda bodies: read_batch(bodies, _read))
     is_whole_model = read_boolean(call.parameters, "replace")
-    keeps_stranded = _keeps_stranded(call)
-    applied = await object_types.apply_object_types(call.context, types, call.stamp(), is_whole_model, keeps_stranded)
+    stamp, keeps = call.stamp(), keeps_stranded(call)
+    applied = await object_types.apply_object_types(call.context, types, stamp, is_whole_model, keeps)
     rows = [_render_object_type(row) for row in applied.value.rows]
-    return Answer(rows, applied.revision, _warn(applied.value.warnings))
+    return Answer(rows, applied.revision, render_warnings(applied.value.warnings))
 
 
 async def get(call: Call[None]) -> Answer:
@@ -73,7 +73,7 @@ async def get(call: Call[None]) -> Answer:
 async def update(call: Call[ObjectTypeBody]) -> Answer:
     name = _read_type_name(call.path["type"])
     new = await _aside(call.body, lambda body: read_object_type(name, body.source, body.relations, body))
-    updated = await object_types.update_object_types(call.context, [new], call.stamp(), _keeps_stranded(call))
+    updated = await object_types.update_object_types(call.context, [new], call.stamp(), keeps_stranded(call))
     return _answer_one(updated)
 
 
@@ -90,7 +90,8 @@ async def list_page(call: Call[None]) -> Answer:
     return Answer(await render_page(found.value, _render_object_type), found.revision)
 
 
-def _keeps_stranded(call: Call[B]) -> bool:
+def keeps_stranded(call: Call[B]) -> bool:
+    """Returns whether stored warrants that the new types forbid are kept without effect."""
     return read_boolean(call.parameters, "keepExisting")
 
 
@@ -101,10 +102,10 @@ async def read_bodies(bodies: Sequence[ObjectTypeBody], name: str) -> Sequence[O
 
 def _answer_one(written: Snapshot[WrittenTypes]) -> Answer:
     [row] = written.value.rows
-    return Answer(_render_object_type(row), written.revision, _warn(written.value.warnings))
+    return Answer(_render_object_type(row), written.revision, render_warnings(written.value.warnings))
 
 
-def _warn(warnings: Sequence[str]) -> Mapping[str, str]:
+def render_warnings(warnings: Sequence[str]) -> Mapping[str, str]:
     """Returns the header that carries the warnings (RFC 7234, section 5.5). They contain no quotation marks."""
     return {"Warning": ", ".join(f'299 - "{warning}"' for warning in warnings)} if warnings else {}
 

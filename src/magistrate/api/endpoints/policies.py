@@ -1,9 +1,11 @@
 """Defines the bodies and handlers of /v2/policies (docs/policies.md#named-policies)."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from magistrate.api.endpoints.lists import render_page
-from magistrate.api.parse import read_batch, read_boolean
+from magistrate.api.parse import read_batch, read_boolean, read_elements
 from magistrate.api.render import render_time
 from magistrate.api.service import Answer, Call
 from magistrate.engine.named_policy import NamedPolicy, read_named_policy
@@ -15,6 +17,7 @@ from magistrate.operations.history import pin_page
 from magistrate.operations.paging import read_wanted
 from magistrate.operations.policies import POLICY_LIST
 from magistrate.operations.policy_definitions import read_policy_definition
+from magistrate.operations.scheduling import aside
 from magistrate.store.contract import StoredPolicy
 
 
@@ -73,6 +76,12 @@ async def list_page(call: Call[None]) -> Answer:
     wanted = await pin_page(call.context, wanted, call.as_of, call.freshness)
     found = await policies.list_policies(call.context, wanted, call.freshness)
     return Answer(await render_page(found.value, _render), found.revision)
+
+
+async def read_policies(bodies: Sequence[NamedPolicyBody], name: str) -> Sequence[NamedPolicy]:
+    """Returns the policies that the elements of this array describe. Raises InvalidParameter."""
+    size = sum(len(body.expression or "") for body in bodies)
+    return await aside(lambda: read_elements(bodies, _read, name), size)
 
 
 def _read(body: NamedPolicyBody) -> NamedPolicy:

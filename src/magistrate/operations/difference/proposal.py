@@ -12,10 +12,11 @@ import msgspec
 from magistrate.engine.difference.comparing import Existence
 from magistrate.engine.difference.origins import WarrantChange
 from magistrate.engine.model import ObjectType
+from magistrate.engine.named_policy import NamedPolicy
 from magistrate.engine.overlay import FIRST_NUMBER, Overlay, WarrantKey, warrant_key
 from magistrate.engine.plans import Model
 from magistrate.engine.stratification import find_negation_loop
-from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, Revision, TypeName
+from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, PolicyName, Revision, TypeName
 from magistrate.engine.warrant_reader import WarrantRead, WarrantsByObject
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
@@ -40,6 +41,7 @@ PROPOSAL = "proposal"
 """Names the parameter that holds it."""
 MAX_PROPOSED_WARRANTS = 1_000
 MAX_PROPOSED_TYPES = 100
+MAX_PROPOSED_POLICIES = 100
 """Limit the elements of a proposal, as those of writes are limited."""
 REFS_AT_ONCE = 1_000
 MOST_STORED = 1_000_000
@@ -48,19 +50,20 @@ MOST_STORED = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """Holds warrants to delete and to create, in this order, and object types to create or replace before; with
-    `is_whole_model` all other types are deleted."""
+    """Holds warrants to delete and to create, in this order, and object types and policies to create or replace before;
+    with `is_whole_model` all other types are deleted, and all other policies unless `policies` is None."""
 
     create: Sequence[NewWarrant] = ()
     delete: Sequence[NewWarrant] = ()
     object_types: Sequence[ObjectType] = ()
     is_whole_model: bool = False
+    policies: Sequence[NamedPolicy] | None = None
 
 
 def proposal_kind(proposal: Proposal, narrowing: Narrowing) -> ListKind[DifferenceRow]:
     """Returns the list of what a proposal changes."""
-    types = [(one.name, one.render_relations()) for one in proposal.object_types]
-    proposed = (proposal.create, proposal.delete, types, proposal.is_whole_model)
+    types = [(one.name, one.render_relations(), one.allowed_types) for one in proposal.object_types]
+    proposed = (proposal.create, proposal.delete, types, proposal.is_whole_model, proposal.policies)
     narrowed = (narrowing.patterns, narrowing.subject, narrowing.object, repr(narrowing.query))
     return difference_kind(*proposed, *narrowed)
 
@@ -99,10 +102,10 @@ async def _lay_over(ctx: Context, before: ComparedState, proposal: Proposal, wor
     plan = _plan_writes(proposal, stored, before.now)
     overlay = Overlay(plan.created, plan.removed)
     created = await _find_new_objects(ctx.store, overlay, before.at)
-    model = before.model
-    if types is not before.model.types:
+    model, policies = before.model, _merge_policies(before.model, proposal)
+    if types is not model.types or policies is not model.policies:
         patterns = model.patterns | model.stranded
-        model = Model(types, model.revision, patterns, policies=model.policies)
+        model = Model(types, model.revision, patterns, policies=policies)
     after = ComparedState(overlay.extend_model(model), OverlaidReader(ctx.store, overlay), before.at, before.now)
     united = OverlaidReader(ctx.store, Overlay(plan.created))
     return StateComparison(before, after, united, plan.changes, Existence(created))
@@ -127,6 +130,14 @@ async def _merge_types(ctx: Context, model: Model, proposal: Proposal) -> Mappin
     except InvalidParameter as fault:
         raise fault.within(f"{PROPOSAL}.objectTypes.") from None
     return types
+
+
+def _merge_policies(model: Model, proposal: Proposal) -> Mapping[PolicyName, NamedPolicy]:
+    """Returns the policies after the proposal."""
+    if proposal.policies is None:
+        return model.policies
+    kept = {} if proposal.is_whole_model else dict(model.policies)
+    return kept | {one.name: one for one in proposal.policies}
 
 
 def _require_valid(new: Sequence[NewWarrant], types: Mapping[TypeName, ObjectType], now: int) -> None:

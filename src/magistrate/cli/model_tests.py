@@ -1,0 +1,156 @@
+"""Implements `magistrate model test`, which runs test files in process, without a service (docs/model-testing.md)."""
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from magistrate.cli.junit import FileResults, write_junit
+from magistrate.cli.output import align_columns, printable
+from magistrate.cli.reasons import describe_denial, step
+from magistrate.cli.service import CommandFailed, report_failures
+from magistrate.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    from magistrate.engine.model_tests.coverage import ModelCoverage
+    from magistrate.engine.model_tests.running import AssertionOutcome
+    from magistrate.engine.model_tests.suite import ModelSuite
+
+# The engine is imported where it is used: it takes a moment, which `--help` need not wait for.
+
+TESTS_FAILED = 1
+"""Sets the exit code if an assertion failed."""
+
+MAX_FILE_BYTES = 4_194_304
+"""Limits a test file, and each file that it names (4 MiB)."""
+
+
+@click.command("test", short_help="Test models.")
+@click.argument("files", metavar="FILE…", nargs=-1, required=True, type=click.Path())
+@click.option("--junit", metavar="OUT", type=click.Path(), help="write the results to this file, too, as JUnit XML")
+@click.option("--model", metavar="MODEL", type=click.Path(), help="the file of the model, for test files without one")
+@click.option("--coverage", is_flag=True, help="print the relations and rules of the model that no test reached")
+def run_tests(files: Sequence[str], junit: str | None, model: str | None, coverage: bool) -> None:
+    """Run the tests in each FILE (- for standard input): YAML with a model, warrants, and checks and queries with what
+    they must come to. A folder stands for all files in it whose names end in .test.yaml. No service is needed, and
+    nothing is written.
+
+    Each test that fails is printed with the reason. The exit code is 1 if one failed, and 2 if a file cannot be
+    read."""
+    with report_failures():
+        suites = [(file, _read_suite(file, model)) for file in _list_files(files)]
+        tested = [_run_file(file, suite) for file, suite in suites]
+        if junit is not None:
+            Path(junit).write_bytes(write_junit(tested))
+        if coverage:
+            _print_coverage([suite for _, suite in suites])
+        failed = sum(len(one.failures) for one in tested)
+        click.echo(f"{sum(len(one.names) for one in tested) - failed} passed, {failed} failed")
+        if failed:
+            sys.exit(TESTS_FAILED)
+
+
+def _list_files(files: Sequence[str]) -> Iterator[str]:
+    for file in files:
+        if Path(file).is_dir():
+            yield from sorted(str(path) for path in Path(file).rglob("*.test.yaml"))
+        else:
+            yield file
+
+
+def _read_suite(file: str, model: str | None) -> "ModelSuite":
+    from magistrate.cli.yaml_documents import read_long_yaml
+    from magistrate.engine.model_tests.parsing import GivenModel, read_suite
+
+    path = Path(file)
+    value = read_long_yaml(_read_text(path, file), file)
+    now = time.time_ns() // 1_000
+    try:
+        given = None if model is None else GivenModel(model, _read_text(Path(model), model))
+        return read_suite(value, lambda name: _read_beside(path, name), now, given)
+    except InvalidRequest as fault:
+        raise CommandFailed(f"{file}: {fault.message}") from fault
+
+
+def _read_beside(path: Path, name: str) -> str:
+    """Returns the text of a file that a test file names. Raises InvalidRequest unless it is in the same folder, or in
+    one below it, links included."""
+    folder = path.resolve().parent
+    if "\0" in name:
+        raise InvalidRequest(f"{name!r} is not the name of a file")
+    named = (folder / name).resolve()
+    if not named.is_relative_to(folder):
+        raise InvalidRequest(f"{name} is not in the folder of the test file")
+    return _read_text(named, name)
+
+
+def _read_text(path: Path, name: str) -> str:
+    if name == "-":
+        content = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
+    else:
+        with path.open("rb") as file:
+            content = file.read(MAX_FILE_BYTES + 1)
+    if len(content) > MAX_FILE_BYTES:
+        raise InvalidRequest(f"{name} is larger than {MAX_FILE_BYTES} bytes")
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        raise InvalidRequest(f"{name} is not valid UTF-8") from None
+
+
+def _run_file(file: str, suite: "ModelSuite") -> FileResults:
+    from magistrate.engine.model_tests.running import SuiteRun
+
+    tested = FileResults(file)
+    began_at = time.perf_counter()
+    for outcome in SuiteRun(suite).list_outcomes():
+        name = outcome.assertion.name
+        tested.names.append(name)
+        if outcome.failure:
+            lines = [outcome.failure, *_describe_reason(outcome)]
+            tested.failures[len(tested.names) - 1] = lines
+            click.echo(f"FAILED {printable(f'{file}: {name}')}: {printable(lines[0])}")
+            for line in lines[1:]:
+                click.echo(f"  {line}")
+    tested.seconds = time.perf_counter() - began_at
+    return tested
+
+
+def _describe_reason(outcome: "AssertionOutcome") -> Iterator[str]:
+    """Yields lines that say why the check of an outcome is allowed or denied."""
+    from magistrate.engine.model_tests.rendering import render_explanation
+
+    if outcome.explanation is None:
+        return
+    answer = render_explanation(outcome.explanation)
+    if answer["decision"] == "denied":
+        yield from describe_denial(answer)
+    elif answer["path"]:
+        yield "it is allowed because"
+        yield from (f"  {line}" for line in align_columns([step(warrant) for warrant in answer["path"]]))
+    else:
+        yield "it is allowed without a warrant"
+
+
+def _print_coverage(suites: Sequence["ModelSuite"]) -> None:
+    from magistrate.engine.model_tests.coverage import ModelCoverage, measure_coverage
+
+    merged = ModelCoverage()
+    for suite in suites:
+        merged.merge(measure_coverage(suite))
+    for line in _describe_coverage(merged):
+        click.echo(line)
+
+
+def _describe_coverage(coverage: "ModelCoverage") -> Iterator[str]:
+    for kind, reached in (("relation", coverage.relations), ("rule", coverage.rules)):
+        yield from (f"not reached: {kind} {name}" for name, is_reached in reached.items() if not is_reached)
+    counts = [
+        f"{sum(reached.values())} of {len(reached)} {kind}"
+        for kind, reached in (("relations", coverage.relations), ("rules", coverage.rules))
+    ]
+    unfinished = "" if coverage.is_complete else "; there was too much to follow, so it may be more"
+    yield f"reached: {' and '.join(counts)}{unfinished}"

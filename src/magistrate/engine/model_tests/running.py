@@ -1,0 +1,148 @@
+"""Decides the assertions of a suite, and explains those that fail."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from magistrate.engine.check import Check
+from magistrate.engine.explanation import Explanation, ExplanationNode
+from magistrate.engine.model_tests.memory import WarrantsInMemory, is_allowed
+from magistrate.engine.model_tests.suite import Assertion, CheckAssertion, ModelSuite, QueryAssertion
+from magistrate.engine.query.language import ObjectsQuery
+from magistrate.engine.query.rows import QueryRow
+from magistrate.engine.suggestions import suggest_name
+from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
+from magistrate.engine.truth import TRUE
+from magistrate.engine.warrants import Warrant
+from magistrate.errors import BudgetExceeded, InvalidRequest, NotFound
+
+MOST_NAMED = 10
+"""Limits the rows that a message names."""
+MOST_MEMORIES = 8
+"""Limits the sets of added warrants whose model is kept: assertions with the same ones mostly follow each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class AssertionOutcome:
+    """Holds what an assertion came to: `failure` is empty if it passed, and otherwise says what is the case instead.
+    `explanation` is that of the check that came out otherwise, if there is one."""
+
+    assertion: Assertion
+    failure: str = ""
+    explanation: Explanation | None = None
+
+
+class SuiteRun:
+    """Decides the assertions of one suite. Each has a budget of its own."""
+
+    def __init__(self, suite: ModelSuite) -> None:
+        self._suite = suite
+        self._memories: dict[tuple[Warrant, ...], WarrantsInMemory] = {}
+        self.memory = WarrantsInMemory(suite.types, suite.policies, suite.warrants, suite.now)
+
+    def list_outcomes(self) -> Iterator[AssertionOutcome]:
+        """Yields the outcome of each assertion, in order."""
+        for assertion in self._suite.assertions:
+            try:
+                if isinstance(assertion, CheckAssertion):
+                    yield self._decide_check(assertion)
+                else:
+                    yield self._decide_query(assertion)
+            except (BudgetExceeded, InvalidRequest, NotFound) as error:
+                yield AssertionOutcome(assertion, error.message)
+
+    def find_memory(self, added: Sequence[Warrant]) -> WarrantsInMemory:
+        """Returns the warrants of the suite, with these besides."""
+        if not added:
+            return self.memory
+        key = tuple(added)
+        if key not in self._memories:
+            if len(self._memories) == MOST_MEMORIES:
+                self._memories.clear()
+            self._memories[key] = self.memory.add(added)
+        return self._memories[key]
+
+    def _decide_check(self, assertion: CheckAssertion) -> AssertionOutcome:
+        memory, check = self.find_memory(assertion.added), assertion.check
+        undefined = self._describe_undefined(check.object.type, check.relation)
+        if undefined:
+            return AssertionOutcome(assertion, undefined)
+        [value] = memory.decide_checks([check])
+        if is_allowed(value) != assertion.is_allowed:
+            word, other = ("allowed", "denied") if assertion.is_allowed else ("denied", "allowed")
+            return AssertionOutcome(assertion, f"expected {word}, is {other}", memory.explain_check(check))
+        if assertion.because:
+            explanation = memory.explain_check(check)
+            failure = _find_other_reason(assertion, explanation)
+            return AssertionOutcome(assertion, failure, explanation if failure else None)
+        return AssertionOutcome(assertion)
+
+    def _describe_undefined(self, of_type: TypeName, relation: RelationName) -> str:
+        """Returns a sentence about a type or relation that the model does not define, or nothing."""
+        types = self.memory.model.types
+        if of_type not in types:
+            return f"the model does not define type {of_type}{suggest_name(of_type, types)}"
+        relations = types[of_type].relations
+        if relation in relations:
+            return ""
+        return f"type {of_type} has no relation {relation}{suggest_name(relation, relations)}"
+
+    def _decide_query(self, assertion: QueryAssertion) -> AssertionOutcome:
+        memory, query = self.find_memory(assertion.added), assertion.query
+        for of_type in (query.types or ()) if isinstance(query, ObjectsQuery) else (query.object.type,):
+            for relation in query.relations or ():
+                undefined = self._describe_undefined(of_type, relation)
+                if undefined:
+                    return AssertionOutcome(assertion, undefined)
+        rows = memory.list_rows(query, assertion.context)
+        has_relations = any("#" in text for text in assertion.expected)
+        rows_by_text = {_render_row(row, has_relations): row for row in rows}
+        missing = [text for text in dict.fromkeys(assertion.expected) if text not in rows_by_text]
+        others = [text for text in rows_by_text if text not in assertion.expected] if assertion.is_complete else []
+        if not missing and not others:
+            return AssertionOutcome(assertion)
+        sentences = [
+            f"{_join(texts)} {word}" for texts, word in ((missing, "missing"), (others, "unexpected")) if texts
+        ]
+        check = self._find_check(assertion, missing[0] if missing else others[0])
+        return AssertionOutcome(assertion, "; ".join(sentences), memory.explain_check(check) if check else None)
+
+    def _find_check(self, assertion: QueryAssertion, text: str) -> Check | None:
+        """Returns the check that a row stands for, if the query has one relation or the row names it."""
+        query = assertion.query
+        name, _, named = text.partition("#")
+        of_type, _, id = name.partition(":")
+        relations = (RelationName(named),) if named else query.relations or ()
+        if len(relations) != 1:
+            return None
+        row = ObjectRef(TypeName(of_type), ObjectId(id))
+        if isinstance(query, ObjectsQuery):
+            return Check(row, relations[0], Subject(query.subject.type, query.subject.id), assertion.context)
+        return Check(query.object, relations[0], Subject(row.type, row.id), assertion.context)
+
+
+def _render_row(row: QueryRow, has_relation: bool) -> str:
+    return f"{row.type}:{row.id}#{row.relation}" if has_relation else f"{row.type}:{row.id}"
+
+
+def _join(texts: Sequence[str]) -> str:
+    more = f" and {len(texts) - MOST_NAMED} more" if len(texts) > MOST_NAMED else ""
+    return ", ".join(texts[:MOST_NAMED]) + more + (" is" if len(texts) == 1 else " are")
+
+
+def _find_other_reason(assertion: CheckAssertion, explanation: Explanation) -> str:
+    """Returns which of the reasons that the assertion names is none, or nothing."""
+    values = {node.check: node.holds is TRUE for node in list_nodes(explanation.tree) if node.check}
+    for text, holds in assertion.because.items():
+        if text not in values:
+            return f"it is denied, but not because of {text}: it does not come to that check"
+        if values[text] != holds:
+            return f"it is denied, but not because of {text}, which {'holds' if values[text] else 'does not hold'}"
+    return ""
+
+
+def list_nodes(root: ExplanationNode) -> Iterator[ExplanationNode]:
+    """Yields the nodes of an explanation, the nearest to the root first."""
+    waiting = [root]
+    for node in waiting:  # grows during the loop
+        yield node
+        waiting += node.children

@@ -1,0 +1,54 @@
+"""Defines what the readers of test files make, whatever the format of the file: a model, warrants, and assertions."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from magistrate.engine.check import Check
+from magistrate.engine.model import ObjectType
+from magistrate.engine.named_policy import NamedPolicy
+from magistrate.engine.query.language import Query
+from magistrate.engine.warrants import Warrant
+
+
+@dataclass(frozen=True, slots=True)
+class CheckAssertion:
+    """Asserts that a check is allowed, or that it is not.
+
+    `name` is how messages name the assertion. The warrants in `added` count for this assertion alone. A denial must
+    also rest on each check in `because`, in written form: it is one of those that the explanation of the denial shows,
+    and it holds if its value is True."""
+
+    name: str
+    check: Check
+    is_allowed: bool
+    added: Sequence[Warrant] = ()
+    because: Mapping[str, bool] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryAssertion:
+    """Asserts the rows of a query, as `document:plan`, or all of them as `document:plan#viewer`, in any order. Without
+    `is_complete`, there may be others."""
+
+    name: str
+    query: Query
+    expected: Collection[str]
+    context: Mapping[str, Any] = field(default_factory=dict)
+    added: Sequence[Warrant] = ()
+    is_complete: bool = True
+
+
+Assertion = CheckAssertion | QueryAssertion
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSuite:
+    """Holds what one test file says. Policies and time limits are evaluated at `now`, in microseconds since 1970 UTC.
+    Each warrant has been validated like one that is written, allowed types included."""
+
+    types: Sequence[ObjectType]
+    policies: Sequence[NamedPolicy]
+    warrants: Sequence[Warrant]
+    assertions: Sequence[Assertion]
+    now: int

@@ -1,0 +1,187 @@
+"""`magistrate model plan` and `apply`: what a model would change is shown before it is written."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.cases import Magistrate
+from tests.conftest import new_database_url
+from tests.running import Client, running_service, settings_for
+
+TEXT = """\
+version 1.0
+
+type document
+    relation editor [user]
+
+    relation viewer [user, user:*]
+    inherit viewer if
+        relation editor
+
+type user
+"""
+WIDER = TEXT.replace(
+    "        relation editor\n", "        any_of\n            relation editor\n            policy open\n"
+).replace("type user\n", "type user\n\npolicy open(level integer) {\n    level < 2\n}\n")
+NARROWER = """\
+version 1.0
+
+type document
+    relation editor [user]
+    relation viewer [user:*]
+
+type user
+"""
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def client(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Client]:
+    with (
+        running_service(settings_for(new_database_url(request.param, tmp_path, request))) as url,
+        Client(url) as client,
+    ):
+        client.put("/v2/model", content=TEXT).raise_for_status()
+        client.grant("document:a#editor@user:ann", "document:a#viewer@user:bob", "document:b#editor@user:ann")
+        yield client
+
+
+@pytest.fixture
+def magistrate(client: Client) -> Magistrate:
+    return Magistrate(str(client.base_url))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "model.txt"
+
+
+def read_model(client: Client) -> str:
+    return client.get("/v2/model", headers={"Accept": "text/plain"}).text
+
+
+def test_a_plan_shows_text_stranded_warrants_and_access(magistrate: Magistrate, client: Client, file: Path) -> None:
+    file.write_text(NARROWER)
+
+    planned = magistrate("model", "plan", str(file))
+
+    token = client.get("/v2/model").headers["Service-Token"]
+    assert (planned.exit_code, planned.stderr) == (2, "")
+    assert (
+        planned.stdout
+        == f"""\
+changed  type document
+
+@@ -3,8 +3,5 @@
+ type document
+     relation editor [user]
+-
+-    relation viewer [user, user:*]
+-    inherit viewer if
+-        relation editor
++    relation viewer [user:*]
+{" "}
+ type user
+
+These warrants are not allowed any more; the model is refused:
+  document:a#viewer@user:bob
+
+Access that changes:
+CHANGE  ACCESS                      CAUSE
+lost    document:a#viewer@user:ann  type document
+lost    document:a#viewer@user:bob  type document
+lost    document:b#viewer@user:ann  type document
+
+planned at {token}
+"""
+    )
+    assert read_model(client) == TEXT
+
+
+def test_a_plan_without_changes_says_so(magistrate: Magistrate, file: Path) -> None:
+    file.write_text(TEXT.replace("version 1.0", "version 1.0 // as it is"))
+
+    assert magistrate.done("model", "plan", str(file)) == "nothing changes\n"
+    assert magistrate.done("model", "apply", str(file)) == "nothing changes\n"
+
+
+def test_a_policy_that_a_model_adds_makes_access_conditional(
+    magistrate: Magistrate, client: Client, file: Path
+) -> None:
+    file.write_text(WIDER)
+
+    planned = magistrate("model", "plan", str(file), "--of", "document#viewer@user", "--json")
+
+    answer = json.loads(planned.stdout)
+    assert planned.exit_code == 2
+    assert answer["objectTypes"] == {"created": [], "changed": ["document"], "deleted": []}
+    assert answer["policies"] == {"created": ["open"], "changed": [], "deleted": []}
+    assert answer["stranded"] == []
+    assert {one["change"] for one in answer["access"]["results"]} == {"gained"}
+    assert all(one["conditional"] for one in answer["access"]["results"])
+
+
+def test_a_model_is_applied_after_it_was_confirmed(magistrate: Magistrate, client: Client, file: Path) -> None:
+    file.write_text(WIDER)
+
+    declined = magistrate("model", "apply", str(file), typed="n\n")
+    unchanged = read_model(client)
+    applied = magistrate("model", "apply", str(file), typed="y\n")
+
+    assert (declined.exit_code, unchanged) == (1, TEXT)
+    assert "Apply this?" in declined.stderr
+    assert applied.exit_code == 0
+    assert applied.stdout.startswith("changed  type document\ncreated  policy open\n")
+    assert applied.stdout.endswith("\napplied\n")
+    assert read_model(client) == WIDER
+
+
+def test_a_model_that_strands_warrants_is_refused_unless_they_are_kept(
+    magistrate: Magistrate, client: Client, file: Path
+) -> None:
+    file.write_text(NARROWER)
+
+    refused = magistrate("model", "apply", "--yes", str(file))
+    kept = magistrate("model", "apply", "--yes", "--keep-existing", str(file))
+
+    assert refused.exit_code == 1
+    assert "document:a#viewer@user:bob" in refused.stderr
+    assert kept.exit_code == 0
+    assert "will have no effect any more" in kept.stdout
+    assert read_model(client) == NARROWER
+
+
+def test_a_model_is_applied_only_if_it_is_still_that_of_the_expected_plan(
+    magistrate: Magistrate, client: Client, file: Path
+) -> None:
+    file.write_text(WIDER)
+    token = json.loads(magistrate("model", "plan", "--json", str(file)).stdout)["token"]
+    client.put("/v2/policies", json=[{"name": "other", "expression": "true"}]).raise_for_status()
+
+    refused = magistrate("model", "apply", "--yes", "--expect", token, str(file))
+
+    assert refused.exit_code == 1
+    assert "the model has changed since that token" in refused.stderr
+    assert read_model(client) != WIDER
+    token = json.loads(magistrate("model", "plan", "--json", str(file)).stdout)["token"]
+    client.grant("document:a#editor@user:eve")
+    assert magistrate("model", "apply", "--yes", "--expect", token, str(file)).exit_code == 0
+    assert read_model(client) == WIDER
+
+
+@pytest.mark.parametrize("command", ["plan", "apply"])
+@pytest.mark.parametrize("arguments", [["missing.txt"], [], ["--banana"], ["-", "--yes"]])
+def test_every_failure_has_the_exit_code_1(magistrate: Magistrate, command: str, arguments: list[str]) -> None:
+    result = magistrate("model", command, *arguments, typed="version 1.0\ntype User\n")
+
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr
+
+
+def test_nobody_can_be_asked_about_a_model_from_standard_input(magistrate: Magistrate, client: Client) -> None:
+    refused = magistrate("model", "apply", "-", typed=WIDER)
+
+    assert refused.exit_code == 1
+    assert "add --yes" in refused.stderr
+    assert read_model(client) == TEXT
