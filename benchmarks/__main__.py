@@ -23,6 +23,7 @@ from benchmarks.load import GENERATOR
 from benchmarks.mixed import command as mixed
 from benchmarks.models import measure_models
 from benchmarks.observing import measure_observing
+from benchmarks.overload import measure_overload
 from benchmarks.request_rates import measure_request_rates
 from benchmarks.startup import measure_startup
 from benchmarks.writes import measure_writes
@@ -40,6 +41,7 @@ TOPICS = {
     "lists": measure_lists,
     "models": measure_models,
     "observing": measure_observing,
+    "overload": measure_overload,
     "startup": measure_startup,
     "writes": measure_writes,
 }

@@ -5,6 +5,7 @@ import asyncio
 import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from types import FrameType
 from typing import Any
 
@@ -16,6 +17,7 @@ from magistrate.api.auth.callers import list_secrets
 from magistrate.api.routes import ROUTES
 from magistrate.api.server.fast_path import FastPath
 from magistrate.api.server.ledger import Ledger
+from magistrate.api.server.rate_limit import RateLimit, open_slots
 from magistrate.api.service import Service
 from magistrate.config import read_settings
 from magistrate.engine.evaluation import Check
@@ -51,6 +53,8 @@ KINDS = {
 }
 TARGET = 1.01
 """How much dearer a check may be with a stored key than with an operator's."""
+RATE_LIMITED = "a stored key, with a rate limit"
+TARGET_OF_RATE_LIMITED = 1.03
 
 
 def measure_callers(seconds: int) -> str:
@@ -82,6 +86,9 @@ async def count_instructions(database_url: str) -> dict[str, int]:
                 secret = (await create_key(context, operator, draft)).value.secret
                 service.keys.replace((), list_secrets((await context.store.list_keys()).keys))
             counts[kind] = _count_check(service, secret)
+            if kind == "a stored key":
+                limit = RateLimit(1_000_000, open_slots(None))
+                counts[RATE_LIMITED] = _count_check(replace(service, rate_limit=limit), secret)
         return counts
 
 

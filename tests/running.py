@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Iterator
@@ -30,9 +31,9 @@ def settings_for(database_url: str, **given: str | int) -> Settings:
 class Client(httpx.Client):
     """An HTTP client with the key, for paths of one service."""
 
-    def __init__(self, url: str, key: str = KEY) -> None:
+    def __init__(self, url: str, key: str = KEY, trust: ssl.SSLContext | bool = True) -> None:
         headers = {"Authorization": f"ApiKey {key}"}
-        super().__init__(base_url=url, headers=headers, timeout=30, trust_env=False)
+        super().__init__(base_url=url, headers=headers, timeout=30, trust_env=False, verify=trust)
 
     def delete_json(self, path: str, body: Any) -> httpx.Response:
         return self.request("DELETE", path, json=body)

@@ -1,10 +1,11 @@
-"""What `./run bench --only callers` counts: a check with a stored key costs what one with an operator's key does."""
+"""What `./run bench --only callers` counts: a check with a stored key costs what one with an operator's key does, and
+little more with a rate limit."""
 
 from pathlib import Path
 
 import pytest
 
-from benchmarks.callers import KINDS, TARGET, count_instructions
+from benchmarks.callers import KINDS, RATE_LIMITED, TARGET, TARGET_OF_RATE_LIMITED, count_instructions
 
 pytestmark = pytest.mark.anyio
 
@@ -17,3 +18,4 @@ async def test_a_cached_check_with_a_stored_key_is_as_cheap_as_with_an_operators
     operator, stored, limited = (counts[kind] for kind in KINDS)
     assert stored <= TARGET * operator
     assert limited <= TARGET_OF_LIMITED * operator
+    assert counts[RATE_LIMITED] <= TARGET_OF_RATE_LIMITED * operator

@@ -336,3 +336,24 @@ def test_settings_can_be_sent_to_worker_processes() -> None:
     settings = read_settings({"api_key": "a" * 16 + "," + "b" * 16}, {})
 
     assert pickle.loads(pickle.dumps(settings)) == settings
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"tls_cert": "c"}, "tls_cert and tls_key must be given together"),
+        ({"tls_key": "k"}, "tls_cert and tls_key must be given together"),
+        ({"tls_client_ca": "a"}, "tls_client_ca has no effect without tls_cert"),
+        ({"public_url": "authz.example"}, "public_url: 'authz.example' is no URL"),
+        ({"public_url": "ftp://authz.example"}, "public_url: "),
+        ({"public_url": "https://authz.example?x=1"}, "public_url: "),
+        ({"public_url": "https://me@authz.example"}, "public_url: "),
+    ],
+)
+def test_settings_of_connections_that_do_not_fit_are_refused(given: dict[str, str], message: str) -> None:
+    with pytest.raises(InvalidSetting, match=message):
+        read_settings(given, {})
+
+
+def test_a_public_url_has_no_slash_at_its_end() -> None:
+    assert read_settings({"public_url": "https://authz.example/base/"}, {}).public_url == "https://authz.example/base"

@@ -21,8 +21,10 @@ ANOTHER = "calls a method of the same name of an object of another class, which 
 LATER = "is called by the event loop, at another time"
 
 BOUNDED: dict[str, str] = {
+    "magistrate.api.admission.Admission._begin_iteration": LATER,
     "magistrate.api.server.accepting.Acceptor._accept": LATER,
     "magistrate.api.server.accepting.Acceptor.close": ANOTHER,
+    "magistrate.api.server.accepting.Acceptors.": ANOTHER,
     "magistrate.api.server.accepting.Channel.": LATER,
     "magistrate.api.auth.bearer.Bearers.": ANOTHER,
     "magistrate.api.server.client_transport.ClientTransport._end_if_silent": LATER,

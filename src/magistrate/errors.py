@@ -15,6 +15,7 @@ MagistrateError
 │   ├── InvalidToken          a bearer token without a valid signature of a trusted issuer for this service
 │   └── TokenExpired          the bearer token was valid before
 ├── Forbidden                 the caller is known, and may not make this request
+├── TooManyRequests           the caller has made as many requests as it may for now
 ├── NotFound                  carries `kind` and `key`
 ├── Conflict                  what is stored stands in the way of the request
 ├── PreconditionFailed        carries `index`, the place of the precondition in its request
@@ -28,6 +29,7 @@ MagistrateError
 │   ├── SigningKeysLocked     the keys of session tokens are encrypted with a key that is not known
 │   └── OutcomeUnknown        a write was being committed when the store stopped answering
 ├── DeadlineExceeded          a request took longer than it may; carries `limit_ms`
+├── Overloaded                too many requests are waiting; this one was not begun
 ├── ProviderUnavailable       a bearer token cannot be verified now; try again later
 ├── ServiceUnreachable        a client got no answer from a service; carries `url`
 │   ├── AnswerTooSlow         a service that had answered before did not answer a check in time
@@ -156,6 +158,13 @@ class Forbidden(MagistrateError):
     """Reports that the caller is known, but may not make this request."""
 
 
+class TooManyRequests(MagistrateError):
+    """Reports that the caller exceeds its rate limit, and may try again in a second."""
+
+    def __init__(self) -> None:
+        super().__init__("Too many requests.")
+
+
 class NotFound(MagistrateError):
     """Names what does not exist: `kind` is its type in the caller's words, `key` its identifier. The `hint` is appended
     to the message."""
@@ -255,6 +264,13 @@ class DeadlineExceeded(MagistrateError):
         consequence = f"; {UNKNOWN_WRITE}" if may_have_written else ""
         super().__init__(f"the request was not answered within {limit_ms} milliseconds{consequence}")
         self.limit_ms = limit_ms
+
+
+class Overloaded(MagistrateError):
+    """Reports that more requests are waiting than can be answered soon, so this one was refused before it began."""
+
+    def __init__(self) -> None:
+        super().__init__("the service has more requests than it can answer now; nothing of this one was done")
 
 
 class ProviderUnavailable(MagistrateError):

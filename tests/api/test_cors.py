@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from magistrate.api.server.fast_path import FastPath, PendingRequest
+from magistrate.api.server.fast_path import FastPath, PendingRefusal, PendingRequest
 from tests.api.sockets import connect, head, read_answer
 from tests.api.test_fast_path import ALLOWED, DRIVEN, answers, request
 from tests.processes.service_process import ServiceProcess
@@ -222,7 +222,7 @@ def test_only_requests_of_pages_leave_the_fast_path(tmp_path: Path, monkeypatch:
     begun: list[bool] = []
     begin = FastPath.begin_request
 
-    def observed(self: FastPath, *given: object) -> PendingRequest | None:
+    def observed(self: FastPath, *given: object) -> PendingRequest | PendingRefusal | None:
         pending = begin(self, *given)  # type: ignore[arg-type]  # handed on as they are
         begun.append(pending is not None)
         return pending

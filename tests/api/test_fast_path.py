@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from magistrate.api.server.fast_path import FastPath, PendingRequest
+from magistrate.api.server.fast_path import FastPath, PendingRefusal, PendingRequest
 from magistrate.config import read_settings
 from tests.api.sockets import connect, is_hung_up, read_answer
 from tests.issuing import issue_key, wait_for_key
@@ -220,7 +220,7 @@ def test_a_key_sent_as_a_bearer_takes_the_fast_path(services: Services, monkeypa
     begun: list[bool] = []
     begin = FastPath.begin_request
 
-    def observed(self: FastPath, *given: object) -> PendingRequest | None:
+    def observed(self: FastPath, *given: object) -> PendingRequest | PendingRefusal | None:
         pending = begin(self, *given)  # type: ignore[arg-type]  # handed on as they are
         begun.append(pending is not None)
         return pending

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import ssl
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,6 +20,9 @@ ROOT = Path(__file__).parents[2]
 class ServiceProcess:
     """`magistrate serve` on a free port, from start to stop, with one worker unless said otherwise. `folder` is its
     working directory, `settings` its variables; a `sitecustomize.py` in it runs first in each process."""
+
+    trust: ssl.SSLContext | bool = True
+    """What clients of a service with TLS use; to be set before it is entered."""
 
     def __init__(self, folder: Path, *flags: str, program: Sequence[str] = (), **settings: str) -> None:
         """`program` is a module and its arguments to run instead."""
@@ -38,7 +42,8 @@ class ServiceProcess:
         self.printed = self.process.stdout.readline()
         assert self.printed.startswith("Magistrate listens on "), self.printed + self.errors()
         self.url = self.printed.split()[3]
-        with httpx.Client(base_url=self.url, trust_env=False, timeout=STARTED_WITHIN_SECONDS) as client:
+        timeout = STARTED_WITHIN_SECONDS
+        with httpx.Client(base_url=self.url, trust_env=False, timeout=timeout, verify=self.trust) as client:
             # The socket is open already; the answer waits for the service.
             assert client.get("/readyz").status_code == 200
         return self
@@ -51,7 +56,7 @@ class ServiceProcess:
         self.process.communicate(timeout=60)
 
     def client(self, key: str = KEY) -> Client:
-        return Client(self.url, key)
+        return Client(self.url, key, self.trust)
 
     def kill(self) -> None:
         self.process.send_signal(signal.SIGKILL)

@@ -7,8 +7,8 @@ import asyncio
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from functools import partial
 from time import perf_counter
 from types import SimpleNamespace
@@ -24,22 +24,23 @@ from uuid_utils import uuid7
 
 from magistrate import errors
 from magistrate.api.auditing import BODY, CALLER, ROUTE
-from magistrate.api.auth.bearer import CHALLENGE, identify_caller
+from magistrate.api.auth.bearer import Identified, identify_caller
 from magistrate.api.console import list_console_pages
 from magistrate.api.cors import CorsPolicy, answer_options
 from magistrate.api.deadline import Deadlines
+from magistrate.api.early_answers import Send, answer_cancelled, answer_overloaded
 from magistrate.api.endpoints import public
-from magistrate.api.error_table import ERROR_TABLE, INTERNAL_ERROR, error_body
+from magistrate.api.error_answers import answer_error, answer_fault, answer_http_error
 from magistrate.api.finish import LEDGER, REQUEST_ID, STARTED, finish_answer
 from magistrate.api.freshness import TOKEN_HEADERS, read_freshness, token_of
 from magistrate.api.page_responders import redirect_browser, respond_to_pages
 from magistrate.api.parse import LARGE_BODY_BYTES, decode_body, read_parameters, require_json_type
 from magistrate.api.paths import HAS_SLASH, SLASH_IN_ID, decode_path, render_path
-from magistrate.api.render import render_json
 from magistrate.api.route import Route
 from magistrate.api.routes import ROUTES
 from magistrate.api.server.fast_path import FastPath
 from magistrate.api.server.ledger import Ledger
+from magistrate.api.server.rate_limit import COUNTED
 from magistrate.api.service import Call, Service, answer_call, render_body
 from magistrate.api.written_body import read_written_body
 from magistrate.operations.consistency import NO_DEMAND, Freshness
@@ -48,10 +49,8 @@ from magistrate.store.contract import Identity, Once
 App = falcon.asgi.App[falcon.asgi.Request, falcon.asgi.Response]
 Responder = Callable[..., Awaitable[None]]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
-Send = Callable[[dict[str, Any]], Awaitable[None]]
 Scope = dict[str, Any]
 
-RETRY_AFTER_SECONDS = "1"
 OPEN_AGAIN_SECONDS = 1.0
 
 _IDEMPOTENCY_KEY = re.compile(r"[\x21-\x7e]{1,255}")
@@ -80,6 +79,10 @@ class Running:
         if self._service is None:
             raise errors.StoreUnavailable("the store could not be opened yet")
         return self._service
+
+    @property
+    def is_open(self) -> bool:
+        return self._service is not None
 
     async def process_startup(self, scope: Scope, event: dict[str, Any]) -> None:
         if not await self._open():
@@ -127,56 +130,73 @@ class Application:
         ledger: Ledger | None = None,
         cors: CorsPolicy | None = None,
         has_console: bool = True,
+        public_url: str = "",
     ) -> None:
         self._running = Running(opened)
         self._ledger = ledger or Ledger()
         self._cors = cors
         self.fast_path = FastPath(lambda: self._running.service, ROUTES, self._ledger, has_cors=cors is not None)
-        self._app: App = falcon.asgi.App(middleware=[self._running, *([cors.middleware()] if cors else [])])
+        self._scopes = {(route.method, route.path): route.scope for route in ROUTES if "{" not in route.path}
+        public_pages = public.list_pages(public_url)
+        responders = _responders(self._running, ROUTES)
+        responders += self._respond_to([*public_pages, *(list_console_pages() if has_console else ())])
+        responders += [("GET", "/", redirect_browser)] if has_console else []
+        responders += _preflight_responders(cors) if cors is not None else []
+        self._app = self._build_app(responders)
+        self._admin_app = self._build_app(self._respond_to([page for page in public_pages if page.is_on_admin_port]))
+
+    def _respond_to(self, pages: Sequence[public.PublicPage]) -> list[tuple[str, str, Responder]]:
+        return respond_to_pages(lambda: self._running.service, _identify, pages)
+
+    def _build_app(self, responders: Sequence[tuple[str, str, Responder]]) -> App:
+        app: App = falcon.asgi.App(middleware=[self._running, *([self._cors.middleware()] if self._cors else [])])
         # Some answers have no media type. Falcon accepts None here, although its types do not say so.
-        self._app.resp_options.default_media_type = None  # type: ignore[assignment]
-        self._app.add_error_handler(errors.MagistrateError, _answer_error)
-        self._app.add_error_handler(falcon.HTTPError, _answer_http_error)
-        self._app.add_error_handler(Exception, _answer_fault)
-        pages = [*public.PAGES, *(list_console_pages() if has_console else ())]
-        responders = [*_responders(self._running, ROUTES), *respond_to_pages(lambda: self._running.service, pages)]
-        if has_console:
-            responders.append(("GET", "/", redirect_browser))
-        _add_resources(self._app, [*responders, *(_preflight_responders(cors) if cors is not None else ())])
+        app.resp_options.default_media_type = None  # type: ignore[assignment]
+        app.add_error_handler(errors.MagistrateError, answer_error)
+        app.add_error_handler(falcon.HTTPError, answer_http_error)
+        app.add_error_handler(Exception, answer_fault)
+        _add_resources(app, responders)
+        return app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            if scope["type"] == "lifespan":
-                self._ledger.stopping()
+        if scope["type"] == "http":
+            await self._answer(self._app, scope, receive, send)
             return
+        await self._app(scope, receive, send)
+        if scope["type"] == "lifespan":
+            self._ledger.stopping()
+
+    async def answer_admin(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers a request to the admin port, which has health and metrics only."""
+        await self._answer(self._admin_app, scope, receive, send)
+
+    async def _answer(self, app: App, scope: Scope, receive: Receive, send: Send) -> None:
         if b"%2f" in scope["raw_path"].lower():
             scope |= {"path": decode_path(scope["raw_path"]), HAS_SLASH: True}
         scope |= {_RECEIVE: receive, _QUERY: scope["query_string"], "query_string": b""}
         scope |= {LEDGER: self._ledger, STARTED: perf_counter(), REQUEST_ID: str(uuid7())}
         try:
-            await self._app(scope, _receive_nothing, send)
+            if app is self._app and self._is_overloaded(scope):
+                await self._refuse(scope, send)
+            else:
+                await app(scope, _receive_nothing, send)
         except asyncio.CancelledError:
             further_headers = self._cors.raw_headers(scope["headers"]) if self._cors else {}
-            await _answer_cancelled(send, scope[REQUEST_ID], further_headers)
+            await answer_cancelled(send, scope[REQUEST_ID], further_headers)
 
+    def _is_overloaded(self, scope: Scope) -> bool:
+        """Returns whether a request would be refused as soon as its turn should come. A path with variables is left to
+        the framework."""
+        needed = self._scopes.get((scope["method"], scope["path"]))
+        return needed is not None and self._running.is_open and self._running.service.admissions[needed].is_full
 
-async def _answer_cancelled(send: Send, request_id: str, further_headers: Mapping[str, str]) -> None:
-    """Answers a request that the server cancels because it must stop. Once a response has begun, nothing can be
-    sent."""
-    body = render_json(error_body(errors.StoreUnavailable("the service is stopping")))
-    headers = {
-        "content-type": "application/json",
-        "content-length": str(len(body)),
-        "warrant-request-id": request_id,
-        "retry-after": RETRY_AFTER_SECONDS,
-        "connection": "close",
-        **further_headers,
-    }
-    raw_headers = [(name.encode(), value.encode()) for name, value in headers.items()]
-    with suppress(RuntimeError):
-        await send({"type": "http.response.start", "status": 503, "headers": raw_headers})
-        await send({"type": "http.response.body", "body": body})
+    async def _refuse(self, scope: Scope, send: Send) -> None:
+        """Refuses a request before its key is known: whatever is done for it is taken from those that are answered."""
+        method, path = scope["method"], scope["path"]
+        self._running.service.admissions[self._scopes[method, path]].shed += 1
+        further_headers = self._cors.raw_headers(scope["headers"]) if self._cors else {}
+        self._ledger.record_answer(method, path, path, 503, scope[REQUEST_ID], scope[STARTED])
+        await answer_overloaded(send, scope[REQUEST_ID], further_headers)
 
 
 async def _receive_nothing() -> dict[str, Any]:
@@ -238,9 +258,7 @@ def _responder(running: Running, route: Route) -> Responder:
         identity = service.context.store.identity
         with running.deadlines.begin(service.limits.request_timeout_ms, route.writes) as deadline:
             req.scope[ROUTE] = route
-            header = req.get_header("Authorization")
-            caller, holder = await identify_caller(service.keys, service.bearers, header, route.takes_bearer)
-            req.scope[CALLER] = caller
+            caller, holder = await _identify(req, service, route.takes_bearer)
             caller.require_scope(route.scope)
             parameters = read_parameters(req.scope[_QUERY]) if req.scope[_QUERY] else {}
             freshness = NO_DEMAND if route.writes else _freshness(req, identity)
@@ -262,7 +280,8 @@ def _responder(running: Running, route: Route) -> Responder:
                 caller.require_types(route.list_types(call))
             if route.parameters and not route.writes:
                 route.check_parameters(call)
-            answer = await answer_call(route.handler, call)
+            async with service.admissions[route.scope]:
+                answer = await answer_call(route.handler, call)
         token = token_of(identity, answer.revision)
         for header in TOKEN_HEADERS:
             resp.set_header(header, token)
@@ -273,6 +292,16 @@ def _responder(running: Running, route: Route) -> Responder:
         finish_answer(req, resp)
 
     return respond
+
+
+async def _identify(req: falcon.asgi.Request, service: Service, takes_bearer: bool) -> Identified:
+    """Returns who sent a request, which counts towards the rate limit of its caller, unless it was counted before.
+    Raises what `identify_caller` raises, and TooManyRequests."""
+    found = await identify_caller(service.keys, service.bearers, req.get_header("Authorization"), takes_bearer)
+    req.scope[CALLER] = found.caller
+    if service.rate_limit is not None and COUNTED not in req.scope:
+        service.rate_limit.require(found.caller)
+    return found
 
 
 def _body_decoder(route: Route) -> Callable[[bytes, int], Any] | None:
@@ -324,48 +353,3 @@ def _once(req: falcon.asgi.Request, body: bytes) -> Once | None:
         raise errors.InvalidParameter("Idempotency-Key", "must be 1 to 255 printable ASCII characters, no blanks")
     request = f"{req.method} {render_path(req)}\n".encode() + body
     return Once(key, hashlib.sha256(request).hexdigest())
-
-
-async def _answer_error(
-    req: falcon.asgi.Request, resp: falcon.asgi.Response, error: errors.MagistrateError, path: dict[str, Any]
-) -> None:
-    resp.status = ERROR_TABLE[type(error)].status
-    resp.data = render_json(error_body(error))
-    resp.content_type = public.JSON
-    if isinstance(error, errors.StoreUnavailable | errors.ProviderUnavailable | errors.DeadlineExceeded):
-        resp.set_header("Retry-After", RETRY_AFTER_SECONDS)
-    if isinstance(error, errors.StoreUnavailable | errors.DeadlineExceeded):
-        log.warning(
-            "unavailable", method=req.method, path=render_path(req), error=error.message, cause=repr(error.__cause__)
-        )
-    if isinstance(error, errors.Unauthenticated):
-        resp.set_header("WWW-Authenticate", CHALLENGE)
-    if isinstance(error, errors.BodyTooLarge | errors.BodyTooSlow):
-        # The rest of the body is still to come and would not be read.
-        resp.set_header("Connection", "close")
-    finish_answer(req, resp)
-    if resp.status_code == 500:
-        log.error("fault", method=req.method, path=render_path(req), exc_info=error)
-
-
-async def _answer_http_error(
-    req: falcon.asgi.Request, resp: falcon.asgi.Response, error: falcon.HTTPError, path: dict[str, Any]
-) -> None:
-    """Answers the requests that Falcon refuses by itself: paths without a route, unknown methods and unreadable
-    headers."""
-    if error.status_code == 404 or req.method not in COMBINED_METHODS:
-        await _answer_error(req, resp, errors.NotFound("Endpoint", render_path(req)), path)
-    else:
-        await _answer_error(
-            req, resp, errors.InvalidRequest(error.description or error.title or "Invalid request"), path
-        )
-
-
-async def _answer_fault(
-    req: falcon.asgi.Request, resp: falcon.asgi.Response, error: Exception, path: dict[str, Any]
-) -> None:
-    resp.status = 500
-    resp.data = render_json(INTERNAL_ERROR)
-    resp.content_type = public.JSON
-    finish_answer(req, resp)
-    log.error("fault", method=req.method, path=render_path(req), exc_info=error)

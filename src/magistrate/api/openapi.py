@@ -122,13 +122,15 @@ _ERRORS = {
     412: "the model has changed since the revision that the request names; nothing was written",
     413: "the request body is too large",
     422: "the idempotency key was used before with another request",
+    429: "the key or token has made as many requests as it may for now; `Retry-After` says when to try again",
     500: "a fault of the service",
     503: "the store cannot be reached, and nothing was written unless it was acknowledged; or a check needs more work "
-    "than is allowed",
+    "than is allowed; or more requests are waiting than can be answered soon",
 }
 
 
-def document() -> dict[str, Any]:
+def document(public_url: str = "") -> dict[str, Any]:
+    """Returns the document; `public_url` is where the service is, if it knows."""
     types = [kind for route in ROUTES for kind in (route.body, route.answer) if kind is not None]
     schemas, components = msgspec.json.schema_components(types, ref_template=_REF)
     by_type = iter(schemas)
@@ -148,6 +150,7 @@ def document() -> dict[str, Any]:
             "Compatible with the Warrant v2 API.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
+        **({"servers": [{"url": public_url}]} if public_url else {}),
         "security": [{"ApiKey": []}],
         "paths": paths,
         "components": {
@@ -229,7 +232,7 @@ def _statuses(route: Route) -> list[int]:
         412: route.takes_if_match,
         422: route.takes_key,
     }
-    return sorted([400, 401, 403, 500, 503, *body, *(status for status, may_be in others.items() if may_be)])
+    return sorted([400, 401, 403, 429, 500, 503, *body, *(status for status, may_be in others.items() if may_be)])
 
 
 def _error(status: int) -> dict[str, Any]:

@@ -1,28 +1,35 @@
 """Makes the responders of the routes outside the API proper: the pages of public.py and the files of the console."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
 
 import falcon.asgi
 
-from magistrate.api.auditing import CALLER
-from magistrate.api.auth.bearer import identify_caller
+from magistrate.api.auth.bearer import Identified
 from magistrate.api.console import CONSOLE_PATH
 from magistrate.api.endpoints.public import Opened, PublicPage
 from magistrate.api.finish import finish_answer
+from magistrate.api.service import Service
 from magistrate.errors import NotFound
 
 PageResponder = Callable[..., Awaitable[None]]
 
 
-def respond_to_pages(service: Opened, pages: Sequence[PublicPage]) -> list[tuple[str, str, PageResponder]]:
+class Identify(Protocol):
+    """Identifies the caller of a request."""
+
+    async def __call__(self, req: falcon.asgi.Request, service: Service, takes_bearer: bool) -> Identified: ...
+
+
+def respond_to_pages(
+    service: Opened, identify: Identify, pages: Sequence[PublicPage]
+) -> list[tuple[str, str, PageResponder]]:
     """Returns method, path and responder of each page."""
 
     def responder(page: PublicPage) -> PageResponder:
         async def respond(req: falcon.asgi.Request, resp: falcon.asgi.Response, **path: str) -> None:
             if page.scope is not None:
-                header = req.get_header("Authorization")
-                caller, _ = await identify_caller(service().keys, service().bearers, header, takes_bearer=False)
-                req.scope[CALLER] = caller
+                caller, _ = await identify(req, service(), takes_bearer=False)
                 caller.require_scope(page.scope)
             resp.set_headers(dict(page.headers))
             if page.etag:

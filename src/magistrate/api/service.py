@@ -6,10 +6,12 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from magistrate.api.admission import Admissions
 from magistrate.api.auth.bearer import Bearers
 from magistrate.api.auth.callers import Holder, KeyRing
 from magistrate.api.parse import read_boolean
 from magistrate.api.render import render_json
+from magistrate.api.server.rate_limit import RateLimit
 from magistrate.engine.terms import Revision
 from magistrate.operations.as_of import AS_OF, AsOf, read_as_of
 from magistrate.operations.callers import Caller
@@ -32,13 +34,16 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """Holds the parts that answer requests. `public_url` is the URL by which clients reach the service, without a slash
-    at its end; empty if the operator did not say."""
+    """Holds the parts that answer requests. `rate_limit` is None if callers may make any number of requests.
+    `public_url` is the URL by which clients reach the service, without a slash at its end; empty if the operator did
+    not say."""
 
     context: Context
     keys: KeyRing
     bearers: Bearers
     limits: Limits
+    admissions: Admissions
+    rate_limit: RateLimit | None = None
     public_url: str = ""
 
 

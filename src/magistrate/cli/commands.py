@@ -12,6 +12,7 @@ from magistrate.cli.audit import audit
 from magistrate.cli.check import check
 from magistrate.cli.completion import completion
 from magistrate.cli.diff import diff
+from magistrate.cli.doctor import doctor
 from magistrate.cli.events import events
 from magistrate.cli.explain import explain
 from magistrate.cli.importing import import_command
@@ -77,6 +78,7 @@ for command in (
     import_command,
     sessions,
     keys,
+    doctor,
     completion,
 ):
     main.add_command(command)

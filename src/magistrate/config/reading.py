@@ -26,10 +26,15 @@ class Settings:
     host: str
     port: int
     public_url: str
+    admin_port: int
     workers: int
     database: DatabaseUrl
     api_keys: tuple[str, ...] = field(repr=False)
     api_key_file: str
+    tls_cert: str
+    tls_key: str
+    tls_client_ca: str
+    rate_limit: int
     max_body_bytes: int
     max_head_bytes: int
     max_meta_bytes: int
@@ -49,6 +54,9 @@ class Settings:
     head_timeout_ms: int
     keep_alive_timeout_ms: int
     max_connections: int
+    max_running_requests: int
+    max_waiting_requests: int
+    wait_timeout_ms: int
     body_timeout_ms: int
     stop_timeout_ms: int
     request_timeout_ms: int
@@ -98,6 +106,7 @@ def read_settings(flags: Mapping[str, str | None], environment: Mapping[str, str
     if values["cors_all_routes"] and not origins:
         raise InvalidSetting("cors_all_routes has no effect without cors_origin")
     _refuse_half_a_provider(values)
+    _refuse_half_of_tls(values)
     if values["audit_format"] not in AUDIT_FORMAT_NAMES:
         raise InvalidSetting(f"audit_format must be {' or '.join(AUDIT_FORMAT_NAMES)}")
     return Settings(
@@ -169,6 +178,13 @@ def _refuse_half_a_provider(values: Mapping[str, Value]) -> None:
     for name in ("jwt_issuer", "jwt_audience", "jwt_tenant_claim", "jwt_scopes_claim"):
         if values[name] and not keys:
             raise InvalidSetting(f"{name} has no effect without jwt_keys")
+
+
+def _refuse_half_of_tls(values: Mapping[str, Value]) -> None:
+    if bool(values["tls_cert"]) != bool(values["tls_key"]):
+        raise InvalidSetting("tls_cert and tls_key must be given together")
+    if values["tls_client_ca"] and not values["tls_cert"]:
+        raise InvalidSetting("tls_client_ca has no effect without tls_cert")
 
 
 def _is_web_url(text: str) -> bool:

@@ -12,6 +12,13 @@ SETTINGS = (
         "",
         "the URL by which clients reach the service, as in https://authz.example; the AuthZEN metadata names it",
     ),
+    Setting(
+        "admin_port",
+        0,
+        "a second TCP port, never encrypted, on which /healthz, /readyz and /metrics are answered as well; 0: none",
+        0,
+        65_535,
+    ),
     Setting("workers", 0, "the number of worker processes; 0: one per processor core, at most 4", 0, 256),
     Setting(
         "database_url",
@@ -29,6 +36,26 @@ SETTINGS = (
         "",
         "a file with further API keys, one per line; blank lines and lines that begin with # are ignored; "
         "it is read again when it changes",
+    ),
+    Setting(
+        "tls_cert",
+        "",
+        "a PEM file with the certificate of the service, and those of its issuers behind it; connections are then "
+        "encrypted (HTTPS); it is read again when it changes",
+    ),
+    Setting("tls_key", "", "the PEM file with the private key of tls_cert, without a password"),
+    Setting(
+        "tls_client_ca",
+        "",
+        "a PEM file with the authorities one of which must have signed the certificate of each client (mTLS)",
+    ),
+    Setting(
+        "rate_limit",
+        0,
+        "the number of requests a second that each key, or user of a session token, may make over all workers; "
+        "further ones are answered with 429; 0: any number",
+        0,
+        1_000_000,
     ),
     Setting("max_body_bytes", 8_388_608, "the largest request body, in bytes (8 MiB)", 1_024, 1_073_741_824),
     Setting(
@@ -125,6 +152,21 @@ SETTINGS = (
         1,
         1_000_000,
     ),
+    Setting(
+        "max_running_requests",
+        128,
+        "the number of requests of the same scope that run at the same time in a worker; cached checks do not count",
+        1,
+        100_000,
+    ),
+    Setting(
+        "max_waiting_requests",
+        1_024,
+        "the number of further requests of that scope that wait to run; others are answered with 503 at once",
+        1,
+        100_000,
+    ),
+    Setting("wait_timeout_ms", 1_000, "how long such a request may wait before it is answered with 503", 1, 600_000),
     Setting("body_timeout_ms", 30_000, "how long a client may take to send a request body", 100, 600_000),
     Setting(
         "stop_timeout_ms",

@@ -13,12 +13,16 @@ SHOWN_TRIES = 3
 
 
 def announce_service(settings: Settings, listening: socket.socket, key: str | None) -> str:
-    """Prints the URL of the service and the key it generated, and returns the URL."""
+    """Prints the URL of the service and the key it generated, and returns the URL that clients use."""
     host, port = listening.getsockname()[:2]
-    url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    scheme = "https" if settings.tls_cert else "http"
+    url = f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
     print(f"Magistrate listens on {url} and keeps its data in {settings.database.place}", flush=True)
     if settings.console:
         print(f"Open {url}/console in a browser to see who may do what, and why", flush=True)
+    if settings.admin_port:
+        print(f"Health and metrics are on port {settings.admin_port}, too", flush=True)
+    url = settings.public_url or url
     if key is not None:
         print(f"\nAPI key, shown only this once: {key}\n\nTry it:\n", flush=True)
         print(f"  curl -s '{url}/v2/object-types?limit=1' -H 'Authorization: ApiKey {key}'\n", flush=True)

@@ -8,10 +8,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 
+from magistrate.api.admission import Admissions, admissions
 from magistrate.api.auth.bearer import Bearers
 from magistrate.api.auth.fetched_keys import FetchedKeys, KeyFile, KeyOrigin
 from magistrate.api.auth.provider import Provider
 from magistrate.api.server.metrics import METRICS, Readings
+from magistrate.api.server.rate_limit import RateLimit
 from magistrate.api.service import Limits, Service
 from magistrate.config import Settings
 from magistrate.engine import query
@@ -46,10 +48,13 @@ def _provider(settings: Settings) -> Provider | None:
 
 @asynccontextmanager
 async def open_service(
-    settings: Settings, hangup: Hangup | None = None, shared: SharedDigests | None = None
+    settings: Settings,
+    hangup: Hangup | None = None,
+    shared: SharedDigests | None = None,
+    rate_limit: RateLimit | None = None,
 ) -> AsyncIterator[Service]:
     """Yields the service, and runs its background work until the context ends. `hangup` and `shared` are those of
-    ServiceKeys.
+    ServiceKeys, `rate_limit` is that of the Service.
 
     Raises StoreUnavailable, SchemaMismatch or InvalidSetting."""
     async with open_context(settings) as context:
@@ -60,14 +65,16 @@ async def open_service(
             settings.max_body_bytes, settings.max_json_depth, settings.body_timeout_ms, settings.request_timeout_ms
         )
         forgetting = _delete_periodically(context, settings)
-        METRICS.read = partial(_readings, context)
+        admitted = admissions(settings.max_running_requests, settings.max_waiting_requests, settings.wait_timeout_ms)
+        METRICS.read = partial(_readings, context, admitted)
         works = [forgetting, _stop_with_parent(), asyncio.to_thread(query.read_grammar), _write_metrics_now_and_then()]
         works += [keys.keep_fresh(), keys.follow_changes(), _end_expired_periodically(context)]
         if provider is not None:
             works.append(provider.keys.keep_fresh())
         logging = context.decisions.writing() if context.decisions is not None else nullcontext()
         async with running_beside(*works), logging:
-            yield Service(context, ring, Bearers(context, provider), limits, settings.public_url)
+            bearers = Bearers(context, provider)
+            yield Service(context, ring, bearers, limits, admitted, rate_limit, settings.public_url)
 
 
 async def _delete_periodically(context: Context, settings: Settings) -> None:
@@ -98,10 +105,13 @@ async def _write_metrics_now_and_then() -> None:
         await asyncio.sleep(WRITE_METRICS_EVERY_SECONDS)
 
 
-def _readings(context: Context) -> Readings:
+def _readings(context: Context, admitted: Admissions) -> Readings:
     """Returns the values that /metrics reports besides those of requests."""
     graph = context.graph
     return {
+        "requests_running": sum(one.running for one in admitted.values()),
+        "requests_waiting": sum(one.waiting for one in admitted.values()),
+        "requests_shed": sum(one.shed for one in admitted.values()),
         "statements": context.store.statements,
         "graph_hits": graph.counts.hits,
         "graph_misses": graph.counts.misses,

@@ -6,6 +6,7 @@ import signal
 import socket
 import sys
 import tempfile
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,14 +14,18 @@ from pathlib import Path
 from magistrate.api.app import Application
 from magistrate.api.auth.provider_keys import read_key_file
 from magistrate.api.cors import CorsPolicy
+from magistrate.api.server.accepting import accept_from
 from magistrate.api.server.access_log import AccessLog
 from magistrate.api.server.audit_log import AuditLog, check_audit_log
+from magistrate.api.server.bounded_config import BoundedConfig
 from magistrate.api.server.fast_path_protocol import FastPathProtocol
 from magistrate.api.server.ledger import Ledger
 from magistrate.api.server.metrics import METRICS, Board
-from magistrate.api.server.protocol import BoundedConfig, BoundedProtocol
+from magistrate.api.server.protocol import BoundedProtocol
+from magistrate.api.server.rate_limit import RateLimit, open_slots
 from magistrate.api.server.server import GracefulServer, limit_connections, run_worker
 from magistrate.api.server.supervisor import Bounds, Supervisor
+from magistrate.api.server.tls import TlsFiles, load_context
 from magistrate.config import Settings
 from magistrate.errors import InvalidSetting
 from magistrate.log import log_to_stderr
@@ -46,7 +51,8 @@ def create_application(
     settings: Settings, shared_folder: Path | None = None, hangup: Hangup | None = None
 ) -> Application:
     """Creates the ASGI application, in each worker process; the store must be migrated and seeded. Through the
-    shared folder, workers share their counters and the digests of the key file. `hangup` is that of ServiceKeys."""
+    shared folder, workers share their counters, the rate limits and the digests of the key file. `hangup` is that of
+    ServiceKeys."""
     log_to_stderr()
     sys.setswitchinterval(SWITCH_SECONDS)
     METRICS.board = None if shared_folder is None else Board(shared_folder)
@@ -56,8 +62,9 @@ def create_application(
     cors = CorsPolicy(settings.cors_origins, settings.cors_all_routes) if settings.cors_origins else None
     audit_log = AuditLog(settings.audit_log, settings.audit_format) if settings.audit_log else None
     METRICS.count_audit_dropped = int if audit_log is None else audit_log.count_dropped
-    opened = partial(open_service, settings, hangup, shared)
-    return Application(opened, Ledger(access_log, audit_log), cors, settings.console)
+    rate_limit = RateLimit(settings.rate_limit, open_slots(shared_folder)) if settings.rate_limit else None
+    opened = partial(open_service, settings, hangup, shared, rate_limit)
+    return Application(opened, Ledger(access_log, audit_log), cors, settings.console, settings.public_url)
 
 
 def server_config(settings: Settings, shared_folder: Path | None = None, hangup: Hangup | None = None) -> BoundedConfig:
@@ -70,6 +77,7 @@ def server_config(settings: Settings, shared_folder: Path | None = None, hangup:
         body_timeout_ms=settings.body_timeout_ms,
         keep_alive_timeout_ms=settings.keep_alive_timeout_ms,
         max_connections=limit_connections(settings.max_connections),
+        tls=tls_files(settings),
         protocol=FastPathProtocol if settings.fast_path else BoundedProtocol,
         loop="uvloop",
         ws="none",
@@ -94,9 +102,14 @@ def serve(settings: Settings, example_name: str | None = None, fix_permissions: 
         read_key_file(settings.jwt_keys)  # workers would continue without the keys
     log_to_stderr()
     check_key_file(settings)
+    if (files := tls_files(settings)) is not None:
+        load_context(files)  # workers would wait for a certificate that can be used
     check_audit_log(settings.audit_log)
-    listening = listen(settings)
-    with listening:
+    with ExitStack() as stack:
+        listening = stack.enter_context(listen(settings))
+        sockets = [listening]
+        if settings.admin_port:
+            sockets.append(stack.enter_context(listen(replace(settings, port=settings.admin_port))))
         secure_store(settings, fix_permissions)
         migrate_store(settings)
         key = asyncio.run(prepare_store(settings, example))
@@ -104,8 +117,15 @@ def serve(settings: Settings, example_name: str | None = None, fix_permissions: 
         if example is not None:
             announce_example(example, url, key)
         if settings.workers == 1:
-            return _serve_alone(settings, listening)
-        return _serve_together(settings, listening)
+            return _serve_alone(settings, sockets)
+        return _serve_together(settings, sockets)
+
+
+def tls_files(settings: Settings) -> TlsFiles | None:
+    """Returns the files of the certificate, or None if connections are not encrypted."""
+    if not settings.tls_cert:
+        return None
+    return TlsFiles(settings.tls_cert, settings.tls_key, settings.tls_client_ca)
 
 
 def _choose_workers() -> int:
@@ -116,14 +136,14 @@ def _choose_workers() -> int:
     return min(cores, MOST_CHOSEN_WORKERS)
 
 
-def _serve_alone(settings: Settings, listening: socket.socket) -> int:
+def _serve_alone(settings: Settings, sockets: list[socket.socket]) -> int:
     # The server stops on these signals, then raises them again for these handlers, which do nothing: exit code 0.
     for stop in (signal.SIGTERM, signal.SIGINT):
         signal.signal(stop, lambda *_: None)
     hangup = Hangup()
     signal.signal(signal.SIGHUP, _stop_like_sigterm if _has_terminal() else hangup.receive)
     server = GracefulServer(server_config(settings, hangup=hangup))
-    server.run(sockets=[listening])
+    server.run(sockets=sockets)
     return 0 if server.started else 1
 
 
@@ -136,12 +156,12 @@ def _stop_like_sigterm(*_: object) -> None:
     signal.raise_signal(signal.SIGTERM)
 
 
-def _serve_together(settings: Settings, listening: socket.socket) -> int:
+def _serve_together(settings: Settings, sockets: list[socket.socket]) -> int:
     log_to_stderr()
     bounds = Bounds(stop=settings.stop_timeout_ms / 1000)
     with tempfile.TemporaryDirectory(prefix="magistrate-metrics-") as folder:
         worker = partial(run_worker, server_config(settings, Path(folder)))
-        return Supervisor(worker, listening, settings.workers, bounds).run()
+        return Supervisor(worker, accept_from(sockets), settings.workers, bounds).run()
 
 
 def listen(settings: Settings) -> socket.socket:

@@ -2,12 +2,15 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from magistrate.config import PostgresUrl, Settings, SqliteUrl
 from magistrate.store.contract import Store
 from magistrate.store.database import Observer, observe_nothing
 from magistrate.store.sealing import UNSEALED, Sealing, read_sealing
+
+if TYPE_CHECKING:
+    from magistrate.store.inspection import StoreReport
 
 # The functions in this file import their drivers when they are called: the driver of another store would cost memory
 # and time in every process.
@@ -19,12 +22,14 @@ class StoreOpener:
 
     `migrate` creates the store if necessary and brings its schema up to date; `open` opens one that is migrated.
     `reach` connects once, so that a failure has its reason: a pool of connections would retry until its time is over,
-    and then not know it. `secure` warns of files that other users can read, or restricts them."""
+    and then not know it. `secure` warns of files that other users can read, or restricts them. `inspect` says what
+    version made the store, and changes nothing."""
 
     migrate: Callable[[Any, Settings], None]
     open: Callable[[Any, Settings, Observer, Sealing], Awaitable[Store]]
     reach: Callable[[Any, Settings], None]
     secure: Callable[[Any, bool], None]
+    inspect: Callable[[Any, Settings], "StoreReport"]
 
 
 def migrate_store(settings: Settings) -> None:
@@ -49,6 +54,11 @@ def secure_store(settings: Settings, fix_permissions: bool) -> None:
     """Warns of files of the store that other users can read or write, or restricts them to their owner. Raises
     StoreUnavailable."""
     _find_opener(settings).secure(settings.database, fix_permissions)
+
+
+def inspect_store(settings: Settings) -> "StoreReport":
+    """Returns what is known of the store, which is not changed. Raises StoreUnavailable or InvalidSetting."""
+    return _find_opener(settings).inspect(settings.database, settings)
 
 
 def _find_opener(settings: Settings) -> StoreOpener:
@@ -93,11 +103,23 @@ def _reach_postgres(url: PostgresUrl, settings: Settings) -> None:
     reach_postgres(url.conninfo, settings.store_timeout_ms)
 
 
+def _inspect_sqlite(url: SqliteUrl, settings: Settings) -> "StoreReport":
+    from magistrate.store.inspection import inspect_sqlite
+
+    return inspect_sqlite(url.path, settings.store_timeout_ms)
+
+
+def _inspect_postgres(url: PostgresUrl, settings: Settings) -> "StoreReport":
+    from magistrate.store.inspection import inspect_postgres
+
+    return inspect_postgres(url.conninfo, settings.store_timeout_ms)
+
+
 def _do_nothing(*_: object) -> None: ...
 
 
 OPENERS: Mapping[type, StoreOpener] = {
-    SqliteUrl: StoreOpener(_migrate_sqlite, _open_sqlite, _do_nothing, _secure_sqlite),
-    PostgresUrl: StoreOpener(_migrate_postgres, _open_postgres, _reach_postgres, _do_nothing),
+    SqliteUrl: StoreOpener(_migrate_sqlite, _open_sqlite, _do_nothing, _secure_sqlite, _inspect_sqlite),
+    PostgresUrl: StoreOpener(_migrate_postgres, _open_postgres, _reach_postgres, _do_nothing, _inspect_postgres),
 }
 """Maps the types of URLs, which PARSERS in config/database_url.py makes, to what opens their stores."""

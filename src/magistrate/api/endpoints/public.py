@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 
 from magistrate.api import openapi, reference
 from magistrate.api.authzen.metadata import WELL_KNOWN, render_metadata
@@ -32,6 +32,7 @@ class PublicPage:
     scope: Scope | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     etag: str = ""
+    is_on_admin_port: bool = False
 
 
 async def healthz(service: Opened, path: str) -> bytes:
@@ -54,12 +55,12 @@ async def metrics(service: Opened, path: str) -> bytes:
     return exposition()
 
 
-async def openapi_document(service: Opened, path: str) -> bytes:
-    return _openapi()
+async def openapi_document(public_url: str, service: Opened, path: str) -> bytes:
+    return _openapi(public_url)
 
 
-async def docs(service: Opened, path: str) -> bytes:
-    return _docs()
+async def docs(public_url: str, service: Opened, path: str) -> bytes:
+    return _docs(public_url)
 
 
 async def authzen_configuration(service: Opened, path: str) -> bytes:
@@ -71,24 +72,37 @@ _READY = render_json({"status": "ready"})
 
 
 @cache
-def _openapi() -> bytes:
-    return render_json(openapi.document())
+def _openapi(public_url: str) -> bytes:
+    return render_json(openapi.document(public_url))
 
 
 @cache
-def _docs() -> bytes:
-    return reference.page(openapi.document()).encode()
+def _docs(public_url: str) -> bytes:
+    return reference.page(openapi.document(public_url)).encode()
 
 
 JSON = JSON_TYPE
 TEXT = "text/plain; charset=utf-8"
 
-PAGES: tuple[PublicPage, ...] = (
-    PublicPage("/healthz", "200 while the process runs", JSON, healthz),
-    PublicPage("/readyz", "200 while the store can be reached and is migrated, else 503", JSON, readyz),
-    PublicPage("/openapi.json", "The OpenAPI 3.1 document", JSON, openapi_document),
-    PublicPage("/docs", "The same for people", "text/html; charset=utf-8", docs, headers=reference.HEADERS),
-    PublicPage("/metrics", "Counters for Prometheus", CONTENT_TYPE, metrics, Scope.METRICS),
-    PublicPage(WELL_KNOWN, "The URLs of the AuthZEN endpoints, if `--public-url` is set", JSON, authzen_configuration),
-    PublicPage(f"{WELL_KNOWN}/{{base:path}}", "The same, if `--public-url` has this path", JSON, authzen_configuration),
-)
+
+def list_pages(public_url: str = "") -> tuple[PublicPage, ...]:
+    """Returns all pages. `public_url` is the URL by which clients reach the service; empty if nobody said."""
+    html = "text/html; charset=utf-8"
+    described, explained = partial(openapi_document, public_url), partial(docs, public_url)
+    return (
+        PublicPage("/healthz", "200 while the process runs", JSON, healthz, is_on_admin_port=True),
+        PublicPage("/readyz", _READY_MEANING, JSON, readyz, is_on_admin_port=True),
+        PublicPage("/openapi.json", "The OpenAPI 3.1 document", JSON, described),
+        PublicPage("/docs", "The same for people", html, explained, headers=reference.HEADERS),
+        PublicPage("/metrics", "Counters for Prometheus", CONTENT_TYPE, metrics, Scope.METRICS, is_on_admin_port=True),
+        PublicPage(WELL_KNOWN, _WELL_KNOWN_MEANING, JSON, authzen_configuration),
+        PublicPage(
+            f"{WELL_KNOWN}/{{base:path}}", "The same, if `--public-url` has this path", JSON, authzen_configuration
+        ),
+    )
+
+
+_READY_MEANING = "200 while the store can be reached and is migrated, else 503"
+_WELL_KNOWN_MEANING = "The URLs of the AuthZEN endpoints, if `--public-url` is set"
+
+PAGES = list_pages()

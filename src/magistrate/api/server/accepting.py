@@ -5,14 +5,17 @@ import errno
 import socket
 import struct
 from asyncio.events import TimerHandle
-from collections.abc import Callable, Sized
+from collections.abc import Callable, Sequence, Sized
 from contextlib import suppress
 from typing import NamedTuple, Protocol
 
 from magistrate.api.server.throttled_warning import ThrottledWarning
 
-Admit = Callable[[socket.socket], None]
-"""Takes ownership of a connection; must not raise."""
+Admit = Callable[[socket.socket, bool], None]
+"""Takes ownership of a connection; must not raise. The second argument says whether it came to the admin port."""
+
+_ADMIN, _PUBLIC = b"a", b"c"
+"""Stand before a connection in a channel, and say to which port it came."""
 
 ACCEPTED_AT_ONCE = 64
 """Limits the connections accepted before the event loop runs other callbacks."""
@@ -49,10 +52,12 @@ class ConnectionSource(Protocol):
 
 
 class Acceptor:
-    """Accepts the connections of a listening socket, which it closes at the end."""
+    """Accepts the connections of a listening socket, which it closes at the end. `is_admin` says whether it is that of
+    the admin port."""
 
-    def __init__(self, listening: socket.socket) -> None:
+    def __init__(self, listening: socket.socket, is_admin: bool = False) -> None:
         self._listening = listening
+        self._is_admin = is_admin
         self._is_accepting = False
         self._again: TimerHandle | None = None
 
@@ -84,7 +89,7 @@ class Acceptor:
         self.pause()
         connection = self._next()
         while connection is not None:
-            self._admit(connection)
+            self._admit(connection, self._is_admin)
             connection = self._next()
         self._listening.close()
 
@@ -93,7 +98,7 @@ class Acceptor:
             connection = self._next() if self._is_accepting else None
             if connection is None:
                 return
-            self._admit(connection)
+            self._admit(connection, self._is_admin)
 
     def _next(self) -> socket.socket | None:
         """Returns the next connection, or None if there is none or it cannot be accepted now."""
@@ -113,6 +118,38 @@ class Acceptor:
         if self._is_accepting:
             self.pause()
             self._again = self._loop.call_later(ACCEPT_AGAIN_SECONDS, self.resume)
+
+
+class Acceptors:
+    """Accepts the connections of several acceptors."""
+
+    def __init__(self, acceptors: Sequence[Acceptor]) -> None:
+        self._acceptors = acceptors
+
+    def start(self, admit: Admit) -> None:
+        for acceptor in self._acceptors:
+            acceptor.start(admit)
+
+    async def finish(self) -> None:
+        self.close()
+
+    def resume(self) -> None:
+        for acceptor in self._acceptors:
+            acceptor.resume()
+
+    def pause(self) -> None:
+        for acceptor in self._acceptors:
+            acceptor.pause()
+
+    def close(self) -> None:
+        for acceptor in self._acceptors:
+            acceptor.close()
+
+
+def accept_from(sockets: Sequence[socket.socket]) -> Acceptors:
+    """Returns the acceptors of listening sockets: that of the public port, and that of the admin port if there is
+    one."""
+    return Acceptors([Acceptor(listening, is_admin=place > 0) for place, listening in enumerate(sockets)])
 
 
 class Channel:
@@ -155,7 +192,7 @@ class Channel:
                 return
             self._received += 1
             if descriptors:
-                self._admit(socket.socket(fileno=descriptors[0]))
+                self._admit(socket.socket(fileno=descriptors[0]), message == _ADMIN)
             else:  # the kernel has closed the connection
                 _descriptors_exhausted(reason="the worker has as many open files as it may")
         if self._received != before:
@@ -180,10 +217,10 @@ class Channel:
         self._ended.set()
 
 
-def send_connection(channel: socket.socket, connection: socket.socket) -> None:
+def send_connection(channel: socket.socket, connection: socket.socket, is_admin: bool) -> None:
     """Sends a connection to the Channel at the other end. Raises BlockingIOError if the channel is full, and another
     OSError if the other end is closed."""
-    socket.send_fds(channel, [b"c"], [connection.fileno()])
+    socket.send_fds(channel, [_ADMIN if is_admin else _PUBLIC], [connection.fileno()])
 
 
 def read_reports(received: bytes) -> tuple[Report | None, bytes]:

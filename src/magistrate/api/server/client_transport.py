@@ -117,7 +117,8 @@ class ClientTransport:
 
     def _linger(self) -> None:
         self._state = State.LINGERING
-        self._transport.write_eof()
+        if self._transport.can_write_eof():  # an encrypted connection has no side that could be closed
+            self._transport.write_eof()
         self._transport.resume_reading()
         self._ends_at = self._loop.time() + self._linger_seconds
         self._look_again()

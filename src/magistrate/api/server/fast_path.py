@@ -1,18 +1,21 @@
 """Answers requests that need only memory before the web framework sees them, which halves the cost of a check.
 
-Only successful answers are given here. Errors, and requests that have to wait, are left to the web framework, which
-processes the same request from the start. Both use the same table of routes, the same decoding and the same handlers,
-so callers cannot tell them apart."""
+Only successful answers are given here, and refusals while too many requests wait. Other errors, and requests that have
+to wait, are left to the web framework, which processes the same request from the start. Both use the same table of
+routes, the same decoding and the same handlers, so callers cannot tell them apart."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import msgspec
 from uuid_utils import uuid7
 
+from magistrate.api.admission import Admission
 from magistrate.api.cors import VARY
+from magistrate.api.early_answers import RETRY_AFTER_SECONDS
 from magistrate.api.endpoints.public import JSON
+from magistrate.api.error_table import error_body
 from magistrate.api.freshness import TOKEN_HEADERS, read_freshness, token_of
 from magistrate.api.parse import decode_body, require_json_type
 from magistrate.api.render import render_json
@@ -20,7 +23,7 @@ from magistrate.api.route import Route
 from magistrate.api.server.ledger import Ledger
 from magistrate.api.service import Answer, Call, Service
 from magistrate.engine.terms import Revision
-from magistrate.errors import MagistrateError
+from magistrate.errors import MagistrateError, Overloaded
 from magistrate.operations.callers import Caller
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.store.contract import Identity
@@ -34,6 +37,7 @@ MOST_BYTES = 65_536
 _TOKENS: Mapping[bytes, str | None] = {header.lower().encode(): header for header in TOKEN_HEADERS}
 ORIGIN = b"origin"
 ECHOED_HEADER, TYPE_HEADER = "X-Request-ID", "Content-Type"
+_OVERLOADED = render_json(error_body(Overloaded()))
 
 
 class FastRoute(NamedTuple):
@@ -49,11 +53,11 @@ class FastPath:
     `has_cors`, requests of pages of other origins are left to the web framework."""
 
     def __init__(
-        self, service: Callable[[], Service], routes: Iterable[Route], ledger: Ledger, has_cors: bool = False
+        self, service: Callable[[], Service], routes: Sequence[Route], ledger: Ledger, has_cors: bool = False
     ) -> None:
         self._service = service
         self._ledger = ledger
-        watched = {**_TOKENS, ORIGIN: None} if has_cors else _TOKENS
+        self._watched = watched = {**_TOKENS, ORIGIN: None} if has_cors else _TOKENS
         self._routes = {
             (route.method.encode(), route.path.encode()): FastRoute(
                 route, msgspec.json.Decoder(route.body), {**watched, **_list_headers(route)}
@@ -61,17 +65,25 @@ class FastPath:
             for route in routes
             if route.is_fast
         }
+        self._scopes = {
+            (route.method.encode(), route.path.encode()): route.scope
+            for route in routes
+            if not route.is_fast and "{" not in route.path
+        }
         self._vary = f"{VARY[0].lower()}: {VARY[1]}\r\n" if has_cors else ""
         self._default_headers: RawHeaders | None = None
         self._revision = Revision(-1)
         self._head = b""
 
-    def begin_request(self, method: bytes, url: bytes, headers: RawHeaders) -> "PendingRequest | None":
+    def begin_request(self, method: bytes, url: bytes, headers: RawHeaders) -> "PendingRequest | PendingRefusal | None":
         """Returns a pending request if a head qualifies for the fast path: the key is valid for the route and the
-        stated length is within the limits. Returns None otherwise."""
+        stated length is within the limits. Returns None otherwise. A pending request counts towards the rate limit of
+        its caller."""
         fast = self._routes.get((method, url))
-        read = _read_headers(headers, fast.watched) if fast is not None else None
-        if fast is None or read is None:
+        if fast is None:
+            return self._find_refusal(method, url.partition(b"?")[0], headers)
+        read = _read_headers(headers, fast.watched)
+        if read is None:
             return None
         key, length, given = read
         echoed = given.pop(ECHOED_HEADER, None)
@@ -86,12 +98,32 @@ class FastPath:
             return None
         if length > MOST_BYTES or length > service.limits.max_body_bytes:
             return None
+        if service.rate_limit is not None and not service.rate_limit.admit(caller):
+            return None
         return PendingRequest(fast, service, caller, given, echoed)
 
-    def answer(self, pending: "PendingRequest", body: bytes, default_headers: RawHeaders) -> bytes | None:
+    def _find_refusal(self, method: bytes, path: bytes, headers: RawHeaders) -> "PendingRefusal | None":
+        """Returns a refusal if the service has more requests of this kind than it can answer. Its key is not read."""
+        scope = self._scopes.get((method, path))
+        try:
+            if scope is None or not (admission := self._service().admissions[scope]).is_full:
+                return None
+        except MagistrateError:
+            return None
+        for name, value in headers:
+            is_large = name == b"content-length" and int(value) > MOST_BYTES
+            if is_large or name == b"transfer-encoding" or self._watched.get(name, name) is None:
+                return None
+        return PendingRefusal(method.decode(), path.decode(), admission)
+
+    def answer(
+        self, pending: "PendingRequest | PendingRefusal", body: bytes, default_headers: RawHeaders
+    ) -> bytes | None:
         """Returns the whole response, beginning with the status line and these headers, or None if the web framework
         must answer."""
         started = perf_counter()
+        if isinstance(pending, PendingRefusal):
+            return self._refuse(pending, default_headers, started)
         try:
             return self._answer(pending, body, default_headers, started)
         except Exception:  # the framework runs into the same error and answers it
@@ -122,6 +154,17 @@ class FastPath:
         )
         return b"".join((head, described.encode("latin-1"), content))
 
+    def _refuse(self, pending: "PendingRefusal", default_headers: RawHeaders, started: float) -> bytes:
+        pending.admission.shed += 1
+        request_id = str(uuid7())
+        self._ledger.record_answer(pending.method, pending.path, pending.path, 503, request_id, started)
+        lines = [b"HTTP/1.1 503 Service Unavailable", *(name + b": " + value for name, value in default_headers)]
+        described = (
+            f"\r\ncontent-type: {JSON}\r\nwarrant-request-id: {request_id}\r\nretry-after: {RETRY_AFTER_SECONDS}\r\n"
+            f"{self._vary}content-length: {len(_OVERLOADED)}\r\n\r\n"
+        )
+        return b"\r\n".join(lines) + described.encode() + _OVERLOADED
+
     def _render_head(self, default_headers: RawHeaders, identity: Identity, revision: Revision) -> bytes:
         """Returns the lines that most answers have in common with the one before."""
         if default_headers is not self._default_headers or revision != self._revision:
@@ -141,6 +184,14 @@ class PendingRequest(msgspec.Struct, frozen=True):
     """Holds the headers that contain consistency tokens."""
     echoed: str | None = None
     """Holds the id that the client gave the request, if it comes back."""
+
+
+class PendingRefusal(msgspec.Struct, frozen=True):
+    """Represents a request that is refused when all of it has arrived."""
+
+    method: str
+    path: str
+    admission: Admission
 
 
 def _read_headers(

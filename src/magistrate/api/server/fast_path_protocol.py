@@ -3,8 +3,9 @@
 from asyncio import BaseTransport
 
 from magistrate.api.server.connection_state import Phase
-from magistrate.api.server.fast_path import FastPath, PendingRequest
+from magistrate.api.server.fast_path import FastPath, PendingRefusal, PendingRequest
 from magistrate.api.server.protocol import BoundedProtocol
+from magistrate.api.server.rate_limit import COUNTED
 
 MOST_PIECES = 100
 """Limits the pieces of a body that is held: a client that sends more of them is slow."""
@@ -15,7 +16,7 @@ class FastPathProtocol(BoundedProtocol):
     has arrived, or for as long as its head may take."""
 
     _fast_path: FastPath
-    _pending: PendingRequest | None = None
+    _pending: PendingRequest | PendingRefusal | None = None
     _pieces: tuple[bytes, ...] = ()
 
     def connection_made(self, transport: BaseTransport) -> None:
@@ -77,7 +78,10 @@ class FastPathProtocol(BoundedProtocol):
     def _release(self) -> None:
         """Releases the held request to the web framework."""
         if self._pending is not None and not self.transport.is_closing():
+            is_counted = isinstance(self._pending, PendingRequest)
             self._pending = None
             self._stop_deadline()
+            if is_counted:
+                self.scope |= {COUNTED: True}  # type: ignore[misc]  # servers may add entries
             super()._start()
             super().on_body(b"".join(self._pieces))

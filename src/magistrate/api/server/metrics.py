@@ -24,6 +24,7 @@ SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1
 """Lists the upper bounds of the latency buckets."""
 
 COUNTERS = {
+    "requests_shed": "Requests refused because too many were waiting, or had waited too long.",
     "unknown_tokens": "Consistency tokens ignored because they are from elsewhere.",
     "statements": "Statements that read, or that were part of a write.",
     "graph_hits": "Check requests answered from the graph cache alone.",
@@ -35,6 +36,8 @@ COUNTERS = {
     "audit_dropped": "Records of the audit log not written because too many were waiting.",
 }
 GAUGES = {
+    "requests_running": "Requests that run now; cached checks are not counted.",
+    "requests_waiting": "Requests that wait to run.",
     "graph_warrants": "Warrants in the graph cache; an entry without any counts as one.",
     "graph_revision": "Revision of the graph cache.",
     "graph_lag_seconds": "Seconds since the graph cache was last at the newest revision; 0 if it is now.",

@@ -8,11 +8,11 @@ import re
 from asyncio import BaseTransport, Transport
 from asyncio.events import TimerHandle
 from http import HTTPStatus
-from typing import Any, cast
+from typing import cast
 
 import httptools
-import uvicorn
 
+from magistrate.api.server.bounded_config import BoundedConfig
 from magistrate.api.server.client_transport import ClientTransport
 from magistrate.api.server.connection_state import (
     AROUND_A_HEADER,
@@ -41,29 +41,6 @@ MOST_REFUSED = 64
 """Limits the surplus connections that are answered 503 at the same time; others are closed without an answer."""
 
 _UPGRADE_HEADER = re.compile(rb"\r\nupgrade:[^\r\n]*", re.IGNORECASE)
-
-
-class BoundedConfig(uvicorn.Config):
-    """Makes every connection a BoundedProtocol with these limits, or a subclass of it. It is picklable, as worker
-    processes require."""
-
-    def __init__(
-        self,
-        app: Any,
-        max_head_bytes: int,
-        head_timeout_ms: int,
-        body_timeout_ms: int,
-        keep_alive_timeout_ms: int,
-        max_connections: int,
-        protocol: "type[BoundedProtocol]",
-        **others: Any,
-    ) -> None:
-        super().__init__(app, http=protocol, **others)
-        self.max_head_bytes = max_head_bytes
-        self.head_timeout_ms = head_timeout_ms
-        self.body_timeout_ms = body_timeout_ms
-        self.keep_alive_timeout_ms = keep_alive_timeout_ms
-        self.max_connections = max_connections
 
 
 class BoundedProtocol(SlicingProtocol):
@@ -102,8 +79,14 @@ class BoundedProtocol(SlicingProtocol):
         super().connection_lost(exc)
 
     def eof_received(self) -> bool:  # type: ignore[override]  # asyncio lets it answer whether to stay open
-        """Keeps the connection open for the answer if the client closes its side after sending its request."""
-        if self.transport.is_lingering or not self._is_answering() or self._position is StreamPosition.BODY:
+        """Keeps the connection open for the answer if the client closes its side after sending its request. TLS has no
+        such state."""
+        if (
+            self.scheme == "https"
+            or self.transport.is_lingering
+            or not self._is_answering()
+            or self._position is StreamPosition.BODY
+        ):
             return False
         self.cycle.keep_alive = False
         return True

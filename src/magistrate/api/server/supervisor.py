@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from magistrate.api.server.accepting import Acceptor
+from magistrate.api.server.accepting import Acceptors
 from magistrate.api.server.worker import RunWorker, Worker
 
 log = structlog.get_logger()
@@ -51,17 +51,17 @@ class Supervisor:
     replaced one after the other, each when its successor serves; in a terminal, SIGHUP means that the terminal was
     closed."""
 
-    def __init__(self, run_worker: RunWorker, listening: socket.socket, workers: int, bounds: Bounds) -> None:
+    def __init__(self, run_worker: RunWorker, acceptor: Acceptors, workers: int, bounds: Bounds) -> None:
         self._run_worker = run_worker
-        self._acceptor = Acceptor(listening)
+        self._acceptor = acceptor
         self._wanted = workers
         self._bounds = bounds
         self._workers: list[Worker] = []
         """Holds all running workers, including the retired ones."""
         self._incoming: Worker | None = None
         """Holds the worker that will replace another one when it is ready."""
-        self._pending: socket.socket | None = None
-        """Holds a connection for which no worker had room."""
+        self._pending: tuple[socket.socket, bool] | None = None
+        """Holds a connection for which no worker had room, and whether it came to the admin port."""
         self._failures = 0
         self._exit_code = 0
         self._is_stopping = False
@@ -111,14 +111,14 @@ class Supervisor:
         self._loop.add_reader(worker.sentinel, self._bury, worker)
         return worker
 
-    def _admit(self, connection: socket.socket) -> None:
+    def _admit(self, connection: socket.socket, is_admin: bool) -> None:
         for worker in sorted((worker for worker in self._workers if worker.takes_connections), key=_load):
-            if worker.give(connection):
+            if worker.give(connection, is_admin):
                 connection.close()
                 return
         self._acceptor.pause()
         if self._pending is None:
-            self._pending = connection
+            self._pending = connection, is_admin
         else:
             connection.close()  # the queue is emptied because all are stopped, and none takes any
 
@@ -139,7 +139,7 @@ class Supervisor:
         pending, self._pending = self._pending, None
         self._acceptor.resume()
         if pending is not None:
-            self._admit(pending)
+            self._admit(*pending)
 
     def _retire(self, worker: Worker) -> None:
         self._loop.remove_reader(worker.channel.fileno())
@@ -197,7 +197,7 @@ class Supervisor:
         if self._reloading is not None:
             self._reloading.cancel()
         if self._pending is not None:
-            self._pending.close()
+            self._pending[0].close()
         self._acceptor.close()
         for worker in self._workers:
             if not worker.is_retired:

@@ -73,10 +73,10 @@ class Worker:
         has, and how many it has had."""
         return self.ticks_silent >= LATE_AFTER_TICKS, self._open + self._sent - self._received, self._sent
 
-    def give(self, connection: socket.socket) -> bool:
+    def give(self, connection: socket.socket, is_admin: bool) -> bool:
         """Returns whether the worker has received the connection or will receive it."""
         try:
-            send_connection(self.channel, connection)
+            send_connection(self.channel, connection, is_admin)
         except OSError:  # it does not read, or has ended, which the supervisor will notice
             self._has_capacity = False
             return False

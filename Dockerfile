@@ -1,0 +1,30 @@
+# syntax=docker/dockerfile:1
+# The image of the service: `docker build --tag magistrate .` See docs/installing.md.
+ARG PYTHON=3.13
+
+FROM python:${PYTHON}-slim-bookworm AS build
+WORKDIR /build
+COPY pyproject.toml constraints.txt README.md CHANGELOG.md LICENSE ./
+COPY src src
+RUN python -m venv /opt/magistrate \
+    && /opt/magistrate/bin/pip install --no-cache-dir --disable-pip-version-check --constraint constraints.txt . \
+    && /opt/magistrate/bin/python -m compileall -q /opt/magistrate/lib
+
+FROM python:${PYTHON}-slim-bookworm
+COPY --from=build /opt/magistrate /opt/magistrate
+RUN groupadd --system --gid 10001 magistrate \
+    && useradd --system --uid 10001 --gid 10001 --no-create-home --home-dir /data --shell /usr/sbin/nologin magistrate \
+    && install --directory --owner 10001 --group 10001 --mode 0700 /data
+ENV PATH=/opt/magistrate/bin:$PATH \
+    PYTHONDONTWRITEBYTECODE=1 \
+    MAGISTRATE_HOST=0.0.0.0 \
+    MAGISTRATE_ADMIN_PORT=8001 \
+    MAGISTRATE_DATABASE_URL=sqlite:////data/magistrate.db
+USER 10001:10001
+WORKDIR /data
+VOLUME /data
+EXPOSE 8000
+HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 \
+    CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8001/readyz', timeout=2.5)"]
+ENTRYPOINT ["magistrate"]
+CMD ["serve"]

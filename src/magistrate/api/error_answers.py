@@ -1,0 +1,75 @@
+"""Makes the answers of the web framework to errors."""
+
+from typing import Any
+
+import falcon
+import falcon.asgi
+import structlog
+from falcon.constants import COMBINED_METHODS
+
+from magistrate import errors
+from magistrate.api.auth.bearer import CHALLENGE
+from magistrate.api.early_answers import RETRY_AFTER_SECONDS
+from magistrate.api.endpoints import public
+from magistrate.api.error_table import ERROR_TABLE, INTERNAL_ERROR, error_body
+from magistrate.api.finish import finish_answer
+from magistrate.api.paths import render_path
+from magistrate.api.render import render_json
+
+TRY_AGAIN = (
+    errors.StoreUnavailable,
+    errors.ProviderUnavailable,
+    errors.DeadlineExceeded,
+    errors.TooManyRequests,
+    errors.Overloaded,
+)
+"""Lists the errors whose answers say when to try again."""
+
+log = structlog.get_logger()
+
+
+async def answer_error(
+    req: falcon.asgi.Request, resp: falcon.asgi.Response, error: errors.MagistrateError, path: dict[str, Any]
+) -> None:
+    """Answers with the status and body of an error."""
+    resp.status = ERROR_TABLE[type(error)].status
+    resp.data = render_json(error_body(error))
+    resp.content_type = public.JSON
+    if isinstance(error, TRY_AGAIN):
+        resp.set_header("Retry-After", RETRY_AFTER_SECONDS)
+    if isinstance(error, errors.StoreUnavailable | errors.DeadlineExceeded):
+        log.warning(
+            "unavailable", method=req.method, path=render_path(req), error=error.message, cause=repr(error.__cause__)
+        )
+    if isinstance(error, errors.Unauthenticated):
+        resp.set_header("WWW-Authenticate", CHALLENGE)
+    if isinstance(error, errors.BodyTooLarge | errors.BodyTooSlow):
+        # The rest of the body is still to come and would not be read.
+        resp.set_header("Connection", "close")
+    finish_answer(req, resp)
+    if resp.status_code == 500:
+        log.error("fault", method=req.method, path=render_path(req), exc_info=error)
+
+
+async def answer_http_error(
+    req: falcon.asgi.Request, resp: falcon.asgi.Response, error: falcon.HTTPError, path: dict[str, Any]
+) -> None:
+    """Answers the requests that Falcon refuses by itself: paths without a route, unknown methods and unreadable
+    headers."""
+    if error.status_code == 404 or req.method not in COMBINED_METHODS:
+        await answer_error(req, resp, errors.NotFound("Endpoint", render_path(req)), path)
+    else:
+        await answer_error(
+            req, resp, errors.InvalidRequest(error.description or error.title or "Invalid request"), path
+        )
+
+
+async def answer_fault(
+    req: falcon.asgi.Request, resp: falcon.asgi.Response, error: Exception, path: dict[str, Any]
+) -> None:
+    """Answers and logs an error that nobody raised on purpose."""
+    resp.status = 500
+    resp.data = render_json(INTERNAL_ERROR)
+    resp.content_type = public.JSON
+    finish_answer(req, resp)
+    log.error("fault", method=req.method, path=render_path(req), exc_info=error)

@@ -1,0 +1,42 @@
+"""Extends uvicorn's configuration with the limits of connections."""
+
+from copy import copy
+from typing import Any
+
+import uvicorn
+
+from magistrate.api.server.slicing import SlicingProtocol
+from magistrate.api.server.tls import TlsFiles
+
+
+class BoundedConfig(uvicorn.Config):
+    """Makes every connection one of `protocol`, with these limits. It is picklable, as worker
+    processes require."""
+
+    def __init__(
+        self,
+        app: Any,
+        max_head_bytes: int,
+        head_timeout_ms: int,
+        body_timeout_ms: int,
+        keep_alive_timeout_ms: int,
+        max_connections: int,
+        protocol: type[SlicingProtocol],
+        tls: TlsFiles | None = None,
+        **others: Any,
+    ) -> None:
+        super().__init__(app, http=protocol, **others)
+        self.max_head_bytes = max_head_bytes
+        self.head_timeout_ms = head_timeout_ms
+        self.body_timeout_ms = body_timeout_ms
+        self.keep_alive_timeout_ms = keep_alive_timeout_ms
+        self.max_connections = max_connections
+        self.tls = tls
+
+    def for_admin_port(self, further_connections: int) -> "BoundedConfig":
+        """Returns the configuration of the admin port; this one must be loaded. The application must be an
+        Application."""
+        config = copy(self)
+        config.loaded_app = self.loaded_app.answer_admin
+        config.max_connections += further_connections
+        return config

@@ -1,0 +1,133 @@
+"""Encrypts connections with a certificate that may be replaced while the service runs.
+
+A changed certificate is used for new connections; those that exist go on with the one before. A certificate or key that
+cannot be used is logged and changes nothing, because the two files are often replaced one after the other."""
+
+import asyncio
+import os
+import ssl
+import time
+from dataclasses import dataclass
+
+import structlog
+
+from magistrate.errors import InvalidSetting
+
+log = structlog.get_logger()
+
+LOOK_EVERY_SECONDS = 1.0
+"""Sets how often the files are looked at. They are opened only if they have changed."""
+UNSETTLED_NS = 500_000_000
+"""Sets the age from which the time of a change differs from that of any later one. File systems on Linux round times
+to 10 ms at most."""
+SHUTDOWN_SECONDS = 2.0
+"""Limits the wait for a client to confirm the end of an encrypted connection."""
+
+_State = tuple[tuple[int, int, int, int] | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TlsFiles:
+    """Names the files of a certificate (with those of its issuers behind it), its key, and the authority whose
+    certificates clients must have; without that, clients need none. All are in PEM format."""
+
+    certificate: str
+    key: str
+    client_authority: str = ""
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        return tuple(path for path in (self.certificate, self.key, self.client_authority) if path)
+
+
+def load_context(files: TlsFiles) -> ssl.SSLContext:
+    """Returns a context for connections of clients: TLS 1.2 or newer, HTTP/1.1. Raises InvalidSetting."""
+    for setting, path in (("tls_cert", files.certificate), ("tls_key", files.key)):
+        _require_readable(setting, path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_alpn_protocols(["http/1.1"])
+    try:
+        # Without a password, OpenSSL would ask for one in the terminal.
+        context.load_cert_chain(files.certificate, files.key, password=bytes)
+    except (OSError, ValueError) as error:
+        raise InvalidSetting(
+            f"tls_cert and tls_key: {files.certificate} and {files.key} must hold a certificate and its key, without a "
+            f"password, in PEM format: {_reason(error)}"
+        ) from error
+    if files.client_authority:
+        _require_readable("tls_client_ca", files.client_authority)
+        try:
+            context.load_verify_locations(files.client_authority)
+        except (OSError, ValueError) as error:
+            raise InvalidSetting(
+                f"tls_client_ca: {files.client_authority} must hold certificates in PEM format: {_reason(error)}"
+            ) from error
+        context.verify_mode = ssl.CERT_REQUIRED
+    return context
+
+
+class ServerTls:
+    """Holds the context of new connections, and replaces it when its files change. `context` is there after `open`."""
+
+    context: ssl.SSLContext
+
+    def __init__(self, files: TlsFiles) -> None:
+        self._files = files
+        self._state: _State = ()
+        self._is_settled = False
+        """Says whether every later change of a file also changes the state."""
+        self._fault = ""
+
+    def open(self) -> bool:
+        """Reads the files; returns whether they can be used. A fault is logged once."""
+        self._state, self._is_settled = _state_of(self._files), False
+        try:
+            self.context = load_context(self._files)
+        except InvalidSetting as error:
+            if error.message != self._fault:
+                log.error("the TLS certificate cannot be used, the previous one stays", error=error.message)
+            self._fault = error.message
+            return False
+        self._fault = ""
+        newest = max((times[2] for times in self._state if times is not None), default=0)
+        # Two writes within one tick of the clock of the file system leave the same time.
+        self._is_settled = time.time_ns() - newest > UNSETTLED_NS
+        return True
+
+    async def keep_fresh(self) -> None:
+        """Reads the files again when they change. It must run once, as a background task."""
+        while True:
+            await asyncio.sleep(LOOK_EVERY_SECONDS)
+            had_fault = bool(self._fault)
+            has_changed = await asyncio.to_thread(_state_of, self._files) != self._state
+            if has_changed or not self._is_settled:
+                is_used = await asyncio.to_thread(self.open)
+                if is_used and (has_changed or had_fault):
+                    log.info("the TLS certificate was read again")
+
+
+def _state_of(files: TlsFiles) -> _State:
+    """Returns what identifies the contents of the files, without reading them; None for one that is not there."""
+    states: list[tuple[int, int, int, int] | None] = []
+    for path in files.paths:
+        try:
+            found = os.stat(path)
+        except OSError:
+            states.append(None)
+        else:
+            states.append((found.st_dev, found.st_ino, max(found.st_mtime_ns, found.st_ctime_ns), found.st_size))
+    return tuple(states)
+
+
+def _require_readable(setting: str, path: str) -> None:
+    try:
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+            file.read(1)
+    except OSError as error:
+        raise InvalidSetting(f"{setting}: {path} cannot be read: {error.strerror}") from error
+
+
+def _reason(error: Exception) -> str:
+    """Returns OpenSSL's name of an error, which is a word or two: KEY_VALUES_MISMATCH."""
+    return getattr(error, "reason", None) or str(error)

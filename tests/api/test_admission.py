@@ -1,0 +1,197 @@
+"""Requests beyond a bounded queue are refused at once, and the others are answered."""
+
+import asyncio
+import re
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+import pytest
+
+from magistrate.api.admission import SLICE_SECONDS, Admission
+from magistrate.errors import Overloaded
+from tests.running import Client, running_service, settings_for
+
+pytestmark = pytest.mark.anyio
+
+LONG_MS = 60_000
+OBJECT = {"objectType": "d", "objectId": "x"}
+
+
+class Clock:
+    """A clock that stands still until it is set."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def run(admission: Admission, end: asyncio.Event, order: list[str], name: str) -> str:
+    """Stays in until the event, and answers how it went."""
+    try:
+        async with admission:
+            order.append(name)
+            await end.wait()
+            return "ran"
+    except Overloaded:
+        return "refused"
+
+
+async def start(admission: Admission, end: asyncio.Event, order: list[str], names: str) -> list[asyncio.Task[str]]:
+    tasks = [asyncio.create_task(run(admission, end, order, name)) for name in names]
+    await until(lambda: sum(task.done() for task in tasks) + admission.waiting + admission.running >= len(names))
+    return tasks
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    while not is_so():
+        await asyncio.sleep(0)
+
+
+async def test_requests_run_wait_or_are_refused_in_order() -> None:
+    admission, end, order = Admission(2, 2, LONG_MS, Clock()), asyncio.Event(), list[str]()
+
+    tasks = await start(admission, end, order, "abcdef")
+    numbers = (admission.running, admission.waiting, admission.shed, admission.is_full)
+    end.set()
+    outcomes = await asyncio.gather(*tasks)
+
+    assert numbers == (2, 2, 2, True)
+    assert outcomes == ["ran"] * 4 + ["refused"] * 2
+    assert order == ["a", "b", "c", "d"]
+    assert (admission.running, admission.waiting) == (0, 0)
+
+
+async def test_requests_that_wait_for_nothing_begin_in_slices_and_those_beyond_are_refused() -> None:
+    clock, order = Clock(), list[str]()
+    admission = Admission(100, 4, LONG_MS, clock)
+
+    async def work(name: str) -> None:
+        async with admission:
+            order.append(name)
+            clock.now += 2 * SLICE_SECONDS
+
+    tasks = [asyncio.create_task(work(name)) for name in "abcdefg"]
+    await asyncio.sleep(0)
+    in_one_iteration = ([*order], admission.waiting, admission.shed)
+    outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+
+    assert in_one_iteration == (["a"], 4, 2)
+    assert order == ["a", "b", "c", "d", "e"]
+    assert [type(one) for one in outcomes] == [type(None)] * 5 + [Overloaded] * 2
+    assert (admission.running, admission.waiting) == (0, 0)
+
+
+async def test_more_requests_begin_at_once_while_they_take_little() -> None:
+    clock = Clock()
+    admission = Admission(1_000, 1_000, LONG_MS, clock)
+
+    async def work(seconds: float) -> None:
+        async with admission:
+            clock.now += seconds
+
+    tasks = [asyncio.create_task(work(seconds)) for seconds in (2 * SLICE_SECONDS, *[0.0] * 100)]
+    iterations = 0
+    while not all(task.done() for task in tasks):
+        await asyncio.sleep(0)
+        iterations += 1
+
+    assert admission.shed == 0
+    assert iterations < 50
+
+
+async def test_a_request_that_waits_too_long_is_refused() -> None:
+    admission, end, order = Admission(1, 5, 1, Clock()), asyncio.Event(), list[str]()
+
+    tasks = await start(admission, end, order, "ab")
+    waited = await tasks[1]
+    end.set()
+
+    assert (waited, await tasks[0]) == ("refused", "ran")
+    assert (admission.running, admission.waiting, admission.shed) == (0, 0, 1)
+
+
+async def test_a_waiting_request_that_is_cancelled_leaves_the_queue() -> None:
+    admission, end, order = Admission(1, 5, LONG_MS, Clock()), asyncio.Event(), list[str]()
+
+    tasks = await start(admission, end, order, "abc")
+    tasks[1].cancel()
+    end.set()
+    outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+
+    assert [outcomes[0], outcomes[2]] == ["ran", "ran"]
+    assert order == ["a", "c"]
+    assert (admission.running, admission.waiting) == (0, 0)
+
+
+async def test_a_turn_that_comes_with_a_cancellation_is_passed_on() -> None:
+    admission, end, order = Admission(1, 5, LONG_MS, Clock()), asyncio.Event(), list[str]()
+    async with admission:
+        tasks = await start(admission, end, order, "bc")
+        await until(lambda: admission.waiting == 2)
+    tasks[0].cancel()  # its turn has come, and it has not run yet
+    end.set()
+    outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+
+    assert outcomes[1] == "ran"
+    assert (admission.running, admission.waiting) == (0, 0)
+
+
+@pytest.mark.parametrize("fast_path", [1, 0])
+def test_requests_beyond_the_queue_get_503_while_health_and_other_scopes_are_answered(
+    tmp_path: Path, fast_path: int
+) -> None:
+    """Writes are held by a lock on the database."""
+    settings = settings_for(
+        f"sqlite:///{tmp_path}/m.db",
+        fast_path=fast_path,
+        max_running_requests=1,
+        max_waiting_requests=1,
+        wait_timeout_ms=LONG_MS,
+        store_timeout_ms=LONG_MS,
+        request_timeout_ms=LONG_MS,
+    )
+    with running_service(settings) as url, Client(url) as client, ThreadPoolExecutor(2) as threads:
+        with closing(apsw.Connection(f"{tmp_path}/m.db")) as other:
+            other.execute("BEGIN IMMEDIATE")
+            held = [threads.submit(create, url, f"held-{number}") for number in range(2)]
+            wait_until_queued(client)
+            refused = client.post("/v2/objects", json=OBJECT)
+            by_variables = client.put("/v2/objects/d/x", json={"meta": {}})
+            health = {client.get(path).status_code for path in ("/healthz", "/readyz", "/v2/objects", "/metrics")}
+            other.execute("ROLLBACK")
+        statuses = [one.result() for one in held]
+        after = client.post("/v2/objects", json=OBJECT)
+
+    for answer in (refused, by_variables):
+        assert answer.status_code == 503
+        assert answer.headers["Retry-After"] == "1"
+        assert answer.headers["Warrant-Request-Id"]
+        assert answer.json() == {
+            "code": "unavailable",
+            "message": "the service has more requests than it can answer now; nothing of this one was done",
+        }
+    assert health == {200}
+    assert (statuses, after.status_code) == ([200, 200], 200)
+
+
+def create(url: str, name: str) -> int:
+    with Client(url) as client:
+        client.timeout = 60
+        return client.post("/v2/objects", json={**OBJECT, "objectId": name}).status_code
+
+
+def wait_until_queued(client: Client) -> None:
+    """Until one write runs and one waits."""
+    deadline = time.monotonic() + 30
+    while True:
+        metrics = client.get("/metrics").text
+        if re.search(r"^magistrate_requests_waiting\{.*\} 1\.0$", metrics, re.MULTILINE):
+            return
+        assert time.monotonic() < deadline, metrics
+        time.sleep(0.02)

@@ -1,0 +1,229 @@
+"""The image, the compose file, the systemd unit, the bill of materials and the release workflow, as far as they can be
+checked without a container daemon: they are read, and the commands in them are run in an empty directory."""
+
+import configparser
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from magistrate.config import SETTINGS, PostgresUrl, read_settings
+from tests.generated_docs import ROOT
+from tests.processes.starting import start_process
+from tests.processes.test_admin_port import free_port
+from tests.processes.test_keys import wait_for
+
+SERVICE_VARIABLES = {setting.variable for setting in SETTINGS}
+MOST_EXPOSURE = "20"
+"""Of 100, by `systemd-analyze security`; an ordinary unit has more than 90."""
+
+
+def instructions() -> list[tuple[str, str]]:
+    """Each instruction of the Dockerfile and what follows it, continued lines joined."""
+    text = re.sub(r"\\\n\s*", "", (ROOT / "Dockerfile").read_text())
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    return [(line.split(" ", 1)[0], line.split(" ", 1)[1]) for line in lines]
+
+
+def last_stage() -> dict[str, list[str]]:
+    """The instructions that the image itself is made by."""
+    found = instructions()
+    start = max(place for place, (name, _) in enumerate(found) if name == "FROM")
+    stage: dict[str, list[str]] = {}
+    for name, rest in found[start:]:
+        stage.setdefault(name, []).append(rest)
+    return stage
+
+
+def image_environment() -> dict[str, str]:
+    return dict(pair.split("=", 1) for line in last_stage()["ENV"] for pair in line.split())
+
+
+def compose() -> dict[str, Any]:
+    document: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
+    return document
+
+
+def unit() -> configparser.RawConfigParser:
+    """The values of options that are repeated are joined by line ends."""
+    text = (ROOT / "deploy/magistrate.service").read_text()
+    for name in ("Environment", "SystemCallFilter"):
+        values = re.findall(rf"^{name}=(.*)$", text, re.MULTILINE)
+        text = re.sub(rf"^{name}=.*\n", "", text, flags=re.MULTILINE)
+        text = text.replace("[Service]\n", f"[Service]\n{name}=" + "\n ".join(values) + "\n")
+    parser = configparser.RawConfigParser()
+    parser.optionxform = str  # type: ignore[assignment,method-assign]  # as its documentation says
+    parser.read_string(text)
+    return parser
+
+
+def test_the_image_has_two_stages_and_is_run_by_an_ordinary_user() -> None:
+    stage = last_stage()
+
+    assert len([name for name, _ in instructions() if name == "FROM"]) == 2
+    assert stage["COPY"] == ["--from=build /opt/magistrate /opt/magistrate"]
+    [user] = stage["USER"]
+    assert all(int(part) >= 1_000 for part in user.split(":"))
+    assert "ADD" not in {name for name, _ in instructions()}
+
+
+def test_what_the_image_is_built_from_is_there_and_not_ignored() -> None:
+    rules = [line for line in (ROOT / ".dockerignore").read_text().splitlines() if not line.startswith("#")]
+    copied = [rest.split()[:-1] for name, rest in instructions() if name == "COPY" and not rest.startswith("--from")]
+
+    for source in [source for sources in copied for source in sources]:
+        assert (ROOT / source).exists(), source
+        assert f"!{source}" in rules, source
+    assert rules[0] == "*"
+    assert not any(fnmatch("tests", rule.removeprefix("!")) for rule in rules if rule.startswith("!"))
+
+
+def test_the_image_names_settings_that_exist() -> None:
+    given = {name: text for name, text in image_environment().items() if name.startswith("MAGISTRATE_")}
+
+    settings = read_settings({}, given)
+
+    assert settings.host == "0.0.0.0"
+    assert str(settings.port) in last_stage()["EXPOSE"]
+
+
+def test_the_commands_of_the_image_work_in_an_empty_directory(tmp_path: Path) -> None:
+    """With the environment of the image, but free ports, and directories of the test in place of /data and /tmp."""
+    stage = last_stage()
+    data, scratch = tmp_path / "data", tmp_path / "tmp"
+    data.mkdir()
+    scratch.mkdir()
+    ports = {"8000": str(free_port()), "8001": str(free_port())}
+    health = json.loads(re.findall(r"CMD (.*)", stage["HEALTHCHECK"][0])[0].replace("8001", ports["8001"]))
+    environment = {
+        **{name: text.replace("/data", str(data)) for name, text in image_environment().items()},
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "TMPDIR": str(scratch),
+        "MAGISTRATE_HOST": "127.0.0.1",
+        "MAGISTRATE_PORT": ports["8000"],
+        "MAGISTRATE_ADMIN_PORT": ports["8001"],
+    }
+    before = subprocess.run(health, env=environment, capture_output=True).returncode
+
+    command = [*json.loads(stage["ENTRYPOINT"][0]), *json.loads(stage["CMD"][0]), "--workers", "2"]
+    process = start_process(command, folder=data, environment=environment)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("Magistrate listens on ")
+        wait_for(lambda: subprocess.run(health, env=environment, capture_output=True).returncode == 0)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+
+    assert before != 0
+    assert process.returncode == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "tmp"]
+    assert {path.name for path in data.iterdir()} <= {"magistrate.db", "magistrate.db-wal", "magistrate.db-shm"}
+    assert [*scratch.iterdir()] == []
+
+
+def test_compose_runs_the_service_without_rights_on_a_database_of_its_own() -> None:
+    services = compose()["services"]
+    service, database = services["magistrate"], services["database"]
+    given = {
+        name: re.sub(r"\$\{\w+:\?[^}]*\}", "a-word-of-16-letters", text)
+        for name, text in service["environment"].items()
+    }
+
+    settings = read_settings({}, given)
+
+    assert isinstance(settings.database, PostgresUrl)
+    assert "@database:5432/" in settings.database.conninfo
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert service["tmpfs"] == ["/tmp:mode=1777,size=64m"]
+    assert service["depends_on"] == {"database": {"condition": "service_healthy"}}
+    assert service["ports"] == [f"127.0.0.1:8000:{last_stage()['EXPOSE'][0]}"]
+    assert float(service["stop_grace_period"].removesuffix("s")) * 1_000 > settings.stop_timeout_ms + 10_000
+    assert {volume.split(":")[0] for volume in database["volumes"]} == {*compose()["volumes"]}
+
+
+def test_the_unit_starts_the_service_with_settings_that_exist() -> None:
+    service = unit()["Service"]
+    given = dict(line.split("=", 1) for line in service["Environment"].splitlines())
+
+    settings = read_settings({}, given)
+
+    assert service["ExecStart"].split()[1:] == ["serve"]
+    assert settings.database.place == f"/var/lib/{service['StateDirectory']}/magistrate.db"
+    assert int(service["TimeoutStopSec"]) * 1_000 > settings.stop_timeout_ms + 10_000
+    assert int(service["LimitNOFILE"]) * 3 // 4 >= settings.max_connections
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
+def test_the_unit_is_hardened() -> None:
+    ran = subprocess.run(
+        [
+            *("systemd-analyze", "security", "--offline=true", "--no-pager", f"--threshold={MOST_EXPOSURE}"),
+            str(ROOT / "deploy/magistrate.service"),
+        ],
+        capture_output=True,
+        text=True,
+    )
+
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "Unknown" not in ran.stderr
+
+
+def bill_of_materials(**environment: str) -> str:
+    ran = subprocess.run(
+        [sys.executable, "deploy/sbom.py", sysconfig.get_path("purelib")],
+        cwd=ROOT,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return ran.stdout
+
+
+def test_the_bill_of_materials_lists_what_is_installed() -> None:
+    document = json.loads(bill_of_materials(SOURCE_DATE_EPOCH="1763683200"))
+    versions = {one["name"]: one["version"] for one in document["components"]}
+    pinned = dict(re.findall(r"^([\w.-]+)==(\S+)$", (ROOT / "constraints.txt").read_text(), re.MULTILINE))
+
+    assert (document["bomFormat"], document["specVersion"]) == ("CycloneDX", "1.6")
+    assert document["metadata"]["timestamp"] == "2025-11-21T00:00:00Z"
+    assert document["metadata"]["component"]["name"] == "magistrate"
+    assert re.fullmatch(r"urn:uuid:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", document["serialNumber"])
+    for name in ("apsw", "falcon", "psycopg", "uvicorn", "uvloop"):
+        assert versions[name] == pinned[name]
+    assert {one["purl"] for one in document["components"]} >= {f"pkg:pypi/falcon@{pinned['falcon']}"}
+    references = [one["bom-ref"] for one in document["components"]]
+    assert len(references) == len({*references})
+    assert {*document["dependencies"][0]["dependsOn"]} == {*references}
+    assert next(one for one in document["components"] if one["name"] == "falcon")["licenses"]
+
+
+def test_the_same_packages_have_the_same_bill_of_materials() -> None:
+    assert bill_of_materials() == bill_of_materials()
+
+
+def test_the_release_workflow_runs_what_exists() -> None:
+    workflow = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text())
+    jobs = workflow["jobs"]
+    steps = [step for job in jobs.values() for step in job["steps"]]
+    commands = "\n".join(step["run"] for step in steps if "run" in step)
+
+    assert workflow["permissions"] == {"contents": "read"}
+    for named in re.findall(r"(?:\./|python )((?:run|deploy)[\w/.-]*)", commands):
+        assert (ROOT / named).exists(), named
+    for name, job in jobs.items():
+        assert {*([job["needs"]] if isinstance(job.get("needs"), str) else job.get("needs", []))} <= {*jobs} - {name}
+    assert all(re.fullmatch(r"[\w-]+/[\w-]+@v\d+", step["uses"]) for step in steps if "uses" in step)
