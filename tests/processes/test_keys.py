@@ -202,7 +202,7 @@ def test_sighup_reads_the_file_again_with_one_worker(tmp_path: Path) -> None:
 def test_a_running_service_takes_a_key_that_was_reset_and_refuses_the_lost_one(tmp_path: Path, workers: str) -> None:
     with ServiceProcess(tmp_path, "--workers", workers) as service:
         assert service.process.stdout is not None
-        [lost] = re.findall(r"once: (\S+)", "".join(service.process.stdout.readline() for _ in range(2)))
+        [lost] = re.findall(r"once: (\S+)", "".join(service.process.stdout.readline() for _ in range(3)))
         wait_for_workers(service, lost, int(workers))
         key = wiring.reset_key(settings_for(f"sqlite:///{tmp_path}/magistrate.db"))
 

@@ -30,7 +30,7 @@ from tests.running import KEY, settings_for
 def test_without_settings_it_makes_a_key_prints_it_once_and_a_command_that_works(tmp_path: Path) -> None:
     with ServiceProcess(tmp_path) as service:
         assert service.process.stdout is not None
-        lines = [service.process.stdout.readline() for _ in range(6)]
+        lines = [service.process.stdout.readline() for _ in range(7)]
         [key] = re.findall(r"API key, shown only this once: (\S+)", "".join(lines))
         [command] = [line for line in lines if "curl" in line]
         _, _, url, _, header = shlex.split(command)

@@ -81,30 +81,39 @@ class ServerTls:
 
     def open(self) -> bool:
         """Reads the files; returns whether they can be used. A fault is logged once."""
-        self._state, self._is_settled = _state_of(self._files), False
+        return self._use(*self._load())
+
+    def _load(self) -> tuple[_State, ssl.SSLContext | InvalidSetting]:
+        state = _state_of(self._files)
         try:
-            self.context = load_context(self._files)
+            return state, load_context(self._files)
         except InvalidSetting as error:
-            if error.message != self._fault:
-                log.error("the TLS certificate cannot be used, the previous one stays", error=error.message)
-            self._fault = error.message
+            return state, error
+
+    def _use(self, state: _State, loaded: ssl.SSLContext | InvalidSetting) -> bool:
+        self._state, self._is_settled = state, False
+        if isinstance(loaded, InvalidSetting):
+            if loaded.message != self._fault:
+                log.error("the TLS certificate cannot be used, the previous one stays", error=loaded.message)
+            self._fault = loaded.message
             return False
-        self._fault = ""
-        newest = max((times[2] for times in self._state if times is not None), default=0)
+        self.context, self._fault = loaded, ""
+        newest = max((times[2] for times in state if times is not None), default=0)
         # Two writes within one tick of the clock of the file system leave the same time.
         self._is_settled = time.time_ns() - newest > UNSETTLED_NS
         return True
 
     async def keep_fresh(self) -> None:
         """Reads the files again when they change. It must run once, as a background task."""
+        used = self._state
         while True:
             await asyncio.sleep(LOOK_EVERY_SECONDS)
-            had_fault = bool(self._fault)
-            has_changed = await asyncio.to_thread(_state_of, self._files) != self._state
-            if has_changed or not self._is_settled:
-                is_used = await asyncio.to_thread(self.open)
-                if is_used and (has_changed or had_fault):
-                    log.info("the TLS certificate was read again")
+            if self._is_settled and await asyncio.to_thread(_state_of, self._files) == self._state:
+                continue
+            found = await asyncio.to_thread(self._load)
+            if self._use(*found) and self._state != used:
+                used = self._state
+                log.info("the TLS certificate was read again")
 
 
 def _state_of(files: TlsFiles) -> _State:
