@@ -11,6 +11,9 @@ from magistrate.api.endpoints.public import Opened, PublicPage
 from magistrate.api.finish import finish_answer
 from magistrate.api.service import Service
 from magistrate.errors import NotFound
+from magistrate.operations.scheduling import checkpoint
+
+LARGE_PAGE_BYTES = 65_536
 
 PageResponder = Callable[..., Awaitable[None]]
 
@@ -39,6 +42,8 @@ def respond_to_pages(
             else:
                 resp.content_type = page.content_type
                 resp.data = await page.body(service, req.path)
+                if len(resp.data) > LARGE_PAGE_BYTES:
+                    await checkpoint()  # sending it takes a millisecond, and many may be asked for at once
             finish_answer(req, resp)
 
         return respond
