@@ -336,3 +336,11 @@ def test_the_example_passes_and_covers_its_model(magistrate: Magistrate) -> None
 
     assert printed[-1].endswith(" passed, 0 failed")
     assert not any(line.startswith("not reached") for line in printed)
+
+
+def test_a_warrant_of_a_test_replaces_one_that_has_expired(magistrate: Magistrate, folder: Path) -> None:
+    setup = SETUP.replace("expires_at: 2026-11-21T00:00:00Z", "expires_at: 2026-11-19T00:00:00Z")
+    test = "{check: 'document:plan#viewer@user:bob', expect: %s, warrants: %s}"
+    tests = f"tests: [{test % ('false', '[]')}, {test % ('true', '[document:plan#editor@user:bob]')}]"
+
+    assert magistrate.done("model", "test", write(folder, tests, setup)) == "2 passed, 0 failed\n"

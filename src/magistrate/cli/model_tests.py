@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from magistrate.cli.service import CommandFailed, report_failures
 from magistrate.errors import InvalidRequest
 
 if TYPE_CHECKING:
+    from magistrate.cli.foreign_models import Product
     from magistrate.engine.model_tests.coverage import ModelCoverage
     from magistrate.engine.model_tests.running import AssertionOutcome
     from magistrate.engine.model_tests.suite import ModelSuite
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
 
 TESTS_FAILED = 1
 """Sets the exit code if an assertion failed."""
+
+SUFFIXES = (".test.yaml", ".fga.yaml", ".validation.yaml")
+"""Lists the ends of the names of test files."""
+
+_OPENFGA_MEMBERS = ("list_objects", "list_users", "tuples")
 
 MAX_FILE_BYTES = 4_194_304
 """Limits a test file, and each file that it names (4 MiB)."""
@@ -35,8 +41,9 @@ MAX_FILE_BYTES = 4_194_304
 @click.option("--coverage", is_flag=True, help="print the relations and rules of the model that no test reached")
 def run_tests(files: Sequence[str], junit: str | None, model: str | None, coverage: bool) -> None:
     """Run the tests in each FILE (- for standard input): YAML with a model, warrants, and checks and queries with what
-    they must come to. A folder stands for all files in it whose names end in .test.yaml. No service is needed, and
-    nothing is written.
+    they must come to. Store files of OpenFGA and validation files of SpiceDB are run, too. A folder stands for all
+    files in it whose names end in .test.yaml, .fga.yaml or .validation.yaml. No service is needed, and nothing is
+    written.
 
     Each test that fails is printed with the reason. The exit code is 1 if one failed, and 2 if a file cannot be
     read."""
@@ -56,7 +63,7 @@ def run_tests(files: Sequence[str], junit: str | None, model: str | None, covera
 def _list_files(files: Sequence[str]) -> Iterator[str]:
     for file in files:
         if Path(file).is_dir():
-            yield from sorted(str(path) for path in Path(file).rglob("*.test.yaml"))
+            yield from sorted(str(path) for path in Path(file).rglob("*.yaml") if path.name.endswith(SUFFIXES))
         else:
             yield file
 
@@ -68,11 +75,28 @@ def _read_suite(file: str, model: str | None) -> "ModelSuite":
     path = Path(file)
     value = read_long_yaml(_read_text(path, file), file)
     now = time.time_ns() // 1_000
+    product = _find_product(value)
     try:
+        if product is not None:
+            from magistrate.cli.foreign_tests import read_foreign_suite
+
+            return read_foreign_suite(product, file, value, now)
         given = None if model is None else GivenModel(model, _read_text(Path(model), model))
         return read_suite(value, lambda name: _read_beside(path, name), now, given)
     except InvalidRequest as fault:
         raise CommandFailed(f"{file}: {fault.message}") from fault
+
+
+def _find_product(value: object) -> "Product | None":
+    """Returns whose test file this is, told by its members, or None if it is one of ours."""
+    if not isinstance(value, Mapping):
+        return None
+    if {"schema", "schemaFile"} & value.keys():
+        return "spicedb"
+    tests = value.get("tests")
+    one = tests[0] if isinstance(tests, list) and tests and isinstance(tests[0], Mapping) else {}
+    is_list = isinstance(one.get("check"), list) or any(name in one for name in _OPENFGA_MEMBERS)
+    return "openfga" if is_list or {"tuples", "tuple_file", "tuple_files"} & value.keys() else None
 
 
 def _read_beside(path: Path, name: str) -> str:

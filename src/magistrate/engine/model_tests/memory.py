@@ -11,7 +11,7 @@ from magistrate.engine.explanation import Explanation, ExplanationSearch
 from magistrate.engine.model import ObjectType
 from magistrate.engine.named_policy import NamedPolicy
 from magistrate.engine.nodes import CheckNode
-from magistrate.engine.overlay import Overlay
+from magistrate.engine.overlay import Overlay, warrant_key
 from magistrate.engine.plans import Model
 from magistrate.engine.query.finding import check_each, find, find_row_types
 from magistrate.engine.query.language import Query
@@ -43,9 +43,11 @@ class WarrantsInMemory:
         self.model = Model(types_by_name, Revision(1), patterns, policies={one.name: one for one in policies})
 
     def add(self, warrants: Sequence[Warrant]) -> "WarrantsInMemory":
-        """Returns the same with these warrants besides."""
-        model = self.model
-        return WarrantsInMemory(model.types.values(), model.policies.values(), (*self.warrants, *warrants), self._now)
+        """Returns the same with these warrants besides. Where one has the names and the policy of another, it replaces
+        that, as if it were written again: it has time limits of its own."""
+        model, replaced = self.model, {warrant_key(one) for one in warrants}
+        joined = (*(one for one in self.warrants if warrant_key(one) not in replaced), *warrants)
+        return WarrantsInMemory(model.types.values(), model.policies.values(), joined, self._now)
 
     def list_warrants_on(self, object: ObjectRef) -> Iterator[Warrant]:
         """Yields the warrants on an object, and on every object of its type."""

@@ -1,0 +1,238 @@
+"""Reads the assertions of OpenFGA's store files and SpiceDB's validation files (docs/model-testing.md#other-formats).
+
+Their names are the original ones, and those of types are converted. What cannot be asserted here is refused."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from magistrate.engine.check import Check
+from magistrate.engine.foreign.relationships import ForeignRelationship
+from magistrate.engine.model_tests.suite import Assertion, CheckAssertion, QueryAssertion
+from magistrate.engine.query.language import ObjectsQuery, SubjectsQuery
+from magistrate.engine.suggestions import suggest_name
+from magistrate.engine.terms import (
+    WILDCARD,
+    ObjectRef,
+    RelationName,
+    Subject,
+    TypeName,
+    object_id_or_wildcard,
+    relation_name,
+)
+from magistrate.engine.warrants import Warrant
+from magistrate.errors import InvalidRequest
+
+Members = Mapping[str, Any]
+AddWarrants = Callable[[Sequence[Any], str], Sequence[Warrant]]
+"""Converts the relationships of one test, given their place in the file. Raises InvalidRequest."""
+
+_ITSELF = "..."
+_OPENFGA_TEST = frozenset(
+    {"name", "description", "check", "list_objects", "list_users", "tuples", "tuple_file", "tuple_files"}
+)
+_EXPECTED = re.compile(r"\[([^\[\]\s]+)(\[\.\.\.\])?(?:\s*-\s*\{([^{}]*)\})?\](?:\s+is\s.*)?", re.DOTALL)
+"""Matches one subject of `validation`: `[user:ann] is <document:plan#viewer>`, `[user:*[...] - {user:kim}] is …`."""
+
+
+class _End(NamedTuple):
+    """Holds an object, or with a relation the userset of it."""
+
+    ref: ObjectRef
+    relation: RelationName | None
+
+
+class AssertionReader:
+    """Reads assertions, given what the types are called here."""
+
+    def __init__(self, type_names: Mapping[str, str]) -> None:
+        self._type_names = type_names
+
+    def read_openfga(self, tests: object, add_warrants: AddWarrants) -> Iterator[Assertion]:
+        """Yields the assertions of the member `tests`. Raises InvalidRequest."""
+        for number, value in enumerate(_read_list(tests, "tests")):
+            place = f"tests[{number}]"
+            test = _read_members(value, place)
+            unknown = [name for name in test if name not in _OPENFGA_TEST]
+            if unknown or "tuple_file" in test or "tuple_files" in test:
+                raise InvalidRequest(f"{place}: {unknown[0] if unknown else 'tuple_file'} is not supported in a test")
+            added = add_warrants(_read_list(test.get("tuples"), f"{place}.tuples"), f"{place}.tuples")
+            title = str(test.get("name") or "")
+            for kind, read in (
+                ("check", self._read_checks),
+                ("list_objects", self._read_objects),
+                ("list_users", self._read_users),
+            ):
+                for index, one in enumerate(_read_list(test.get(kind), f"{place}.{kind}")):
+                    where = f"{place}.{kind}[{index}]"
+                    yield from read(_read_members(one, where), title, where, added)
+
+    def _read_checks(
+        self, members: Members, title: str, place: str, added: Sequence[Warrant]
+    ) -> Iterator[CheckAssertion]:
+        users = _read_list(members.get("users", [members.get("user")]), f"{place}.users")
+        objects = _read_list(members.get("objects", [members.get("object")]), f"{place}.objects")
+        for user, object in ((user, object) for user in users for object in objects):
+            for relation, holds in _read_members(members.get("assertions"), f"{place}.assertions").items():
+                text = f"{object}#{relation}@{user}"
+                check = self._build_check(object, relation, user, _read_context(members, place), place)
+                yield CheckAssertion(_name(title, text), check, _read_answer(holds, place), added)
+
+    def _read_objects(
+        self, members: Members, title: str, place: str, added: Sequence[Warrant]
+    ) -> Iterator[QueryAssertion]:
+        user = self._read_end(members.get("user"), f"{place}.user")
+        if user.relation is not None:
+            raise InvalidRequest(f"{place}: {members['user']}: the objects of a userset cannot be listed")
+        of_type = self._convert_type(str(members.get("type")), f"{place}.type")
+        for relation, objects in _read_members(members.get("assertions"), f"{place}.assertions").items():
+            text = f"{members.get('type')} where {members['user']} is {relation}"
+            query = ObjectsQuery(user.ref, (_read_relation(relation, place),), (of_type,), is_explicit=False)
+            expected = self._read_expected(objects, f"{place}.assertions")
+            yield QueryAssertion(_name(title, text), query, expected, _read_context(members, place), added)
+
+    def _read_users(
+        self, members: Members, title: str, place: str, added: Sequence[Warrant]
+    ) -> Iterator[QueryAssertion]:
+        object = self._read_end(members.get("object"), f"{place}.object")
+        filters = [_read_members(one, place) for one in _read_list(members.get("user_filter"), f"{place}.user_filter")]
+        if not filters or any("relation" in one for one in filters):
+            raise InvalidRequest(f"{place}.user_filter: must name types, and usersets cannot be listed")
+        types = tuple(self._convert_type(str(one.get("type")), f"{place}.user_filter") for one in filters)
+        for relation, answer in _read_members(members.get("assertions"), f"{place}.assertions").items():
+            users = _read_members(answer, f"{place}.assertions").get("users")
+            query = SubjectsQuery(object.ref, (_read_relation(relation, place),), types, is_explicit=False)
+            expected = self._read_expected(users, f"{place}.assertions")
+            text = f"users that are {relation} of {members['object']}"
+            yield QueryAssertion(_name(title, text), query, expected, _read_context(members, place), added)
+
+    def read_spicedb(self, file: Members) -> Iterator[Assertion]:
+        """Yields the assertions of the members `assertions` and `validation`. Raises InvalidRequest.
+
+        What holds with a caveat only is denied without a context."""
+        for kind, checks in _read_members(file.get("assertions") or {}, "assertions").items():
+            if kind not in ("assertTrue", "assertFalse", "assertCaveated"):
+                raise InvalidRequest(f"assertions: {kind} is not supported")
+            for index, text in enumerate(_read_list(checks, f"assertions.{kind}")):
+                place = f"assertions.{kind}[{index}]"
+                written, _, context = str(text).partition(" with ")
+                object, relation, user = _split_check(written.strip(), place)
+                check = self._build_check(object, relation, user, _decode_context(context, place), place)
+                yield CheckAssertion(str(text), check, kind == "assertTrue")
+        for written, subjects in _read_members(file.get("validation") or {}, "validation").items():
+            yield from self._read_validation(written, subjects, f"validation.{written}")
+
+    def _read_validation(self, written: str, subjects: object, place: str) -> Iterator[Assertion]:
+        object, _, relation = written.partition("#")
+        expected: list[str] = []
+        has_wildcard = False
+        for text in _read_list(subjects, place):
+            found = _EXPECTED.fullmatch(str(text).strip())
+            if found is None:
+                raise InvalidRequest(f"{place}: {text}: expected [user:ann] is <document:plan#viewer>")
+            user, caveat, excluded = found.groups()
+            others = [one.strip() for one in (excluded or "").split(",") if one.strip()]
+            for one, holds in ((user, not caveat), *((other, False) for other in others)):
+                check = self._build_check(object, relation, one, {}, place)
+                yield CheckAssertion(f"{written}@{one}", check, holds)
+            end = self._read_end(user, place)
+            has_wildcard |= end.ref.id == WILDCARD
+            expected += [_render(end.ref)] if end.relation is None and not caveat else []
+        if not has_wildcard:
+            query = SubjectsQuery(self._read_end(object, place).ref, (_read_relation(relation, place),), None, False)
+            yield QueryAssertion(f"subjects of {written}", query, expected)
+
+    def _build_check(self, object: object, relation: object, user: object, context: Members, place: str) -> Check:
+        of, by = self._read_end(object, place), self._read_end(user, place)
+        return Check(of.ref, _read_relation(relation, place), Subject(by.ref.type, by.ref.id, by.relation), context)
+
+    def _read_expected(self, values: object, place: str) -> list[str]:
+        return [_render(self._read_end(one, place).ref) for one in _read_list(values, place)]
+
+    def _read_end(self, text: object, place: str) -> _End:
+        """Reads `acme/team:eng#member`."""
+        name, _, relation = str(text).partition("#")
+        of_type, colon, id = name.partition(":")
+        if not isinstance(text, str) or not colon:
+            raise InvalidRequest(f"{place}: {text!r} is not the name of an object, such as document:plan")
+        ref = ObjectRef(self._convert_type(of_type, place), object_id_or_wildcard(id, place))
+        return _End(ref, relation_name(relation, place) if relation not in ("", _ITSELF) else None)
+
+    def _convert_type(self, name: str, place: str) -> TypeName:
+        if name not in self._type_names:
+            suggestion = suggest_name(name[:64], self._type_names)
+            raise InvalidRequest(f"{place}: the model does not define type {name}{suggestion}")
+        return TypeName(self._type_names[name])
+
+
+def build_relationship(value: object, place: str) -> ForeignRelationship:
+    """Returns a relationship that a test of OpenFGA adds. Raises InvalidRequest."""
+    members = _read_members(value, place)
+    names = [members.get(name) for name in ("user", "relation", "object")]
+    condition = _read_members(members.get("condition") or {}, f"{place}.condition")
+    if not all(isinstance(name, str) and name for name in names):
+        raise InvalidRequest(f"{place}: must have user, relation and object")
+    user, relation, object = map(str, names)
+    object_type, _, object_id = object.partition(":")
+    subject, _, userset = user.partition("#")
+    subject_type, _, subject_id = subject.partition(":")
+    context = _read_members(condition.get("context") or {}, f"{place}.condition.context")
+    name = str(condition.get("name") or "")
+    return ForeignRelationship(object_type, object_id, relation, subject_type, subject_id, userset, name, context)
+
+
+def _read_list(value: object, place: str) -> Sequence[Any]:
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        raise InvalidRequest(f"{place}: must be a list")
+    return value
+
+
+def _read_members(value: object, place: str) -> Members:
+    if not isinstance(value, Mapping):
+        raise InvalidRequest(f"{place}: must be an object")
+    return value
+
+
+def _read_context(members: Members, place: str) -> Members:
+    return _read_members(members.get("context") or {}, f"{place}.context")
+
+
+def _decode_context(text: str, place: str) -> Members:
+    if not text:
+        return {}
+    try:
+        return msgspec.json.decode(text, type=dict[str, Any])
+    except (msgspec.MsgspecError, RecursionError):
+        raise InvalidRequest(f"{place}: {text[:100]} is no JSON object") from None
+
+
+def _read_answer(value: object, place: str) -> bool:
+    if not isinstance(value, bool):
+        raise InvalidRequest(f"{place}.assertions: must be true or false")
+    return value
+
+
+def _read_relation(name: object, place: str) -> RelationName:
+    if not isinstance(name, str):
+        raise InvalidRequest(f"{place}: {name!r} is not the name of a relation")
+    return relation_name(name, place)
+
+
+def _split_check(text: str, place: str) -> tuple[str, str, str]:
+    written, at, user = text.partition("@")
+    object, hash, relation = written.partition("#")
+    if not (at and hash):
+        raise InvalidRequest(f"{place}: {text}: expected document:plan#viewer@user:ann")
+    return object, relation, user
+
+
+def _name(title: str, text: str) -> str:
+    return f"{title}: {text}" if title else text
+
+
+def _render(ref: ObjectRef) -> str:
+    return f"{ref.type}:{ref.id}"
