@@ -313,6 +313,17 @@ def test_a_model_that_has_changed_is_not_overwritten(client: Client, by_header: 
     assert client.put("/v2/model", content=TEXT, headers={"If-Match": "*"}).status_code == 200
 
 
+@pytest.mark.parametrize("body", [{}, {"policies": []}])
+def test_a_model_without_object_types_does_not_delete_them(client: Client, body: dict[str, Any]) -> None:
+    before = client.get("/v2/model").json()
+
+    refused = client.put("/v2/model", json=body)
+
+    assert (refused.status_code, refused.json()["parameter"]) == (400, "objectTypes")
+    assert client.get("/v2/model").json() == before
+    assert before["objectTypes"]
+
+
 def test_a_demand_that_is_no_token_is_refused(client: Client) -> None:
     unknown = client.put("/v2/model", content=TEXT, headers={"If-Match": "abc"})
     token = client.get("/v2/model").headers["Service-Token"]

@@ -161,13 +161,18 @@ def with_relation(rule: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("body", "parameter"),
     [
+        ({}, "resource_types"),
+        ({"schema": 5}, "resource_types"),
         ({"version": "9.9"}, "version"),
         ({"resource_types": [{"type": "Upper"}]}, "resource_types[0].type"),
         (with_relation({"inherit_if": "any_of"}), "resource_types[0].relations.b.rules"),
         (with_relation({"of_type": "c"}), "resource_types[0].relations.b.inherit_if"),
         (with_relation({"inheritIf": "c"}), "resource_types.relations.inheritIf"),
-        ({"policies": [{"name": "p"}]}, "policies[0].expression"),
-        ({"policies": {"p": {"language": "rego", "expression": "true"}}}, "policies.p.language"),
+        ({"resource_types": [], "policies": [{"name": "p"}]}, "policies[0].expression"),
+        (
+            {"resource_types": [], "policies": {"p": {"language": "rego", "expression": "true"}}},
+            "policies.p.language",
+        ),
     ],
 )  # fmt: skip
 def test_a_mistake_in_a_schema_is_reported_with_its_path(client: Client, body: Any, parameter: str) -> None:

@@ -24,7 +24,7 @@ from magistrate.engine.model_text.reports import ModelReport, report_text, repor
 from magistrate.engine.model_text.versions import exact_document
 from magistrate.engine.positions import position
 from magistrate.engine.terms import Revision
-from magistrate.errors import InvalidModel, InvalidRequest
+from magistrate.errors import InvalidModel, InvalidRequest, MissingParameter
 from magistrate.operations.consistency import read_revision
 from magistrate.operations.model_plan import plan_model
 from magistrate.operations.scheduling import aside
@@ -173,7 +173,9 @@ def read_document(body: WrittenBody) -> ModelDocument:
 
 def read_content(body: WrittenBody) -> ModelContent:
     """Returns the object types and policies in a body. Raises InvalidModel with all that is wrong with the model, and
-    InvalidParameter for a part that could not be written."""
+    InvalidParameter for a part that could not be written, or if JSON has no object types: `{}` would delete all."""
+    if isinstance(body.value, dict) and "objectTypes" not in body.value:
+        raise MissingParameter("objectTypes")
     document = read_document(body)
     _require_none(body, find_meaningless(document), "cannot be written")
     return build_content(document)

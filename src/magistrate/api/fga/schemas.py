@@ -27,7 +27,7 @@ from magistrate.engine.model_text.json_rendering import render_body
 from magistrate.engine.model_text.lint import lint_document
 from magistrate.engine.model_text.rendering import render_model
 from magistrate.engine.model_text.versions import exact_document
-from magistrate.errors import InvalidParameter
+from magistrate.errors import InvalidParameter, MissingParameter
 from magistrate.operations.policy_definitions import read_policy_definition
 from magistrate.operations.scheduling import aside
 from magistrate.operations.whole_model import put_whole_model, read_whole_model
@@ -125,7 +125,9 @@ def read_schema(body: WrittenBody) -> ModelDocument:
     version = schema.version or DEFAULT_VERSION
     if version not in VERSIONS:
         raise InvalidParameter("version", f"must be one of {', '.join(VERSIONS)}")
-    types = _list_types(schema.resource_types or [])
+    if schema.resource_types is None:  # an empty object would delete all
+        raise MissingParameter("resource_types")
+    types = _list_types(schema.resource_types)
     return read_document(types, _list_policies(schema.policies or []), version)
 
 
