@@ -346,7 +346,7 @@ async def test_a_listing_counts_what_its_results_hold(ctx: Context) -> None:
 
     [found] = [
         ctx.listings.find((newest.revision, "id", read_query(SEES), digest), ctx.now())
-        for digest in [hashlib.blake2b(msgspec.json.encode([{}, None]), digest_size=16).digest()]
+        for digest in [hashlib.blake2b(msgspec.json.encode([{}, None, False]), digest_size=16).digest()]
     ]
 
     assert found is not None
