@@ -145,6 +145,16 @@ def test_what_cannot_be_asserted_is_named(magistrate: Magistrate, tmp_path: Path
     assert message in magistrate.failed("model", "test", write(tmp_path, STORE + f"tests: {tests}\n"))
 
 
+@pytest.mark.parametrize(
+    "members",
+    ["assertions: {assertTrue: [5]}", "assertions: {assertTrue: 5}", "validation: {5: []}", "validation: {a: [1]}"],
+)
+def test_assertions_of_spicedb_that_make_no_sense_are_refused(
+    magistrate: Magistrate, tmp_path: Path, members: str
+) -> None:
+    assert magistrate.failed("model", "test", write(tmp_path, VALIDATION + members + "\n", "a.validation.yaml"))
+
+
 def test_a_model_that_cannot_be_expressed_is_not_tested(magistrate: Magistrate, tmp_path: Path) -> None:
     text = VALIDATION.replace("reader + writer", "reader - writer + reader")
 

@@ -11,6 +11,7 @@ import msgspec
 from magistrate.engine.check import Check
 from magistrate.engine.foreign.relationships import ForeignRelationship
 from magistrate.engine.model_tests.suite import Assertion, CheckAssertion, QueryAssertion
+from magistrate.engine.model_tests.values import read_list, read_object
 from magistrate.engine.query.language import ObjectsQuery, SubjectsQuery
 from magistrate.engine.suggestions import suggest_name
 from magistrate.engine.terms import (
@@ -52,30 +53,30 @@ class AssertionReader:
 
     def read_openfga(self, tests: object, add_warrants: AddWarrants) -> Iterator[Assertion]:
         """Yields the assertions of the member `tests`. Raises InvalidRequest."""
-        for number, value in enumerate(_read_list(tests, "tests")):
+        for number, value in enumerate(read_list(tests, "tests")):
             place = f"tests[{number}]"
-            test = _read_members(value, place)
+            test = read_object(value, place)
             unknown = [name for name in test if name not in _OPENFGA_TEST]
             if unknown or "tuple_file" in test or "tuple_files" in test:
                 raise InvalidRequest(f"{place}: {unknown[0] if unknown else 'tuple_file'} is not supported in a test")
-            added = add_warrants(_read_list(test.get("tuples"), f"{place}.tuples"), f"{place}.tuples")
+            added = add_warrants(read_list(test.get("tuples"), f"{place}.tuples"), f"{place}.tuples")
             title = str(test.get("name") or "")
             for kind, read in (
                 ("check", self._read_checks),
                 ("list_objects", self._read_objects),
                 ("list_users", self._read_users),
             ):
-                for index, one in enumerate(_read_list(test.get(kind), f"{place}.{kind}")):
+                for index, one in enumerate(read_list(test.get(kind), f"{place}.{kind}")):
                     where = f"{place}.{kind}[{index}]"
-                    yield from read(_read_members(one, where), title, where, added)
+                    yield from read(read_object(one, where), title, where, added)
 
     def _read_checks(
         self, members: Members, title: str, place: str, added: Sequence[Warrant]
     ) -> Iterator[CheckAssertion]:
-        users = _read_list(members.get("users", [members.get("user")]), f"{place}.users")
-        objects = _read_list(members.get("objects", [members.get("object")]), f"{place}.objects")
+        users = read_list(members.get("users", [members.get("user")]), f"{place}.users")
+        objects = read_list(members.get("objects", [members.get("object")]), f"{place}.objects")
         for user, object in ((user, object) for user in users for object in objects):
-            for relation, holds in _read_members(members.get("assertions"), f"{place}.assertions").items():
+            for relation, holds in read_object(members.get("assertions"), f"{place}.assertions").items():
                 text = f"{object}#{relation}@{user}"
                 check = self._build_check(object, relation, user, _read_context(members, place), place)
                 yield CheckAssertion(_name(title, text), check, _read_answer(holds, place), added)
@@ -87,7 +88,7 @@ class AssertionReader:
         if user.relation is not None:
             raise InvalidRequest(f"{place}: {members['user']}: the objects of a userset cannot be listed")
         of_type = self._convert_type(str(members.get("type")), f"{place}.type")
-        for relation, objects in _read_members(members.get("assertions"), f"{place}.assertions").items():
+        for relation, objects in read_object(members.get("assertions"), f"{place}.assertions").items():
             text = f"{members.get('type')} where {members['user']} is {relation}"
             query = ObjectsQuery(user.ref, (_read_relation(relation, place),), (of_type,), is_explicit=False)
             expected = self._read_expected(objects, f"{place}.assertions")
@@ -97,12 +98,12 @@ class AssertionReader:
         self, members: Members, title: str, place: str, added: Sequence[Warrant]
     ) -> Iterator[QueryAssertion]:
         object = self._read_end(members.get("object"), f"{place}.object")
-        filters = [_read_members(one, place) for one in _read_list(members.get("user_filter"), f"{place}.user_filter")]
+        filters = [read_object(one, place) for one in read_list(members.get("user_filter"), f"{place}.user_filter")]
         if not filters or any("relation" in one for one in filters):
             raise InvalidRequest(f"{place}.user_filter: must name types, and usersets cannot be listed")
         types = tuple(self._convert_type(str(one.get("type")), f"{place}.user_filter") for one in filters)
-        for relation, answer in _read_members(members.get("assertions"), f"{place}.assertions").items():
-            users = _read_members(answer, f"{place}.assertions").get("users")
+        for relation, answer in read_object(members.get("assertions"), f"{place}.assertions").items():
+            users = read_object(answer, f"{place}.assertions").get("users")
             query = SubjectsQuery(object.ref, (_read_relation(relation, place),), types, is_explicit=False)
             expected = self._read_expected(users, f"{place}.assertions")
             text = f"users that are {relation} of {members['object']}"
@@ -112,23 +113,23 @@ class AssertionReader:
         """Yields the assertions of the members `assertions` and `validation`. Raises InvalidRequest.
 
         What holds with a caveat only is denied without a context."""
-        for kind, checks in _read_members(file.get("assertions") or {}, "assertions").items():
+        for kind, checks in read_object(file.get("assertions") or {}, "assertions").items():
             if kind not in ("assertTrue", "assertFalse", "assertCaveated"):
                 raise InvalidRequest(f"assertions: {kind} is not supported")
-            for index, text in enumerate(_read_list(checks, f"assertions.{kind}")):
+            for index, text in enumerate(read_list(checks, f"assertions.{kind}")):
                 place = f"assertions.{kind}[{index}]"
                 written, _, context = str(text).partition(" with ")
                 object, relation, user = _split_check(written.strip(), place)
                 check = self._build_check(object, relation, user, _decode_context(context, place), place)
                 yield CheckAssertion(str(text), check, kind == "assertTrue")
-        for written, subjects in _read_members(file.get("validation") or {}, "validation").items():
-            yield from self._read_validation(written, subjects, f"validation.{written}")
+        for written, subjects in read_object(file.get("validation") or {}, "validation").items():
+            yield from self._read_validation(str(written), subjects, f"validation.{written}")
 
     def _read_validation(self, written: str, subjects: object, place: str) -> Iterator[Assertion]:
         object, _, relation = written.partition("#")
         expected: list[str] = []
         has_wildcard = False
-        for text in _read_list(subjects, place):
+        for text in read_list(subjects, place):
             found = _EXPECTED.fullmatch(str(text).strip())
             if found is None:
                 raise InvalidRequest(f"{place}: {text}: expected [user:ann] is <document:plan#viewer>")
@@ -149,7 +150,7 @@ class AssertionReader:
         return Check(of.ref, _read_relation(relation, place), Subject(by.ref.type, by.ref.id, by.relation), context)
 
     def _read_expected(self, values: object, place: str) -> list[str]:
-        return [_render(self._read_end(one, place).ref) for one in _read_list(values, place)]
+        return [_render(self._read_end(one, place).ref) for one in read_list(values, place)]
 
     def _read_end(self, text: object, place: str) -> _End:
         """Reads `acme/team:eng#member`."""
@@ -169,36 +170,22 @@ class AssertionReader:
 
 def build_relationship(value: object, place: str) -> ForeignRelationship:
     """Returns a relationship that a test of OpenFGA adds. Raises InvalidRequest."""
-    members = _read_members(value, place)
+    members = read_object(value, place)
     names = [members.get(name) for name in ("user", "relation", "object")]
-    condition = _read_members(members.get("condition") or {}, f"{place}.condition")
+    condition = read_object(members.get("condition") or {}, f"{place}.condition")
     if not all(isinstance(name, str) and name for name in names):
         raise InvalidRequest(f"{place}: must have user, relation and object")
     user, relation, object = map(str, names)
     object_type, _, object_id = object.partition(":")
     subject, _, userset = user.partition("#")
     subject_type, _, subject_id = subject.partition(":")
-    context = _read_members(condition.get("context") or {}, f"{place}.condition.context")
+    context = read_object(condition.get("context") or {}, f"{place}.condition.context")
     name = str(condition.get("name") or "")
     return ForeignRelationship(object_type, object_id, relation, subject_type, subject_id, userset, name, context)
 
 
-def _read_list(value: object, place: str) -> Sequence[Any]:
-    if value is None:
-        return ()
-    if not isinstance(value, list):
-        raise InvalidRequest(f"{place}: must be a list")
-    return value
-
-
-def _read_members(value: object, place: str) -> Members:
-    if not isinstance(value, Mapping):
-        raise InvalidRequest(f"{place}: must be an object")
-    return value
-
-
 def _read_context(members: Members, place: str) -> Members:
-    return _read_members(members.get("context") or {}, f"{place}.context")
+    return read_object(members.get("context") or {}, f"{place}.context")
 
 
 def _decode_context(text: str, place: str) -> Members:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from magistrate.engine.check import Check
 from magistrate.engine.model import ObjectType
 from magistrate.engine.model_tests.suite import Assertion, CheckAssertion, ModelSuite, QueryAssertion
+from magistrate.engine.model_tests.values import read_list
 from magistrate.engine.model_text.building import ModelContent, build_content
 from magistrate.engine.model_text.faults import describe_fault
 from magistrate.engine.model_text.meaning import find_meaningless
@@ -59,7 +60,7 @@ def read_suite(value: object, read_file: ReadFile, now: int, given: GivenModel |
     at = _read_time(members["now"], "now") if "now" in members else now
     setup = _read_members(members.get("setup") or {}, _SETUP_MEMBERS, "setup")
     warrants = _read_warrants(setup.get("warrants"), "setup.warrants", types, at)
-    tests = _read_list(members.get("tests"), "tests")
+    tests = read_list(members.get("tests"), "tests")
     assertions = [
         assertion
         for place, test in enumerate(tests)
@@ -74,14 +75,6 @@ def _read_members(value: object, known: Sequence[str], place: str) -> Json:
     for name in value:
         if name not in known:
             raise InvalidRequest(f"{place}: {name!r} is not a member{suggest_name(str(name)[:64], known)}")
-    return value
-
-
-def _read_list(value: object, place: str) -> Sequence[Any]:
-    if value is None:
-        return ()
-    if not isinstance(value, list):
-        raise InvalidRequest(f"{place}: must be a list")
     return value
 
 
@@ -138,7 +131,7 @@ def _read_warrants(
 ) -> list[Warrant]:
     """Returns warrants, which must be such that they could be written with these types."""
     warrants = []
-    for index, one in enumerate(_read_list(value, place)):
+    for index, one in enumerate(read_list(value, place)):
         where = f"{place}[{index}]"
         members = {"warrant": one} if isinstance(one, str) else _read_members(one, _WARRANT_MEMBERS, where)
         if "warrant" not in members:
@@ -214,7 +207,7 @@ def _read_query(members: Json, name: str, place: str, context: Json, added: Sequ
     text = _read_text(members["query"], f"{place}.query")
     if "denied_because" in members:
         raise InvalidRequest(f"{place}: denied_because belongs to a check")
-    expected = [_read_text(one, f"{place}.expect") for one in _read_list(members.get("expect"), f"{place}.expect")]
+    expected = [_read_text(one, f"{place}.expect") for one in read_list(members.get("expect"), f"{place}.expect")]
     if "expect" not in members:
         raise InvalidRequest(f"{place}: must have expect, the list of rows")
     return QueryAssertion(name or text, _read_within(place, read_query, text), expected, context, added)
@@ -239,6 +232,6 @@ def _read_check(members: Json, name: str, place: str, context: Json, added: Sequ
 
 def _read_reasons(value: object, place: str) -> Iterable[tuple[str, bool]]:
     """Yields checks in written form, and whether they hold: `not` before one says that it does not."""
-    for one in [value] if isinstance(value, str) else _read_list(value, place):
+    for one in [value] if isinstance(value, str) else read_list(value, place):
         text = _read_text(one, place)
         yield text.removeprefix("not "), not text.startswith("not ")
