@@ -88,7 +88,7 @@ def _read_suite(file: str, model: str | None) -> "ModelSuite":
 
 
 def _find_product(value: object) -> "Product | None":
-    """Returns whose test file this is, told by its members, or None if it is one of ours."""
+    """Returns the product that a test file is for, as its members show, or None if it is one of ours."""
     if not isinstance(value, Mapping):
         return None
     if {"schema", "schemaFile"} & value.keys():

@@ -40,7 +40,7 @@ SETTINGS = (
     Setting(
         "tls_cert",
         "",
-        "a PEM file with the certificate of the service, and those of its issuers behind it; connections are then "
+        "a PEM file with the certificate of the service, followed by those of its issuers; connections are then "
         "encrypted (HTTPS); it is read again when it changes",
     ),
     Setting("tls_key", "", "the PEM file with the private key of tls_cert, without a password"),

@@ -28,7 +28,7 @@ _State = tuple[tuple[int, int, int, int] | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class TlsFiles:
-    """Names the files of a certificate (with those of its issuers behind it), its key, and the authority whose
+    """Names the files of a certificate (followed by those of its issuers), its key, and the authority whose
     certificates clients must have; without that, clients need none. All are in PEM format."""
 
     certificate: str

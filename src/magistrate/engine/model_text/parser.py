@@ -1,7 +1,7 @@
 """Parses the text of a model (docs/models.md): statements by line, blocks by indentation, without recursion.
 
-A statement that cannot be read is one fault, and parsing continues behind it. Its readable part is kept, so that one
-mistake is reported once. See docs/decisions/0053 why this is no generated parser.
+A statement that cannot be read is one fault, and parsing continues after it. The part that can be read is kept, so that
+one mistake is reported once. See docs/decisions/0053 why this is no generated parser.
 """
 
 import re
