@@ -24,6 +24,9 @@ PLACES: tuple[tuple[str, dict[str, str], str], ...] = (
     ("queries", {"q": "select document where user:ann is *"}, "table"),
     ("history", {}, ".timeline li"),
     ("model", {}, ".faults .mark"),
+    ("tests", {}, ".empty"),
+    ("service", {}, ".empty"),
+    ("service", {"show": "metrics"}, ".figure"),
 )
 """Lists pages, and what is on them once they have loaded."""
 

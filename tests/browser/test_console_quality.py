@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from playwright.async_api import Browser, Page
+from playwright.async_api import Browser, Page, expect
 
 from tests.browser.chromium import MOST_MILLISECONDS
 from tests.browser.console_pages import Console
@@ -95,6 +95,13 @@ async def test_axe_finds_nothing_serious(
         await page.get_by_role("link", name="Data").click()
         await page.get_by_role("button", name="New warrant").click()
         found.append(("dialog", await list_serious(page, axe, scheme)))
+        await visit(console, "service", {}, ".empty")
+        await page.get_by_role("button", name="New key").click()
+        found.append(("dialog of keys", await list_serious(page, axe, scheme)))
+        await visit(console, "tests", {}, ".empty")
+        await page.get_by_role("button", name="Start with an example").click()
+        await expect(page.locator(".test-list")).to_be_visible()
+        found.append(("tests", await list_serious(page, axe, scheme)))
 
     assert [(place, serious) for place, serious in found if serious] == []
 

@@ -8,6 +8,7 @@ import { CompletedField } from "../parts/field";
 import { Icon, Mark } from "../parts/icons";
 import { Busy, Empty, Fault, Notice } from "../parts/notice";
 import { Path } from "../parts/path";
+import { Pin } from "../parts/pin";
 import { SuggestionCard } from "../parts/suggestion";
 import { Tree } from "../parts/tree";
 import { go, link, route } from "../route";
@@ -192,6 +193,7 @@ function Result({ loaded, onDone }: ResultProperties) {
             </>
           )}
         </p>
+        <Pin {...asked} />
       </div>
       {value.unknown.map((text) => (
         <p class="notice" key={text}>

@@ -124,7 +124,7 @@ export function CompletedField(properties: Properties) {
               choose(option);
             }}
           >
-            <span class="name">{option.value}</span>
+            <span class="name">{option.label ?? option.value}</span>
             {option.hint && <span class="hint">{option.hint}</span>}
           </li>
         ))}
