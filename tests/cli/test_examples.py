@@ -11,7 +11,7 @@ import pytest
 
 import magistrate as package
 from magistrate import wiring
-from magistrate.cli.commands import EXAMPLES
+from magistrate.cli.playground import EXAMPLES
 from magistrate.operations.examples import Example, Try, read_example
 from magistrate.wiring import SHOWN_TRIES
 from tests.conftest import STORES, new_database_url
