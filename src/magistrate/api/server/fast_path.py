@@ -41,12 +41,30 @@ ECHOED_HEADER, TYPE_HEADER = "X-Request-ID", "Content-Type"
 _OVERLOADED = render_json(error_body(Overloaded()))
 
 
+MOST_NARROWED = 100
+"""Limits the sets of object types for which a route keeps decoders."""
+
+
 class FastRoute(NamedTuple):
-    """Holds a route of the fast path, the decoder of its bodies, and the headers that are read."""
+    """Holds a route of the fast path, the decoder of its bodies, and the headers that are read. `narrowed` holds the
+    same for callers that are limited to object types, by their types: if `is_narrow`, the decoder refuses others."""
 
     route: Route
     decoder: msgspec.json.Decoder[Any]
     watched: Mapping[bytes, str | None]
+    narrowed: dict[frozenset[str], "FastRoute"]
+    is_narrow: bool = False
+
+    def restrict(self, object_types: frozenset[str]) -> "FastRoute":
+        """Returns the route for callers that are limited to these types, and keeps it."""
+        if len(self.narrowed) >= MOST_NARROWED:
+            self.narrowed.clear()
+        found = self
+        if hasattr(self.route.body, "narrow"):
+            decoder = msgspec.json.Decoder(self.route.body.narrow(object_types))
+            found = FastRoute(self.route, decoder, self.watched, {}, is_narrow=True)
+        self.narrowed[object_types] = found
+        return found
 
 
 class FastPath:
@@ -61,7 +79,7 @@ class FastPath:
         self._watched = watched = {**_TOKENS, ORIGIN: None} if has_cors else _TOKENS
         self._routes = {
             (route.method.encode(), route.path.encode()): FastRoute(
-                route, msgspec.json.Decoder(route.body), {**watched, **_list_headers(route)}
+                route, msgspec.json.Decoder(route.body), {**watched, **_list_headers(route)}, {}
             )
             for route in routes
             if route.is_fast
@@ -97,6 +115,8 @@ class FastPath:
             return None
         if service.rate_limit is not None and not service.rate_limit.admit(caller):
             return None
+        if caller.object_types is not None:
+            fast = fast.narrowed.get(caller.object_types) or fast.restrict(caller.object_types)
         return PendingRequest(fast, service, caller, given, echoed)
 
     def _find_refusal(self, method: str, path: str, headers: RawHeaders) -> "PendingRefusal | None":
@@ -126,14 +146,14 @@ class FastPath:
     def _answer(
         self, pending: "PendingRequest", body: bytes, default_headers: RawHeaders, started: float
     ) -> bytes | None:
-        (route, decoder, _), context = pending.fast, pending.service.context
+        (route, decoder, _, _, is_narrow), context = pending.fast, pending.service.context
         identity = context.store.identity
         freshness = read_freshness(identity, pending.given) if pending.given else NO_DEMAND
         value = decode_body(body, decoder, pending.service.limits.max_json_depth)
         caller = pending.caller
         request_id = str(uuid7())
         call = Call(context, {}, {}, value, caller, freshness, None, request_id=request_id)
-        if caller.object_types is not None:
+        if caller.object_types is not None and not is_narrow:
             caller.require_types(route.list_types(call))
         answer = route.handler(call)
         if not isinstance(answer, Answer):
