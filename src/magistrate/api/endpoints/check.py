@@ -1,9 +1,9 @@
 """Defines the bodies and the handler of /v2/check and its alias /v2/authorize (docs/compatibility.md#check)."""
 
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Collection, Coroutine, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -77,6 +77,17 @@ class CheckBody(msgspec.Struct, rename="camel", frozen=True):
     strict: Annotated[bool | None, msgspec.Meta(description="whether undefined names are errors")] = None
     as_of: Annotated[str | None, msgspec.Meta(description="a token or a time: the answer is that of then")] = None
     consistent_read: Annotated[bool | None, msgspec.Meta(description="accepted, without effect")] = None
+
+    @classmethod
+    def narrow(cls, object_types: Collection[str]) -> type["CheckBody"]:
+        """Returns a body that can only be decoded if it checks objects of these types, and depends on no other: the
+        decoder is faster than any test of the body afterwards."""
+        known = Literal[tuple(object_types)]  # type: ignore[valid-type]  # it is known at run time only
+        options: dict[str, Any] = {"rename": "camel", "frozen": True, "kw_only": True}
+        single = msgspec.defstruct("NarrowCheck", [("object_type", known)], bases=(SingleCheckBody,), **options)
+        fields: list[Any] = [("warrants", list[single]), ("contextual_warrants", None, None)]  # type: ignore[valid-type]  # as above
+        narrowed: type[CheckBody] = msgspec.defstruct("NarrowChecks", fields, bases=(cls,), **options)  # type: ignore[assignment]  # it derives from `cls`
+        return narrowed
 
 
 class CheckAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True):
