@@ -22,6 +22,7 @@ from magistrate.cli.model_tests import run_tests
 from magistrate.cli.models import model
 from magistrate.cli.objects import objects
 from magistrate.cli.playground import EXAMPLES, playground
+from magistrate.cli.policies import policies
 from magistrate.cli.query import query
 from magistrate.cli.replay import replay
 from magistrate.cli.service import with_settings
@@ -69,6 +70,7 @@ for command in (
     write,
     warrants,
     types,
+    policies,
     model,
     objects,
     events,

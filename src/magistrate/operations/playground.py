@@ -3,10 +3,8 @@
 from collections.abc import Iterator
 
 from magistrate.engine.model_tests.suite import ModelSuite
-from magistrate.engine.terms import ObjectRef, RelationName, Subject
-from magistrate.engine.warrants import Warrant
 from magistrate.operations.context import Context
-from magistrate.operations.examples import ACTOR
+from magistrate.operations.examples import ACTOR, build_new_warrant
 from magistrate.operations.warrants import create_warrants
 from magistrate.operations.whole_model import put_whole_model
 from magistrate.store.contract import NewWarrant
@@ -21,17 +19,9 @@ async def load_suite(ctx: Context, suite: ModelSuite) -> int:
     await put_whole_model(ctx, suite.types, suite.policies, ctx.stamp(ACTOR))
     now = ctx.now()
     current = [one for one in suite.warrants if one.expires_at is None or one.expires_at > now]
-    for chunk in _divide([_renew(one) for one in current]):
+    for chunk in _divide([build_new_warrant(one) for one in current]):
         await create_warrants(ctx, chunk, ctx.stamp(ACTOR), lambda place: f"setup.warrants[{place}].")
     return len(suite.warrants) - len(current)
-
-
-def _renew(stored: Warrant) -> NewWarrant:
-    """Returns what creates a warrant again."""
-    userset = RelationName(stored.subject_relation) if stored.subject_relation else None
-    subject = Subject(stored.subject_type, stored.subject_id, userset)
-    object = ObjectRef(stored.object_type, stored.object_id)
-    return NewWarrant(object, stored.relation, subject, stored.policy, stored.starts_at, stored.expires_at)
 
 
 def _divide(new: list[NewWarrant]) -> Iterator[list[NewWarrant]]:

@@ -12,11 +12,11 @@ from urllib.parse import quote, urlencode
 
 from magistrate.config import Settings, read_settings
 from magistrate.engine.model_tests.suite import ModelSuite
-from magistrate.operations.examples import read_example
 from magistrate.operations.keys import generate_key
 from magistrate.operations.object_types import seed_object_types
 from magistrate.operations.playground import load_suite
 from magistrate.wiring.contexts import open_context
+from magistrate.wiring.examples import read_example
 from magistrate.wiring.preparing import prepare_store
 from magistrate.wiring.serving import listen, serve_alone
 from magistrate.wiring.stores import migrate_store
