@@ -44,7 +44,12 @@ export function QueriesPage() {
           complete={completeQuery}
           onInput={(text) => setGiven((present) => ({ ...present, q: text }))}
           isRequired
-          hint="`select TYPES where TYPE:ID is RELATIONS` finds objects, `select RELATIONS of type TYPES for TYPE:ID` finds subjects."
+          hint={
+            <>
+              <code>select TYPES where TYPE:ID is RELATIONS</code> finds objects,{" "}
+              <code>select RELATIONS of type TYPES for TYPE:ID</code> finds subjects.
+            </>
+          }
         />
         <details open={given.context !== ""}>
           <summary>Context for policies</summary>

@@ -61,14 +61,14 @@ function FileActions({ text }: { text: string }) {
 
   async function saveTests() {
     save("model.test.yaml", "application/yaml", await addModel(text));
-    return "Saved: `magistrate model test` runs this file.";
+    return "Saved. The command magistrate model test runs this file.";
   }
 
   async function saveEverything() {
     const file = await addEverything(text);
     save("playground.test.yaml", "application/yaml", file.text);
     const cut = file.isCut ? `; a file has ${MOST_WARRANTS} at most, so the others are missing` : "";
-    return `Saved with ${file.warrants} warrants${cut}: \`magistrate playground FILE\` opens it.`;
+    return `Saved with ${file.warrants} warrants${cut}. The command magistrate playground opens this file.`;
   }
 
   async function open(file: File | undefined) {
@@ -219,7 +219,10 @@ function Reason({ explanation }: { explanation: Explanation }) {
           </ul>
         </>
       )}
-      <Tree root={explanation.because} />
+      <details>
+        <summary>Every step</summary>
+        <Tree root={explanation.because} />
+      </details>
       {check && (
         <p>
           <a

@@ -19,7 +19,7 @@ export function ImportFile({ onDone, onClose }: Properties) {
   async function start() {
     if (!file) throw new Refused(400, "invalid", "Choose a file first");
     if (file.size > MOST_BYTES) {
-      throw new Refused(400, "invalid", "The file is larger than 64 MiB; `magistrate import` takes files of any size");
+      throw new Refused(400, "invalid", "The file is larger than 64 MiB; the command magistrate import takes files of any size");
     }
     setProgress(undefined);
     const done = await importLines(readLines(await file.text()), setProgress, () => isStopped.current);
