@@ -11,7 +11,7 @@ from tests.browser.console_pages import Console
 from tests.browser.console_places import load_example
 from tests.browser.more_pages import KeysPage
 from tests.conftest import STORES, new_database_url
-from tests.issuing import issue_key
+from tests.issuing import issue_key, wait_for_key
 from tests.running import Client, running_service, settings_for
 
 pytestmark = pytest.mark.anyio
@@ -36,6 +36,7 @@ async def test_keys_are_created_replaced_and_revoked(console: Console, service: 
     await console.start("service")
 
     secret = await keys.create("billing", "read", "query")
+    wait_for_key(service, secret)
     with Client(str(service.base_url), secret) as billing:
         assert billing.get("/v2/warrants").status_code == 200
         assert billing.post("/v2/writes", json={}).status_code == 403
@@ -49,6 +50,20 @@ async def test_keys_are_created_replaced_and_revoked(console: Console, service: 
     await expect(console.page.get_by_text("Revoked the key billing.")).to_be_visible()
     assert "billing" not in [row["name"] for row in service.get("/v2/keys").json()["results"]]
     assert secret not in await console.page.evaluate("document.documentElement.outerHTML + location.href")
+    assert console.troubles == []
+
+
+async def test_a_session_checks_what_its_user_may_do(console: Console, service: Client) -> None:
+    await console.start("service", show="sessions")
+
+    await console.page.get_by_label("User").fill("bob")
+    await console.page.get_by_role("button", name="Create").click()
+
+    token = await console.page.locator(".secret").inner_text()
+    check = {"objectType": "document", "objectId": "roadmap", "relation": "can-read"}
+    headers = {"Authorization": f"Bearer {token}"}
+    warrants = [check | {"subject": {"objectType": "user", "objectId": "bob"}}]
+    assert service.post("/v2/check", json={"warrants": warrants}, headers=headers).json()["result"] == "Authorized"
     assert console.troubles == []
 
 

@@ -6,6 +6,7 @@ import { Confirm } from "../parts/confirm";
 import { Icon } from "../parts/icons";
 import { Busy, Empty, Fault, Notice } from "../parts/notice";
 import { Pager } from "../parts/pager";
+import { Secret } from "../parts/secret";
 import { route } from "../route";
 import { listTypes, type Page } from "../schema";
 
@@ -72,7 +73,7 @@ export function Keys() {
           New key
         </button>
       </div>
-      {issued && <Secret issued={issued} onClose={() => setIssued(undefined)} />}
+      {issued && <Secret what={`The key ${issued.name}`} text={issued.key} onClose={() => setIssued(undefined)} />}
       {done && !issued && (
         <Notice>
           <p>{done}</p>
@@ -93,35 +94,6 @@ export function Keys() {
       {typeof open === "object" && "revoke" in open && <RevokeKey of={open.revoke} onDone={finish} onClose={close} />}
       {typeof open === "object" && "rotate" in open && <RotateKey of={open.rotate} onDone={finish} onClose={close} />}
     </>
-  );
-}
-
-/** Shows a secret, which nobody can read again. It is kept nowhere but on the page. */
-function Secret({ issued, onClose }: { issued: Issued; onClose: () => void }) {
-  const [isCopied, setCopied] = useState(false);
-  return (
-    <div class="notice" role="status">
-      <p>
-        The key <b>{issued.name}</b>, shown only this once:
-      </p>
-      <p>
-        <code class="secret">{issued.key}</code>
-      </p>
-      <div class="actions">
-        {navigator.clipboard !== undefined && (
-          <button
-            type="button"
-            class="quiet"
-            onClick={() => void navigator.clipboard.writeText(issued.key).then(() => setCopied(true), () => setCopied(false))}
-          >
-            {isCopied ? "Copied" : "Copy"}
-          </button>
-        )}
-        <button type="button" class="quiet" onClick={onClose}>
-          I have stored it
-        </button>
-      </div>
-    </div>
   );
 }
 
