@@ -317,7 +317,7 @@ def _build_result(target: Target, root: ReverseNode, new: Sequence[ReverseNode])
     are counted with another target."""
     root.exceptions.pop(WILDCARD, None)
     entries = sum(len(node.exceptions) + len(node.first_warrants or ()) + len(node.explicit) for node in new)
-    remains = [part for node in new for part in (node.exceptions, node.first_warrants, node.explicit) if part]
+    remains = [one for node in new for one in (node.exceptions, node.first_warrants, node.explicit) if one]
     reports = Reports(partial(_report, root), entries - len(root.exceptions), root.steps, remains)
     return RelationResult(*target, ResultSet(root.default, root.exceptions), reports)
 
