@@ -4,16 +4,16 @@ Answers are JSON values as the service sent them. Every method raises ServiceUnr
 answered, RequestRefused if one answered with an error, and InvalidRequest for a value that no URL can hold."""
 
 import json
-import ssl
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from types import TracebackType
 from typing import Any, Literal, NotRequired, TypedDict
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import httpx
 
-from magistrate.errors import InvalidRequest, InvalidSetting, RequestRefused, ServiceUnreachable
+from magistrate.client_tls import NO_FILES, ClientTlsFiles, trust_for
+from magistrate.errors import InvalidRequest, RequestRefused, ServiceUnreachable
 
 Json = dict[str, Any]
 Operator = Literal["anyOf", "allOf", "batch"]
@@ -64,17 +64,19 @@ class RefJson(TypedDict):
 
 class Client:
     """Talks to the service at `url`; nothing is sent before the first request. `timeout_ms` limits how long
-    connecting may take, and again each wait for the service.
+    connecting may take, and again each wait for the service. `tls` is used if the URL is https://.
 
-    Raises InvalidSetting if the URL cannot be that of a service."""
+    Raises InvalidSetting if the URL cannot be that of a service, or the files of `tls` cannot be used."""
 
-    def __init__(self, url: str, key: str | None = None, timeout_ms: int = 30_000) -> None:
+    def __init__(
+        self, url: str, key: str | None = None, timeout_ms: int = 30_000, tls: ClientTlsFiles = NO_FILES
+    ) -> None:
         self.url = url.rstrip("/")
         self._timeout_ms = timeout_ms
         self._http = httpx.Client(
             headers={"Authorization": f"ApiKey {key}"} if key else {},
             timeout=timeout_ms / 1000,
-            verify=trust_for(self.url),
+            verify=trust_for(self.url, tls),
             trust_env=False,
         )
 
@@ -340,21 +342,6 @@ class Client:
 
 def _contextual_member(contextual_warrants: Sequence[WarrantJson]) -> Json:
     return {"contextualWarrants": contextual_warrants} if contextual_warrants else {}
-
-
-def trust_for(url: str) -> ssl.SSLContext | bool:
-    """Returns the certificates to trust with TLS, which are those of the system. Without TLS, nothing is loaded,
-    because that would take 20 ms."""
-    try:
-        parts = urlsplit(url)
-        has_host = bool(parts.hostname) and parts.port != 0  # reading a port above 65535 raises ValueError
-        is_url = parts.scheme in ("http", "https") and has_host and not set(url) & set("?#@")
-        httpx.URL(url)
-    except (ValueError, httpx.InvalidURL):
-        is_url = False
-    if not is_url:
-        raise InvalidSetting(f"{url!r} is not the URL of a service; write it as in http://127.0.0.1:8000")
-    return ssl.create_default_context() if parts.scheme == "https" else False
 
 
 def _as_of(point: str | None) -> dict[str, str]:

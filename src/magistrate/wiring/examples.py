@@ -17,7 +17,7 @@ OBJECTS = "objects.json"
 
 def read_example(name: str) -> Example:
     """Returns the example of this name, which must exist."""
-    from magistrate.cli.yaml_documents import read_yaml  # a service without an example need not import PyYAML
+    from magistrate.engine.model_tests.yaml_documents import read_yaml  # only for examples: imports PyYAML
 
     folder = files("magistrate").joinpath("examples", name)
     value = read_yaml(folder.joinpath(TESTS).read_text(), TESTS)
