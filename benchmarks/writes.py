@@ -104,7 +104,7 @@ def _measure_rates(new_database: NewDatabase, seconds: int) -> Rates:
     return rates
 
 
-def _warrants(number: int) -> list[NewWarrant]:
+def build_warrants(number: int) -> list[NewWarrant]:
     """Names that rise with the number. Each object has ten viewers of a thousand."""
     viewer, of_type = RelationName("viewer"), TypeName("document")
     first = number * ELEMENTS
@@ -132,13 +132,13 @@ def _body(number: int) -> bytes:
             "relation": one.relation,
             "subject": {"objectType": one.subject.type, "objectId": one.subject.id},
         }
-        for one in _warrants(number)
+        for one in build_warrants(number)
     ]
     return msgspec.json.encode({"create": {"warrants": warrants}})
 
 
 def _bare(write: Write, numbers: range, seconds: int) -> float:
-    transactions = [_statements(number) for number in numbers]
+    transactions = [build_statements(number) for number in numbers]
     written, started = 0, time.perf_counter()
     with on_core(SERVER_CORE):
         for statements in transactions:
@@ -149,10 +149,10 @@ def _bare(write: Write, numbers: range, seconds: int) -> float:
     return written / (time.perf_counter() - started)
 
 
-def _statements(number: int) -> Statements:
+def build_statements(number: int) -> Statements:
     """The rows that one write leaves behind in all tables."""
     revision, now = number + 1, time.time_ns() // 1_000
-    keys = [warrant_key(one) for one in _warrants(number)]
+    keys = [warrant_key(one) for one in build_warrants(number)]
     objects = list(dict.fromkeys([("document", key[1]) for key in keys]))
     objects += [("user", f"user-{n:04d}") for n in range(1_000)] if number == 0 else []
     logged = [("warrant", key) for key in keys] + [("object", key) for key in objects]
@@ -163,7 +163,7 @@ def _statements(number: int) -> Statements:
     first = revision * MAX_WARRANTS_IN_A_WRITE
     return [
         (sql.MOVE_HEAD, [(revision,)]),
-        (sql.INSERT_REVISION, [(revision, now, ACTOR)]),
+        (sql.INSERT_REVISION, [(revision, now, ACTOR, None)]),
         (sql.INSERT_WARRANT, [(*key, first + place, now, revision) for place, key in enumerate(keys)]),
         (sql.INSERT_OBJECT, [(*key, None, now, revision) for key in objects]),
         (sql.INSERT_CHANGE, changes),
@@ -199,7 +199,7 @@ async def _fill(database_url: str) -> None:
     store = await wiring.open_store(settings)
     types = [NewObjectType(TypeName("document"), '{"relations":{"viewer":{}}}')]
     for number in range(DELETED // ELEMENTS):
-        batch = ImportBatch(types, warrants=_warrants(number))
+        batch = ImportBatch(types, warrants=build_warrants(number))
         await store.import_batch(batch, lambda model: None, Stamp(ACTOR, time.time_ns() // 1_000))
     await store.close()
 

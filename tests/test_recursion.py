@@ -22,6 +22,7 @@ LATER = "is called by the event loop, at another time"
 
 BOUNDED: dict[str, str] = {
     "magistrate.api.admission.Admission._begin_iteration": LATER,
+    "magistrate.api.refusal_pace.RefusalPace._begin_tick": LATER,
     "magistrate.api.server.accepting.Acceptor._accept": LATER,
     "magistrate.api.server.accepting.Acceptor.close": ANOTHER,
     "magistrate.api.server.accepting.Acceptors.": ANOTHER,

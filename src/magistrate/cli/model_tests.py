@@ -69,8 +69,8 @@ def _list_files(files: Sequence[str]) -> Iterator[str]:
 
 
 def _read_suite(file: str, model: str | None) -> "ModelSuite":
-    from magistrate.cli.yaml_documents import read_long_yaml
     from magistrate.engine.model_tests.parsing import GivenModel, read_suite
+    from magistrate.engine.model_tests.yaml_documents import read_long_yaml
 
     path = Path(file)
     value = read_long_yaml(_read_text(path, file), file)

@@ -67,14 +67,15 @@ class SubjectEvaluation:
         """Returns whether rows have to be read before it can continue."""
         return bool(self._fresh or self._waiting)
 
-    def advance(self) -> None:
-        """Continues until every root is decided, rows are missing, or the time slice is over."""
+    def advance(self) -> bool:
+        """Continues until every root is decided or rows are missing; returns False if the time slice is over before."""
         while self._finish() and self._go():
             open_roots = [] if self.is_waiting else self._find_open()
             if not open_roots:
-                return
+                return True
             # Nothing is left to be read, so the roots that are still open wait for each other.
             self._doing = self._settle_all(open_roots)
+        return False
 
     def _find_open(self) -> Sequence[CheckNode]:
         """Returns the undecided roots; with paths or all rules, all undecided nodes whose value is needed."""

@@ -2,17 +2,16 @@
 
 Without it, a misspelled relation is answered like one that nobody has: denied, or an empty list."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from magistrate.engine.evaluation import Check
+from magistrate.engine.overlay import NO_CHANGES, Overlay
 from magistrate.engine.plans import Model
 from magistrate.engine.suggestions import suggest_name
 from magistrate.engine.terms import Revision, TypeName
 from magistrate.errors import InvalidParameter
 from magistrate.operations.context import Context
-from magistrate.operations.contextual_warrants import ContextualWarrants
-from magistrate.store.contract import NewWarrant
 
 
 class UsedName(NamedTuple):
@@ -32,14 +31,13 @@ async def require_defined_names(
     ctx: Context,
     names: Iterable[UsedName],
     at: Revision,
-    contextual: Sequence[NewWarrant] = (),
+    overlay: Overlay = NO_CHANGES,
     is_past: bool = False,
 ) -> None:
     """Raises InvalidParameter, with the most similar name, for the first name that the model of this revision does not
     define. The newest model is not read again unless a name is missing from it as far as this process knows it; it
-    counts for nothing if the read `is_past`. Contextual warrants name subjects like written ones."""
+    counts for nothing if the read `is_past`. Added warrants name subjects like written ones."""
     used = list(names)
-    overlay = ContextualWarrants(contextual, ctx.now()).overlay
     if not is_past and find_undefined_name(overlay.extend_model(await ctx.models.get_known()), used) is None:
         return
     state = await ctx.store.read_warrants((), at, 1)

@@ -87,7 +87,7 @@ async def get(call: Call[None]) -> Answer:
     """Answers with all object types and policies, by name, in JSON or as text if `Accept` names it."""
     found = await read_whole_model(call.context, call.freshness, call.as_of)
     is_text = _read_accept(call.accept) == TEXT_TYPE
-    return Answer(await _render_stored(found.value, is_text), found.revision, {"Vary": "Accept"}, is_text=is_text)
+    return Answer(await render_stored_model(found.value, is_text), found.revision, {"Vary": "Accept"}, is_text=is_text)
 
 
 async def put(call: Call[WrittenBody]) -> Answer:
@@ -98,7 +98,7 @@ async def put(call: Call[WrittenBody]) -> Answer:
     written = await put_whole_model(call.context, types, policies, stamp, expected, keeps)
     is_text = _read_accept(call.accept) == TEXT_TYPE
     headers = {"Vary": "Accept", **render_warnings(written.value.warnings)}
-    return Answer(await _render_stored(written.value.stored, is_text), written.revision, headers, is_text=is_text)
+    return Answer(await render_stored_model(written.value.stored, is_text), written.revision, headers, is_text=is_text)
 
 
 def _read_expected(call: Call[WrittenBody]) -> Revision | None:
@@ -115,7 +115,8 @@ def _read_expected(call: Call[WrittenBody]) -> Revision | None:
     return next((read_revision(identity, name, token) for name, token in given.items()), None)
 
 
-async def _render_stored(model: StoredModel, is_text: bool) -> object:
+async def render_stored_model(model: StoredModel, is_text: bool) -> object:
+    """Returns a stored model as a body, in text or JSON."""
     size = sum(map(len, (*model.definitions.values(), *model.policies.values())))
     return await aside(partial(_render_model, model, is_text), size * COST)
 
