@@ -23,7 +23,7 @@ MOST_ROWS_EACH = 1_000
 
 _TableKey = tuple[TypeName, Sequence[str], Subject | TypeName | None, bool, bool, Revision]
 _Table = dict[ObjectId, "list[Warrant] | Future[None]"]
-"""Maps objects to their warrants for one key, or to what is done when these have been read."""
+"""Maps objects to their warrants of one request at one revision, or to what is done when these have been read."""
 
 
 class SharedReads:
@@ -108,7 +108,7 @@ class SharedReader:
             left = tuple(id for id, entry in zip(ids, entries, strict=True) if entry is None)
             missing.append((WarrantRead(read.request, left), table))
         found = await self._read(missing, at, most) if any(read.ids for read, _ in missing) else [[] for _ in missing]
-        return ReadResult(at, at, at, [[*rows, *new] for rows, new in zip(known, found, strict=True)])
+        return ReadResult(at, at, at, [[*kept, *rows] for kept, rows in zip(known, found, strict=True)])
 
     async def _read(
         self, missing: Sequence[tuple[WarrantRead, _Table]], at: Revision, most: int
