@@ -5,13 +5,12 @@ from itertools import product
 
 import pytest
 
-from magistrate.engine.evaluation import Check
-from magistrate.engine.graph import Graph
+from magistrate.engine.check import Check
 from magistrate.engine.rules.for_all import ForAll
-from magistrate.engine.terms import ObjectId, RelationName, Revision, Subject, TypeName, object_ref
+from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
 from magistrate.engine.truth import FALSE, TRUE, UNKNOWN, Truth
-from tests.memory_source import model_of
-from tests.properties.test_graph import decided
+from tests.calls import count_calls
+from tests.memory_source import Relations, evaluated, model_of
 from tests.scenario_files import stored_warrant
 
 VALUES = tuple(Truth)
@@ -54,47 +53,39 @@ def test_more_on_a_linked_object_never_takes_it_away() -> None:
                 assert value((*given[:place], (limit, more), *given[place + 1 :])) >= value(given), given
 
 
-TYPES = {
+NEEDS_ALL: dict[str, Relations] = {
     "user": {},
-    "team": {"member": {}},
-    "folder": {"viewer": {}},
-    "document": {"parent": {}, "can-read": {"forAll": "viewer", "ofType": "folder", "withRelation": "parent"}},
+    "step": {
+        "after": {},
+        "starter": {},
+        "done": {
+            "inheritIf": "anyOf",
+            "rules": [{"forAll": "done", "ofType": "step", "withRelation": "after"}, {"inheritIf": "starter"}],
+        },
+    },
 }
-BOTH = ("document:plan#parent@folder:a", "document:plan#parent@folder:b")
 
 
-@pytest.mark.parametrize(
-    ("written", "expected"),
-    [
-        ((*BOTH, "folder:a#viewer@user:ann", "folder:b#viewer@team:eng#member", "team:eng#member@user:ann"), True),
-        ((*BOTH, "folder:a#viewer@user:ann"), False),
-        (("folder:a#viewer@user:ann",), False),
-        (("document:plan#parent@folder:a#viewer", "folder:a#viewer@user:*"), True),
-        ((BOTH[0], f"{BOTH[1]}[1 == 2]", "folder:a#viewer@user:ann"), True),
-        ((f"{BOTH[0]}[1 == 2]", "folder:a#viewer@user:ann"), False),
-        ((BOTH[0], "document:plan#parent@folder:*", "folder:a#viewer@user:ann"), None),
-        ((BOTH[0], f"{BOTH[1]}[missing < 1]", "folder:a#viewer@user:ann"), None),
-    ],
-)
-def test_the_graph_cache_decides_it_unless_something_is_unknown(written: Sequence[str], expected: bool | None) -> None:
-    stored = [stored_warrant(text, number, 0) for number, text in enumerate(written, 1)]
-    graph = Graph(model_of(TYPES, stored), Revision(1), most=1_000)
-    ann = Subject(TypeName("user"), ObjectId("ann"))
-
-    decision = decided(graph, stored, Check(object_ref("document", "plan"), RelationName("can-read"), ann))
-
-    assert (decision and decision.is_authorized) == expected
+CIRCLE = ("step:last#after@step:{}", "step:{}#after@step:last", "step:{}#starter@user:ann[{}]")
+"""Each step and the last one wait for each other; nobody knows whether they may start."""
+UNKNOWN_LINKS = ("step:last#after@step:{}[{}]",)
+"""Nobody knows whether the last step is after any of the others, none of which is done."""
 
 
-def test_the_graph_cache_follows_changes_of_links() -> None:
-    written = (*BOTH, "folder:a#viewer@user:ann")
-    before = [stored_warrant(text, number, 0) for number, text in enumerate(written, 1)]
-    after = [before[0], before[2]]
-    graph = Graph(model_of(TYPES, before), Revision(1), most=1_000)
-    asked = Check(object_ref("document", "plan"), RelationName("can-read"), Subject(TypeName("user"), ObjectId("ann")))
+@pytest.mark.parametrize("written", [pytest.param(CIRCLE, id="circle"), pytest.param(UNKNOWN_LINKS, id="links")])
+def test_the_work_for_a_quantifier_grows_no_faster_than_its_links(written: Sequence[str]) -> None:
+    few, many = (calls_for(links, written) for links in (200, 800))
 
-    decisions = [decided(graph, before, asked)]
-    graph.apply([before[1].names], Revision(2))
-    decisions.append(decided(graph, after, asked))
+    assert many < 5 * few
 
-    assert [decision and decision.is_authorized for decision in decisions] == [False, True]
+
+def calls_for(links: int, written: Sequence[str]) -> int:
+    """The calls that it takes to find that it is unknown whether the last step is done."""
+    texts = [text.format(number, "risk > 3") for text in written for number in range(links)]
+    stored = [stored_warrant(text, number, 0) for number, text in enumerate(texts, 1)]
+    asked = Check(
+        ObjectRef(TypeName("step"), ObjectId("last")), RelationName("done"), Subject(TypeName("user"), ObjectId("ann"))
+    )
+    ([node], _), calls = count_calls(lambda: evaluated(model_of(NEEDS_ALL, stored), stored, [asked]))
+    assert node.value is UNKNOWN
+    return calls
