@@ -150,6 +150,17 @@ def test_accept_names_the_form(client: Client, body: str) -> None:
     assert json.loads(convert("application/json")) == JSON
 
 
+def test_a_text_that_stays_text_gets_the_usual_layout_and_keeps_its_comments(client: Client) -> None:
+    untidy = TEXT.replace("    relation editor [user]", "  relation editor [ user ]  // people only", 1)
+
+    formatted = client.post("/v2/model/convert", content=untidy, headers={"Accept": "text/plain"})
+
+    assert formatted.text == TEXT.replace("relation editor [user]", "relation editor [user] // people only")
+    older = untidy.replace("version 1.0", "version 0.3")
+    converted = client.post("/v2/model/convert", content=older, headers={"Accept": "text/plain"})
+    assert converted.text == TEXT
+
+
 def test_a_model_with_errors_is_not_converted(client: Client) -> None:
     response = client.post("/v2/model/convert", content="version 1.0\ntype User\nbanana\n")
 

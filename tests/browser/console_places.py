@@ -23,7 +23,7 @@ PLACES: tuple[tuple[str, dict[str, str], str], ...] = (
     ("object", {"name": "document:roadmap"}, "table"),
     ("queries", {"q": "select document where user:ann is *"}, "table"),
     ("history", {}, ".timeline li"),
-    ("model", {}, ".faults .mark"),
+    ("model", {"of": "document#can-read"}, ".graph .chosen"),
 )
 """Lists pages, and what is on them once they have loaded."""
 

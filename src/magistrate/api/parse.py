@@ -8,10 +8,12 @@ import json
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, TypeVar, get_args
 from urllib.parse import parse_qsl
 
 import msgspec
+import msgspec.inspect
 
 from magistrate.engine.rules.rule import RuleDefinition
 from magistrate.engine.suggestions import suggest_name
@@ -62,6 +64,7 @@ _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _NOT_BRACKETS_OR_MARKS = _NOT_BRACKETS.replace(b'"', b"")
 _BLANKS = b" \t\r\n"
 _AS_BRACES = bytes.maketrans(b"[]", b"{}")
+_PARTS_OF_TYPES = (msgspec.inspect.Type, msgspec.inspect.Field)
 
 
 def decode_body(body: bytes, decoder: msgspec.json.Decoder[T], max_depth: int) -> T:
@@ -88,7 +91,8 @@ def decode_body(body: bytes, decoder: msgspec.json.Decoder[T], max_depth: int) -
     except RecursionError:
         raise _too_deep(max_depth) from None
     _check_nesting(body, max_depth)
-    _check_members(body)
+    if not _is_written_alike(body, value, decoder):
+        _check_members(body)
     return value
 
 
@@ -239,9 +243,9 @@ def _check_values(body: bytes) -> None:
 
 def _check_nesting(body: bytes, max_depth: int) -> None:
     """Raises InvalidRequest if this valid JSON nests arrays and objects too deeply."""
-    if body.count(b"{") + body.count(b"[") <= max_depth:
-        return
     brackets = _find_brackets(body).translate(_AS_BRACES)
+    if len(brackets) <= 2 * max_depth:
+        return
     for _ in range(max_depth):  # each round takes the innermost level away
         if not brackets:
             return
@@ -257,6 +261,34 @@ def _find_brackets(body: bytes) -> bytes:
     # Without escaped ones, every second quotation mark ends a string; most strings have no brackets.
     marked = body.translate(None, _NOT_BRACKETS_OR_MARKS).replace(b'""', b"")
     return b"".join(marked.split(b'"')[::2]) if b'"' in marked else marked
+
+
+def _is_written_alike(body: bytes, value: object, decoder: msgspec.json.Decoder[Any]) -> bool:
+    """Returns whether a body equals its decoded value, encoded again, blanks aside. No member is then repeated, because
+    the value has each once. It is so for the bodies of clients that send members in the documented order and none
+    without a value, and takes a quarter of the time of `_check_members`."""
+    if _has_raw_parts(decoder):
+        return False
+    _pause(body)
+    again = msgspec.json.encode(value)
+    return again == body or (len(again) < len(body) and again.translate(None, _BLANKS) == body.translate(None, _BLANKS))
+
+
+@lru_cache(maxsize=1_024)  # decoders are made at start
+def _has_raw_parts(decoder: msgspec.json.Decoder[Any]) -> bool:
+    """Returns whether values of the decoder may have parts of a body as they are, which may repeat members."""
+    known: list[object] = []
+    waiting: list[object] = [msgspec.inspect.type_info(decoder.type)]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, msgspec.inspect.RawType):
+            return True
+        if isinstance(one, tuple):
+            waiting += one
+        if isinstance(one, _PARTS_OF_TYPES) and not any(one is other for other in known):
+            known.append(one)
+            waiting += [getattr(one, name) for name in one.__struct_fields__]
+    return False
 
 
 def _check_members(body: bytes) -> None:

@@ -23,7 +23,7 @@ from magistrate.api.endpoints.decisions import DecisionAnswer, ReplayAnswer
 from magistrate.api.endpoints.difference import DifferenceAnswer, DifferenceBody
 from magistrate.api.endpoints.events import AccessEventAnswer, ResourceEventAnswer
 from magistrate.api.endpoints.explain import ExplainAnswer, ExplainBody
-from magistrate.api.endpoints.keys import IssuedKeyAnswer, KeyAnswer, KeyBody, RotationBody
+from magistrate.api.endpoints.keys import CallerAnswer, IssuedKeyAnswer, KeyAnswer, KeyBody, RotationBody
 from magistrate.api.endpoints.lists import ListAnswer
 from magistrate.api.endpoints.object_types import ObjectTypeAnswer, ObjectTypeBody
 from magistrate.api.endpoints.objects import MetaBody, ObjectAnswer, ObjectOrBatch, ObjectRefBody
@@ -330,6 +330,11 @@ V2_ROUTES: tuple[Route, ...] = (
         "GET", "/v2/keys", keys.list_page, "List keys",
         answer=ListAnswer[KeyAnswer], parameters=list_parameters(KEY_LIST),
         scope=Scope.KEYS, list_types=list_none, is_administrative=True,
+    ),
+    Route(
+        "GET", "/v2/keys/self", keys.get_caller, "Get what the key of the request may do",
+        answer=CallerAnswer,
+        scope=Scope.READ, list_types=list_none,
     ),
     Route(
         "GET", "/v2/keys/{id}", keys.get, "Get a key",

@@ -134,7 +134,7 @@ def _run_file(file: str, suite: "ModelSuite") -> FileResults:
         name = outcome.assertion.name
         tested.names.append(name)
         if outcome.failure:
-            lines = [outcome.failure, *_describe_reason(outcome)]
+            lines = [suite.restore_names(line) for line in (outcome.failure, *_describe_reason(outcome))]
             tested.failures[len(tested.names) - 1] = lines
             click.echo(f"FAILED {printable(f'{file}: {name}')}: {printable(lines[0])}")
             for line in lines[1:]:

@@ -23,7 +23,7 @@ from magistrate.engine.work import Work
 from magistrate.operations.checks.evaluating import complete_run, release_run
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.contextual_warrants import ContextualWarrants, digest_warrants
+from magistrate.operations.contextual_warrants import build_contextual_warrants, digest_warrants
 from magistrate.operations.listings import SnapshotListing, SortKey
 from magistrate.operations.overlaid_reader import OverlaidReader
 from magistrate.operations.paging import ListKind, Page, Sort, Wanted, read_page
@@ -169,7 +169,7 @@ async def _begin(ctx: Context, request: QueryRequest, newest: ReadResult, now: i
     model = await ctx.models.at(at, newest.model_revision)
     if not request.contextual:
         return _QuerySearch(ctx.store, request, model, now, work, at)
-    contextual = ContextualWarrants(request.contextual, now)
+    contextual = build_contextual_warrants(request.contextual, now)
     extended = contextual.extend_model(model)
     work.spend(len(contextual.overlay.added))
     return _QuerySearch(ctx.store, request, extended, now, work, at, contextual.overlay)
