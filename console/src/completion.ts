@@ -1,6 +1,6 @@
 /** Finds what a half-written name may become, from the model and from the objects of the service. */
 
-import { read } from "./api";
+import { onlyTypes, read } from "./api";
 import { asOf } from "./route";
 import { listRelations, listTypes, type Page } from "./schema";
 
@@ -51,7 +51,7 @@ export const completeObject: Complete = async (text, signal) => {
     .filter((name) => name.includes(type))
     .slice(0, MOST_TYPES)
     .map((name) => ({ value: `${name}:`, hint: "type", isPrefix: true }));
-  return text ? [...types, ...(await findObjects({ q: text }, signal))] : types;
+  return text && !onlyTypes.value ? [...types, ...(await findObjects({ q: text }, signal))] : types;
 };
 
 /** Completes what an object does and, behind `#`, the relations of usersets. */

@@ -109,6 +109,21 @@ class Client:
         needed."""
         return self._list("/v2/object-types", _as_of(as_of), page_size)
 
+    def apply_policies(self, definitions: Sequence[Json]) -> list[Json]:
+        """Creates the named policies or replaces their definitions, all or none."""
+        return self._array("PUT", "/v2/policies", definitions)
+
+    def get_policy(self, name: str, as_of: str | None = None) -> Json:
+        """Returns a named policy, also as of a past token or RFC 3339 time."""
+        return self._object("GET", f"/v2/policies/{_segment(name)}", parameters=_as_of(as_of))
+
+    def delete_policy(self, name: str) -> None:
+        self._send("DELETE", f"/v2/policies/{_segment(name)}")
+
+    def policies(self, page_size: int = PAGE_SIZE, as_of: str | None = None) -> Iterator[Json]:
+        """Yields the named policies by name, like `object_types`."""
+        return self._list("/v2/policies", _as_of(as_of), page_size)
+
     def get_model(self, as_of: str | None = None) -> Json:
         """Returns all object types and policies, also as of a past token or RFC 3339 time."""
         return self._object("GET", "/v2/model", parameters=_as_of(as_of))

@@ -33,7 +33,7 @@ schema = schemathesis.openapi.from_dict(DOCUMENT)
 v2, v1, fga_v1 = (schema.include(path_regex=f"^/{names}/") for names in ("(v2|access)", "v1", "fga/v1"))
 
 QUICK = settings(
-    max_examples=20,
+    max_examples=12,
     deadline=None,
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),

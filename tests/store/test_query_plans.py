@@ -11,6 +11,7 @@ import pytest
 
 from magistrate import wiring
 from magistrate.config import PostgresUrl, SqliteUrl, read_database_url
+from magistrate.engine.names import warrant_names
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
 from magistrate.engine.warrant_reader import (
     AnyRead,
@@ -19,6 +20,7 @@ from magistrate.engine.warrant_reader import (
     WarrantsByObject,
     WarrantsBySubject,
 )
+from magistrate.engine.warrants import WarrantPattern
 from magistrate.store import sql, sql_collecting, sql_models
 from magistrate.store.batch_reads import JoinTemplates, objects_statement, read_statement
 from magistrate.store.contract import ALIVE, Slice
@@ -166,9 +168,14 @@ def matched(equal: dict[str, str]) -> Spoken:
 
 MATCHES = [pytest.param(matched(equal), id=f"match-{name}") for name, equal in MATCHED.items()]
 KEY = ("type-3", "id-10", "viewer", "user", "id-3", "", "")
+PATTERNS = frozenset(
+    WarrantPattern(warrant_names(*names))
+    for names in (("type-3", "", "viewer", "user", "", "member"), ("type-4", "", "editor", "user", "*", ""))
+)
 SORTED_LISTS = [
     pytest.param(warrants_listed(sql.ListFilter({}, {"object_id": ("id-3", "*")})), id="list-warrants-of-object"),
     pytest.param(warrants_listed(sql.ListFilter({}, {"subject_id": ("id-3", "*")})), id="list-warrants-of-subject"),
+    pytest.param(warrants_listed(sql.ListFilter(patterns=PATTERNS)), id="list-warrants-of-patterns"),
 ]
 """Whose few rows are found first, and then sorted."""
 PLACES = "(?, ?, ?, ?, ?, ?, ?)"
@@ -211,6 +218,10 @@ OF_WARRANTS = [
     pytest.param(looked_up(sql.END_NUMBERED_WARRANT, 9, 100), id="end-numbered-warrant"),
     pytest.param(looked_up(sql.NUMBERS_BETWEEN, 100, 200), id="numbers-between"),
     pytest.param(looked_up(sql_collecting.ENDED_WARRANTS, 5, 100), id="ended-warrants"),
+    pytest.param(
+        looked_up(sql_models.WARRANTS_OF_PATTERN, "type-3#viewer", "", "user", 5, 11),
+        id="of-pattern",
+    ),
     pytest.param(
         looked_up(sql_models.WARRANTS_OF_WILDCARD_PATTERN, "user", "", "type-3", "viewer", 5, 11),
         id="of-wildcard-pattern",

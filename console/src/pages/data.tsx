@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { mayWrite, read } from "../api";
+import { mayWrite, onlyTypes, read } from "../api";
 import { completeObject, completeRelation, describeMeta, type StoredObject } from "../completion";
 import { useLoaded } from "../loading";
 import { readObject, showTime, writeObject, type Warrant } from "../names";
@@ -51,7 +51,7 @@ export function DataPage() {
 }
 
 function Objects({ turn }: { turn: string }) {
-  const { type, q, sort, order, next, prev, at } = route.value.parameters;
+  const { type = onlyTypes.value?.[0], q, sort, order, next, prev, at } = route.value.parameters;
   const loaded = useLoaded(
     (signal) => {
       const query = {
@@ -145,7 +145,7 @@ function Warrants({ turn, onDone }: { turn: string; onDone: (message: string) =>
       const named = readObject(object);
       const who = readObject(subject);
       const query = {
-        objectType: named?.objectType ?? (object.replace(/:$/, "") || undefined),
+        objectType: named?.objectType ?? (object.replace(/:$/, "") || onlyTypes.value?.[0]),
         objectId: named?.objectId,
         relation,
         subjectType: who?.objectType ?? (subject.replace(/:$/, "") || undefined),
@@ -191,7 +191,7 @@ function Warrants({ turn, onDone }: { turn: string; onDone: (message: string) =>
         />
         <CompletedField
           label="Object"
-          placeholder="any"
+          placeholder={onlyTypes.value ? `any ${onlyTypes.value[0]}` : "any"}
           value={given.object}
           complete={completeObject}
           onInput={(text) => setGiven({ ...given, object: text })}
@@ -218,7 +218,7 @@ function Warrants({ turn, onDone }: { turn: string; onDone: (message: string) =>
 }
 
 function TypeFilter({ label, name, value }: { label: string; name: string; value: string | undefined }) {
-  const types = listTypes();
+  const types = onlyTypes.value ?? listTypes();
   return (
     <div class="field">
       <label for={name}>{label}</label>
@@ -227,7 +227,7 @@ function TypeFilter({ label, name, value }: { label: string; name: string; value
         value={value ?? ""}
         onChange={(event) => adjust({ [name]: event.currentTarget.value || undefined, ...FIRST_PAGE })}
       >
-        <option value="">all</option>
+        {!onlyTypes.value && <option value="">all</option>}
         {value && !types.includes(value) && <option value={value}>{value}</option>}
         {types.map((type) => (
           <option key={type} value={type}>

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { mayWrite, read } from "../api";
+import { mayWrite, onlyTypes, read } from "../api";
 import type { StoredObject } from "../completion";
 import { useLoaded } from "../loading";
 import { quoteObject, readObject, showTime, writeObject, type ObjectName, type Warrant } from "../names";
@@ -84,10 +84,12 @@ export function ObjectPage() {
 
 function Stored({ object, turn }: { object: ObjectName; turn: string }) {
   const path = `v2/objects/${encodeURIComponent(object.objectType)}/${encodeURIComponent(object.objectId)}`;
+  const isHidden = onlyTypes.value?.includes(object.objectType) === false;
   const loaded = useLoaded(
-    (signal) => read<StoredObject>(path, { query: { asOf: asOf.value }, signal }),
+    isHidden ? undefined : (signal) => read<StoredObject>(path, { query: { asOf: asOf.value }, signal }),
     [path, asOf.value, turn],
   );
+  if (isHidden) return <p class="hint">Your key is limited to {onlyTypes.value?.join(", ")}: only access to such objects is shown.</p>;
   if (loaded.fault?.status === 404) return <p class="hint">It is not stored; warrants may name it all the same.</p>;
   if (loaded.fault) return <Fault fault={loaded.fault} retry={loaded.reload} />;
   if (!loaded.value) return <p class="hint">…</p>;
@@ -112,7 +114,8 @@ function Stored({ object, turn }: { object: ObjectName; turn: string }) {
 function Access({ object, areSubjects, turn }: { object: ObjectName; areSubjects: boolean; turn: string }) {
   const { next, prev, at } = route.value.parameters;
   const name = writeObject(object);
-  const q = areSubjects ? `select * of type * for ${quoteObject(object)}` : `select * where ${quoteObject(object)} is *`;
+  const types = onlyTypes.value?.join(", ") ?? "*";
+  const q = areSubjects ? `select * of type * for ${quoteObject(object)}` : `select ${types} where ${quoteObject(object)} is *`;
   const loaded = useLoaded(
     (signal) => {
       const body = { q, limit: PAGE_SIZE, nextCursor: next, prevCursor: prev, asOf: at };
@@ -148,9 +151,10 @@ function WarrantsOf({ object, isSubject, turn, onDone }: WarrantsProperties) {
   const named = isSubject
     ? { subjectType: object.objectType, subjectId: object.objectId }
     : { objectType: object.objectType, objectId: object.objectId };
+  const only = isSubject ? { objectType: onlyTypes.value?.[0] } : {};
   const loaded = useLoaded(
     (signal) => {
-      const query = { ...named, limit: PAGE_SIZE, nextCursor: next, prevCursor: prev, asOf: at };
+      const query = { ...only, ...named, limit: PAGE_SIZE, nextCursor: next, prevCursor: prev, asOf: at };
       return read<Page<Warrant>>("v2/warrants", { query, signal });
     },
     [writeObject(object), isSubject, next, prev, at, turn],

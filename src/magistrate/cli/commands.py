@@ -21,6 +21,7 @@ from magistrate.cli.model_plans import apply_command, plan_command
 from magistrate.cli.model_tests import run_tests
 from magistrate.cli.models import model
 from magistrate.cli.objects import objects
+from magistrate.cli.policies import policies
 from magistrate.cli.query import query
 from magistrate.cli.replay import replay
 from magistrate.cli.service import with_settings
@@ -71,6 +72,7 @@ for command in (
     write,
     warrants,
     types,
+    policies,
     model,
     objects,
     events,

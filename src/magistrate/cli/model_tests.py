@@ -69,8 +69,8 @@ def _list_files(files: Sequence[str]) -> Iterator[str]:
 
 
 def _read_suite(file: str, model: str | None) -> "ModelSuite":
-    from magistrate.cli.yaml_documents import read_long_yaml
     from magistrate.engine.model_tests.parsing import GivenModel, read_suite
+    from magistrate.engine.model_tests.yaml_documents import read_long_yaml
 
     path = Path(file)
     value = read_long_yaml(_read_text(path, file), file)
@@ -134,7 +134,7 @@ def _run_file(file: str, suite: "ModelSuite") -> FileResults:
         name = outcome.assertion.name
         tested.names.append(name)
         if outcome.failure:
-            lines = [outcome.failure, *_describe_reason(outcome)]
+            lines = [suite.restore_names(line) for line in (outcome.failure, *_describe_reason(outcome))]
             tested.failures[len(tested.names) - 1] = lines
             click.echo(f"FAILED {printable(f'{file}: {name}')}: {printable(lines[0])}")
             for line in lines[1:]:

@@ -20,10 +20,10 @@ from magistrate.engine.query.rows import STEPS_FOR_A_NODE, Findings, QueryRow, R
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, Revision, TypeName
 from magistrate.engine.warrant_reader import ReadResult
 from magistrate.engine.work import Work
-from magistrate.operations.checks.evaluating import complete_run
+from magistrate.operations.checks.evaluating import complete_run, release_run
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.contextual_warrants import ContextualWarrants, digest_warrants
+from magistrate.operations.contextual_warrants import build_contextual_warrants, digest_warrants
 from magistrate.operations.listings import SnapshotListing, SortKey
 from magistrate.operations.overlaid_reader import OverlaidReader
 from magistrate.operations.paging import ListKind, Page, Sort, Wanted, read_page
@@ -100,8 +100,11 @@ async def read_slice(
 ) -> Snapshot[PageSlice[QueryRow]]:
     """Returns a slice of the rows at this revision, or at the newest. Raises like `list_page`."""
     newest = await ctx.store.read_warrants((), at, 1)
-    listing = await _listing(ctx, request, wanted.sort, newest)
-    return Snapshot(newest.revision, listing.slice(wanted))
+    listing, evicted = await _listing(ctx, request, wanted.sort, newest)
+    page = listing.slice(wanted)
+    for one in evicted:
+        release_run(one)
+    return Snapshot(newest.revision, page)
 
 
 def _key(sort: str, row: QueryRow) -> SortKey:
@@ -116,11 +119,15 @@ def _creation(row: QueryRow) -> int:
     return row.warrant.created_at if row.warrant.number < FIRST_NUMBER else AFTER_ALL_STORED
 
 
-async def _listing(ctx: Context, request: QueryRequest, sort: str, newest: ReadResult) -> SnapshotListing:
-    """Returns the listing, from the cache if it has one. With contextual warrants it is neither looked up nor kept."""
+async def _listing(
+    ctx: Context, request: QueryRequest, sort: str, newest: ReadResult
+) -> tuple[SnapshotListing, Sequence[SnapshotListing]]:
+    """Returns the listing, from the cache if it has one, and those that are to be released when it has been used. With
+    contextual warrants it is neither looked up nor kept."""
     if request.contextual:
         now = ctx.now() if request.now is None else request.now
-        return await _list_rows(ctx, request, sort, newest, now)
+        listing = await _list_rows(ctx, request, sort, newest, now)
+        return listing, [listing]
     context, at = (
         msgspec.json.encode([request.context, request.now, request.reads is not None], order="deterministic"),
         newest.revision,
@@ -129,11 +136,10 @@ async def _listing(ctx: Context, request: QueryRequest, sort: str, newest: ReadR
     now = ctx.now() if request.now is None else request.now
     known = ctx.listings.find(key, now)
     if known is not None:
-        return known
+        return known, ()
     listing = await _list_rows(ctx, request, sort, newest, now)
-    if now < listing.valid_until and not request.reads:
-        ctx.listings.keep(key, listing)
-    return listing
+    is_kept = now < listing.valid_until and not request.reads
+    return listing, ctx.listings.keep(key, listing) if is_kept else [listing]
 
 
 async def _list_rows(ctx: Context, request: QueryRequest, sort: str, newest: ReadResult, now: int) -> SnapshotListing:
@@ -163,7 +169,7 @@ async def _begin(ctx: Context, request: QueryRequest, newest: ReadResult, now: i
     model = await ctx.models.at(at, newest.model_revision)
     if not request.contextual:
         return _QuerySearch(ctx.store, request, model, now, work, at)
-    contextual = ContextualWarrants(request.contextual, now)
+    contextual = build_contextual_warrants(request.contextual, now)
     extended = contextual.extend_model(model)
     work.spend(len(contextual.overlay.added))
     return _QuerySearch(ctx.store, request, extended, now, work, at, contextual.overlay)

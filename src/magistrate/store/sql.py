@@ -78,7 +78,9 @@ FROM head h LEFT JOIN decision d ON d.number = ? AND d.decided_at = ?"""
 DELETE_SURPLUS_DECISIONS = """
 DELETE FROM decision WHERE number <= ? AND number < (SELECT min(number) FROM decision) + ?"""
 
-FIND_ONCE = "SELECT fingerprint, revision, answer FROM idempotency WHERE actor = ? AND key = ? AND written_at > ?"
+_FIND_ONCE = "SELECT actor, key, fingerprint, revision, answer, written_at FROM idempotency WHERE"
+FIND_ONCE = f"{_FIND_ONCE} actor = ? AND key = ?"
+FIND_ANY_ONCE = f"{_FIND_ONCE} (actor, key) IN"
 DELETE_ONCE = "DELETE FROM idempotency WHERE actor = ? AND key = ?"
 KEEP_ONCE = """
 INSERT INTO idempotency (actor, key, fingerprint, revision, answer, written_at) VALUES (?, ?, ?, ?, ?, ?)"""
@@ -221,6 +223,14 @@ class Clause:
     values: tuple[Parameter, ...] = ()
 
 
+_PATTERN_INDEX = "warrant_by_type"
+_OF_PATTERN = (
+    "object_type || '#' || relation = column1 AND subject_relation = column2 AND subject_type = column3 "
+    "AND CASE subject_id WHEN '*' THEN '*' ELSE '' END = column4"
+)
+"""Is the condition by which warrants of patterns are found in that index, before they are sorted."""
+
+
 @dataclass(frozen=True, slots=True)
 class ListFilter:
     """Selects rows of a list: `equal` holds the value of a column, `among` its allowed values, and `text` a substring
@@ -268,7 +278,7 @@ def list_statement(listing: TableListing, wanted: Slice, only: ListFilter, at: i
         ", ".join(f"{column} {direction}" for column in ordered_by)
         for direction in (("ASC", "DESC") if ascending else ("DESC", "ASC"))
     )
-    table = _table(listing, wanted.sort, index, dialect)
+    table = _table(listing, wanted.sort, index, only, dialect)
     selected = (*listing.columns, *filter(None, [listing.members.get(wanted.sort)]))
     rows = _select(listing, selected, table, [*filters, ahead], onwards, wanted.limit + 1, at)
     columns = ", ".join(f"p.{column}" for column in listing.columns)
@@ -281,11 +291,14 @@ def list_statement(listing: TableListing, wanted: Slice, only: ListFilter, at: i
     return Clause(f"SELECT h.revision, h.horizon, {probe}, {page}", beyond.values + rows.values)
 
 
-def _table(listing: TableListing, sort: str, index: str, dialect: Dialect) -> str:
+def _table(listing: TableListing, sort: str, index: str, only: ListFilter, dialect: Dialect) -> Clause:
     table = listing.table + dialect.index_hint.format(index) + listing.joined
+    if only.patterns is not None:
+        patterns = _list_patterns(only.patterns)
+        return Clause(f"{patterns.sql} CROSS JOIN {table}", patterns.values)  # SQLite then begins with the patterns
     if sort not in listing.members:
-        return table
-    return f"(SELECT *, {dialect.member_key.format(sort)} AS {listing.members[sort]} FROM {table}) v"
+        return Clause(table)
+    return Clause(f"(SELECT *, {dialect.member_key.format(sort)} AS {listing.members[sort]} FROM {table}) v")
 
 
 def _filters(listing: TableListing, only: ListFilter) -> list[Clause]:
@@ -297,17 +310,15 @@ def _filters(listing: TableListing, only: ListFilter) -> list[Clause]:
     if only.text is not None:
         filters.append(_contains(listing.searched, only.text))
     if only.patterns is not None:
-        filters.append(_match_patterns(only.patterns))
+        filters.append(Clause(_OF_PATTERN))
     return filters
 
 
-def _match_patterns(patterns: Iterable[WarrantPattern]) -> Clause:
-    """Returns a condition that a warrant has one of these patterns, whatever its object; there must be one."""
-    wanted = sorted({(one.object_type, one.relation, *one[3:]) for one in patterns})
-    subject_id = "CASE subject_id WHEN '*' THEN '*' ELSE '' END"
-    columns = f"object_type, relation, subject_type, {subject_id}, subject_relation"
-    rows = ", ".join(["(?, ?, ?, ?, ?)"] * len(wanted))
-    return Clause(f"({columns}) IN (VALUES {rows})", tuple(chain.from_iterable(wanted)))
+def _list_patterns(patterns: Iterable[WarrantPattern]) -> Clause:
+    """Returns a table of the patterns, whatever their objects; there must be one."""
+    wanted = {(f"{one.object_type}#{one.relation}", one.subject_relation, one.subject_type, one[4]) for one in patterns}
+    rows = ", ".join(["(?, ?, ?, ?)"] * len(wanted))
+    return Clause(f"(VALUES {rows}) f", tuple(chain.from_iterable(sorted(wanted))))
 
 
 def _order(listing: TableListing, sort: str, only: ListFilter) -> tuple[tuple[str, ...], str]:
@@ -317,6 +328,8 @@ def _order(listing: TableListing, sort: str, only: ListFilter) -> tuple[tuple[st
         if column in only.equal or column in only.among:
             # Without `+ 0`, a planner might read all rows in order, expecting to find the few wanted ones early.
             return tuple(f"{term} + 0" for term in key), index
+    if only.patterns is not None:
+        return tuple(f"{term} + 0" for term in key), _PATTERN_INDEX
     unfixed = tuple(column for column in key if column not in only.equal)
     return key, listing.indexes.get((*only.equal, *unfixed)) or listing.indexes[unfixed]
 
@@ -324,7 +337,7 @@ def _order(listing: TableListing, sort: str, only: ListFilter) -> tuple[tuple[st
 def _select(
     listing: TableListing,
     selected: Sequence[str],
-    table: str,
+    table: Clause,
     conditions: list[Clause],
     order: str,
     limit: int,
@@ -338,8 +351,8 @@ def _select(
         where = [*alive, *conditions]
         holds = " AND ".join(clause.sql for clause in where)
         return Clause(
-            f"SELECT {columns} FROM {table} WHERE {holds} ORDER BY {order} LIMIT ?",
-            (*(value for clause in where for value in clause.values), limit),
+            f"SELECT {columns} FROM {table.sql} WHERE {holds} ORDER BY {order} LIMIT ?",
+            (*table.values, *(value for clause in where for value in clause.values), limit),
         )
 
     if listing.ended_by:

@@ -29,9 +29,9 @@ from magistrate.api.server.tls import TlsFiles, load_context
 from magistrate.config import Settings
 from magistrate.errors import InvalidSetting
 from magistrate.log import log_to_stderr
-from magistrate.operations.examples import read_example
 from magistrate.wiring.announcing import announce_example, announce_service
 from magistrate.wiring.api_keys import Hangup, SharedDigests, check_key_file
+from magistrate.wiring.examples import read_example
 from magistrate.wiring.garbage import SURVIVORS
 from magistrate.wiring.preparing import prepare_store
 from magistrate.wiring.service import open_service

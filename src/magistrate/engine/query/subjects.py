@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import chain
 
-from magistrate.engine.components import components
+from magistrate.engine.components import find_components
 from magistrate.engine.conditions import PolicyEvaluator
 from magistrate.engine.dismantling import Container
 from magistrate.engine.expansion import Branch, Expansion, Operation, Plan
@@ -32,7 +32,6 @@ from magistrate.engine.query.search import (
     Steps,
     discard,
     fetch_warrants,
-    gather_items,
     prepare_plans,
     take_steps,
 )
@@ -113,7 +112,7 @@ class SubjectSearch:
                 yield None
         yield from self._read()
         ordered = self._ordered
-        ordered += yield from gather_items(components(self._places.values(), PlanOnObject.children), self._work)
+        ordered += yield from find_components(self._places.values(), PlanOnObject.children, self._work)
         if (yield from self._find_negation(ordered)):
             return None
         unnamed = yield from self._solve_components(ordered, places, None)
@@ -265,7 +264,7 @@ class SubjectSearch:
         def find_reported(place: PlanOnObject) -> list[PlanOnObject]:
             return [targets.place for targets in place.targets if targets.report is None and targets.place in inside]
 
-        for circle in components(component, find_reported):
+        for circle in (yield from find_components(component, find_reported, self._work)):
             yield from self._report(circle, of_type)
 
     def _gain(self, circle: list[PlanOnObject], of_type: TypeName | None) -> Checkpoints[None]:
@@ -372,7 +371,7 @@ class SubjectSearch:
 
 
 def _reports(result_set: ResultSet) -> Reports:
-    return Reports(result_set.report, len(result_set.reports))
+    return Reports(result_set.report, len(result_set.reports), remains=(result_set.reports,))
 
 
 def _reachable(places: Sequence[PlanOnObject]) -> Mapping[PlanOnObject, Sequence[PlanOnObject]]:
