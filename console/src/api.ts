@@ -124,6 +124,11 @@ export async function signIn(given: string): Promise<void> {
     if (!isOtherScope) throw fault;
     throw new Refused(403, fault.code, `The console reads with your key: ${fault.message}.`);
   }
+  storeKey(given);
+}
+
+/** Stores the key for this tab, whatever it may do. */
+export function storeKey(given: string): void {
   sessionStorage.setItem(STORED, given);
   signedOutBecause.value = "";
   key.value = given;
