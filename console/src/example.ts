@@ -1,16 +1,21 @@
-/** Loads the example that the empty service is taught with. */
+/** Loads the example that an empty service is taught with: the one of `magistrate serve --example document-sharing`. */
 
-import { types, warrants } from "../../src/magistrate/examples/document-sharing.json";
-import { write } from "./api";
+import tests from "../../src/magistrate/examples/document-sharing/model.test.yaml?raw";
+import model from "../../src/magistrate/examples/document-sharing/model.txt?raw";
+import { read, write } from "./api";
 import { readCheck, type WarrantKey } from "./names";
 import { loadObjectTypes } from "./schema";
 
+const SETUP = /warrants:\n((?:\s+- .*\n)+)/;
+const ELEMENT = /- '?(.*?)'?$/gm;
 const WRITTEN = /^(.*?)(?:\[(.*)\])?$/;
 
 export async function loadExample(): Promise<void> {
-  const objectTypes = Object.entries(types).map(([type, relations]) => ({ type, relations }));
+  const { objectTypes } = await read<{ objectTypes: unknown[] }>("v2/model/convert", { text: model, accept: "application/json" });
   await write("v2/object-types", { method: "PUT", body: objectTypes });
-  await write("v2/writes", { body: { create: { warrants: warrants.map(readWarrant) } } });
+  const [, written = ""] = SETUP.exec(tests) ?? [];
+  const warrants = [...written.matchAll(ELEMENT)].map(([, text = ""]) => readWarrant(text));
+  await write("v2/writes", { body: { create: { warrants } } });
   await loadObjectTypes();
 }
 

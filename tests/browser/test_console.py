@@ -465,6 +465,7 @@ def large_service(tmp_path: Path) -> Iterator[str]:
         for start in range(0, MANY, 600):
             warrants = [warrant_body(f"document:d{n}#viewer@user:u{n}") for n in range(start, start + 600)]
             client.post("/v2/writes", json={"create": {"warrants": warrants}}).raise_for_status()
+        client.grant("document:roadmap#viewer@user:late")
         yield url
 
 

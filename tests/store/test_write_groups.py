@@ -24,6 +24,7 @@ from magistrate.store.contract import (
     Store,
 )
 from magistrate.store.database import Execute, Observer, Script, Select, observe_nothing
+from magistrate.store.postgres_transaction import KEYS_AT_ONCE
 from magistrate.store.postgres_writing import WRITES_AT_ONCE
 from magistrate.store.sql_store import SqlStore
 from tests.databases import PostgresServer, dump
@@ -113,7 +114,7 @@ async def test_writes_that_wait_share_a_transaction_and_have_revisions_of_their_
         assert await store.check() == WRITES_AT_ONCE + 1
 
 
-async def test_a_group_takes_as_many_round_trips_as_one_write(url: str) -> None:
+async def test_a_group_looks_everything_up_with_the_statements_of_one_write(url: str) -> None:
     statements: list[int] = []
     async with opened(url) as store:
         await write_together(store, [grant(warrant("a", "ann"))])
@@ -124,6 +125,17 @@ async def test_a_group_takes_as_many_round_trips_as_one_write(url: str) -> None:
 
     # Four lookups and a new head for all; the warrant, its two objects, the revision and three changes for each.
     assert statements == [5 + 7, 5 + 20 * 7]
+
+
+async def test_a_group_takes_few_writes_that_look_up_many_keys(url: str) -> None:
+    commits = Commits()
+    async with opened(url, commits.observe) as store:
+        size = KEYS_AT_ONCE // 4  # each warrant has two objects that are looked up as well
+        writes = [grant(*(warrant(f"{name}{number}", f"{name}{number}") for number in range(size))) for name in "abcd"]
+        outcomes = await write_together(store, [*writes, put("last")])
+
+        assert [getattr(outcome, "revision", None) for outcome in outcomes] == [1, 2, 3, 4, 5]
+        assert commits.count == 3
 
 
 async def test_what_one_member_raises_is_its_own(url: str) -> None:

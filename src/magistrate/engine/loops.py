@@ -113,7 +113,7 @@ class _LeastFixpoint:
                 self._raise(node, self._barriers[node])
             elif isinstance(node.plan, Operation):
                 self._operands[node] = yield from _count_operands(node, node.plan)
-                self._raise(node, self._operands[node].combine())
+                self._raise(node, self._operands[node].compute_value())
             else:
                 self._raise(node, node.floor)
             yield 1
@@ -135,7 +135,7 @@ class _LeastFixpoint:
         operands = self._operands.get(parent)
         if operands is not None:
             operands.replace(edge, before, value)
-            self._raise(parent, operands.combine())
+            self._raise(parent, operands.compute_value())
         elif parent in self.values and parent not in self._barriers:
             self._raise(parent, min(edge.limit, value))
 

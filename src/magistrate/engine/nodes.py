@@ -49,7 +49,7 @@ class OperandCounts:
         self._counts[self._weigh(edge, before)] -= 1
         self._counts[self._weigh(edge, value)] += 1
 
-    def combine(self) -> Truth:
+    def compute_value(self) -> Truth:
         return self._rule.combine([value for value in _VALUES if self._counts[value]])
 
     def _weigh(self, edge: CheckEdge, value: Truth) -> Truth:
@@ -141,7 +141,7 @@ class CheckNode(Linked):
             operands = self.operands or self._begin_operands(self.plan)
             operands.replace(edge, UNKNOWN, child_value)
             if child_value is self.plan.rule.decisive or not self.open_children:
-                value = operands.combine()
+                value = operands.compute_value()
                 if value in (TRUE, FALSE) or not self.open_children:
                     self.decide(value)
         else:

@@ -3,6 +3,7 @@
 It begins by locking the row of `head`, so that no other writer, in whatever process, does anything until its end."""
 
 import asyncio
+import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,13 @@ LOCK_HEAD = sql.READ_HEAD + " FOR UPDATE"
 
 SAVEPOINT, ROLL_BACK, RELEASE = "SAVEPOINT one_write", "ROLLBACK TO SAVEPOINT one_write", "RELEASE SAVEPOINT one_write"
 
+
+KEYS_AT_ONCE = 2_000
+"""Limits the keys that the writes of a group look up first: one that exceeds it is the last, so that writes of many
+elements do not make others wait long."""
+
+SECONDS_AT_ONCE = 0.002
+"""Limits how long scripts run before other requests may."""
 
 _CONTROL = frozenset((BEGIN_TRANSACTION, LOCK_HEAD, SAVEPOINT, ROLL_BACK, RELEASE, "COMMIT"))
 
@@ -66,24 +74,27 @@ class GroupTransaction:
         self._sent_head = Revision(0)
         self.head = Revision(0)
         """Is the newest revision, as this transaction sees it."""
+        self._keys = 0
+        self._yielded_at = time.monotonic()
         self.statements = 0
         """Counts what the scripts run, without what begins and ends the transaction."""
 
     async def begin(self, writes: Iterable[QueuedWrite], expected: Revision) -> None:
         """Begins the transaction, and looks up in the same round trip what these writes look up first. `expected` is
         likely to be the newest revision."""
-        self._run_ahead(writes, expected)
+        await self._run_ahead(writes, expected)
         _, [(head, _)] = await self._look_up(self._ahead.values(), [(BEGIN_TRANSACTION, ()), (LOCK_HEAD, ())])
         self.head = self._sent_head = Revision(head)
 
     async def run(self, writes: Sequence[QueuedWrite]) -> list[WriteResult]:
-        """Runs the writes, each after the newest revision that those before it have made. Raises errors of the
-        database only; they leave the transaction fit for nothing but `roll_back`. If the only write has failed, its
-        transaction has to be rolled back as well."""
-        self._run_ahead((write for write in writes if write not in self._ahead), self.head)
+        """Runs the writes, or as many of the first as one transaction takes, each after the newest revision that those
+        before it have made. Raises errors of the database only; they leave the transaction fit for nothing but
+        `roll_back`. If the only write has failed, its transaction has to be rolled back as well."""
+        await self._run_ahead((write for write in writes if write not in self._ahead), self.head)
         while any(run.list_missing() for run in self._ahead.values()):
             await self._look_up(self._ahead.values())
-        results = [await self._run_next(write, needs_savepoint=len(writes) > 1) for write in writes]
+        accepted = [write for write in writes if write in self._ahead]
+        results = [await self._run_next(write, needs_savepoint=len(accepted) > 1) for write in accepted]
         if len(self._unsent) >= STATEMENTS_AT_ONCE:
             await self._send([])
         return results
@@ -94,13 +105,24 @@ class GroupTransaction:
     async def roll_back(self) -> None:
         await self._pipeline.run([("ROLLBACK", ())])
 
-    def _run_ahead(self, writes: Iterable[QueuedWrite], head: Revision) -> None:
-        """Runs scripts as far as they come, each as if all before it had run."""
-        last = next(reversed(self._ahead.values()), None)
-        head = last.next_head if last else head
-        for write in writes:
-            run = self._ahead[write] = ScriptRun(write.begin, head, self._memo, self._observer)
+    async def _run_ahead(self, writes: Iterable[QueuedWrite], head: Revision) -> None:
+        """Runs scripts as far as they come, each as if all before it had run, until they look up enough."""
+        if self._ahead:
+            write, run = next(reversed(self._ahead.items()))
             head = Revision(run.head + write.makes_revision)
+        for write in writes:
+            if self._keys >= KEYS_AT_ONCE:
+                break
+            run = self._ahead[write] = ScriptRun(write.begin, head, self._memo, self._observer)
+            self._keys += sum(map(len, run.list_missing().values()))
+            head = Revision(head + write.makes_revision)
+            await self._yield_if_long()
+
+    async def _yield_if_long(self) -> None:
+        """Lets others run if nothing has been waited for lately."""
+        if time.monotonic() - self._yielded_at > SECONDS_AT_ONCE:
+            await asyncio.sleep(0)
+            self._yielded_at = time.monotonic()
 
     async def _look_up(self, runs: Collection[ScriptRun[Any]], first: Sequence[Statement] = ()) -> list[Rows]:
         """Runs these statements, and then looks up what the runs wait for, in one round trip. Returns the rows of the
@@ -114,6 +136,7 @@ class GroupTransaction:
             self._memo.remember(statement, keys, rows)
         for run in runs:
             run.advance()
+            await self._yield_if_long()
         return found[: len(first)]
 
     async def _run_next(self, write: QueuedWrite, needs_savepoint: bool) -> WriteResult:
@@ -124,6 +147,7 @@ class GroupTransaction:
             await self._finish(run, needs_savepoint)
         if run.error is None:
             await self._keep(run)
+        await self._yield_if_long()
         return WriteResult(run.value, run.error)
 
     async def _keep(self, run: ScriptRun[Any]) -> None:
@@ -177,7 +201,9 @@ class GroupTransaction:
         unsent, self._unsent = self._unsent, []
         everything = [*unsent, *statements]
         self.statements += sum(text not in _CONTROL for text, _ in everything)
-        return (await self._pipeline.run(everything))[len(unsent) :]
+        found = await self._pipeline.run(everything)
+        self._yielded_at = time.monotonic()
+        return found[len(unsent) :]
 
 
 def _find(one: str, keys: Collection[tuple[str, ...]]) -> Statement:

@@ -147,6 +147,7 @@ class GroupWriter:
             await transaction.roll_back()
             return []
         results = await transaction.run(self._group)
+        self._put_back(len(results))
         if any(write.was_refused for write in self._group) or all(result.error for result in results):
             await transaction.roll_back()
             return None if any(write.was_refused for write in self._group) else results
@@ -155,6 +156,11 @@ class GroupWriter:
         await transaction.commit()
         self._head = transaction.head
         return results
+
+    def _put_back(self, accepted: int) -> None:
+        """Lets the writes of the group wait on that the transaction did not accept."""
+        self._waiting.extendleft(reversed(self._group[accepted:]))
+        del self._group[accepted:]
 
     def _answer(self, results: list[WriteResult]) -> None:
         group, self._group = self._group, []

@@ -11,7 +11,18 @@ from typing import Any, Generic, TypeVar
 
 from magistrate.engine.terms import Revision
 from magistrate.store import sql
-from magistrate.store.database import Execute, Find, FindTogether, Observer, Row, Rows, Script, Select, Step
+from magistrate.store.database import (
+    Execute,
+    Find,
+    FindTogether,
+    Observer,
+    Row,
+    Rows,
+    Script,
+    Select,
+    Step,
+    observe_nothing,
+)
 
 T = TypeVar("T")
 
@@ -78,8 +89,7 @@ class ScriptRun(Generic[T]):
         self._observer = observer
         self._looked_up: set[Place] = set()
         self._script = begin(head)
-        self._resume(None)
-        self.advance()
+        self.answer(None)
 
     def counts(self, head: Revision) -> bool:
         """Returns whether the run would be the same if it were begun now, after revision `head`."""
@@ -97,19 +107,18 @@ class ScriptRun(Generic[T]):
 
     def advance(self) -> None:
         """Runs the script until it has to wait for the database, or ends."""
-        while self.step is not None and (found := self._answer(self.step)) is not None:
-            self._resume(found)
+        if self.step is not None and (found := self._answer(self.step)) is not None:
+            self.answer(found)
 
-    def answer(self, found: list[Rows]) -> None:
-        """Gives the script what its step found in the database, with its own changes, and advances."""
-        self._resume(found)
-        self.advance()
-
-    def _resume(self, found: list[Rows] | None) -> None:
+    def answer(self, found: list[Rows] | None) -> None:
+        """Sends the script what its step found, None to begin it, and advances."""
         try:
-            # mypy takes the type of what is sent from later steps; None is what begins a generator.
-            self.step = self._script.send(found)  # type: ignore[arg-type]
-            self._observe(self.step)
+            while found is not None or self.step is None:
+                # mypy takes the type of what is sent from later steps; None is what begins a generator.
+                self.step = self._script.send(found)  # type: ignore[arg-type]
+                if self._observer is not observe_nothing:
+                    self._observe(self.step)
+                found = self._answer(self.step)
         except StopIteration as finished:
             self.step, self.value = None, finished.value
         except Exception as error:
@@ -128,7 +137,8 @@ class ScriptRun(Generic[T]):
     def _answer(self, step: Step) -> list[Rows] | None:
         """Returns what the script is sent for the step, or None if that takes the database."""
         if isinstance(step, Execute):
-            self._note(step)
+            if step.values:
+                self._note(step)
             return []
         if isinstance(step, Select):
             return None if step.values else []
@@ -141,8 +151,6 @@ class ScriptRun(Generic[T]):
         return [self._memo.take(find) for find in finds_of(step)]
 
     def _note(self, step: Execute) -> None:
-        if not step.values:
-            return
         if step.sql == sql.MOVE_HEAD:
             self.next_head = Revision(int(step.values[-1][0] or 0))
             return

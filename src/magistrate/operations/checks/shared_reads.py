@@ -21,9 +21,9 @@ MOST_IDS_EACH = 200
 MOST_ROWS_EACH = 1_000
 """Limit the objects, and the rows, of a batch of reads that is shared. A larger one is worth a statement of its own."""
 
-_Shape = tuple[TypeName, Sequence[str], Subject | TypeName | None, bool, bool, Revision]
+_TableKey = tuple[TypeName, Sequence[str], Subject | TypeName | None, bool, bool, Revision]
 _Table = dict[ObjectId, "list[Warrant] | Future[None]"]
-"""Maps objects to their warrants of one shape at one revision, or to what is done when these have been read."""
+"""Maps objects to their warrants of one request at one revision, or to what is done when these have been read."""
 
 
 class SharedReads:
@@ -32,7 +32,7 @@ class SharedReads:
 
     def __init__(self) -> None:
         self._evaluations = 0
-        self._tables: dict[_Shape, _Table] = {}
+        self._tables: dict[_TableKey, _Table] = {}
         self._order: deque[tuple[_Table, ObjectId, int]] = deque()
         """Has the entries of all tables, the oldest first, with the rows they count as."""
         self._rows = 0
@@ -67,8 +67,8 @@ class SharedReads:
     def find_table(self, read: WarrantRead, at: Revision) -> _Table:
         request = read.request
         wildcards = request.has_object_wildcard, request.has_subject_wildcard
-        shape = (request.type, request.relations, request.subjects, *wildcards, at)
-        return self._tables.setdefault(shape, {})
+        key = (request.type, request.relations, request.subjects, *wildcards, at)
+        return self._tables.setdefault(key, {})
 
     def keep(self, table: _Table, ids: Sequence[ObjectId], warrants: Sequence[Warrant]) -> None:
         """Keeps the warrants on these objects, and evicts the oldest beyond the capacity."""
@@ -108,7 +108,7 @@ class SharedReader:
             left = tuple(id for id, entry in zip(ids, entries, strict=True) if entry is None)
             missing.append((WarrantRead(read.request, left), table))
         found = await self._read(missing, at, most) if any(read.ids for read, _ in missing) else [[] for _ in missing]
-        return ReadResult(at, at, at, [[*old, *new] for old, new in zip(known, found, strict=True)])
+        return ReadResult(at, at, at, [[*kept, *rows] for kept, rows in zip(known, found, strict=True)])
 
     async def _read(
         self, missing: Sequence[tuple[WarrantRead, _Table]], at: Revision, most: int
