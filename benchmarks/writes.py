@@ -1,5 +1,5 @@
-"""POST /v2/writes over HTTP against the same rows through bare `executemany`, and the waits of another writer while
-warrants are deleted by filter."""
+"""POST /v2/writes over HTTP against the same rows through bare `executemany`, the waits of another writer while
+warrants are deleted by filter, and writes of a single warrant."""
 
 import asyncio
 import statistics
@@ -19,6 +19,7 @@ from benchmarks.databases import STORES, NewDatabase
 from benchmarks.imports import Row, Statements, Write, bare_writer
 from benchmarks.keep_alive import drive, request_bytes
 from benchmarks.server import AUTHORIZATION, Server, serving
+from benchmarks.single_writes import measure_single_writes
 from benchmarks.table import markdown_table
 from magistrate import wiring
 from magistrate.config import read_settings
@@ -57,7 +58,7 @@ class Rates:
 
 
 def measure_writes(seconds: int) -> str:
-    """Two tables. A round of writes ends after `seconds`, or after WRITES writes."""
+    """Three tables. A round of writes ends after `seconds`, or after WRITES writes."""
     rates: list[tuple[str, ...]] = []
     waits: list[tuple[str, ...]] = []
     for store, databases in STORES.items():
@@ -71,7 +72,7 @@ def measure_writes(seconds: int) -> str:
     title = f"POST of one object, in ms, while {DELETED:,} warrants are deleted by filter"
     alone, beside = ("p50 alone", "p99 alone", "longest alone"), ("p50", "p99", "longest")
     header = ("", "warrants/s", "posts", *alone, *beside, "target of the longest")
-    return f"{first}\n{markdown_table(title, header, waits)}"
+    return f"{first}\n{markdown_table(title, header, waits)}\n{measure_single_writes(seconds)}"
 
 
 def _rate_rows(store: str, rates: Rates) -> Iterator[tuple[str, ...]]:

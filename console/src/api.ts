@@ -34,6 +34,8 @@ export class Refused extends Error {
     readonly status: number,
     readonly code: string,
     message: string,
+    /** The name of the parameter or member that is wrong, if the service says it. */
+    readonly parameter = "",
   ) {
     super(message);
   }
@@ -92,8 +94,9 @@ export async function send(path: string, request: Request = {}): Promise<Respons
 }
 
 async function readRefusal(answer: Response, isOfSession: boolean): Promise<Refused> {
-  const body = (await answer.json().catch(() => ({}))) as { code?: string; message?: string };
-  const refused = new Refused(answer.status, body.code ?? "", body.message ?? `The service answered ${answer.status}.`);
+  const body = (await answer.json().catch(() => ({}))) as { code?: string; message?: string; parameter?: string };
+  const message = body.message ?? `The service answered ${answer.status}.`;
+  const refused = new Refused(answer.status, body.code ?? "", message, body.parameter);
   if (answer.status === 401 && isOfSession) {
     signOut("The key is not valid any more. Sign in again.");
   }
@@ -121,6 +124,11 @@ export async function signIn(given: string): Promise<void> {
     if (!isOtherScope) throw fault;
     throw new Refused(403, fault.code, `The console reads with your key: ${fault.message}.`);
   }
+  storeKey(given);
+}
+
+/** Stores the key for this tab, whatever it may do. */
+export function storeKey(given: string): void {
   sessionStorage.setItem(STORED, given);
   signedOutBecause.value = "";
   key.value = given;
@@ -128,10 +136,10 @@ export async function signIn(given: string): Promise<void> {
 
 export function signOut(because = ""): void {
   sessionStorage.removeItem(STORED);
+  signedOutBecause.value = because;
   key.value = null;
   access.value = undefined;
   writtenToken = null;
-  signedOutBecause.value = because;
 }
 
 /** Reads what a key may do that was stored before this page was loaded. */

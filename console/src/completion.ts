@@ -7,6 +7,8 @@ import { listRelations, listTypes, type Page } from "./schema";
 export interface Option {
   value: string;
   hint?: string;
+  /** What is shown instead of the value. */
+  label?: string;
   /** Whether more has to be written after the value. */
   isPrefix?: boolean;
 }

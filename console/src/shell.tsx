@@ -6,7 +6,9 @@ import { HistoryPage } from "./pages/history";
 import { ModelPage } from "./pages/model";
 import { ObjectPage } from "./pages/object";
 import { QueriesPage } from "./pages/queries";
+import { ServicePage } from "./pages/service";
 import { SignIn } from "./pages/sign_in";
+import { TestsPage } from "./pages/tests";
 import { WhyPage } from "./pages/why";
 import { Icon, type IconName } from "./parts/icons";
 import { Busy, Empty, Fault } from "./parts/notice";
@@ -27,6 +29,8 @@ const PAGES: Record<string, PageEntry> = {
   queries: { title: "Queries", icon: "queries", body: QueriesPage },
   history: { title: "History", icon: "history", body: HistoryPage },
   model: { title: "Model", icon: "model", body: ModelPage },
+  tests: { title: "Tests", icon: "tests", body: TestsPage },
+  service: { title: "Service", icon: "service", body: ServicePage },
   object: { title: "Object", body: ObjectPage },
 };
 /** The page in the navigation that another one belongs to. */

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from magistrate.api.console import list_console_pages
+from magistrate.api.console import list_console_pages, list_reference_files
 from tests.running import Client, running_service, settings_for
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"
@@ -16,6 +16,8 @@ LATER = {"/console/workbench.js": "text/javascript; charset=utf-8"}
 PATHS = (*FIRST, *LATER)
 MOST_FIRST_BYTES = 60_000  # gzipped, before the first answer is on the screen
 MOST_BYTES = 200_000  # gzipped, all together
+REFERENCE_PATHS = ("/docs/reference.js", "/docs/reference.css")
+MOST_REFERENCE_BYTES = 30_000  # gzipped
 
 
 def test_the_files_of_the_console_need_no_key(shared_client: Client) -> None:
@@ -31,7 +33,7 @@ def test_the_files_of_the_console_need_no_key(shared_client: Client) -> None:
     assert {page.path for page in list_console_pages()} == {*PATHS}
 
 
-@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("path", [*PATHS, *REFERENCE_PATHS])
 def test_a_browser_loads_and_calls_nothing_but_the_service(shared_client: Client, path: str) -> None:
     headers = shared_client.get(path).headers
 
@@ -73,6 +75,19 @@ def test_the_console_is_small(shared_client: Client) -> None:
 
     assert sum(sizes[path] for path in FIRST) < MOST_FIRST_BYTES
     assert sum(sizes.values()) < MOST_BYTES
+
+
+def test_the_script_of_the_api_reference_is_small_and_names_no_other_origin(shared_client: Client) -> None:
+    answers = [shared_client.get(path, headers={"Authorization": ""}) for path in REFERENCE_PATHS]
+
+    assert [page.path for page in list_reference_files()] == [*REFERENCE_PATHS]
+    assert [answer.headers["content-type"] for answer in answers] == [
+        "text/javascript; charset=utf-8",
+        "text/css; charset=utf-8",
+    ]
+    assert sum(len(gzip.compress(answer.content)) for answer in answers) < MOST_REFERENCE_BYTES
+    assert {url for url in re.findall(r"https?://[\w./-]+", answers[0].text) if "w3.org" not in url} == set()
+    assert "eval(" not in answers[0].text
 
 
 def test_browsers_are_led_to_the_console_and_others_are_not(shared_client: Client) -> None:

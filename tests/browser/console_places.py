@@ -24,6 +24,10 @@ PLACES: tuple[tuple[str, dict[str, str], str], ...] = (
     ("queries", {"q": "select document where user:ann is *"}, "table"),
     ("history", {}, ".timeline li"),
     ("model", {"of": "document#can-read"}, ".graph .chosen"),
+    ("tests", {}, ".empty"),
+    ("service", {}, ".empty"),
+    ("service", {"show": "sessions"}, "form"),
+    ("service", {"show": "metrics"}, ".figure"),
 )
 """Lists pages, and what is on them once they have loaded."""
 

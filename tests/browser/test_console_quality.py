@@ -116,6 +116,13 @@ async def test_axe_finds_nothing_serious(
         await page.get_by_role("button", name="Review and save").click()
         await expect(console.dialog.locator(".access").first).to_be_visible()
         found.append(("review", await list_serious(page, axe, scheme)))
+        await visit(console, "service", {}, ".empty")
+        await page.get_by_role("button", name="New key").click()
+        found.append(("dialog of keys", await list_serious(page, axe, scheme)))
+        await visit(console, "tests", {}, ".empty")
+        await page.get_by_role("button", name="Start with an example").click()
+        await expect(page.locator(".test-list")).to_be_visible()
+        found.append(("tests", await list_serious(page, axe, scheme)))
 
     assert [(place, serious) for place, serious in found if serious] == []
 

@@ -12,7 +12,7 @@ import pytest
 
 import magistrate as package
 from magistrate import wiring
-from magistrate.cli.commands import EXAMPLES
+from magistrate.cli.playground import EXAMPLES
 from magistrate.engine.named_policy import read_named_policy
 from magistrate.engine.predefined import PREDEFINED_TYPES
 from magistrate.operations.examples import Example, Try

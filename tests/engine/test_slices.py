@@ -11,6 +11,8 @@ from magistrate.engine.check import Check
 from magistrate.engine.evaluation import Evaluation
 from magistrate.engine.facts import WARRANTS_BETWEEN_CHECKPOINTS, Facts
 from magistrate.engine.paths import PathSearch
+from magistrate.engine.query.finding import find
+from magistrate.engine.query.language import read_query
 from magistrate.engine.read_requests import build_request
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
 from magistrate.engine.truth import FALSE
@@ -164,4 +166,42 @@ def test_each_time_slice_of_finding_a_path_makes_few_calls(warrants: list[str]) 
     most = most_calls(find_path(), work)
 
     assert paths[0][0].subject_id == "ann"
+    assert most < MOST_CALLS
+
+
+GROUPS = [f"group:{number}#member@group:{number + 1}#member" for number in range(LONG)]
+
+
+@pytest.mark.parametrize(
+    "warrants",
+    [
+        pytest.param(GROUPS, id="a chain"),
+        pytest.param([*GROUPS, f"group:{LONG}#member@group:0#member"], id="a circle"),
+        pytest.param([f"group:0#member@group:{number}#member" for number in range(1, LONG)], id="a fan"),
+        pytest.param(
+            [*(f"group:0#member@group:{number}#member" for number in range(1, LONG)), "group:1#member@user:*"],
+            id="a wildcard beside many groups",
+        ),
+    ],
+)
+def test_each_time_slice_of_listing_subjects_makes_few_calls(warrants: list[str]) -> None:
+    written = [*warrants, f"group:{LONG - 1}#member@user:ann"]
+    stored = [stored_warrant(text, number, 0) for number, text in enumerate(written, 1)]
+    work = Work(PLENTY, is_time_up=always)
+    query = read_query("select member of type user for group:0")
+    search = find(model_of({"user": {}, "group": {"member": {}}}, stored), query, {}, 0, work)
+    by_id = defaultdict(list)
+    for one in stored:
+        by_id[one.object_id].append(one)
+    most = 0
+
+    while (findings := search.outcome()) is None:
+        reads, calls = count_calls(search.advance)
+        most = max(most, calls)
+        if reads:
+            ids = [ObjectId(id) for read in reads for id in read.ids or ()]
+            search.take([rows_of([row for id in ids for row in by_id[id]], read) for read in reads])
+
+    assert findings.relation_results is not None
+    assert "ann" in findings.relation_results[0].result_set.exceptions
     assert most < MOST_CALLS

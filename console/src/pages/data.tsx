@@ -5,6 +5,7 @@ import { useLoaded } from "../loading";
 import { readObject, showTime, writeObject, type Warrant } from "../names";
 import { CompletedField } from "../parts/field";
 import { Icon } from "../parts/icons";
+import { ImportFile } from "../parts/import_file";
 import { ObjectLink } from "../parts/names";
 import { Busy, Empty, Fault, Notice } from "../parts/notice";
 import { Pager } from "../parts/pager";
@@ -19,6 +20,7 @@ const FIRST_PAGE = { next: undefined, prev: undefined };
 export function DataPage() {
   const isWarrants = route.value.parameters.show === "warrants";
   const [isCreating, setCreating] = useState(false);
+  const [isImporting, setImporting] = useState(false);
   const [done, setDone] = useState("");
   return (
     <div class="wide">
@@ -33,10 +35,15 @@ export function DataPage() {
           </a>
         </nav>
         {mayWrite.value && !asOf.value && (
-          <button type="button" class="primary" onClick={() => setCreating(true)}>
-            <Icon name="plus" />
-            New warrant
-          </button>
+          <div class="actions">
+            <button type="button" class="quiet" onClick={() => setImporting(true)}>
+              Import a file…
+            </button>
+            <button type="button" class="primary" onClick={() => setCreating(true)}>
+              <Icon name="plus" />
+              New warrant
+            </button>
+          </div>
         )}
       </div>
       {done && (
@@ -46,6 +53,7 @@ export function DataPage() {
       )}
       {isWarrants ? <Warrants turn={done} onDone={setDone} /> : <Objects turn={done} />}
       {isCreating && <NewWarrant onDone={setDone} onClose={() => setCreating(false)} />}
+      {isImporting && <ImportFile onDone={setDone} onClose={() => setImporting(false)} />}
     </div>
   );
 }

@@ -5,10 +5,12 @@ import { useLoaded } from "../loading";
 import { quoteObject, readObject, showTime, writeObject, type ObjectName, type Warrant } from "../names";
 import { Icon } from "../parts/icons";
 import { Busy, Empty, Fault, Notice } from "../parts/notice";
+import { ContextField } from "../parts/context";
 import { Pager } from "../parts/pager";
-import { QueryTable, type QueryRow } from "../parts/query_table";
+import { QueryTable } from "../parts/query_table";
 import { NewWarrant } from "../parts/warrant_form";
 import { WarrantTable } from "../parts/warrant_table";
+import { runQuery } from "../query";
 import { asOf, link, route } from "../route";
 import { objectTypes, type Page } from "../schema";
 
@@ -112,16 +114,33 @@ function Stored({ object, turn }: { object: ObjectName; turn: string }) {
 }
 
 function Access({ object, areSubjects, turn }: { object: ObjectName; areSubjects: boolean; turn: string }) {
+  const { context = "" } = route.value.parameters;
+  return (
+    <>
+      <ContextField context={context} />
+      <AccessRows object={object} areSubjects={areSubjects} turn={turn} context={context} />
+    </>
+  );
+}
+
+interface AccessProperties {
+  object: ObjectName;
+  areSubjects: boolean;
+  turn: string;
+  context: string;
+}
+
+function AccessRows({ object, areSubjects, turn, context }: AccessProperties) {
   const { next, prev, at } = route.value.parameters;
   const name = writeObject(object);
   const types = onlyTypes.value?.join(", ") ?? "*";
   const q = areSubjects ? `select * of type * for ${quoteObject(object)}` : `select ${types} where ${quoteObject(object)} is *`;
   const loaded = useLoaded(
     (signal) => {
-      const body = { q, limit: PAGE_SIZE, nextCursor: next, prevCursor: prev, asOf: at };
-      return read<Page<QueryRow>>("v2/query", { body, signal });
+      const page = { limit: PAGE_SIZE, nextCursor: next, prevCursor: prev, asOf: at };
+      return runQuery(q, context, page, signal);
     },
-    [q, next, prev, at, turn],
+    [q, context, next, prev, at, turn],
   );
   if (loaded.fault?.status === 404) {
     return <Empty title={`The model does not define the type ${object.objectType}, so nobody has access to it.`} />;
@@ -133,7 +152,7 @@ function Access({ object, areSubjects, turn }: { object: ObjectName; areSubjects
   }
   return (
     <>
-      <QueryTable rows={loaded.value.results} fixed={name} areSubjects={areSubjects} />
+      <QueryTable rows={loaded.value.results} fixed={name} areSubjects={areSubjects} context={context} />
       <Pager page={loaded.value} />
     </>
   );

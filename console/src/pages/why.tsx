@@ -9,6 +9,7 @@ import { CompletedField } from "../parts/field";
 import { Icon, Mark } from "../parts/icons";
 import { Busy, Empty, Fault, Notice } from "../parts/notice";
 import { Path } from "../parts/path";
+import { Pin } from "../parts/pin";
 import { SuggestionCard } from "../parts/suggestion";
 import { Tree } from "../parts/tree";
 import { adjust, go, link, route } from "../route";
@@ -202,6 +203,7 @@ function Result({ loaded, onDone }: ResultProperties) {
             </>
           )}
         </p>
+        <Pin {...asked} />
       </div>
       {value.unknown.map((text) => (
         <p class="notice" key={text}>

@@ -25,7 +25,8 @@ from uuid_utils import uuid7
 from magistrate import errors
 from magistrate.api.auditing import BODY, CALLER, ROUTE
 from magistrate.api.auth.bearer import Identified, identify_caller
-from magistrate.api.console import list_console_pages
+from magistrate.api.console import HEADERS as CONSOLE_HEADERS
+from magistrate.api.console import list_console_pages, list_reference_files
 from magistrate.api.cors import CorsPolicy, answer_options
 from magistrate.api.deadline import Deadlines
 from magistrate.api.early_answers import Send, answer_cancelled, answer_overloaded
@@ -138,9 +139,10 @@ class Application:
         self._cors = cors
         self.fast_path = FastPath(lambda: self._running.service, ROUTES, self._ledger, has_cors=cors is not None)
         self._refusable = RefusableRoutes(ROUTES)
-        public_pages = public.list_pages(public_url)
+        public_pages = public.list_pages(public_url, CONSOLE_HEADERS if has_console else None)
+        console_files = [*list_console_pages(), *list_reference_files()] if has_console else []
         responders = _responders(self._running, ROUTES)
-        responders += self._respond_to([*public_pages, *(list_console_pages() if has_console else ())])
+        responders += self._respond_to([*public_pages, *console_files])
         responders += [("GET", "/", redirect_browser)] if has_console else []
         responders += _preflight_responders(cors) if cors is not None else []
         self._app = self._build_app(responders)

@@ -56,7 +56,7 @@ async def load_example(ctx: Context, example: Example) -> None:
     drafts = [_read_object(ctx, one) for one in example.objects]
     if drafts:
         await create_objects(ctx, drafts, ctx.stamp(ACTOR))
-    warrants = [_build_warrant(one) for one in example.warrants]
+    warrants = [build_new_warrant(one) for one in example.warrants]
     await create_warrants(ctx, warrants, ctx.stamp(ACTOR), lambda place: f"warrants[{place}].")
 
 
@@ -64,7 +64,8 @@ def _read_object(ctx: Context, one: ExampleObject) -> ObjectDraft:
     return ObjectDraft(type_name(one.type, "objectType"), object_id(one.id, "objectId"), render_meta(ctx, one.meta))
 
 
-def _build_warrant(one: Warrant) -> NewWarrant:
+def build_new_warrant(one: Warrant) -> NewWarrant:
+    """Returns what creates a warrant of a test file."""
     userset = RelationName(one.subject_relation) if one.subject_relation else None
     subject = Subject(one.subject_type, one.subject_id, userset)
     object = ObjectRef(one.object_type, one.object_id)

@@ -11,7 +11,7 @@ from magistrate.engine.work import Work
 from magistrate.errors import InvalidRequest
 from magistrate.operations.checks.evaluating import release_run
 from magistrate.operations.context import Context
-from magistrate.operations.scheduling import aside, limit_work, take_checkpoint
+from magistrate.operations.scheduling import aside, checkpoint, is_time_up, limit_work, take_checkpoint
 
 MAX_ASSERTIONS = 1_000
 """Limits the assertions of one request."""
@@ -32,7 +32,12 @@ async def run_model_tests(ctx: Context, read: Callable[[], ModelSuite], size: in
     work = limit_work(min(ctx.max_query_work, MOST_RUN_WORK))
     suite, run = await aside(partial(_prepare_run, read, work), size)
     try:
-        return [await _take_steps(run.decide(assertion), work) for assertion in suite.assertions]
+        outcomes = []
+        for assertion in suite.assertions:
+            outcomes.append(await _take_steps(run.decide(assertion), work))
+            if is_time_up():
+                await checkpoint()
+        return outcomes
     finally:
         release_run(run)
 

@@ -22,7 +22,7 @@ from magistrate.store.contract import (
     Snapshot,
     Stamp,
 )
-from magistrate.store.database import Compute, Execute, Row, Script, Select
+from magistrate.store.database import NOTHING, Compute, Execute, Row, Script, Select
 from magistrate.store.object_types import OBJECT_TYPES
 from magistrate.store.objects import OBJECTS
 from magistrate.store.policies import NAMED_POLICIES
@@ -74,7 +74,7 @@ def _put_types(
         yield from refuse_stranding(before, after, forbidden, stamp.at)
     wanted: dict[Key, str | None] = {(new.name,): new.definition for new in types}
     _, effects = yield from put(OBJECT_TYPES, wanted, stamp, revision)
-    yield Execute(sql.MOVE_MODEL, [(revision,)] if effects else [])
+    yield Execute(sql.MOVE_MODEL, [(revision,)] if effects else [], NOTHING)
     return effects
 
 

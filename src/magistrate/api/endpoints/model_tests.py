@@ -19,7 +19,7 @@ from magistrate.engine.terms import Revision
 from magistrate.errors import InvalidRequest
 from magistrate.operations.checks.explain import ExplainedCheck
 from magistrate.operations.model_tests import MAX_ASSERTIONS, MAX_TEST_WARRANTS, run_model_tests
-from magistrate.operations.scheduling import aside
+from magistrate.operations.scheduling import aside, checkpoint, is_time_up
 from magistrate.operations.whole_model import read_whole_model
 
 MAX_TEST_CHARACTERS = 262_144
@@ -75,7 +75,11 @@ async def run(call: Call[WrittenBody]) -> Answer:
     size = len(call.body.text) + (0 if given is None else len(given.text))
     outcomes = await run_model_tests(call.context, read, size * COST)
     failed = sum(bool(outcome.failure) for outcome in outcomes)
-    results = [_render_outcome(outcome) for outcome in outcomes]
+    results = []
+    for outcome in outcomes:
+        results.append(_render_outcome(outcome))
+        if is_time_up():
+            await checkpoint()
     return Answer(ModelTestAnswer(len(outcomes) - failed, failed, results), revision)
 
 

@@ -116,9 +116,10 @@ def _collect_names(parsed: Query) -> Iterator[UsedName]:
         for relation in parsed.relations or ():
             yield UsedName(parsed.object.type, relation, "q", "q")
     else:
-        yield UsedName(parsed.subject.type, None, "q", is_subject=True)
-        for relation in parsed.relations or ():
-            yield UsedName(None, relation, "q", "q", parsed.types or ())
+        among, relations = parsed.types or (), parsed.relations or ()
+        yield UsedName(parsed.subject.type, None, "q", among=among, is_subject=True, relations=relations)
+        for relation in relations:
+            yield UsedName(None, relation, "q", "q", among)
 
 
 async def list_page_v1(call: Call[None]) -> Answer:

@@ -92,6 +92,8 @@ class SuiteRun:
 
     def _decide_check(self, assertion: CheckAssertion, work: Work) -> Checkpoints[AssertionOutcome]:
         memory, check = self.find_memory(assertion.added, work), assertion.check
+        if assertion.added:
+            yield None
         undefined = self._describe_undefined(check.object.type, check.relation)
         if undefined:
             return AssertionOutcome(assertion, undefined)
@@ -125,6 +127,8 @@ class SuiteRun:
 
     def _decide_query(self, assertion: QueryAssertion, work: Work) -> Checkpoints[AssertionOutcome]:
         memory, query = self.find_memory(assertion.added, work), assertion.query
+        if assertion.added:
+            yield None
         for of_type in (query.types or ()) if isinstance(query, ObjectsQuery) else (query.object.type,):
             for relation in query.relations or ():
                 undefined = self._describe_undefined(of_type, relation)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from magistrate.engine.evaluation import Check
 from magistrate.engine.graph import GivenUp, Graph
+from magistrate.engine.warrant_reader import WarrantReader
 from magistrate.engine.work import Work
 from magistrate.errors import BudgetExceeded
 from magistrate.operations.checks.check_batch import ALL_NEEDED, CheckBatch, Decisions, StopAt
@@ -160,9 +161,14 @@ class PendingChecks:
         """Returns the decisions of an evaluation at the newest revision. It begins with a known model, which was the
         newest at some time; the first read shows whether it still is, and if not it begins again with the newer
         one."""
+        with self._ctx.shared_reads.join(self._ctx.store) as reader:
+            return await self._evaluate_with(reader)
+
+    async def _evaluate_with(self, reader: WarrantReader) -> Decisions:
         ctx = self._ctx
         contextual, known = self._batch.contextual, await ctx.models.get_known()
-        reader = ctx.store if contextual is None else OverlaidReader(ctx.store, contextual.overlay)
+        if contextual is not None:
+            reader = OverlaidReader(reader, contextual.overlay)
         run = CheckRun(known if contextual is None else contextual.overlay.extend_model(known), self._batch)
         try:
             while (reads := run.advance()) is None:
