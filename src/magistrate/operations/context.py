@@ -8,6 +8,7 @@ from magistrate.operations.checks.graph import LiveGraph
 from magistrate.operations.listings import Listings
 from magistrate.operations.models import Models
 from magistrate.operations.sessions.session_keys import SessionKeys
+from magistrate.operations.set_listings import ConnectedGraphs
 from magistrate.store.contract import Once, Stamp, Store
 
 
@@ -27,6 +28,7 @@ class Context:
     max_query_work: int
     listings: Listings
     graph: LiveGraph
+    connected_graphs: ConnectedGraphs
     session_keys: SessionKeys
     decisions: DecisionLog | None = None
     is_strict: bool = False
