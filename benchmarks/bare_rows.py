@@ -41,7 +41,7 @@ def batch_rows(revision: int, objects: Sequence[tuple[str, str, str]], now: int)
     """For objects given as (type, id, meta as compact JSON); `now` in microseconds since 1970 UTC."""
     return BatchRows(
         head=(revision,),
-        revision=(revision, now, ACTOR),
+        revision=(revision, now, ACTOR, None),
         changes=[
             (revision, position, "created", "object", msgspec.json.encode((of_type, id)).decode(), None, meta)
             for position, (of_type, id, meta) in enumerate(objects)

@@ -56,7 +56,7 @@ class Figures:
 def measure_imports(seconds: int) -> str:
     """A table. An import ends with the chunk in which `seconds` are over; bare inserts write the same chunks."""
     content = b"".join(lines(DATASETS[DATASET](SIZE, SEED)))
-    chunks = _written_chunks(content)
+    chunks = read_written_chunks(content)
     rows = []
     for store, databases in STORES.items():
         with databases() as new_database:
@@ -142,7 +142,7 @@ def _write_postgres(connection: psycopg.Connection, chunk: Statements) -> None:
             cursor.executemany(statement.replace("?", "%s").encode(), rows)
 
 
-def _written_chunks(content: bytes) -> list[Statements]:
+def read_written_chunks(content: bytes) -> list[Statements]:
     """What an import of the whole leaves behind in its tables, chunk by chunk."""
     with STORES["SQLite"]() as new_database:
         url = new_database("written")
@@ -150,7 +150,8 @@ def _written_chunks(content: bytes) -> list[Statements]:
         database = read_database_url(url)
         assert isinstance(database, SqliteUrl)
         with closing(apsw.Connection(database.path)) as connection:
-            revisions = connection.execute("SELECT revision, written_at, actor FROM revision WHERE revision > 1")
+            columns = "revision, written_at, actor, request_id"  # in the order of sql.INSERT_REVISION
+            revisions = connection.execute(f"SELECT {columns} FROM revision WHERE revision > 1")
             return [_chunk(connection, row) for row in revisions.fetchall()]
 
 

@@ -1,5 +1,5 @@
-"""POST /v2/writes over HTTP against the same rows through bare `executemany`, and the waits of another writer while
-warrants are deleted by filter."""
+"""POST /v2/writes over HTTP against the same rows through bare `executemany`, the waits of another writer while
+warrants are deleted by filter, and writes of a single warrant."""
 
 import asyncio
 import statistics
@@ -19,6 +19,7 @@ from benchmarks.databases import STORES, NewDatabase
 from benchmarks.imports import Row, Statements, Write, bare_writer
 from benchmarks.keep_alive import drive, request_bytes
 from benchmarks.server import AUTHORIZATION, Server, serving
+from benchmarks.single_writes import measure_single_writes
 from benchmarks.table import markdown_table
 from magistrate import wiring
 from magistrate.config import read_settings
@@ -57,7 +58,7 @@ class Rates:
 
 
 def measure_writes(seconds: int) -> str:
-    """Two tables. A round of writes ends after `seconds`, or after WRITES writes."""
+    """Three tables. A round of writes ends after `seconds`, or after WRITES writes."""
     rates: list[tuple[str, ...]] = []
     waits: list[tuple[str, ...]] = []
     for store, databases in STORES.items():
@@ -71,7 +72,7 @@ def measure_writes(seconds: int) -> str:
     title = f"POST of one object, in ms, while {DELETED:,} warrants are deleted by filter"
     alone, beside = ("p50 alone", "p99 alone", "longest alone"), ("p50", "p99", "longest")
     header = ("", "warrants/s", "posts", *alone, *beside, "target of the longest")
-    return f"{first}\n{markdown_table(title, header, waits)}"
+    return f"{first}\n{markdown_table(title, header, waits)}\n{measure_single_writes(seconds)}"
 
 
 def _rate_rows(store: str, rates: Rates) -> Iterator[tuple[str, ...]]:
@@ -104,7 +105,7 @@ def _measure_rates(new_database: NewDatabase, seconds: int) -> Rates:
     return rates
 
 
-def _warrants(number: int) -> list[NewWarrant]:
+def build_warrants(number: int) -> list[NewWarrant]:
     """Names that rise with the number. Each object has ten viewers of a thousand."""
     viewer, of_type = RelationName("viewer"), TypeName("document")
     first = number * ELEMENTS
@@ -132,13 +133,13 @@ def _body(number: int) -> bytes:
             "relation": one.relation,
             "subject": {"objectType": one.subject.type, "objectId": one.subject.id},
         }
-        for one in _warrants(number)
+        for one in build_warrants(number)
     ]
     return msgspec.json.encode({"create": {"warrants": warrants}})
 
 
 def _bare(write: Write, numbers: range, seconds: int) -> float:
-    transactions = [_statements(number) for number in numbers]
+    transactions = [build_statements(number) for number in numbers]
     written, started = 0, time.perf_counter()
     with on_core(SERVER_CORE):
         for statements in transactions:
@@ -149,10 +150,10 @@ def _bare(write: Write, numbers: range, seconds: int) -> float:
     return written / (time.perf_counter() - started)
 
 
-def _statements(number: int) -> Statements:
+def build_statements(number: int) -> Statements:
     """The rows that one write leaves behind in all tables."""
     revision, now = number + 1, time.time_ns() // 1_000
-    keys = [warrant_key(one) for one in _warrants(number)]
+    keys = [warrant_key(one) for one in build_warrants(number)]
     objects = list(dict.fromkeys([("document", key[1]) for key in keys]))
     objects += [("user", f"user-{n:04d}") for n in range(1_000)] if number == 0 else []
     logged = [("warrant", key) for key in keys] + [("object", key) for key in objects]
@@ -163,7 +164,7 @@ def _statements(number: int) -> Statements:
     first = revision * MAX_WARRANTS_IN_A_WRITE
     return [
         (sql.MOVE_HEAD, [(revision,)]),
-        (sql.INSERT_REVISION, [(revision, now, ACTOR)]),
+        (sql.INSERT_REVISION, [(revision, now, ACTOR, None)]),
         (sql.INSERT_WARRANT, [(*key, first + place, now, revision) for place, key in enumerate(keys)]),
         (sql.INSERT_OBJECT, [(*key, None, now, revision) for key in objects]),
         (sql.INSERT_CHANGE, changes),
@@ -199,7 +200,7 @@ async def _fill(database_url: str) -> None:
     store = await wiring.open_store(settings)
     types = [NewObjectType(TypeName("document"), '{"relations":{"viewer":{}}}')]
     for number in range(DELETED // ELEMENTS):
-        batch = ImportBatch(types, warrants=_warrants(number))
+        batch = ImportBatch(types, warrants=build_warrants(number))
         await store.import_batch(batch, lambda model: None, Stamp(ACTOR, time.time_ns() // 1_000))
     await store.close()
 

@@ -14,7 +14,8 @@ export default defineConfig({
     reportCompressedSize: true,
     rollupOptions: {
       input: "src/main.tsx",
-      output: { entryFileNames: "console.js", assetFileNames: "console[extname]" },
+      // A part that a page loads on demand has the name of its module.
+      output: { entryFileNames: "console.js", chunkFileNames: "[name].js", assetFileNames: "console[extname]" },
     },
   },
 });

@@ -9,7 +9,7 @@ import msgspec
 from magistrate.engine.evaluation import Check, Evaluation
 from magistrate.engine.explanation import Explanation, ExplanationSearch
 from magistrate.engine.model import TypeAdditions, read_object_type
-from magistrate.engine.named_policy import read_named_policy
+from magistrate.engine.named_policy import NamedPolicy, read_named_policy
 from magistrate.engine.nodes import CheckNode
 from magistrate.engine.overlay import NO_CHANGES, Overlay
 from magistrate.engine.paths import PathSearch
@@ -41,7 +41,7 @@ def model_of(
     policies: Mapping[str, Any] = MappingProxyType({}),
 ) -> Model:
     """One that knows the forms of these warrants. `allowed` has the allowed types by type and relation, `policies` the
-    parameters and expressions of named policies."""
+    named policies, or their parameters and expressions."""
     forms = msgspec.convert(types, dict[str, dict[str, RuleDefinition | None]])
     additions = {
         name: TypeAdditions({relation: tuple(texts) for relation, texts in allowed.get(name, {}).items()})
@@ -50,7 +50,7 @@ def model_of(
     types_by_name = {
         TypeName(name): read_object_type(name, None, form, additions[name]) for name, form in forms.items()
     }
-    named = [read_named_policy(name, *parts) for name, parts in policies.items()]
+    named = [one if isinstance(one, NamedPolicy) else read_named_policy(name, *one) for name, one in policies.items()]
     patterns = {warrant.pattern() for warrant in warrants}
     return Model(types_by_name, Revision(1), patterns, policies={one.name: one for one in named})
 

@@ -68,7 +68,7 @@ class Client(httpx.Client):
         return self.post("/v2/check", json={"warrants": [warrant_body(written) | own], **members})
 
     def clear(self) -> None:
-        """Deletes every warrant, object and object type."""
+        """Deletes every warrant, object, object type and named policy."""
         for path, keys in {
             "/v2/warrants": ("objectType", "objectId", "relation", "subject", "policy"),
             "/v2/objects": ("objectType", "objectId"),
@@ -78,6 +78,8 @@ class Client(httpx.Client):
                 self.delete_json(path, named).raise_for_status()
         for row in self.get("/v2/object-types", params={"limit": 1000}).json()["results"]:
             self.delete(f"/v2/object-types/{row['type']}").raise_for_status()
+        for row in self.get("/v2/policies", params={"limit": 1000}).json()["results"]:
+            self.delete(f"/v2/policies/{row['name']}").raise_for_status()
 
 
 @contextmanager

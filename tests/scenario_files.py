@@ -5,7 +5,7 @@ explain-*.yaml and write-*.yaml.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -13,10 +13,13 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 import yaml
 
+from magistrate.engine.named_policy import NamedPolicy, read_named_policy
 from magistrate.engine.overlay import FIRST_NUMBER
+from magistrate.engine.policy import read_policy
 from magistrate.engine.terms import (
     ObjectId,
     ObjectRef,
+    PolicyName,
     RelationName,
     Subject,
     TypeName,
@@ -68,6 +71,14 @@ class WrittenRule(msgspec.Struct, rename="camel", frozen=True, omit_defaults=Tru
     with_relation: str | None = None
     rules: "list[WrittenRule | None] | None" = None
     for_all: str | None = None
+    policy: str | None = None
+
+
+class WrittenPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A named policy: the types of its parameters, and its expression."""
+
+    expression: str
+    parameters: dict[str, str] = {}
 
 
 WrittenTypes = dict[str, dict[str, WrittenRule | None]]
@@ -284,6 +295,7 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     types: WrittenTypes
     checks: tuple[Check, ...] = ()
+    policies: Annotated[dict[str, WrittenPolicy], msgspec.Meta(description="defined from the beginning on")] = {}
     warrants: tuple[WrittenWarrant, ...] = ()
     limits: Annotated[
         dict[WrittenWarrant, Limits], msgspec.Meta(description="of those of `warrants` that have any")
@@ -306,6 +318,8 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError("`levels` has one number for each check, `query_levels` for each query")
         if set(self.limits) - set(self.warrants):
             raise ValueError("`limits` are of `warrants`")
+        if self.policies and self.difference:
+            raise ValueError("a scenario with `policies` has no `difference`: the oracle of access knows none")
         if not (self.checks or self.queries or self.explain or self.writes or self.difference):
             raise ValueError("a scenario has `checks`, `queries`, `explain`, `writes` or `difference`")
 
@@ -314,6 +328,29 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         done = STEPS[1 : STEPS.index(step) + 1]
         changes = {name: getattr(self.then, name) for name in done}
         return msgspec.structs.replace(self, then=Changes(**changes))
+
+    def named_policies(self) -> dict[str, NamedPolicy]:
+        """The named policies by name."""
+        return {name: read_named_policy(name, one.parameters, one.expression) for name, one in self.policies.items()}
+
+    def policy_bodies(self) -> list[dict[str, Any]]:
+        """The bodies that write the named policies."""
+        return [{"name": name, **msgspec.to_builtins(one)} for name, one in self.policies.items()]
+
+    def policies_in(self, context: Mapping[str, Any], at: int) -> Callable[[Warrant], bool | None]:
+        """What the oracle asks: whether the policy of a warrant, or a named one, holds in the context at a time."""
+        named = self.named_policies()
+
+        def holds(warrant: Warrant) -> bool | None:
+            if not warrant.policy.startswith("@"):
+                return read_policy(warrant.policy).holds(context, warrant, at)
+            policy = named.get(PolicyName(warrant.policy[1:]))
+            values = None if policy is None else policy.select(context)
+            return (
+                None if policy is None or values is None else read_policy(policy.expression).holds(values, warrant, at)
+            )
+
+        return holds
 
     def first_types(self) -> dict[str, dict[str, Any]]:
         """Relations by type, rules as JSON: what is defined before the warrants are written."""

@@ -49,7 +49,7 @@ def test_a_step_through_the_engine(scenario: Scenario) -> None:
     now = time.time_ns() // 1_000
     for past in scenario.as_of:
         state = scenario.until(past.after)
-        model = model_of(state.final_types(), state.written_warrants(), state.then.allow)
+        model = model_of(state.final_types(), state.written_warrants(), state.then.allow, state.named_policies())
         for question in past.checks:
             [node], _ = evaluated(model, state.final_warrants(created_at=now), [asked(question)], now)
             assert answer_of(node) == question.answer, (past.after, question.ask)

@@ -27,6 +27,7 @@ from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.object_types import create_object_types, delete_object_type
 from magistrate.operations.objects import delete_objects
+from magistrate.operations.policies import put_policies
 from magistrate.operations.warrants import create_warrants, delete_warrants
 from magistrate.store.contract import NewWarrant
 from magistrate.store.database import Execute, Script
@@ -62,7 +63,9 @@ def answer_of(node: CheckNode) -> bool | str:
 def test_a_scenario_through_the_engine(scenario: Scenario) -> None:
     now = time.time_ns() // 1_000
     warrants = scenario.final_warrants(created_at=now)
-    model = model_of(scenario.final_types(), scenario.written_warrants(), scenario.then.allow)
+    model = model_of(
+        scenario.final_types(), scenario.written_warrants(), scenario.then.allow, scenario.named_policies()
+    )
 
     for question, levels in zip(scenario.checks, scenario.levels, strict=True):
         overlay = Overlay(added_warrants(question.contextual, now))
@@ -87,7 +90,7 @@ async def counted(
 
 
 def emptied() -> Script[None]:
-    for table in ("warrant", "warrant_form", "object", "object_type"):
+    for table in ("warrant", "warrant_form", "object", "object_type", "named_policy"):
         yield Execute(f"DELETE FROM {table}", [()])
 
 
@@ -106,6 +109,8 @@ async def begin(ctx: Context, database: CountingDatabase, scenario: Scenario) ->
 async def carry_out(ctx: Context, scenario: Scenario) -> dict[Step, Revision]:
     """Writes what the scenario begins with, then does what it says. Returns the newest revision after each step."""
     after: dict[Step, Revision] = {}
+    if scenario.policies:
+        await put_policies(ctx, [*scenario.named_policies().values()], ctx.stamp("ann"))
     await create_object_types(ctx, list(model_of(scenario.first_types()).types.values()), ctx.stamp("ann"))
     if scenario.warrants:
         warrants = [msgspec.structs.replace(new(text), **scenario.limits_of(text)) for text in scenario.warrants]
@@ -190,6 +195,8 @@ def carry_out_over_http(client: Client, scenario: Scenario) -> dict[Step, str]:
             after[step] = client.get("/v2/object-types", params={"limit": 1}).headers["Warrant-Token"]
 
     client.clear()
+    if scenario.policies:
+        client.put("/v2/policies", json=scenario.policy_bodies()).raise_for_status()
     client.define(scenario.first_types())
     client.write(scenario.bodies())
     end("warrants")

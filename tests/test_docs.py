@@ -25,11 +25,11 @@ from magistrate.operations.checks.check import PendingChecks
 from magistrate.operations.checks.check_batch import ALL_NEEDED
 from magistrate.operations.checks.decision_log import RequestOrigin
 from magistrate.operations.consistency import NO_DEMAND
-from magistrate.operations.examples import read_example
 from magistrate.operations.warrants import create_warrants, delete_warrants
 from magistrate.store.contract import NewWarrant
 from magistrate.store.postgres import PostgresDatabase
 from magistrate.store.sqlite import SqliteDatabase
+from magistrate.wiring.examples import read_example
 from tests.generated_docs import BLOCKS, ROOT, filled
 from tests.running import KEY, running_service, settings_for
 

@@ -85,7 +85,9 @@ def changes(suggestion: Answer) -> str:
 def test_an_explanation_by_the_engine(scenario: Scenario) -> None:
     now = time.time_ns() // 1_000
     warrants = scenario.final_warrants(created_at=now)
-    model = model_of(scenario.final_types(), scenario.written_warrants(), scenario.then.allow)
+    model = model_of(
+        scenario.final_types(), scenario.written_warrants(), scenario.then.allow, scenario.named_policies()
+    )
 
     for question in scenario.explain:
         explanation, _ = explained(model, warrants, asked(question), now)

@@ -7,10 +7,8 @@ import msgspec
 import pytest
 
 from magistrate.engine.model import read_object_type
-from magistrate.engine.policy import read_policy
 from magistrate.engine.rules.rule import RuleDefinition
 from magistrate.engine.stratification import find_negation_loop
-from magistrate.engine.warrants import Warrant
 from tests.oracle import (
     ANYTHING,
     Expression,
@@ -271,10 +269,7 @@ def test_an_expression_can_be_anything_between_what_its_unsettled_nodes_allow(
 def scenario_answer(scenario: Scenario, question: Check, model: dict[str, dict[str, Any]]) -> Truth:
     warrants = in_force(scenario.warrants_with(question.contextual, CREATED_AT), ASKED_AT)
 
-    def policy_holds(warrant: Warrant) -> bool | None:
-        return read_policy(warrant.policy).holds(question.context, warrant, ASKED_AT)
-
-    return check(model, warrants, *question.claim(), policy_holds)
+    return check(model, warrants, *question.claim(), scenario.policies_in(question.context, ASKED_AT))
 
 
 @pytest.mark.parametrize("scenario", [pytest.param(scenario, id=scenario.name) for scenario in scenarios()])

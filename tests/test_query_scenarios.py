@@ -11,10 +11,8 @@ from click.testing import CliRunner
 from benchmarks.counting import CountingDatabase
 from magistrate.cli.commands import main
 from magistrate.engine.overlay import Overlay
-from magistrate.engine.policy import read_policy
 from magistrate.engine.query import read_query, rows
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, TypeName
-from magistrate.engine.warrants import Warrant
 from magistrate.errors import NotFound
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
@@ -182,9 +180,7 @@ def test_the_first_type_that_is_not_defined_is_missing(q: str, expected: str | N
 
 
 def facts(scenario: Scenario, query: Query) -> Facts:
-    def policy_holds(warrant: Warrant) -> bool | None:
-        return read_policy(warrant.policy).holds(query.context, warrant, ASKED_AT)
-
+    policy_holds = scenario.policies_in(query.context, ASKED_AT)
     warrants = oracle.in_force(scenario.warrants_with(query.contextual, CREATED_AT), ASKED_AT)
     return Facts(scenario.final_types(), warrants, scenario.final_objects(query.contextual), policy_holds)
 
@@ -224,7 +220,9 @@ def test_queries_through_the_engine(scenario: Scenario) -> None:
 
 
 def through_the_engine(scenario: Scenario, query: Query) -> Found:
-    model = model_of(scenario.final_types(), scenario.written_warrants(), scenario.then.allow)
+    model = model_of(
+        scenario.final_types(), scenario.written_warrants(), scenario.then.allow, scenario.named_policies()
+    )
     warrants, objects = scenario.final_warrants(created_at=CREATED_AT), scenario.final_objects()
     overlay = Overlay(added_warrants(query.contextual, CREATED_AT))
     extended = overlay.extend_model(model)

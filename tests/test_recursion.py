@@ -22,6 +22,7 @@ LATER = "is called by the event loop, at another time"
 
 BOUNDED: dict[str, str] = {
     "magistrate.api.admission.Admission._begin_iteration": LATER,
+    "magistrate.api.refusal_pace.RefusalPace._begin_tick": LATER,
     "magistrate.api.server.accepting.Acceptor._accept": LATER,
     "magistrate.api.server.accepting.Acceptor.close": ANOTHER,
     "magistrate.api.server.accepting.Acceptors.": ANOTHER,
@@ -57,6 +58,7 @@ BOUNDED: dict[str, str] = {
     "magistrate.engine.policy.types.slice_of": "calls itself once, for a type that is not its own argument",
     "magistrate.operations.contextual_warrants.ContextualWarrants.extend_model": ANOTHER,
     "magistrate.operations.importing.importer.": ANOTHER,
+    "magistrate.operations.checks.shared_reads.SharedReader.read_warrants": ANOTHER,
     "magistrate.operations.difference.states.UnitedReader.read_warrants": ANOTHER,
     "magistrate.store.postgres.PostgresDatabase.": ANOTHER,
     "magistrate.store.sql_keys.SqlKeys.": ANOTHER,

@@ -11,7 +11,6 @@ import msgspec
 import pytest
 
 from benchmarks.counting import CountingDatabase
-from magistrate.engine.policy import read_policy
 from magistrate.engine.terms import ObjectRef, Revision, object_ref
 from magistrate.engine.truth import TRUE
 from magistrate.errors import InvalidParameter, NotFound, PreconditionFailed
@@ -75,9 +74,8 @@ def test_the_writes_of_a_scenario_by_the_book(scenario: Scenario) -> None:
         stored = state.stored(now)
         ever += stored
         for question in step.checks:
-            [node], _ = evaluated(
-                model_of(scenario.final_types(), ever, scenario.then.allow), stored, [asked(question)], now
-            )
+            model = model_of(scenario.final_types(), ever, scenario.then.allow, scenario.named_policies())
+            [node], _ = evaluated(model, stored, [asked(question)], now)
             assert answer_of(node) == question.answer == oracle_allows(scenario, state, question, now), question.ask
 
 
@@ -89,7 +87,7 @@ def oracle_allows(scenario: Scenario, state: State, question: Check, now: int) -
             scenario.final_types(),
             in_force,
             *question.claim(),
-            lambda warrant: read_policy(warrant.policy).holds(question.context, warrant, now),
+            scenario.policies_in(question.context, now),
         ).name
     )
 

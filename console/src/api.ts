@@ -1,12 +1,27 @@
 /** Sends requests to the service that the console comes from, with the key of the session. */
 
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 
 const STORED = "magistrate.key";
 
 export const key = signal<string | null>(sessionStorage.getItem(STORED));
-/** Whether the key may write; undefined until it is known. */
-export const mayWrite = signal<boolean | undefined>(undefined);
+
+/** Represents what the key may do (docs/api.md#keys). */
+export interface Access {
+  name: string;
+  scopes: string[];
+  /** The object types that it is limited to; absent: all. */
+  objectTypes?: string[];
+}
+
+/** What the key of the session may do; undefined until it is known. */
+export const access = signal<Access | undefined>(undefined);
+/** Whether the key may write warrants and objects; undefined until it is known. */
+export const mayWrite = computed(() => access.value?.scopes.includes("write"));
+/** Whether the key may change the model; undefined until it is known. */
+export const mayModel = computed(() => access.value?.scopes.includes("model"));
+/** The object types that the key is limited to; undefined: all. */
+export const onlyTypes = computed(() => access.value?.objectTypes);
 /** Why the console signed out by itself. */
 export const signedOutBecause = signal("");
 
@@ -19,6 +34,8 @@ export class Refused extends Error {
     readonly status: number,
     readonly code: string,
     message: string,
+    /** The name of the parameter or member that is wrong, if the service says it. */
+    readonly parameter = "",
   ) {
     super(message);
   }
@@ -30,6 +47,7 @@ export class Refused extends Error {
     if (this.status === 403) return "Sign in with a key that has this scope, or ask an administrator for one.";
     if (this.status === 404) return "Check the spelling, or choose one of the names that are suggested.";
     if (this.status === 409) return "Somebody else wrote in the meantime. Load the page again.";
+    if (this.status === 412) return "Somebody else changed it in the meantime. Compare again, then save.";
     if (this.status === 410) return "Choose a later time, or go back to now.";
     if (this.code === "budget_spent") return "Narrow the request, or raise the budget of the service.";
     if (this.status >= 500) return "Try again in a moment. If it stays like this, look at the log of the service.";
@@ -43,6 +61,7 @@ export interface Request {
   body?: unknown;
   text?: string;
   accept?: string;
+  headers?: Record<string, string>;
   signal?: AbortSignal;
   key?: string;
 }
@@ -55,6 +74,7 @@ export async function send(path: string, request: Request = {}): Promise<Respons
   const headers: Record<string, string> = {
     Authorization: `ApiKey ${request.key ?? key.value ?? ""}`,
     Accept: request.accept ?? "application/json",
+    ...request.headers,
   };
   if (writtenToken) headers["Warrant-Token"] = writtenToken;
   const body = request.text ?? (request.body === undefined ? undefined : JSON.stringify(request.body));
@@ -74,8 +94,9 @@ export async function send(path: string, request: Request = {}): Promise<Respons
 }
 
 async function readRefusal(answer: Response, isOfSession: boolean): Promise<Refused> {
-  const body = (await answer.json().catch(() => ({}))) as { code?: string; message?: string };
-  const refused = new Refused(answer.status, body.code ?? "", body.message ?? `The service answered ${answer.status}.`);
+  const body = (await answer.json().catch(() => ({}))) as { code?: string; message?: string; parameter?: string };
+  const message = body.message ?? `The service answered ${answer.status}.`;
+  const refused = new Refused(answer.status, body.code ?? "", message, body.parameter);
   if (answer.status === 401 && isOfSession) {
     signOut("The key is not valid any more. Sign in again.");
   }
@@ -97,12 +118,17 @@ export async function write<T>(path: string, request: Request): Promise<T> {
 /** Stores the key for this tab. Raises Refused if the service does not accept it. */
 export async function signIn(given: string): Promise<void> {
   try {
-    await send("v2/object-types", { query: { limit: 1 }, key: given });
+    access.value = await read<Access>("v2/keys/self", { key: given });
   } catch (fault) {
     const isOtherScope = fault instanceof Refused && fault.status === 403;
     if (!isOtherScope) throw fault;
     throw new Refused(403, fault.code, `The console reads with your key: ${fault.message}.`);
   }
+  storeKey(given);
+}
+
+/** Stores the key for this tab, whatever it may do. */
+export function storeKey(given: string): void {
   sessionStorage.setItem(STORED, given);
   signedOutBecause.value = "";
   key.value = given;
@@ -110,18 +136,14 @@ export async function signIn(given: string): Promise<void> {
 
 export function signOut(because = ""): void {
   sessionStorage.removeItem(STORED);
-  key.value = null;
-  mayWrite.value = undefined;
-  writtenToken = null;
   signedOutBecause.value = because;
+  key.value = null;
+  access.value = undefined;
+  writtenToken = null;
 }
 
-/** Finds out whether the key may write. The request writes nothing: it is refused for the lack of a scope, or because
- * it has nothing to write. */
-export async function probeWriting(): Promise<void> {
-  try {
-    await send("v2/writes", { body: {} });
-  } catch (fault) {
-    if (fault instanceof Refused && fault.status !== 0) mayWrite.value = fault.status === 400;
-  }
+/** Reads what a key may do that was stored before this page was loaded. */
+export async function loadAccess(): Promise<void> {
+  if (key.value === null || access.value !== undefined) return;
+  access.value = await read<Access>("v2/keys/self");
 }

@@ -1,12 +1,14 @@
 /** Finds what a half-written name may become, from the model and from the objects of the service. */
 
-import { read } from "./api";
+import { onlyTypes, read } from "./api";
 import { asOf } from "./route";
 import { listRelations, listTypes, type Page } from "./schema";
 
 export interface Option {
   value: string;
   hint?: string;
+  /** What is shown instead of the value. */
+  label?: string;
   /** Whether more has to be written after the value. */
   isPrefix?: boolean;
 }
@@ -51,7 +53,7 @@ export const completeObject: Complete = async (text, signal) => {
     .filter((name) => name.includes(type))
     .slice(0, MOST_TYPES)
     .map((name) => ({ value: `${name}:`, hint: "type", isPrefix: true }));
-  return text ? [...types, ...(await findObjects({ q: text }, signal))] : types;
+  return text && !onlyTypes.value ? [...types, ...(await findObjects({ q: text }, signal))] : types;
 };
 
 /** Completes what an object does and, behind `#`, the relations of usersets. */

@@ -53,8 +53,16 @@ export interface Requirement {
   kind: "met" | "missing" | "excluded" | "undecided";
   sentence: string;
   links: Link[];
-  /** How many other branches were tried and failed. */
-  others: number;
+  /** The other branches that were tried and failed. */
+  branches: Branch[];
+  /** How many of them the explanation left out. */
+  hidden: number;
+  suggestion?: Suggestion;
+}
+
+/** Represents a branch that failed, with the change that would make it hold if there is a single one. */
+export interface Branch {
+  sentence: string;
   suggestion?: Suggestion;
 }
 
@@ -103,7 +111,8 @@ export function pathLinks(path: Warrant[]): Link[] {
   }));
 }
 
-/** Returns the requirements of a denied check: those that are met, and those that are not, with the smallest change. */
+/** Returns the requirements of a denied check: those that are met, and those that are not, with the smallest change. Each
+ * change is at one place. */
 export function listRequirements(explanation: Explanation): Requirement[] {
   const requirements = collectRequirements(explanation.because, relationOf(explanation.because), explanation);
   const taken = new Set<Suggestion>();
@@ -114,6 +123,10 @@ export function listRequirements(explanation: Explanation): Requirement[] {
       requirement.suggestion = fitting;
       taken.add(fitting);
     }
+  }
+  for (const branch of requirements.flatMap((one) => one.branches)) {
+    if (branch.suggestion && taken.has(branch.suggestion)) branch.suggestion = undefined;
+    else if (branch.suggestion) taken.add(branch.suggestion);
   }
   return requirements;
 }
@@ -139,7 +152,7 @@ function describeAllOf(node: Node, relation: string, explanation: Explanation): 
       const links = listReasons(child);
       if (links.length > 0) {
         const sentence = `${saySentence(child, "is")}, as ${relation} requires.`;
-        requirements.push({ kind: "met", sentence, links, others: 0 });
+        requirements.push({ kind: "met", sentence, links, branches: [], hidden: 0 });
       }
     } else if (child.rule === "noneOf") {
       requirements.push(...describeExclusions(child, relation));
@@ -157,13 +170,15 @@ function describeExclusions(node: Node, relation: string): Requirement[] {
           kind: "excluded",
           sentence: `${saySentence(child, "is")}, which rules out ${relation}.`,
           links: listReasons(child),
-          others: 0,
+          branches: [],
+          hidden: 0,
         }
       : {
           kind: "undecided",
           sentence: `It is unknown whether ${saySentence(child, "is")}, which would rule out ${relation}.`,
           links: [],
-          others: 0,
+          branches: [],
+          hidden: 0,
         },
   );
 }
@@ -180,15 +195,36 @@ function describeShortfall(node: Node, explanation: Explanation): Requirement {
     if (lack) links = [{ warrant: lack, state: "missing" }];
   }
   links.push(...chain.filter(hasVia).map(linkOf).reverse());
-  const branches = countLeaves(node);
   const leadsNowhere = links.length < 2 && !links[0]?.condition;
   const ending = leadsNowhere ? ", and nothing that is written leads there." : "; this is the closest it comes:";
   return {
     kind: node.holds === "unknown" ? "undecided" : "missing",
     sentence: node.check ? saySentence(node, "is not") + ending : NEVER,
     links: leadsNowhere ? links.filter((one) => one.state !== "missing") : links,
-    others: leadsNowhere ? 0 : Math.max(branches - 1, 0),
+    branches: listBranches(node, last, explanation),
+    hidden: countCut(node),
   };
+}
+
+/** Returns the branches below a node that failed, apart from the one that comes closest: those at the ends, and those that
+ * a single change would make hold. */
+function listBranches(node: Node, closest: Node, explanation: Explanation): Branch[] {
+  const suggestions = new Map(
+    (explanation.wouldAllow ?? [])
+      .filter((one) => one.delete.length === 0 && one.create.length === 1 && !hasExample(one))
+      .map((one) => [writeWarrant(one.create[0] as WarrantKey), one]),
+  );
+  const branches = new Map<string, Branch>();
+  const nodes = [...(node.children ?? [])];
+  for (const one of nodes) {
+    if (one.holds === true) continue;
+    nodes.push(...(one.children ?? []));
+    if (!one.check || one === closest || one.check === closest.check) continue;
+    const suggestion = suggestions.get(one.check);
+    const isEnd = !one.children?.length && !one.loop;
+    if (isEnd || suggestion) branches.set(one.check, { sentence: `${saySentence(one, "is not")}.`, suggestion });
+  }
+  return [...branches.values()];
 }
 
 /** Returns the nodes from this one to the one that is nearest to holding: first what only a policy or a time limit
@@ -230,10 +266,10 @@ function rankNode(node: Node, wanted: (string | undefined)[], suggestions: Sugge
   return FIRST + (place < 0 ? wanted.length : place);
 }
 
-function countLeaves(node: Node): number {
-  const children = (node.children ?? []).filter((child) => child.holds !== true);
-  const inner = children.reduce((sum, child) => sum + countLeaves(child), 0);
-  return Math.max(inner, 1) + (node.cut ?? 0);
+/** Returns how many failed branches below a node the explanation left out. The tree has 50 levels at most. */
+function countCut(node: Node): number {
+  if (node.holds === true) return 0;
+  return (node.children ?? []).reduce((sum, child) => sum + countCut(child), node.cut ?? 0);
 }
 
 export function hasExample(suggestion: Suggestion): boolean {

@@ -1,7 +1,7 @@
 /** Keeps the object types of the service, which completion and forms need. */
 
 import { signal } from "@preact/signals";
-import { Refused, key, read } from "./api";
+import { Refused, key, loadAccess, onlyTypes, read } from "./api";
 import { asOf } from "./route";
 
 export interface ObjectType {
@@ -18,20 +18,40 @@ export interface Page<T> {
   prevCursor?: string;
 }
 
+const MOST_TYPES = 1000;
+
 export const objectTypes = signal<ObjectType[] | undefined>(undefined);
 export const schemaFault = signal<Refused | undefined>(undefined);
 
 export async function loadObjectTypes(): Promise<void> {
   if (key.value === null) return;
   try {
-    const query = { limit: 1000, asOf: asOf.value };
-    objectTypes.value = (await read<Page<ObjectType>>("v2/object-types", { query })).results;
+    await loadAccess();
+    objectTypes.value = onlyTypes.value ? await readEach(onlyTypes.value) : await readAll();
     schemaFault.value = undefined;
   } catch (fault) {
     if (!(fault instanceof Refused)) throw fault;
     schemaFault.value = fault;
     objectTypes.value ??= [];
   }
+}
+
+async function readAll(): Promise<ObjectType[]> {
+  const query = { limit: MOST_TYPES, asOf: asOf.value };
+  return (await read<Page<ObjectType>>("v2/object-types", { query })).results;
+}
+
+/** Reads the types that the key is limited to, 100 at most: it may not list all. One that does not exist is left out. */
+async function readEach(names: string[]): Promise<ObjectType[]> {
+  const found = await Promise.all(
+    names.map((name) =>
+      read<ObjectType>(`v2/object-types/${encodeURIComponent(name)}`, { query: { asOf: asOf.value } }).catch((fault: unknown) => {
+        if (fault instanceof Refused && fault.status === 404) return undefined;
+        throw fault;
+      }),
+    ),
+  );
+  return found.filter((type) => type !== undefined);
 }
 
 /** Returns the relations of a type, or of all types if there is no such type. */

@@ -1,18 +1,20 @@
 import type { ComponentType } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { key, mayWrite, probeWriting, signOut } from "./api";
-import { showTime } from "./names";
+import { access, key, signOut } from "./api";
 import { DataPage } from "./pages/data";
 import { HistoryPage } from "./pages/history";
 import { ModelPage } from "./pages/model";
 import { ObjectPage } from "./pages/object";
 import { QueriesPage } from "./pages/queries";
+import { ServicePage } from "./pages/service";
 import { SignIn } from "./pages/sign_in";
+import { TestsPage } from "./pages/tests";
 import { WhyPage } from "./pages/why";
 import { Icon, type IconName } from "./parts/icons";
-import { Empty } from "./parts/notice";
-import { adjust, asOf, link, route } from "./route";
-import { loadObjectTypes } from "./schema";
+import { Busy, Empty, Fault } from "./parts/notice";
+import { TimeBar, TimeButton } from "./parts/time_bar";
+import { asOf, link, route } from "./route";
+import { loadObjectTypes, schemaFault } from "./schema";
 import { changeTheme, theme } from "./theme";
 
 interface PageEntry {
@@ -27,6 +29,8 @@ const PAGES: Record<string, PageEntry> = {
   queries: { title: "Queries", icon: "queries", body: QueriesPage },
   history: { title: "History", icon: "history", body: HistoryPage },
   model: { title: "Model", icon: "model", body: ModelPage },
+  tests: { title: "Tests", icon: "tests", body: TestsPage },
+  service: { title: "Service", icon: "service", body: ServicePage },
   object: { title: "Object", body: ObjectPage },
 };
 /** The page in the navigation that another one belongs to. */
@@ -44,10 +48,6 @@ export function Shell() {
   }, [isSignedIn, asOf.value]);
 
   useEffect(() => {
-    if (isSignedIn && mayWrite.value === undefined) void probeWriting();
-  }, [isSignedIn]);
-
-  useEffect(() => {
     document.title = `${isSignedIn ? (entry?.title ?? "Not found") : "Sign in"} · Magistrate`;
     if (!isFirst.current) main.current?.focus();
     isFirst.current = false;
@@ -62,12 +62,20 @@ export function Shell() {
         Skip to the content
       </a>
       <Header current={BELONGS[page] ?? page} />
-      {asOf.value && isSignedIn && <PastBanner at={asOf.value} />}
+      {isSignedIn && access.value && <TimeBar />}
       <main id="content" ref={main} tabIndex={-1}>
-        {!isSignedIn ? <SignIn /> : entry ? <entry.body /> : <NotFound />}
+        {!isSignedIn ? <SignIn /> : <SignedIn entry={entry} />}
       </main>
     </>
   );
+}
+
+/** Shows a page once it is known what the key may do, on which it depends what is asked for. */
+function SignedIn({ entry }: { entry: PageEntry | undefined }) {
+  if (access.value === undefined) {
+    return schemaFault.value ? <Fault fault={schemaFault.value} retry={loadObjectTypes} /> : <Busy what="Signing in" />;
+  }
+  return entry ? <entry.body /> : <NotFound />;
 }
 
 function Header({ current }: { current: string }) {
@@ -96,6 +104,7 @@ function Header({ current }: { current: string }) {
         </nav>
       )}
       <div class="tools">
+        {isSignedIn && <TimeButton />}
         <button type="button" class="tool" onClick={changeTheme} title="Change the colours" aria-label={`Colours: ${colours}`}>
           <Icon name="theme" />
           <span class="label">{colours}</span>
@@ -108,23 +117,6 @@ function Header({ current }: { current: string }) {
         )}
       </div>
     </header>
-  );
-}
-
-/** Says that what is shown is not the present. */
-function PastBanner({ at }: { at: string }) {
-  const isTime = at.includes(":");
-  return (
-    <div class="past" role="status">
-      <Icon name="history" />
-      <span>
-        You are looking at the past: {isTime ? `as of ${showTime(at)}` : "as of a revision in the history"}. Nothing can be
-        changed here.
-      </span>
-      <button type="button" class="quiet" onClick={() => adjust({ at: undefined, next: undefined, prev: undefined })}>
-        Back to now
-      </button>
-    </div>
   );
 }
 

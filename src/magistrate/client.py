@@ -4,16 +4,16 @@ Answers are JSON values as the service sent them. Every method raises ServiceUnr
 answered, RequestRefused if one answered with an error, and InvalidRequest for a value that no URL can hold."""
 
 import json
-import ssl
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from types import TracebackType
 from typing import Any, Literal, NotRequired, TypedDict
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import httpx
 
-from magistrate.errors import InvalidRequest, InvalidSetting, RequestRefused, ServiceUnreachable
+from magistrate.client_tls import NO_FILES, ClientTlsFiles, trust_for
+from magistrate.errors import InvalidRequest, RequestRefused, ServiceUnreachable
 
 Json = dict[str, Any]
 Operator = Literal["anyOf", "allOf", "batch"]
@@ -64,17 +64,19 @@ class RefJson(TypedDict):
 
 class Client:
     """Talks to the service at `url`; nothing is sent before the first request. `timeout_ms` limits how long
-    connecting may take, and again each wait for the service.
+    connecting may take, and again each wait for the service. `tls` is used if the URL is https://.
 
-    Raises InvalidSetting if the URL cannot be that of a service."""
+    Raises InvalidSetting if the URL cannot be that of a service, or the files of `tls` cannot be used."""
 
-    def __init__(self, url: str, key: str | None = None, timeout_ms: int = 30_000) -> None:
+    def __init__(
+        self, url: str, key: str | None = None, timeout_ms: int = 30_000, tls: ClientTlsFiles = NO_FILES
+    ) -> None:
         self.url = url.rstrip("/")
         self._timeout_ms = timeout_ms
         self._http = httpx.Client(
             headers={"Authorization": f"ApiKey {key}"} if key else {},
             timeout=timeout_ms / 1000,
-            verify=trust_for(self.url),
+            verify=trust_for(self.url, tls),
             trust_env=False,
         )
 
@@ -106,6 +108,21 @@ class Client:
         """Yields the object types by name, also as of a past token or RFC 3339 time; pages are requested as they are
         needed."""
         return self._list("/v2/object-types", _as_of(as_of), page_size)
+
+    def apply_policies(self, definitions: Sequence[Json]) -> list[Json]:
+        """Creates the named policies or replaces their definitions, all or none."""
+        return self._array("PUT", "/v2/policies", definitions)
+
+    def get_policy(self, name: str, as_of: str | None = None) -> Json:
+        """Returns a named policy, also as of a past token or RFC 3339 time."""
+        return self._object("GET", f"/v2/policies/{_segment(name)}", parameters=_as_of(as_of))
+
+    def delete_policy(self, name: str) -> None:
+        self._send("DELETE", f"/v2/policies/{_segment(name)}")
+
+    def policies(self, page_size: int = PAGE_SIZE, as_of: str | None = None) -> Iterator[Json]:
+        """Yields the named policies by name, like `object_types`."""
+        return self._list("/v2/policies", _as_of(as_of), page_size)
 
     def get_model(self, as_of: str | None = None) -> Json:
         """Returns all object types and policies, also as of a past token or RFC 3339 time."""
@@ -325,21 +342,6 @@ class Client:
 
 def _contextual_member(contextual_warrants: Sequence[WarrantJson]) -> Json:
     return {"contextualWarrants": contextual_warrants} if contextual_warrants else {}
-
-
-def trust_for(url: str) -> ssl.SSLContext | bool:
-    """Returns the certificates to trust with TLS, which are those of the system. Without TLS, nothing is loaded,
-    because that would take 20 ms."""
-    try:
-        parts = urlsplit(url)
-        has_host = bool(parts.hostname) and parts.port != 0  # reading a port above 65535 raises ValueError
-        is_url = parts.scheme in ("http", "https") and has_host and not set(url) & set("?#@")
-        httpx.URL(url)
-    except (ValueError, httpx.InvalidURL):
-        is_url = False
-    if not is_url:
-        raise InvalidSetting(f"{url!r} is not the URL of a service; write it as in http://127.0.0.1:8000")
-    return ssl.create_default_context() if parts.scheme == "https" else False
 
 
 def _as_of(point: str | None) -> dict[str, str]:

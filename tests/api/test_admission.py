@@ -11,7 +11,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from magistrate.api.admission import SLICE_SECONDS, Admission
+from magistrate.api.admission import LATE_SHARE, SLICE_SECONDS, Admission, WaitingBodies
 from magistrate.errors import Overloaded
 from tests.running import Client, running_service, settings_for
 
@@ -31,10 +31,16 @@ class Clock:
         return self.now
 
 
-async def run(admission: Admission, end: asyncio.Event, order: list[str], name: str) -> str:
+def new_admission(
+    most_running: int, most_waiting: int, wait_ms: int = LONG_MS, clock: Clock | None = None, most_bytes: int = 0
+) -> Admission:
+    return Admission(most_running, most_waiting, wait_ms, WaitingBodies(most_bytes), clock or Clock())
+
+
+async def run(admission: Admission, end: asyncio.Event, order: list[str], name: str, body_bytes: int = 0) -> str:
     """Stays in until the event, and answers how it went."""
     try:
-        async with admission:
+        async with admission.admit(body_bytes):
             order.append(name)
             await end.wait()
             return "ran"
@@ -54,7 +60,7 @@ async def until(is_so: Callable[[], bool]) -> None:
 
 
 async def test_requests_run_wait_or_are_refused_in_order() -> None:
-    admission, end, order = Admission(2, 2, LONG_MS, Clock()), asyncio.Event(), list[str]()
+    admission, end, order = new_admission(2, 2), asyncio.Event(), list[str]()
 
     tasks = await start(admission, end, order, "abcdef")
     numbers = (admission.running, admission.waiting, admission.shed, admission.is_full)
@@ -69,10 +75,10 @@ async def test_requests_run_wait_or_are_refused_in_order() -> None:
 
 async def test_requests_that_wait_for_nothing_begin_in_slices_and_those_beyond_are_refused() -> None:
     clock, order = Clock(), list[str]()
-    admission = Admission(100, 4, LONG_MS, clock)
+    admission = new_admission(100, 4, clock=clock)
 
     async def work(name: str) -> None:
-        async with admission:
+        async with admission.admit(0):
             order.append(name)
             clock.now += 2 * SLICE_SECONDS
 
@@ -89,10 +95,10 @@ async def test_requests_that_wait_for_nothing_begin_in_slices_and_those_beyond_a
 
 async def test_more_requests_begin_at_once_while_they_take_little() -> None:
     clock = Clock()
-    admission = Admission(1_000, 1_000, LONG_MS, clock)
+    admission = new_admission(1_000, 1_000, clock=clock)
 
     async def work(seconds: float) -> None:
-        async with admission:
+        async with admission.admit(0):
             clock.now += seconds
 
     tasks = [asyncio.create_task(work(seconds)) for seconds in (2 * SLICE_SECONDS, *[0.0] * 100)]
@@ -106,7 +112,7 @@ async def test_more_requests_begin_at_once_while_they_take_little() -> None:
 
 
 async def test_a_request_that_waits_too_long_is_refused() -> None:
-    admission, end, order = Admission(1, 5, 1, Clock()), asyncio.Event(), list[str]()
+    admission, end, order = new_admission(1, 5, 1), asyncio.Event(), list[str]()
 
     tasks = await start(admission, end, order, "ab")
     waited = await tasks[1]
@@ -117,7 +123,7 @@ async def test_a_request_that_waits_too_long_is_refused() -> None:
 
 
 async def test_a_waiting_request_that_is_cancelled_leaves_the_queue() -> None:
-    admission, end, order = Admission(1, 5, LONG_MS, Clock()), asyncio.Event(), list[str]()
+    admission, end, order = new_admission(1, 5), asyncio.Event(), list[str]()
 
     tasks = await start(admission, end, order, "abc")
     tasks[1].cancel()
@@ -130,8 +136,8 @@ async def test_a_waiting_request_that_is_cancelled_leaves_the_queue() -> None:
 
 
 async def test_a_turn_that_comes_with_a_cancellation_is_passed_on() -> None:
-    admission, end, order = Admission(1, 5, LONG_MS, Clock()), asyncio.Event(), list[str]()
-    async with admission:
+    admission, end, order = new_admission(1, 5), asyncio.Event(), list[str]()
+    async with admission.admit(0):
         tasks = await start(admission, end, order, "bc")
         await until(lambda: admission.waiting == 2)
     tasks[0].cancel()  # its turn has come, and it has not run yet
@@ -140,6 +146,50 @@ async def test_a_turn_that_comes_with_a_cancellation_is_passed_on() -> None:
 
     assert outcomes[1] == "ran"
     assert (admission.running, admission.waiting) == (0, 0)
+
+
+async def test_bodies_of_waiting_requests_are_bounded_for_all_scopes_together() -> None:
+    bodies, end = WaitingBodies(10), asyncio.Event()
+    one, other = (Admission(1, 5, LONG_MS, bodies, Clock()) for _ in range(2))
+    tasks = [asyncio.create_task(run(admission, end, [], "runs", 100)) for admission in (one, other)]
+    await until(lambda: one.running + other.running == 2)
+    held = []
+    for admission, size in ((one, 6), (other, 5), (other, 4), (one, 0), (one, 1)):
+        held.append(asyncio.create_task(run(admission, end, [], "waits", size)))
+        await asyncio.sleep(0)
+    waiting = one.waiting, other.waiting, bodies.bytes
+
+    end.set()
+    outcomes = await asyncio.gather(*held)
+    await asyncio.gather(*tasks)
+
+    assert waiting == (2, 1, 10)
+    assert outcomes == ["ran", "refused", "ran", "ran", "refused"]
+    assert bodies.bytes == 0
+
+
+async def test_a_body_that_is_larger_than_the_bound_may_wait_alone() -> None:
+    bodies = WaitingBodies(10)
+
+    assert [bodies.add(size) for size in (11, 0, 1)] == [True, True, False]
+
+
+async def test_no_more_requests_wait_behind_one_that_has_waited_for_most_of_the_time() -> None:
+    wall, end, order = Clock(), asyncio.Event(), list[str]()
+    admission = Admission(1, 5, LONG_MS, WaitingBodies(0), Clock(), wall)
+    tasks = await start(admission, end, order, "ab")
+
+    wall.now += LONG_MS / 1_000 * LATE_SHARE
+    in_time = admission.is_full
+    wall.now += 0.001
+    late = admission.is_full
+    refused = await run(admission, end, order, "c")
+    end.set()
+    outcomes = await asyncio.gather(*tasks)
+
+    assert (in_time, late, refused) == (False, True, "refused")
+    assert outcomes == ["ran", "ran"]
+    assert not admission.is_full
 
 
 @pytest.mark.parametrize("fast_path", [1, 0])

@@ -145,6 +145,29 @@ def test_warrants_that_are_kept_have_no_effect_until_they_are_allowed_again(clie
     assert left == []
 
 
+def test_a_stranded_warrant_is_renewed_once_it_is_allowed_again(client: Client) -> None:
+    client.post("/v2/object-types", json=types_with(None)).raise_for_status()
+    body = warrant_body(ALLOWED) | {"expiresAt": "2999-01-01T00:00:00Z"}
+    longer = body | {"expiresAt": "2999-06-01T00:00:00Z"}
+    client.write([body])
+    client.put("/v2/object-types/document?keepExisting=true", json=types_with(["team"])).raise_for_status()
+
+    def list_stranded() -> list[str]:
+        return [one["expiresAt"] for one in client.get("/v2/warrants?stranded=true").json()["results"]]
+
+    refused = client.post("/v2/warrants", json=longer)
+    left = list_stranded()
+    client.put("/v2/object-types/document", json=types_with(["user"])).raise_for_status()
+    renewed = client.post("/v2/warrants", json=longer)
+    client.put("/v2/object-types/document?keepExisting=true", json=types_with(["team"])).raise_for_status()
+
+    assert (refused.status_code, refused.json()["code"]) == (400, "not_allowed")
+    assert left == ["2999-01-01T00:00:00Z"]
+    assert (renewed.status_code, renewed.headers["Warrant-Outcome"]) == (200, "updated")
+    assert list_stranded() == ["2999-06-01T00:00:00Z"]
+    assert client.ask(ALLOWED).json()["result"] == "Not Authorized"
+
+
 def test_stranded_warrants_are_listed_in_pages_and_by_filters(client: Client) -> None:
     client.define({"user": {}, "document": {"viewer": {}}})
     client.grant(*(f"document:d{number}#viewer@user:*" for number in range(5)), ALLOWED)

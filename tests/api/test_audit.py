@@ -110,6 +110,7 @@ def test_reads_and_checks_are_not_recorded(audited: Client, path: Path) -> None:
         audited.ask("document:plan#viewer@user:ann")
     audited.get("/v2/objects")
     audited.get("/v2/unknown")
+    audited.get("/v2/keys/self")
     wait_for_request(path, audited.post("/v2/objects", json={"objectType": "d"}))
 
     assert {line["path"] for line in lines_of(path)} == {"/v2/object-types", "/v2/objects"}

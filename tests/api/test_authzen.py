@@ -10,7 +10,7 @@ import pytest
 from magistrate.api.authzen.metadata import ENDPOINTS
 from magistrate.api.route import Route
 from magistrate.api.routes import ROUTES
-from magistrate.operations.examples import read_example
+from magistrate.wiring.examples import read_example
 from tests.issuing import issue_key
 from tests.running import KEY, Client
 from tests.scenario_files import warrant_body
@@ -27,12 +27,12 @@ VALID: Body = {"subject": ALICE, "action": READ, "resource": RECORD_1}
 
 @pytest.fixture(scope="module")
 def records(shared_client: Client) -> Iterator[Client]:
-    for name, relations in EXAMPLE.types.items():
-        shared_client.define({name: {relation: {} for relation in relations}})
+    for one_type in EXAMPLE.types:
+        shared_client.define({one_type.name: {relation: {} for relation in one_type.relations}})
     for one in EXAMPLE.objects:
         body = {"objectType": one.type, "objectId": one.id, "meta": one.meta}
         shared_client.post("/v2/objects", json=body).raise_for_status()
-    shared_client.grant(*EXAMPLE.warrants)
+    shared_client.grant(*(warrant.render() for warrant in EXAMPLE.warrants))
     with Client(str(shared_client.base_url)) as client:
         client.headers["Authorization"] = f"Bearer {KEY}"
         yield client

@@ -6,12 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from magistrate.api.console import list_console_pages
+from magistrate.api.console import list_console_pages, list_reference_files
 from tests.running import Client, running_service, settings_for
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"
-PATHS = ("/console", "/console/console.js", "/console/console.css", "/console/icon.svg")
+FIRST = ("/console", "/console/console.js", "/console/console.css", "/console/icon.svg")
+LATER = {"/console/workbench.js": "text/javascript; charset=utf-8"}
+"""Has the scripts that only some pages load, with their content types."""
+PATHS = (*FIRST, *LATER)
 MOST_FIRST_BYTES = 60_000  # gzipped, before the first answer is on the screen
+MOST_BYTES = 200_000  # gzipped, all together
+REFERENCE_PATHS = ("/docs/reference.js", "/docs/reference.css")
+MOST_REFERENCE_BYTES = 30_000  # gzipped
 
 
 def test_the_files_of_the_console_need_no_key(shared_client: Client) -> None:
@@ -22,11 +28,12 @@ def test_the_files_of_the_console_need_no_key(shared_client: Client) -> None:
         "text/javascript; charset=utf-8",
         "text/css; charset=utf-8",
         "image/svg+xml",
+        *LATER.values(),
     ]
-    assert [page.path for page in list_console_pages()] == [*PATHS]
+    assert {page.path for page in list_console_pages()} == {*PATHS}
 
 
-@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("path", [*PATHS, *REFERENCE_PATHS])
 def test_a_browser_loads_and_calls_nothing_but_the_service(shared_client: Client, path: str) -> None:
     headers = shared_client.get(path).headers
 
@@ -40,13 +47,14 @@ def test_a_browser_loads_and_calls_nothing_but_the_service(shared_client: Client
 
 
 def test_the_page_has_no_script_or_style_of_its_own_and_names_no_other_origin(shared_client: Client) -> None:
-    html, script, style, _ = (shared_client.get(path).text for path in PATHS)
+    html, script, style, _, *later = (shared_client.get(path).text for path in PATHS)
 
     assert not re.search(r"<script(?![^>]* src=)|<style| style=| on\w+=", html)
     assert not re.search(r"https?://", html + style)
-    assert {url for url in re.findall(r"https?://[\w./-]+", script) if "w3.org" not in url} == set()
-    assert "eval(" not in script
-    assert "dangerouslySetInnerHTML={" not in script
+    for each in (script, *later):
+        assert {url for url in re.findall(r"https?://[\w./-]+", each) if "w3.org" not in url} == set()
+        assert "eval(" not in each
+        assert "dangerouslySetInnerHTML={" not in each
 
 
 def test_a_browser_that_has_a_file_is_not_sent_it_again(shared_client: Client) -> None:
@@ -63,7 +71,23 @@ def test_a_browser_that_has_a_file_is_not_sent_it_again(shared_client: Client) -
 
 
 def test_the_console_is_small(shared_client: Client) -> None:
-    assert sum(len(gzip.compress(shared_client.get(path).content)) for path in PATHS) < MOST_FIRST_BYTES
+    sizes = {path: len(gzip.compress(shared_client.get(path).content)) for path in PATHS}
+
+    assert sum(sizes[path] for path in FIRST) < MOST_FIRST_BYTES
+    assert sum(sizes.values()) < MOST_BYTES
+
+
+def test_the_script_of_the_api_reference_is_small_and_names_no_other_origin(shared_client: Client) -> None:
+    answers = [shared_client.get(path, headers={"Authorization": ""}) for path in REFERENCE_PATHS]
+
+    assert [page.path for page in list_reference_files()] == [*REFERENCE_PATHS]
+    assert [answer.headers["content-type"] for answer in answers] == [
+        "text/javascript; charset=utf-8",
+        "text/css; charset=utf-8",
+    ]
+    assert sum(len(gzip.compress(answer.content)) for answer in answers) < MOST_REFERENCE_BYTES
+    assert {url for url in re.findall(r"https?://[\w./-]+", answers[0].text) if "w3.org" not in url} == set()
+    assert "eval(" not in answers[0].text
 
 
 def test_browsers_are_led_to_the_console_and_others_are_not(shared_client: Client) -> None:

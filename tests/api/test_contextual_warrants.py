@@ -5,8 +5,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from magistrate.api.endpoints.contextual_warrants import read_contextual_warrants, read_plain_warrants
+from magistrate.api.endpoints.warrants import SubjectBody, WarrantBody
+from magistrate.errors import InvalidRequest
+from magistrate.operations.contextual_warrants import build_contextual_warrants
 from tests.running import Client
 from tests.scenario_files import warrant_body
 
@@ -326,3 +333,46 @@ def test_objects_that_only_a_contextual_warrant_names_count_as_existing(filled: 
     found = filled.post("/v2/query", json={"q": q, **everyone}).json()["results"]
 
     assert [row["objectId"] for row in found] == ["*", "ann", "zoe"]
+
+
+TEXTS = st.sampled_from(["document", "viewer", "a", "a", "*", "", None, "A b", "anyOf", "."])
+BODIES = st.fixed_dictionaries(
+    {
+        "objectType": st.one_of(st.just("team"), TEXTS),
+        "objectId": st.one_of(st.sampled_from(["a", "b", "c"]), TEXTS),
+        "relation": st.one_of(st.just("member"), TEXTS),
+        "subject": st.one_of(
+            st.none(),
+            st.builds(lambda id, group: {"objectType": "user", "objectId": id, "relation": group}, TEXTS, TEXTS),
+            st.just({"objectType": "user", "objectId": "ann"}),
+        ),
+    },
+    optional={
+        "policy": st.sampled_from(["", "a == 1", "a =="]),
+        "context": st.sampled_from([{}, {"a": "1"}]),
+        "expiresAt": st.sampled_from(["2030-01-01T00:00:00Z", "soon"]),
+    },
+)
+
+
+@given(st.lists(BODIES, max_size=4))
+def test_warrants_that_are_read_together_are_those_that_are_read_one_by_one(given_bodies: list[dict[str, Any]]) -> None:
+    bodies = msgspec.convert(given_bodies, list[WarrantBody])
+
+    together = read_plain_warrants(bodies, 7)
+
+    if together is None:
+        return
+    one_by_one = build_contextual_warrants(read_contextual_warrants(bodies), 7)
+    assert (together.warrants, together.now) == (one_by_one.warrants, one_by_one.now)
+
+
+@pytest.mark.parametrize("group", [None, "member"])
+def test_warrants_without_anything_special_are_read_together(group: str | None) -> None:
+    subject = SubjectBody("user", "ann", group)
+    bodies = [WarrantBody("team", f"team-{number}", "member", subject) for number in range(100)]
+
+    assert read_plain_warrants(bodies, 7) is not None
+    assert read_plain_warrants([*bodies, bodies[0]], 7) is None
+    with pytest.raises(InvalidRequest, match="at most 100"):
+        read_contextual_warrants([*bodies, bodies[0]])

@@ -160,6 +160,25 @@ def test_object_types_are_resources_of_their_own_type(logging_client: Client) ->
     ]
 
 
+def test_named_policies_are_resources_of_a_type_of_their_own(logging_client: Client) -> None:
+    weekdays = {"name": "weekdays", "parameters": {"day": "integer"}, "expression": "day < 6"}
+    logging_client.post("/v2/policies", json=weekdays).raise_for_status()
+    logging_client.post("/v2/policies", json=weekdays | {"expression": "day < 5"}).raise_for_status()
+    logging_client.delete("/v2/policies/weekdays").raise_for_status()
+
+    rows = bare(listed(logging_client, "/v2/resource-events", resourceType="named-policy", resourceId="weekdays"))
+    all_rows = bare(listed(logging_client, "/v2/resource-events", resourceId="weekdays"))
+
+    event = {"source": "api", "resourceType": "named-policy", "resourceId": "weekdays"}
+    first, second = ({"parameters": {"day": "integer"}, "expression": f"day < {day}"} for day in (6, 5))
+    assert rows == [
+        {"type": "deleted", **event, "meta": second},
+        {"type": "updated", **event, "meta": second},
+        {"type": "created", **event, "meta": first},
+    ]
+    assert all_rows == rows
+
+
 def test_objects_that_a_warrant_creates_are_reported(logging_client: Client) -> None:
     logging_client.grant("document:implicit#viewer@user:implied")
 

@@ -267,3 +267,19 @@ def test_what_a_key_writes_once_is_its_own(client: Client) -> None:
         ]
 
     assert answers == [200, 200]
+
+
+def test_callers_read_what_they_may_do_themselves(client: Client) -> None:
+    secret = issue_key(client, "reader", "read", "query", objectTypes=["folder", "document"])
+    with Client(str(client.base_url), secret) as limited:
+        assert limited.get("/v2/keys/self").json() == {
+            "name": "reader",
+            "scopes": ["query", "read"],
+            "objectTypes": ["document", "folder"],
+        }
+
+    own = client.get("/v2/keys/self").json()
+
+    assert own["name"].startswith("key-")
+    assert {"write", "model", "admin"} <= {*own["scopes"]}
+    assert "objectTypes" not in own

@@ -130,23 +130,23 @@ def test_cursors_go_forward_and_back(client: Client) -> None:
 @pytest.mark.parametrize("order", ["ASC", "DESC"])
 @pytest.mark.parametrize("limit", [1, 2, 3, 5, 7])
 def test_pages_of_any_size_add_up_to_the_whole_in_both_directions(
-    client: Client, sort: str, order: str, limit: int
+    shared_client: Client, sort: str, order: str, limit: int
 ) -> None:
-    fill(client, "b/x", "a/x", "a/y", "b/x2", "a/X", "c/1", "a/0")
+    fill(shared_client, "b/x", "a/x", "a/y", "b/x2", "a/X", "c/1", "a/0")
     parameters = {"sortBy": sort, "sortOrder": order}
-    whole, _, _ = page(client, **parameters, limit=1000)
+    whole, _, _ = page(shared_client, **parameters, limit=1000)
 
     forward: list[list[str]] = []
     cursor: dict[str, str] = {}
     while True:
-        names, previous, following = page(client, **parameters, limit=limit, **cursor)
+        names, previous, following = page(shared_client, **parameters, limit=limit, **cursor)
         forward.append(names)
         if following is None:
             break
         cursor = {"nextCursor": following}
     backward = [forward[-1]]
     while previous is not None:
-        names, previous, _ = page(client, **parameters, limit=limit, prevCursor=previous)
+        names, previous, _ = page(shared_client, **parameters, limit=limit, prevCursor=previous)
         backward.insert(0, names)
 
     assert len(set(whole)) == 7

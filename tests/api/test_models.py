@@ -44,8 +44,8 @@ def validated(client: Client, body: str | bytes) -> Any:
 
 @pytest.mark.parametrize("body", [TEXT, json.dumps(JSON), json.dumps(JSON["objectTypes"])])
 @pytest.mark.parametrize("content_type", TYPES)
-def test_the_content_says_which_form_a_model_has(client: Client, body: str, content_type: str) -> None:
-    response = client.post("/v2/model/validate", content=body, headers={"Content-Type": content_type})
+def test_the_content_says_which_form_a_model_has(shared_client: Client, body: str, content_type: str) -> None:
+    response = shared_client.post("/v2/model/validate", content=body, headers={"Content-Type": content_type})
 
     assert response.json() == {"valid": True, "errors": [], "warnings": []}
     assert response.headers["Content-Type"] == "application/json"
@@ -106,8 +106,8 @@ def test_what_lint_finds_are_errors_and_warnings(client: Client) -> None:
         ('{"policies": [\n {"name": "p"}]}', (2, 2), "invalid_member"),
     ],
 )
-def test_what_cannot_be_read_has_its_place(client: Client, body: str, place: tuple[int, int], code: str) -> None:
-    answer = validated(client, body)
+def test_what_cannot_be_read_has_its_place(shared_client: Client, body: str, place: tuple[int, int], code: str) -> None:
+    answer = validated(shared_client, body)
 
     assert not answer["valid"]
     assert [((one["line"], one["column"]), one["code"]) for one in answer["errors"]] == [(place, code)]
@@ -148,6 +148,17 @@ def test_accept_names_the_form(client: Client, body: str) -> None:
 
     assert convert("text/plain") == TEXT
     assert json.loads(convert("application/json")) == JSON
+
+
+def test_a_text_that_stays_text_gets_the_usual_layout_and_keeps_its_comments(client: Client) -> None:
+    untidy = TEXT.replace("    relation editor [user]", "  relation editor [ user ]  // people only", 1)
+
+    formatted = client.post("/v2/model/convert", content=untidy, headers={"Accept": "text/plain"})
+
+    assert formatted.text == TEXT.replace("relation editor [user]", "relation editor [user] // people only")
+    older = untidy.replace("version 1.0", "version 0.3")
+    converted = client.post("/v2/model/convert", content=older, headers={"Accept": "text/plain"})
+    assert converted.text == TEXT
 
 
 def test_a_model_with_errors_is_not_converted(client: Client) -> None:

@@ -104,10 +104,10 @@ def test_in_an_update_the_path_names_the_type(client: Client, method: str) -> No
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "POST", "DELETE"])
 @pytest.mark.parametrize("name", ["nonexistent-object-type", "UPPER", "a%00b"])
-def test_an_unknown_type_is_not_found(client: Client, method: str, name: str) -> None:
+def test_an_unknown_type_is_not_found(shared_client: Client, method: str, name: str) -> None:
     body = b'{"relations":{}}' if method in ("PUT", "POST") else None
 
-    missing = client.request(method, f"/v2/object-types/{name}", content=body)
+    missing = shared_client.request(method, f"/v2/object-types/{name}", content=body)
 
     key = name.replace("%00", "\0")
     assert missing.status_code == 404
@@ -193,15 +193,15 @@ def test_a_whole_model_with_a_negation_loop_deletes_nothing(client: Client) -> N
     ],
 )
 def test_a_rule_that_names_what_is_not_defined_is_accepted_with_a_warning(
-    client: Client, rule: dict[str, Any], warning: str
+    shared_client: Client, rule: dict[str, Any], warning: str
 ) -> None:
-    client.define({"folder": {"viewer": {}}})
+    shared_client.define({"folder": {"viewer": {}}})
     note = {"type": "note", "relations": {"owner": {}, "parent": {}, "reader": rule}}
 
     answers = [
-        client.post("/v2/object-types", json=note),
-        client.put("/v2/object-types/note", json=note),
-        client.put("/v2/object-types", json=[note]),
+        shared_client.post("/v2/object-types", json=note),
+        shared_client.put("/v2/object-types/note", json=note),
+        shared_client.put("/v2/object-types", json=[note]),
     ]
 
     assert [answer.status_code for answer in answers] == [200] * 3
@@ -237,8 +237,8 @@ def test_warnings_are_limited(client: Client) -> None:
         ),
     ],
 )
-def test_a_rule_with_an_unknown_member_is_refused(client: Client, rule: dict[str, Any], message: str) -> None:
-    refused = client.post("/v2/object-types", json={"type": "note", "relations": {"owner": {}, "reader": rule}})
+def test_a_rule_with_an_unknown_member_is_refused(shared_client: Client, rule: dict[str, Any], message: str) -> None:
+    refused = shared_client.post("/v2/object-types", json={"type": "note", "relations": {"owner": {}, "reader": rule}})
 
     assert refused.status_code == 400
     assert refused.json()["code"] == "invalid_parameter"
@@ -270,8 +270,8 @@ def test_an_array_with_a_bad_type_updates_none(client: Client) -> None:
 
 
 @pytest.mark.parametrize("name", ["", None, "A", "a b", "a.b", "ä", "x" * 65, "*"])
-def test_a_type_needs_a_name_of_lower_case_letters_digits_and_dashes(client: Client, name: Any) -> None:
-    refused = client.post("/v2/object-types", json={"type": name, "relations": {}})
+def test_a_type_needs_a_name_of_lower_case_letters_digits_and_dashes(shared_client: Client, name: Any) -> None:
+    refused = shared_client.post("/v2/object-types", json={"type": name, "relations": {}})
 
     assert refused.status_code == 400
     assert refused.json()["parameter"] == "type"
@@ -279,8 +279,8 @@ def test_a_type_needs_a_name_of_lower_case_letters_digits_and_dashes(client: Cli
 
 
 @pytest.mark.parametrize("body", [{"type": "t"}, {"type": "t", "relations": None}])
-def test_relations_are_required(client: Client, body: Any) -> None:
-    refused = client.post("/v2/object-types", json=body)
+def test_relations_are_required(shared_client: Client, body: Any) -> None:
+    refused = shared_client.post("/v2/object-types", json=body)
 
     assert refused.status_code == 400
     assert refused.json() == {
@@ -298,8 +298,8 @@ def test_relations_are_required(client: Client, body: Any) -> None:
         ({"dbType": "x", "dbName": "x", "table": "x", "primaryKey": ["id"], "foreignKeys": [{}]}, "column"),
     ],
 )
-def test_a_source_must_be_complete(client: Client, source: Any, parameter: str) -> None:
-    refused = client.post("/v2/object-types", json={"type": "t", "source": source, "relations": {}})
+def test_a_source_must_be_complete(shared_client: Client, source: Any, parameter: str) -> None:
+    refused = shared_client.post("/v2/object-types", json={"type": "t", "source": source, "relations": {}})
 
     assert refused.json()["code"] == "missing_required_parameter"
     assert refused.json()["parameter"] == parameter
@@ -312,8 +312,8 @@ def test_a_null_relation_reads_back_as_an_empty_rule(client: Client) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "a b", "anyOf", "noneOf", "x" * 65, "ä"])
-def test_a_relation_needs_a_proper_name(client: Client, name: str) -> None:
-    refused = client.post("/v2/object-types", json={"type": "t", "relations": {name: {}}})
+def test_a_relation_needs_a_proper_name(shared_client: Client, name: str) -> None:
+    refused = shared_client.post("/v2/object-types", json={"type": "t", "relations": {name: {}}})
 
     assert refused.status_code == 400
     assert (refused.json()["code"], refused.json()["parameter"]) == ("invalid_parameter", "relations")

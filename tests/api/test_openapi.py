@@ -14,7 +14,9 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from magistrate.api import openapi
+from magistrate.api.examples import EXAMPLES
 from magistrate.api.routes import ROUTES
+from tests.browser.console_places import load_example
 from tests.conftest import STORES
 from tests.running import Client
 
@@ -31,7 +33,7 @@ schema = schemathesis.openapi.from_dict(DOCUMENT)
 v2, v1, fga_v1 = (schema.include(path_regex=f"^/{names}/") for names in ("(v2|access)", "v1", "fga/v1"))
 
 QUICK = settings(
-    max_examples=20,
+    max_examples=12,
     deadline=None,
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
@@ -54,6 +56,30 @@ def test_every_reference_leads_somewhere_and_operation_ids_are_unique() -> None:
 
     assert set(names) <= set(DOCUMENT["components"]["schemas"])
     assert len(ids) == len(set(ids)) == len(ROUTES)
+
+
+def test_every_request_is_in_a_group() -> None:
+    groups = [tag["name"] for tag in DOCUMENT["tags"]]
+    used = {tag for methods in DOCUMENT["paths"].values() for each in methods.values() for tag in each["tags"]}
+
+    assert used == {*groups}
+    assert all(len(each["tags"]) == 1 for methods in DOCUMENT["paths"].values() for each in methods.values())
+
+
+def test_examples_are_those_of_requests_that_work(client: Client) -> None:
+    load_example(client)
+    operations = [(method.upper(), path) for path, methods in DOCUMENT["paths"].items() for method in methods]
+
+    for (method, path), example in EXAMPLES.items():
+        inside = {name for name in example.parameters if f"{{{name}}}" in path}
+        query = {name: value for name, value in example.parameters.items() if name not in inside}
+        answer = client.request(method, path.format(**example.parameters), params=query, json=example.body)
+        described = DOCUMENT["paths"][path][method.lower()]
+        assert answer.status_code == 200, (method, path, answer.text)
+        assert {one["name"] for one in described["parameters"] if "example" in one} == {*example.parameters}
+        if example.body is not None:
+            assert described["requestBody"]["content"]["application/json"]["example"] == example.body
+    assert {*EXAMPLES} <= {*operations}
 
 
 def validate(case: Any, client: Client) -> None:

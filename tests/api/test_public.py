@@ -58,27 +58,43 @@ def test_a_service_survives_the_loss_of_its_connections(postgres: PostgresServer
         assert len(client.get("/v2/objects").json()["results"]) == 3
 
 
-def test_the_page_of_the_api_needs_nothing_from_elsewhere(shared_client: Client) -> None:
+def test_the_page_of_the_api_needs_no_script_and_nothing_from_elsewhere(shared_client: Client) -> None:
     page = shared_client.get("/docs")
 
     assert page.headers["content-type"].startswith("text/html")
-    assert "<script" not in page.text
-    assert "http://" not in page.text
-    assert "https://" not in page.text
-    assert "<link" not in page.text
+    assert {*re.findall(r'(?:src|href)="([^"#]+)"', page.text)} == {
+        "openapi.json",
+        "console/icon.svg",
+        "docs/reference.css",
+        "docs/reference.js",
+    }
+    assert re.findall(r"https?://[^ <&]*", re.sub(r"<pre>.*?</pre>", "", page.text, flags=re.DOTALL)) == []
     for route in ROUTES:
         assert route.path in page.text
         assert route.summary in page.text
 
 
-def test_a_browser_runs_nothing_in_the_page_of_the_api_and_shows_it_in_no_other(shared_client: Client) -> None:
+def test_without_the_console_a_browser_runs_nothing_in_the_page_of_the_api(tmp_path: Path) -> None:
+    settings = settings_for(f"sqlite:///{tmp_path}/m.db", console="off")
+    with running_service(settings) as url, Client(url) as client:
+        page = client.get("/docs")
+        files = [client.get(path).status_code for path in ("/docs/reference.js", "/docs/reference.css")]
+
+    assert files == [404, 404]
+    assert not re.search("<script|<link", page.text)
+    assert "script-src" not in page.headers["content-security-policy"]
+
+
+def test_a_browser_runs_no_script_in_the_page_of_the_api_but_ours(shared_client: Client) -> None:
     page = shared_client.get("/docs")
 
     [style] = re.findall("<style>(.*?)</style>", page.text, re.DOTALL)
     style_hash = b64encode(sha256(style.encode()).digest()).decode()
     policy = dict(part.strip().split(" ", 1) for part in page.headers["content-security-policy"].split(";"))
     assert policy["default-src"] == policy["frame-ancestors"] == policy["base-uri"] == policy["form-action"] == "'none'"
-    assert policy["style-src"] == f"'sha256-{style_hash}'"
+    assert policy["style-src"] == f"'sha256-{style_hash}' 'self'"
+    assert policy["script-src"] == policy["connect-src"] == "'self'"
+    assert policy["trusted-types"] == "'none'"
     assert page.headers["x-content-type-options"] == "nosniff"
     assert page.headers["x-frame-options"] == "DENY"
     assert " style=" not in page.text

@@ -77,6 +77,32 @@ def test_a_strict_check_of_defined_names_is_as_any_other(defined: Client) -> Non
     )
 
 
+def test_the_error_for_a_type_of_subjects_names_what_is_allowed(defined: Client) -> None:
+    limited = {"owner": ["user", "team#member"], "auditor": ["team"], "can-file": []}
+    ledger = {"type": "ledger", "relations": {relation: {} for relation in limited}, "allowedTypes": limited}
+    defined.post("/v2/object-types", json=ledger).raise_for_status()
+    allowed = "; ledger#owner allows user, team#member"
+
+    _, _, told = check(defined, "ledger:a#owner@usr:ann", strict=True)
+    messages = [
+        defined.get(f"/v2/query?q={q}&strict=true").json()["message"]
+        for q in (
+            "select ledger where usr:ann is owner",
+            "select ledger where usr:ann is owner,auditor,can-file",
+            "select * where usr:ann is owner",
+            "select page where usr:ann is reader",
+        )
+    ]
+
+    assert told[1] == NO_USER + allowed
+    assert messages == [
+        NO_USER + allowed,
+        NO_USER + allowed + "; ledger#auditor allows team",
+        NO_USER + allowed,
+        NO_USER,
+    ]
+
+
 def test_a_strict_check_sees_a_type_that_was_just_changed(defined: Client) -> None:
     assert check(defined, "page:home#owner@user:ann", strict=True)[0] == 400
 

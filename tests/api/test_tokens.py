@@ -65,21 +65,23 @@ def test_a_read_answers_the_token_of_its_revision(client: Client, path: str) -> 
 
 @pytest.mark.parametrize("path", READS)
 @pytest.mark.parametrize("header", HEADERS)
-def test_a_read_accepts_its_own_tokens_and_latest_in_either_header(client: Client, path: str, header: str) -> None:
-    old, new = write(client), write(client)
+def test_a_read_accepts_its_own_tokens_and_latest_in_either_header(
+    shared_client: Client, path: str, header: str
+) -> None:
+    old, new = write(shared_client), write(shared_client)
 
     for token in (old, new, "latest"):
-        assert client.get(path, headers={header: token}).status_code == 200
+        assert shared_client.get(path, headers={header: token}).status_code == 200
         both = {"Service-Token": token, "Warrant-Token": token}
-        assert client.get(path, headers=both).status_code == 200
+        assert shared_client.get(path, headers=both).status_code == 200
 
 
 @pytest.mark.parametrize("path", READS)
 @pytest.mark.parametrize("header", HEADERS)
-def test_a_token_of_another_store_is_refused(client: Client, path: str, header: str) -> None:
-    write(client)
+def test_a_token_of_another_store_is_refused(shared_client: Client, path: str, header: str) -> None:
+    write(shared_client)
 
-    refused = client.get(path, headers={header: write_token(OTHER_STORE, Revision(1))})
+    refused = shared_client.get(path, headers={header: write_token(OTHER_STORE, Revision(1))})
 
     assert refused.status_code == 400
     assert refused.json() == {
@@ -107,17 +109,17 @@ def test_a_token_from_the_future_is_refused(tmp_path: Path, path: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "Latest", "MTs0MzI7MTcwMDAwMDAwMDAwMA==", "x" * 28, "x" * 5000, "<script>", "ü"])
-def test_other_text_is_ignored_and_counted(client: Client, text: str) -> None:
+def test_other_text_is_ignored_and_counted(shared_client: Client, text: str) -> None:
     def counted() -> float:
         line = next(
             line
-            for line in client.get("/metrics").text.splitlines()
+            for line in shared_client.get("/metrics").text.splitlines()
             if line.startswith("magistrate_unknown_tokens_total")
         )
         return float(line.split()[1])
 
     before = counted()
-    answer = client.get("/v2/objects", headers={b"Warrant-Token": text.encode("latin-1")})
+    answer = shared_client.get("/v2/objects", headers={b"Warrant-Token": text.encode("latin-1")})
 
     assert answer.status_code == 200
     assert counted() == before + 1

@@ -23,6 +23,12 @@ def defined(client: Client) -> Client:
     return client
 
 
+@pytest.fixture(scope="module")
+def shared_defined(shared_client: Client) -> Client:
+    shared_client.define(TYPES)
+    return shared_client
+
+
 def written(client: Client, **parameters: Any) -> list[str]:
     """Every warrant of a list in short: `plan viewer ann`."""
     rows = [row for page in client.pages("/v2/warrants", **parameters) for row in page]
@@ -150,19 +156,19 @@ def test_an_empty_context_is_no_policy(defined: Client) -> None:
 )
 @pytest.mark.parametrize("is_batch", [False, True])
 def test_a_warrant_that_cannot_stand_is_refused_and_nothing_is_written(
-    defined: Client, change: dict[str, Any], code: str, parameter: str | None, message: str, is_batch: bool
+    shared_defined: Client, change: dict[str, Any], code: str, parameter: str | None, message: str, is_batch: bool
 ) -> None:
     body = VIEWER | change
-    before = defined.get("/v2/objects").headers["service-token"]
+    before = shared_defined.get("/v2/objects").headers["service-token"]
 
-    refused = defined.post("/v2/warrants", json=[VIEWER, body] if is_batch else body)
+    refused = shared_defined.post("/v2/warrants", json=[VIEWER, body] if is_batch else body)
 
     prefix = "[1]." if is_batch else ""
     expected = {"code": code} | ({} if parameter is None else {"parameter": prefix + parameter})
     assert refused.status_code == 400
     assert {key: value for key, value in refused.json().items() if key != "message"} == expected
     assert refused.json()["message"] == message
-    assert defined.get("/v2/objects").headers["service-token"] == before
+    assert shared_defined.get("/v2/objects").headers["service-token"] == before
 
 
 def test_the_members_are_looked_at_before_the_type(defined: Client) -> None:

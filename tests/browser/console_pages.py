@@ -59,6 +59,22 @@ class Console:
     def field(self, name: str) -> Locator:
         return self.page.get_by_role("combobox", name=name)
 
+    async def fill_warrant(self, subject: str, relation: str, object: str) -> None:
+        """Opens the dialog of a new warrant, and fills it in."""
+        await self.page.get_by_role("button", name="New warrant").click()
+        for name, text in (("Subject", subject), ("Relation", relation), ("Object", object)):
+            await self.dialog.get_by_role("combobox", name=name).fill(text)
+
+    async def write_model(self, text: str) -> None:
+        """Replaces the text of the editor, as somebody does who selects all and types."""
+        await self.editor.click()
+        await self.page.keyboard.press("Control+A")
+        await self.page.keyboard.insert_text(text)
+
+    @property
+    def editor(self) -> Locator:
+        return self.page.get_by_role("textbox", name="Model", exact=True)
+
     @property
     def verdict(self) -> Locator:
         return self.page.locator(".verdict")

@@ -1,15 +1,15 @@
 """The places of the console that tests visit one after the other, and the data that they show."""
 
-import json
-from importlib.resources import files
 from typing import Literal
 
+import msgspec
 from playwright.async_api import expect
 
+from magistrate.wiring.examples import read_example
 from tests.browser.console_pages import Console
 from tests.running import Client
 
-EXAMPLE = json.loads(files("magistrate").joinpath("examples", "document-sharing.json").read_bytes())
+EXAMPLE = read_example("document-sharing")
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 DENIED = {"subject": "user:kim", "relation": "can-read", "object": "document:roadmap"}
 PLACES: tuple[tuple[str, dict[str, str], str], ...] = (
@@ -23,14 +23,18 @@ PLACES: tuple[tuple[str, dict[str, str], str], ...] = (
     ("object", {"name": "document:roadmap"}, "table"),
     ("queries", {"q": "select document where user:ann is *"}, "table"),
     ("history", {}, ".timeline li"),
-    ("model", {}, ".faults .mark"),
+    ("model", {"of": "document#can-read"}, ".graph .chosen"),
+    ("tests", {}, ".empty"),
+    ("service", {}, ".empty"),
+    ("service", {"show": "sessions"}, "form"),
+    ("service", {"show": "metrics"}, ".figure"),
 )
 """Lists pages, and what is on them once they have loaded."""
 
 
 def load_example(client: Client) -> None:
-    client.define(EXAMPLE["types"])
-    client.grant(*EXAMPLE["warrants"])
+    client.define({one.name: msgspec.to_builtins(one.render_relations()) for one in EXAMPLE.types})
+    client.grant(*(warrant.render() for warrant in EXAMPLE.warrants))
 
 
 async def visit(console: Console, name: str, parameters: dict[str, str], selector: str) -> None:

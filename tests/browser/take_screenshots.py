@@ -1,6 +1,7 @@
-"""Takes pictures of every page of the console, for people to look at:
+"""Takes pictures of every page of the console, for people to look at, or those of the README:
 
 ./run python -m tests.browser.take_screenshots FOLDER
+./run python -m tests.browser.take_screenshots --readme
 """
 
 import asyncio
@@ -8,14 +9,21 @@ import sys
 import tempfile
 from pathlib import Path
 
-from playwright.async_api import Browser
+from playwright.async_api import Browser, ViewportSize
 
 from tests.browser.chromium import MISSING, find_chromium, running_browser
 from tests.browser.console_pages import Console
-from tests.browser.console_places import PLACES, SCHEMES, load_example, visit
+from tests.browser.console_places import DENIED, PLACES, SCHEMES, load_example, visit
+from tests.generated_docs import ROOT
 from tests.running import Client, running_service, settings_for, wait_for_stopped_services
 
 WIDTHS = (375, 1280, 1920)
+PICTURES = ROOT / "docs" / "pictures"
+OF_README = {
+    "console-why": ("why", DENIED, ".suggestion .effect", 960),
+    "console-model": ("model", {"of": "document#can-read"}, ".graph .chosen", 780),
+}
+"""Has the pictures of the README by their names: page, parameters, what is shown once it has loaded, and the height."""
 
 
 async def take_all(url: str, folder: Path) -> None:
@@ -41,13 +49,30 @@ async def take(browser: Browser, url: str, folder: Path, width: int, scheme: str
             await page.screenshot(path=folder / f"{number}-{name}-{width}-{scheme}.png", full_page=True)
 
 
+async def take_for_readme(url: str, folder: Path) -> None:
+    executable = find_chromium()
+    if executable is None:
+        raise SystemExit(MISSING)
+    async with running_browser(executable) as browser:
+        for file, (name, parameters, selector, height) in OF_README.items():
+            viewport: ViewportSize = {"width": 1180, "height": height}
+            async with await browser.new_context(viewport=viewport, color_scheme="light") as context:
+                console = Console(await context.new_page(), url)
+                await console.start()
+                await visit(console, name, parameters, selector)
+                await console.page.screenshot(path=folder / f"{file}.png")
+
+
 def main() -> None:
-    folder = Path(sys.argv[1])
+    is_readme = sys.argv[1] == "--readme"
+    folder = PICTURES if is_readme else Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as data:
         with running_service(settings_for(f"sqlite:///{data}/m.db")) as url, Client(url) as client:
+            if is_readme:
+                client.clear()  # without the types of v1, which belong to another story
             load_example(client)
-            asyncio.run(take_all(url, folder))
+            asyncio.run(take_for_readme(url, folder) if is_readme else take_all(url, folder))
         wait_for_stopped_services()
 
 

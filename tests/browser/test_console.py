@@ -1,17 +1,21 @@
 """The console in a browser, on real services: what people do with it."""
 
 import json
+import re
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
+import anyio
 import pytest
 from playwright.async_api import Page, expect
 
 from tests.browser.console_pages import Console
-from tests.browser.console_places import load_example
+from tests.browser.console_places import DENIED, PLACES, load_example, visit
 from tests.conftest import STORES, new_database_url
 from tests.issuing import issue_key
 from tests.running import Client, running_service, settings_for
+from tests.scenario_files import warrant_body
 
 MARKUP = "<img src=x onerror=window.ran=1><script>window.ran=1</script>"
 STRANGE_ID = "$(a,b);~!&|c@d.e{}"
@@ -180,9 +184,7 @@ async def test_hostile_names_and_metas_are_shown_as_text(console: Console, servi
 async def test_a_warrant_is_created_and_deleted(console: Console, service: Client) -> None:
     await console.start("data", show="warrants")
 
-    await console.page.get_by_role("button", name="New warrant").click()
-    for name, text in (("Subject", "user:zoe"), ("Relation", "viewer"), ("Object", "folder:finance")):
-        await console.dialog.get_by_role("combobox", name=name).fill(text)
+    await console.fill_warrant("user:zoe", "viewer", "folder:finance")
     await console.dialog.get_by_role("button", name="What would it change?").click()
     await expect(console.dialog.locator(".access")).to_contain_text("document:payroll")
     await console.dialog.get_by_role("button", name="Create").click()
@@ -272,18 +274,221 @@ def warrant_of_pia() -> dict[str, object]:
     return {"objectType": "document", "objectId": "roadmap", "relation": "editor", "subject": subject}
 
 
-async def test_a_mistake_in_the_model_is_shown_at_its_line(console: Console) -> None:
+async def test_a_mistake_in_the_model_is_shown_at_its_line(console: Console, service: Client) -> None:
     await console.start("model")
-    editor = console.page.get_by_label("Model", exact=True)
     await expect(console.page.get_by_text("Valid", exact=True)).to_be_visible()
-
-    text = await editor.input_value()
-    await editor.fill(text.replace("type group", "typ group"))
+    text = model_of(service)
     line = text.splitlines().index("type group") + 1
 
+    await console.write_model(text.replace("type group", "typ group"))
+
     await expect(console.page.get_by_text("Not valid")).to_be_visible()
-    await expect(console.page.get_by_role("button", name=f"Line {line},")).to_be_visible()
-    await expect(console.page.locator(".gutter .bad")).to_contain_text(str(line))
+    await console.page.get_by_role("button", name=f"Line {line},").click()
+    await expect(console.page.locator(".cm-gutterElement.bad")).to_contain_text(str(line))
+    await expect(console.page.locator(".fault-error")).to_have_text("typ")
+    await expect(console.page.get_by_role("button", name="Review and save")).to_be_disabled()
+
+
+def model_of(service: Client) -> str:
+    return service.get("/v2/model", headers={"Accept": "text/plain"}).text
+
+
+async def test_the_graph_follows_the_cursor_and_leads_to_lines(console: Console) -> None:
+    await console.start("model", of="document#can-read")
+    chosen = console.page.locator(".graph .chosen")
+    await expect(chosen).to_contain_text("can-read")
+    assert {"viewer", "blocked"} <= {*await console.page.locator(".graph .needed text").all_text_contents()}
+
+    await console.editor.press("Control+Home")
+    await expect(chosen).to_have_count(0)
+    await console.page.locator(".graph .row").filter(has_text="can-share").click()
+
+    await expect(chosen).to_contain_text("can-share")
+    await expect(console.page.locator(".cm-activeLine")).to_contain_text("relation can-share")
+
+
+async def test_the_model_is_completed_and_formatted(console: Console) -> None:
+    await console.start("model")
+    await console.write_model("version 1.0\ntype user\ntype team // of people\n  relation ")
+    await console.page.keyboard.type("member [us")
+
+    await console.page.get_by_role("option", name="user:*").click()
+    await console.page.keyboard.type("]")
+    await console.page.get_by_role("button", name="Format").click()
+
+    lines = console.page.locator(".cm-line")
+    wanted = ["version 1.0", "", "type user", "", "type team // of people", "    relation member [user:*]", ""]
+    await expect(lines).to_have_text(wanted, use_inner_text=False)
+    await console.page.get_by_role("button", name="Back to the stored model").click()
+    await expect(console.page.get_by_role("button", name="Back to the stored model")).to_have_count(0)
+
+
+BLOCKED = "    relation blocked\n"
+
+
+async def test_warrants_that_a_model_does_not_allow_are_kept_only_if_that_is_chosen(
+    console: Console, service: Client
+) -> None:
+    page, text = console.page, model_of(service)
+    service.grant("document:roadmap#blocked@user:kim")
+    await console.start("model")
+    await console.write_model(text.replace(BLOCKED, "    relation blocked [group#member]\n", 1))
+
+    await page.get_by_role("button", name="Review and save").click()
+    await expect(console.dialog).to_contain_text("1 warrant is not allowed by this model")
+    await expect(console.dialog.locator(".notice code")).to_have_text("document:roadmap#blocked@user:kim")
+    await expect(console.dialog.locator(".access")).to_contain_text("can-read")
+    await expect(console.dialog.get_by_role("button", name="Save")).to_be_disabled()
+    await console.dialog.get_by_label("Keep them without effect").check()
+    await console.dialog.get_by_role("button", name="Save").click()
+
+    await expect(page.get_by_text("The model was saved.")).to_be_visible()
+    assert "relation blocked [group#member]" in model_of(service)
+    service.put("/v2/model", content=text).raise_for_status()
+
+
+async def test_a_model_that_somebody_else_changed_is_not_overwritten_unseen(console: Console, service: Client) -> None:
+    page, text = console.page, model_of(service)
+    await console.start("model")
+    await console.write_model(f"{text}\ntype mine // of my own\n")
+    save = page.get_by_role("button", name="Review and save")
+    await expect(save).to_be_enabled()
+    await save.click()
+    await expect(console.dialog.locator(".added").filter(has_text="type mine")).to_be_visible()
+    await expect(console.dialog).to_contain_text("Comments (//) are not stored")
+
+    service.put("/v2/model", content=f"{text}\ntype theirs\n").raise_for_status()
+    await console.dialog.get_by_role("button", name="Save").click()
+
+    await expect(console.dialog.get_by_role("alert")).to_contain_text("Somebody else has just changed the model")
+    await expect(console.dialog.get_by_text("Somebody else has changed the model since you opened it")).to_be_visible()
+    await expect(console.dialog.locator(".removed").filter(has_text="type theirs")).to_be_visible()
+    await console.dialog.get_by_role("button", name="Save").click()
+    await expect(page.get_by_text("The model was saved.")).to_be_visible()
+    assert "type mine" in model_of(service)
+    assert "type theirs" not in model_of(service)
+    service.put("/v2/model", content=text).raise_for_status()
+
+
+async def test_what_was_written_stays_while_other_pages_are_open(console: Console) -> None:
+    await console.start("model")
+    await console.write_model("version 1.0\n\ntype draft\n")
+    await expect(console.page.locator(".type-name")).to_have_text(["draft"])
+
+    await console.show("Data")
+    await console.show("Model")
+
+    await expect(console.page.locator(".type-name")).to_have_text(["draft"])
+
+
+async def test_a_key_that_is_limited_to_types_sees_these(console: Console, service: Client) -> None:
+    key = issue_key(service, "limited", "read", "query", "events", "check", objectTypes=["document"])
+    page = console.page
+    await console.start(key=key, subject="user:bob", relation="can-read", object="document:roadmap")
+
+    await expect(console.verdict).to_contain_text("Allowed")
+    await expect(page.get_by_text("it may learn the decision, not why")).to_be_visible()
+    await console.show("Data")
+    await expect(console.row("document:roadmap")).to_be_visible()
+    await expect(console.row("folder:")).to_have_count(0)
+    await console.show("History")
+    await expect(page.locator(".timeline li").first).to_contain_text("document:")
+    await console.show("Model")
+    await expect(page.get_by_text("Your key is limited to document.")).to_be_visible()
+    await console.open("object", name="user:eve")
+    await expect(console.row("document:roadmap").first).to_be_visible()
+    await page.reload()
+    await expect(console.row("document:roadmap").first).to_be_visible()
+    await expect(page.get_by_role("alert")).to_have_count(0)
+
+
+@pytest.fixture
+def audited_service(tmp_path: Path) -> Iterator[tuple[str, Path]]:
+    log = tmp_path / "audit.jsonl"
+    with running_service(settings_for(f"sqlite:///{tmp_path}/m.db", audit_log=str(log))) as url:
+        yield url, log
+
+
+async def test_signing_in_leaves_nothing_in_the_audit_log(page: Page, audited_service: tuple[str, Path]) -> None:
+    url, log = audited_service
+    console = Console(page, url)
+    await console.start("data")
+    await expect(page.get_by_role("button", name="New warrant")).to_be_visible()
+
+    await console.fill_warrant("user:ann", "member", "tenant:acme")
+    await console.dialog.get_by_role("button", name="Create").click()
+    await expect(console.row("tenant:acme")).to_be_visible()
+    while not (log.exists() and log.read_text()):
+        await anyio.sleep(0.02)
+
+    assert [json.loads(line)["path"] for line in log.read_text().splitlines()] == ["/v2/warrants"]
+
+
+async def test_the_slider_moves_every_page_through_time(console: Console, service: Client) -> None:
+    page = console.page
+    service.grant("document:roadmap#editor@user:old")
+    service.delete_json(
+        "/v2/warrants",
+        {**warrant_of_pia(), "subject": {"objectType": "user", "objectId": "old"}},
+    ).raise_for_status()
+    await console.start("data", show="warrants", subject="user:old")
+    await expect(page.get_by_role("table")).to_be_visible()
+    await expect(console.row("user:old")).to_have_count(0)
+
+    await page.get_by_role("button", name="look back in time").click()
+    await expect(page.get_by_text("You are looking at now.")).to_be_visible()
+    await page.get_by_role("slider").focus()
+    await page.keyboard.press("ArrowLeft")
+    await expect(console.row("user:old")).to_be_visible()
+    await expect(page.get_by_text("You are looking at the past")).to_contain_text(
+        "created document:roadmap#editor@user:old"
+    )
+    await expect(page.get_by_role("slider")).to_have_attribute("aria-valuetext", re.compile("created document:roadmap"))
+    await expect(page.get_by_role("button", name="Delete…")).to_have_count(0)
+    await console.show("Model")
+    await expect(console.editor).to_have_attribute("aria-readonly", "true")
+    await page.get_by_role("button", name="Later").click()
+
+    await expect(page.get_by_text("You are looking at now.")).to_be_visible()
+    await expect(page.get_by_role("button", name="Review and save")).to_be_visible()
+
+
+LISTS = ("objects", "warrants", "object-types", "resource-events", "access-events", "query", "difference")
+MANY = 1200
+
+
+@pytest.fixture
+def large_service(tmp_path: Path) -> Iterator[str]:
+    """A service with more rows of everything than a page has, in few revisions."""
+    with running_service(settings_for(f"sqlite:///{tmp_path}/m.db")) as url, Client(url) as client:
+        load_example(client)
+        for start in range(0, MANY, 600):
+            warrants = [warrant_body(f"document:d{n}#viewer@user:u{n}") for n in range(start, start + 600)]
+            client.post("/v2/writes", json={"create": {"warrants": warrants}}).raise_for_status()
+        client.grant("document:roadmap#viewer@user:late")
+        yield url
+
+
+async def test_no_page_loads_more_than_a_page_of_any_list(page: Page, large_service: str) -> None:
+    """However much is stored: counted by requests, so that it does not depend on time."""
+    console = Console(page, large_service)
+    sent: list[str] = []
+    page.on("request", lambda one: sent.append(f"{one.method} {one.url} {one.post_data or ''}"))
+    await console.start()
+    for name, parameters, selector in (*PLACES, ("object", {"name": "user:u7"}, "table")):
+        sent.clear()
+        await visit(console, name, parameters, selector)
+
+        lists = [one for one in sent if urlsplit(one.split(" ")[1]).path.removeprefix("/v2/") in LISTS]
+        assert len(lists) == len({*lists}), (name, parameters, lists)
+        assert not [one for one in lists if "Cursor" in one], (name, parameters, lists)
+        rows = await page.locator("tbody tr, .timeline > li").count()
+        assert rows <= 50, (name, parameters, rows)
+
+    sent.clear()
+    await page.get_by_role("button", name="look back in time").click()
+    await expect(page.get_by_role("slider")).to_be_visible()
+    assert sum("-events?" in one for one in sent) == 3  # one page of each list
 
 
 @pytest.fixture
@@ -302,3 +507,52 @@ async def test_an_empty_service_says_what_to_do_first(page: Page, empty_service:
     await expect(page.get_by_text("There are no objects yet.")).to_be_visible()
     await console.show("Queries")
     await expect(page.get_by_text("There is nothing to query yet")).to_be_visible()
+
+
+async def test_the_story_of_a_denial_from_the_example_to_the_past(page: Page, empty_service: str) -> None:
+    console = Console(page, empty_service)
+    await console.start()
+    await page.get_by_role("button", name="Load the example").click()
+    await expect(page.get_by_text("Choose a subject, a relation and an object.")).to_be_visible()
+
+    # Why can kim not read the roadmap?
+    await console.explain("user:kim", "can-read", "document:roadmap")
+    await expect(console.verdict).to_contain_text("Denied")
+    await expect(console.requirement("which rules out can-read")).to_be_visible()
+    await page.get_by_role("button", name="Make this change").first.click()
+    await console.dialog.get_by_role("button", name="Make the change").click()
+    await expect(console.verdict).to_contain_text("Allowed")
+    await expect(console.path).to_contain_text("group:interns")
+
+    # A mistake in the model is shown at its line.
+    with Client(empty_service) as client:
+        text = model_of(client)
+    await console.show("Model")
+    await console.write_model(text.replace("any_of", "anyof", 1))
+    await expect(page.get_by_text("Not valid")).to_be_visible()
+    line = next(number for number, one in enumerate(text.splitlines(), 1) if "any_of" in one)
+    await page.get_by_role("button", name=f"Line {line},").click()
+    await expect(page.locator(".fault-error")).to_have_text("anyof")
+
+    # Who would lose access is shown before the model is saved.
+    inherited = """    inherit viewer if
+        any_of
+            relation editor
+            relation viewer on parent [folder]
+"""
+    assert inherited in text.partition("type folder")[0]
+    await console.write_model(text.replace(inherited, "    inherit viewer if relation editor\n", 1))
+    await page.get_by_role("button", name="Review and save").click()
+    lost = console.dialog.locator(".access .lost")
+    await expect(lost.filter(has_text="user:kim can-read on document:roadmap")).to_be_visible()
+    await console.dialog.get_by_role("button", name="Save").click()
+    await expect(page.get_by_text("The model was saved.")).to_be_visible()
+    await console.open("why", **DENIED)
+    await expect(console.verdict).to_contain_text("Denied")
+
+    # It was otherwise before.
+    await page.get_by_role("button", name="look back in time").click()
+    await page.get_by_role("button", name="Earlier").click()
+    await expect(page.get_by_text("You are looking at the past")).to_contain_text("deleted document:roadmap#blocked")
+    await expect(console.verdict).to_contain_text("Allowed")
+    assert console.troubles == []

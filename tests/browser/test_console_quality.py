@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from playwright.async_api import Browser, Page
+from playwright.async_api import Browser, Page, expect
 
 from tests.browser.chromium import MOST_MILLISECONDS
 from tests.browser.console_pages import Console
@@ -20,6 +20,8 @@ from tests.running import Client, running_service, settings_for
 
 SOURCE = ROOT / "console"
 COMMITTED = ROOT / "src" / "magistrate" / "console_files"
+EXAMPLES = ROOT / "src" / "magistrate" / "examples"
+"""The console contains one of them."""
 DEADLINE_SECONDS = 120
 SERIOUS = ("serious", "critical")
 WIDTHS = (375, 3840)
@@ -33,6 +35,7 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
             pytest.skip(f"{program} is not installed; building the console needs node 20.19 or newer, and npm")
     folder = tmp_path_factory.mktemp("tools") / "console"
     shutil.copytree(SOURCE, folder, ignore=shutil.ignore_patterns("node_modules"))
+    shutil.copytree(EXAMPLES, folder.parent / EXAMPLES.relative_to(ROOT))
     run(folder, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline")
     return folder
 
@@ -55,6 +58,10 @@ def test_the_committed_files_are_those_that_the_source_builds(tools: Path, tmp_p
 
 def test_the_source_is_typed(tools: Path) -> None:
     run(tools, "npm", "run", "check")
+
+
+def test_the_logic_of_the_console_is_tested_by_its_own_tests(tools: Path) -> None:
+    run(tools, "npm", "test")
 
 
 def test_packages_are_pinned_and_come_from_whichever_registry_is_configured() -> None:
@@ -95,6 +102,27 @@ async def test_axe_finds_nothing_serious(
         await page.get_by_role("link", name="Data").click()
         await page.get_by_role("button", name="New warrant").click()
         found.append(("dialog", await list_serious(page, axe, scheme)))
+        await page.get_by_role("button", name="Cancel").click()
+        await page.get_by_role("button", name="look back in time").click()
+        await page.get_by_role("slider").press("ArrowLeft")
+        await expect(page.get_by_text("You are looking at the past")).to_be_visible()
+        found.append(("past", await list_serious(page, axe, scheme)))
+        await page.get_by_role("button", name="Back to now").click()
+        await console.show("Model")
+        await console.write_model("version 1.0\n\ntype user\n\ntype document\n    relation viewer [group]\n")
+        await expect(page.locator(".fault-list")).to_be_visible()
+        found.append(("model with errors", await list_serious(page, axe, scheme)))
+        await console.write_model("version 1.0\n\ntype user\n\ntype document\n    relation viewer [user]\n")
+        await page.get_by_role("button", name="Review and save").click()
+        await expect(console.dialog.locator(".access")).to_be_visible()
+        found.append(("review", await list_serious(page, axe, scheme)))
+        await visit(console, "service", {}, ".empty")
+        await page.get_by_role("button", name="New key").click()
+        found.append(("dialog of keys", await list_serious(page, axe, scheme)))
+        await visit(console, "tests", {}, ".empty")
+        await page.get_by_role("button", name="Start with an example").click()
+        await expect(page.locator(".test-list")).to_be_visible()
+        found.append(("tests", await list_serious(page, axe, scheme)))
 
     assert [(place, serious) for place, serious in found if serious] == []
 
@@ -126,4 +154,4 @@ async def test_no_page_is_wider_than_the_screen(browser: Browser, service: Clien
 def test_the_package_contains_the_console() -> None:
     names = {path.name for path in files("magistrate").joinpath("console_files").iterdir()}
 
-    assert names == {"index.html", "console.js", "console.css", "icon.svg"}
+    assert names == {"index.html", "console.js", "console.css", "icon.svg", "workbench.js"}

@@ -12,9 +12,10 @@ import click
 import pytest
 
 from magistrate import wiring
-from magistrate.cli.commands import EXAMPLES, main
+from magistrate.cli.commands import main
+from magistrate.cli.playground import EXAMPLES
 from magistrate.config import CLIENT_SETTINGS
-from magistrate.operations.examples import read_example
+from magistrate.wiring.examples import read_example
 from tests.running import KEY, running_service, settings_for
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "cli.md").read_text()

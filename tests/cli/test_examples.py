@@ -1,6 +1,7 @@
 """The worked examples: each check gets the answer it promises, and a stranger can follow what is printed."""
 
 import asyncio
+import re
 import shlex
 import subprocess
 from collections.abc import Iterator
@@ -11,15 +12,20 @@ import pytest
 
 import magistrate as package
 from magistrate import wiring
-from magistrate.cli.commands import EXAMPLES
-from magistrate.operations.examples import Example, Try, read_example
+from magistrate.cli.playground import EXAMPLES
+from magistrate.engine.named_policy import read_named_policy
+from magistrate.engine.predefined import PREDEFINED_TYPES
+from magistrate.operations.examples import Example, Try
 from magistrate.wiring import SHOWN_TRIES
+from magistrate.wiring.examples import read_example
+from tests.cli.cases import Magistrate
 from tests.conftest import STORES, new_database_url
 from tests.databases import dump
 from tests.processes.service_process import ServiceProcess
 from tests.running import Client, running_service, settings_for
 from tests.scenario_files import warrant_body
 
+FOLDER = Path(package.__file__).parent / "examples"
 LOADED: dict[str, Example] = {name: read_example(name) for name in EXAMPLES}
 TRIES = [pytest.param(one, id=f"{name}: {one.why}") for name, example in LOADED.items() for one in example.tries]
 
@@ -59,9 +65,39 @@ def test_loading_it_again_changes_nothing(name: str, database_url: str) -> None:
 
 
 def test_every_file_is_an_example_that_the_command_offers() -> None:
-    files = (Path(package.__file__).parent / "examples").iterdir()
+    assert sorted(path.name for path in FOLDER.iterdir()) == [*EXAMPLES]
 
-    assert sorted(path.name for path in files) == [f"{name}.json" for name in EXAMPLES]
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_tests_beside_a_model_pass_and_reach_what_is_its_own(name: str) -> None:
+    magistrate = Magistrate("http://127.0.0.1:9")  # with no service anywhere
+
+    printed = magistrate.done("model", "test", "--coverage", str(FOLDER / name))
+
+    assert printed.endswith(f"\n{len(LOADED[name].tries)} passed, 0 failed\n")
+    unreached = re.findall(r"^not reached: (?:relation|rule) ([^#]+)#", printed, re.MULTILINE)
+    assert {*unreached} <= {one.name for one in PREDEFINED_TYPES}
+    assert magistrate("model", "fmt", "--check", str(FOLDER / name / "model.txt")).exit_code == 0
+    assert magistrate("model", "lint", "--strict", str(FOLDER / name / "model.txt")).exit_code == 0
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_leaves_the_types_of_a_new_store_as_they_are(name: str) -> None:
+    predefined = {one.name: one for one in PREDEFINED_TYPES}
+
+    for one in LOADED[name].types:
+        assert one == predefined.get(one.name, one)
+
+
+def test_the_policies_of_an_example_are_loaded(database_url: str) -> None:
+    settings = settings_for(database_url)
+    wiring.migrate_store(settings)
+    named = read_named_policy("office", {"network": "string"}, 'network == "office"')
+
+    asyncio.run(wiring.prepare_store(settings, LOADED["authzen"]._replace(policies=[named])))
+
+    [row] = dump(database_url)["named_policy"]
+    assert row[0] == "office"
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

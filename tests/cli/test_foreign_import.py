@@ -76,7 +76,7 @@ def test_a_store_file_of_openfga_answers_as_it_says(url: str) -> None:
         "document#editor of relationships becomes document#direct_editor: "
         "warrants give this, and a rule computes the relation",
     ]
-    assert re.search(r"4 object types, \d+ objects, 14 warrants\n$", imported.stdout)
+    assert re.search(r"4 object types, \d+ objects, 14 warrants, 1 policies\n$", imported.stdout)
     checks = [*list_openfga_checks(store)]
     assert len(checks) > 12
     with running_service(settings_for(url)) as service, Client(service) as client:

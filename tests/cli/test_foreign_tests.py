@@ -99,7 +99,27 @@ tests:
         f"FAILED {file}: teams: document:memo#can_read@user:bob: expected allowed, is denied",
         f"FAILED {file}: teams: document where user:kim is can_read: document:faq is missing",
     ]
+    assert "document:memo#reader@user:bob" in result.stdout
+    assert "acme/Team:eng#member@user:bob" in result.stdout
+    assert "acme--team" not in result.stdout
     assert result.stdout.endswith("5 passed, 2 failed\n")
+
+
+def test_explanations_have_the_relations_of_the_file(magistrate: Magistrate, tmp_path: Path) -> None:
+    model = STORE.replace("define reader: [user, user:*, acme/Team#member]", "define reader: [user] but not blocked")
+    file = write(
+        tmp_path,
+        model[: model.index("tuples:")]
+        + 'tuples: [{user: "user:ann", relation: reader, object: "document:direct_reader"}]\n'
+        + "tests: [{check: [{user: 'user:ann', object: 'document:direct_reader', assertions: {reader: false}},"
+        + " {user: 'user:bob', object: 'document:direct_reader', assertions: {reader: true}}]}]\n",
+    )
+
+    printed = magistrate("model", "test", file).stdout
+
+    assert "user:ann  is reader of  document:direct_reader" in printed
+    assert "create  document:direct_reader#reader@user:bob" in printed
+    assert "0 passed, 2 failed" in printed
 
 
 def test_assertions_of_spicedb_fail_with_their_own_names(magistrate: Magistrate, tmp_path: Path) -> None:

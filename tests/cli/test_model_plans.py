@@ -152,6 +152,27 @@ def test_a_model_that_strands_warrants_is_refused_unless_they_are_kept(
     assert read_model(client) == NARROWER
 
 
+def test_a_large_model_is_planned_and_applied_and_access_is_compared_unless_something_is_deleted(
+    magistrate: Magistrate, client: Client, file: Path
+) -> None:
+    others = "".join(f"type other-{number:03}\n" for number in range(100))
+    file.write_text(TEXT + others)
+    client.put("/v2/model", content=TEXT + others + "type unused\n").raise_for_status()
+
+    deleted = magistrate("model", "plan", str(file))
+    applied = magistrate("model", "apply", "--yes", str(file))
+    file.write_text(NARROWER.replace("relation viewer [user:*]", "relation viewer []") + others)
+    changed = magistrate("model", "plan", "--keep-existing", str(file))
+
+    assert (deleted.exit_code, deleted.stderr) == (2, "")
+    assert "deleted  type unused" in deleted.stdout
+    assert "it is not known: something is deleted, and more than 100 types or policies stay" in deleted.stdout
+    assert applied.exit_code == 0
+    assert client.get("/v2/object-types/unused").status_code == 404
+    assert changed.exit_code == 2
+    assert "lost    document:a#viewer@user:ann" in changed.stdout
+
+
 def test_a_model_is_applied_only_if_it_is_still_that_of_the_expected_plan(
     magistrate: Magistrate, client: Client, file: Path
 ) -> None:

@@ -15,9 +15,11 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
+from magistrate.api.server.tls import TlsFiles, load_context
 from magistrate.client import Client
 from magistrate.config import CLIENT_SETTINGS
 from magistrate.errors import RequestRefused
+from tests.certificates import Authority
 from tests.cli.cases import Magistrate
 from tests.http_server import SilentHandler, serving
 from tests.running import KEY, running_service, settings_for
@@ -151,11 +153,46 @@ def test_a_service_whose_certificate_is_not_trusted_is_told_from_none(tmp_path: 
     tls.load_cert_chain(certificate, key)
     with serving(EmptyList, tls) as url:
         distrusted = Magistrate(url).failed("types", "list")
-        trusted = Magistrate(url)("types", "list", SSL_CERT_FILE=str(certificate))
+        by_variable = Magistrate(url)("types", "list", SSL_CERT_FILE=str(certificate))
+        by_option = Magistrate(url)("types", "list", "--ca-cert", str(certificate))
 
     assert distrusted.startswith(f"{url} has a certificate that this machine does not trust (")
-    assert distrusted.endswith("; name the file of its certificate authority with SSL_CERT_FILE")
-    assert (trusted.exit_code, trusted.stderr) == (0, "There are none\n")
+    assert distrusted.endswith("; name the file of its certificate authority with --ca-cert FILE or MAGISTRATE_CA_CERT")
+    for trusted in (by_variable, by_option):
+        assert (trusted.exit_code, trusted.stderr) == (0, "There are none\n")
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+def test_a_command_presents_its_certificate_to_a_service_that_wants_one(
+    tmp_path: Path, version: ssl.TLSVersion
+) -> None:
+    authority = Authority(tmp_path)
+    service, client = authority.issue("service"), authority.issue("client")
+    tls = load_context(TlsFiles(str(service.certificate), str(service.key), str(authority.file)))
+    tls.maximum_version = version
+    trusting = ("types", "list", "--ca-cert", str(authority.file))
+    with serving(EmptyList, tls) as url:
+        refused = Magistrate(url).failed(*trusting)
+        answered = Magistrate(url)(*trusting, "--client-cert", str(client.certificate), "--client-key", str(client.key))
+
+    assert refused.startswith(f"{url} wants a certificate of this client (")
+    assert (answered.exit_code, answered.stderr) == (0, "There are none\n")
+
+
+def test_certificates_that_cannot_be_presented_are_reported(tmp_path: Path) -> None:
+    one, other = Authority(tmp_path).issue("one"), Authority(tmp_path, "stranger").issue("other")
+    (tmp_path / "empty").touch()
+    magistrate = Magistrate("https://127.0.0.1:1")
+
+    half = magistrate.failed("types", "list", "--client-cert", str(one.certificate))
+    unequal = magistrate.failed("types", "list", "--client-cert", str(one.certificate), "--client-key", str(other.key))
+    absent = magistrate.failed("types", "list", "--ca-cert", f"{tmp_path}/none")
+    empty = magistrate.failed("types", "list", "--ca-cert", f"{tmp_path}/empty")
+
+    assert half == "client_cert and client_key must be given together"
+    assert unequal.endswith("a certificate and its key, without a password, in PEM format: KEY_VALUES_MISMATCH")
+    assert absent == f"ca_cert: {tmp_path}/none must hold certificates in PEM format: No such file or directory"
+    assert empty.startswith(f"ca_cert: {tmp_path}/empty must hold certificates in PEM format: ")
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from magistrate import wiring
 from magistrate.cli.commands import main
-from magistrate.operations.examples import read_example
+from magistrate.wiring.examples import read_example
 from tests.cli.moves import lines_of, moved, moved_from
 from tests.conftest import STORES, new_database_url
 from tests.databases import dump

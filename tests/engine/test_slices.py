@@ -1,13 +1,18 @@
 """No time slice of an evaluation is long, however many groups a group has, and whatever connects them."""
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Generator, Iterator, Sequence
 from itertools import chain
+from typing import Any
 
 import pytest
 
 from magistrate.engine.check import Check
 from magistrate.engine.evaluation import Evaluation
 from magistrate.engine.facts import WARRANTS_BETWEEN_CHECKPOINTS, Facts
+from magistrate.engine.paths import PathSearch
+from magistrate.engine.query.finding import find
+from magistrate.engine.query.language import read_query
 from magistrate.engine.read_requests import build_request
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
 from magistrate.engine.truth import FALSE
@@ -15,10 +20,10 @@ from magistrate.engine.warrant_reader import WarrantRead
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
 from tests.calls import count_calls
-from tests.memory_source import PLENTY, model_of
+from tests.memory_source import PLENTY, Relations, model_of, rows_of
 from tests.scenario_files import stored_warrant
 
-MANY = 8_000
+MANY, LONG = 8_000, 4_000
 GROUP, USER = TypeName("group"), TypeName("user")
 MEMBER = RelationName("member")
 MOST_CALLS = 12_000
@@ -27,6 +32,16 @@ MOST_CALLS = 12_000
 
 def always() -> bool:
     return True
+
+
+def most_calls(steps: Generator[Any, None, Any], work: Work) -> int:
+    """Takes all steps, and returns the calls of the time slice that made the most."""
+    most, left = 0, True
+    while left:
+        work.pass_checkpoint()
+        left, calls = count_calls(lambda: next(steps, "end") != "end")
+        most = max(most, calls)
+    return most
 
 
 def many_groups(pattern: str) -> list[str]:
@@ -80,3 +95,113 @@ def pauses_of(ids: int, warrants_each: int) -> Iterator[int]:
 @pytest.mark.parametrize(("ids", "warrants_each"), [(1, 20_000), (2_000, 10)])
 def test_rows_are_taken_in_steps(ids: int, warrants_each: int) -> None:
     assert len([*pauses_of(ids, warrants_each)]) >= ids * warrants_each // WARRANTS_BETWEEN_CHECKPOINTS
+
+
+FOLDER = TypeName("folder")
+VIEWER = RelationName("viewer")
+FOLDERS: dict[str, Relations] = {
+    "user": {},
+    "folder": {
+        "parent": {},
+        "owner": {},
+        "viewer": {
+            "inheritIf": "anyOf",
+            "rules": [{"inheritIf": "viewer", "ofType": "folder", "withRelation": "parent"}, {"inheritIf": "owner"}],
+        },
+    },
+}
+
+
+@pytest.mark.parametrize(
+    "warrants",
+    [
+        pytest.param(
+            [*(f"folder:{n}#parent@folder:{n + 1}" for n in range(LONG)), f"folder:{LONG}#owner@user:ann"], id="a chain"
+        ),
+        pytest.param(
+            [
+                *(f"folder:{n}#parent@folder:{n + 1}" for n in range(LONG)),
+                f"folder:{LONG}#parent@folder:0",
+                f"folder:{LONG}#owner@user:ann",
+            ],
+            id="a circle",
+        ),
+        pytest.param(
+            [
+                *(f"folder:0#parent@folder:{n}" for n in range(1, LONG)),
+                *(f"folder:{n}#owner@user:ann" for n in range(1, LONG)),
+            ],
+            id="a fan",
+        ),
+        pytest.param(
+            [
+                *(f"folder:0#viewer@folder:{n}#viewer" for n in range(1, LONG)),
+                *(f"folder:{n}#viewer@user:ann" for n in range(1, LONG)),
+            ],
+            id="many usersets",
+        ),
+    ],
+)
+def test_each_time_slice_of_finding_a_path_makes_few_calls(warrants: list[str]) -> None:
+    stored = [stored_warrant(text, number, 0) for number, text in enumerate(warrants, 1)]
+    work = Work(PLENTY, is_time_up=always)
+    evaluation = Evaluation(model_of(FOLDERS, stored), 0, work, with_paths=True)
+    node = evaluation.add_check(Check(ObjectRef(FOLDER, ObjectId("0")), VIEWER, Subject(USER, ObjectId("ann"))))
+    assert node is not None
+    by_id = defaultdict(list)
+    for one in stored:
+        by_id[one.object_id].append(one)
+    while (reads := evaluation.advance()) != []:
+        work.pass_checkpoint()
+        if reads:
+            ids = [one for read in reads for one in read.ids or ()]
+            evaluation.take([rows_of([row for id in ids for row in by_id[id]], read) for read in reads])
+    search = PathSearch(evaluation.model, [node], work)
+    paths: list[list[Warrant]] = []
+
+    def find_path() -> Generator[None, Any, None]:
+        yield from search.prepare()
+        paths.append((yield from search.find(node)))
+
+    most = most_calls(find_path(), work)
+
+    assert paths[0][0].subject_id == "ann"
+    assert most < MOST_CALLS
+
+
+GROUPS = [f"group:{number}#member@group:{number + 1}#member" for number in range(LONG)]
+
+
+@pytest.mark.parametrize(
+    "warrants",
+    [
+        pytest.param(GROUPS, id="a chain"),
+        pytest.param([*GROUPS, f"group:{LONG}#member@group:0#member"], id="a circle"),
+        pytest.param([f"group:0#member@group:{number}#member" for number in range(1, LONG)], id="a fan"),
+        pytest.param(
+            [*(f"group:0#member@group:{number}#member" for number in range(1, LONG)), "group:1#member@user:*"],
+            id="a wildcard beside many groups",
+        ),
+    ],
+)
+def test_each_time_slice_of_listing_subjects_makes_few_calls(warrants: list[str]) -> None:
+    written = [*warrants, f"group:{LONG - 1}#member@user:ann"]
+    stored = [stored_warrant(text, number, 0) for number, text in enumerate(written, 1)]
+    work = Work(PLENTY, is_time_up=always)
+    query = read_query("select member of type user for group:0")
+    search = find(model_of({"user": {}, "group": {"member": {}}}, stored), query, {}, 0, work)
+    by_id = defaultdict(list)
+    for one in stored:
+        by_id[one.object_id].append(one)
+    most = 0
+
+    while (findings := search.outcome()) is None:
+        reads, calls = count_calls(search.advance)
+        most = max(most, calls)
+        if reads:
+            ids = [ObjectId(id) for read in reads for id in read.ids or ()]
+            search.take([rows_of([row for id in ids for row in by_id[id]], read) for read in reads])
+
+    assert findings.relation_results is not None
+    assert "ann" in findings.relation_results[0].result_set.exceptions
+    assert most < MOST_CALLS

@@ -1,8 +1,10 @@
 """Names and ids: what is allowed, and how the rest is refused."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from magistrate.engine.terms import ObjectRef, object_id, object_ref, relation_name, type_name
+from magistrate.engine.terms import ObjectRef, are_object_ids, object_id, object_ref, relation_name, type_name
 from magistrate.errors import InvalidParameter, MissingParameter
 
 
@@ -37,3 +39,16 @@ def test_references_sort_by_type_then_id() -> None:
 
     assert sorted(refs) == [object_ref("a", "B"), object_ref("a", "b"), object_ref("b", "a")]
     assert isinstance(refs[0], ObjectRef)
+
+
+@given(
+    st.sets(st.sampled_from([None, "", ".", "..", "*", "a", "a/b", "a b", "é", "x" * 1_024, "x" * 1_025]), max_size=3)
+)
+def test_ids_that_are_looked_at_together_are_valid_if_each_of_them_is(texts: set[str | None]) -> None:
+    def is_valid(text: str | None) -> bool:
+        try:
+            return object_id(text, "objectId") == text
+        except InvalidParameter:
+            return False
+
+    assert are_object_ids(texts) is all(map(is_valid, texts))

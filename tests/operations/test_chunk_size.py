@@ -1,7 +1,10 @@
 """How the chunks of a delete by filter follow the speed of the store."""
 
+import asyncio
+
 import pytest
 
+from magistrate.engine.terms import ObjectId, TypeName
 from magistrate.operations import chunk_size
 from magistrate.operations.chunk_size import (
     FIRST_CHUNK,
@@ -12,7 +15,7 @@ from magistrate.operations.chunk_size import (
     pause_seconds,
 )
 from magistrate.operations.warrants import delete_matching
-from magistrate.store.contract import Slice
+from magistrate.store.contract import NewObject, Slice
 from magistrate.store.events import EventFilter, EventsOfKind
 from tests.operations.node import Node
 
@@ -64,3 +67,25 @@ async def test_a_delete_by_filter_is_written_in_chunks_of_that_size(
     assert deleted.revision == before + writes == await node.ctx.store.check()
     only = EventFilter([EventsOfKind("warrant", "deleted")])
     assert len((await node.ctx.store.list_events(Slice("createdAt", 100), only)).value.rows) == 8
+
+
+@pytest.mark.anyio
+async def test_another_writer_waits_for_one_chunk_at_a_time(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    for limit in ("FIRST_CHUNK", "LARGEST_CHUNK", "SMALLEST_CHUNK"):
+        monkeypatch.setattr(chunk_size, limit, 5)
+    store, stamp = node.ctx.store, node.ctx.stamp("ann")
+    await node.grant(*(f"folder:{number}#viewer@user:ann" for number in range(200)))
+
+    equal = {"object_type": "folder"}
+    deletion = asyncio.create_task(delete_matching(node.ctx, equal, 1_000, lambda: stamp))
+    chunks: list[int] = []
+    while not deletion.done():
+        before = await store.check()
+        note = NewObject(TypeName("note"), ObjectId(str(len(chunks))), None)
+        written = await store.put_objects([note], stamp)
+        chunks.append(written.revision - before - 1)
+
+    assert (await deletion).value.deleted == 200
+    # One that is being written when the other writer comes, and one that came between its two statements.
+    assert max(chunks) <= 2
+    assert sum(chunks) > 0

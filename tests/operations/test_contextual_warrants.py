@@ -20,7 +20,7 @@ from magistrate.operations.checks.check_batch import ALL_NEEDED
 from magistrate.operations.checks.graph import MOST_CHANGES, LiveGraph
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.contextual_warrants import ContextualWarrants
+from magistrate.operations.contextual_warrants import build_contextual_warrants
 from magistrate.operations.object_types import delete_object_type
 from magistrate.operations.paging import Wanted
 from magistrate.operations.query import QueryRequest, list_page
@@ -155,7 +155,7 @@ async def test_many_further_patterns_take_no_more_memory(node: Node, monkeypatch
         kind = f"robot{number}"
         assert await allowed(node, f"folder:1#viewer@{kind}:r2", f"team:eng#member@{kind}:r2")
 
-    patterns = ContextualWarrants([new(f"team:eng#member@{kind}:r2")], 0).overlay.patterns
+    patterns = build_contextual_warrants([new(f"team:eng#member@{kind}:r2")], 0).overlay.patterns
     extended = node.ctx.graph.current_graph(NO_DEMAND, patterns)
     assert extended is not None
     assert len(extended.model.patterns) <= 2 + 5

@@ -6,6 +6,7 @@ from io import BufferedReader, BytesIO
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from magistrate import wiring
 from magistrate.api.lines import WHAT_A_LINE_IS, read_line
@@ -32,6 +33,7 @@ pytestmark = pytest.mark.anyio
 
 MAX_DEPTH = 20
 DOCUMENT = {"type": "document", "relations": {"viewer": {}}}
+WEEKDAYS: dict[str, Any] = {"name": "weekdays", "parameters": {"day": "integer"}, "expression": "day < 6"}
 FOUR_CHUNKS = [DOCUMENT, *({"objectType": "document", "objectId": f"d{number}"} for number in range(7))]
 """Of two lines each."""
 
@@ -93,6 +95,22 @@ async def test_what_lists_answer_can_be_imported(context: Context) -> None:
     told = await imported(context, written(DOCUMENT | created, warrant(**created)))
 
     assert told[-1].imported == Imported(1, 2, 1)
+
+
+async def test_named_policies_are_imported_and_those_that_differ_replaced(context: Context) -> None:
+    open_type = {"type": "document", "relations": {"viewer": {"policy": "weekdays"}}}
+    plan = Check(object_ref("document", "plan"), RelationName("viewer"), Subject(TypeName("user"), ObjectId("ann")))
+    created = {"createdAt": "2026-11-21T12:20:45.160431Z"}
+
+    first = await imported(context, written(open_type, WEEKDAYS | created))
+    on_friday = await check(context, [replace(plan, context={"day": 5})], ALL_NEEDED, NO_DEMAND)
+    again = await imported(context, written(WEEKDAYS))
+    changed = await imported(context, written({**WEEKDAYS, "expression": "day < 5", "description": "Not on Fridays."}))
+    no_longer = await check(context, [replace(plan, context={"day": 5})], ALL_NEEDED, NO_DEMAND)
+
+    counts = [told[-1].imported for told in (first, again, changed)]
+    assert counts == [Imported(1, 0, 0, 1), Imported(0, 0, 0, 0), Imported(0, 0, 0, 1)]
+    assert (on_friday.value[0].is_authorized, no_longer.value[0].is_authorized) == (True, False)
 
 
 async def test_a_warrant_is_as_old_as_its_line_says(context: Context) -> None:
@@ -197,6 +215,12 @@ REFUSED = [
     ("{}", WHAT_A_LINE_IS),
     ({**DOCUMENT, "objectType": "document"}, WHAT_A_LINE_IS),
     (warrant(meta={"a": 1}), WHAT_A_LINE_IS),
+    (warrant(**WEEKDAYS), WHAT_A_LINE_IS),
+    ({**DOCUMENT, **WEEKDAYS}, WHAT_A_LINE_IS),
+    ({"name": "weekdays", "parameters": {}}, WHAT_A_LINE_IS),
+    ({**WEEKDAYS, "name": None}, "name: Missing required parameter name"),
+    ({**WEEKDAYS, "expression": "hour < 6"}, "expression: "),
+    ({**WEEKDAYS, "parameters": {"day": "date"}}, "parameters: the type of 'day' is none of"),
     (warrant(type="document"), WHAT_A_LINE_IS),
     ('{"objectType":"document","objectType":"folder","objectId":"a"}', 'the member "objectType" more than once'),
     (warrant(subject={"objectType": "user", "objectId": "ann", "relation": 5}), "subject.relation: must be a string"),

@@ -14,11 +14,15 @@ import pytest
 
 from benchmarks.counting import CountingDatabase, counting_store
 from magistrate import wiring
+from magistrate.engine.dismantling import ITEMS_AT_ONCE
 from magistrate.engine.plans import Model
 from magistrate.engine.query import read_query
+from magistrate.engine.query.result_set import ListValue, ResultSet
 from magistrate.engine.query.reverse_graph import ReverseIndex
-from magistrate.engine.query.rows import QueryRow, RelationResult
-from magistrate.engine.terms import ObjectId, ObjectRef, Revision, TypeName
+from magistrate.engine.query.rows import QueryRow, RelationResult, Reports
+from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, TypeName
+from magistrate.engine.truth import TRUE
+from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
 from magistrate.errors import BudgetExceeded, InvalidParameter
 from magistrate.operations.checks.graph import LiveGraph
@@ -309,12 +313,13 @@ def test_the_listings_requested_recently_are_kept_as_far_as_there_is_capacity() 
         listings.keep(key(revision), listing(300))
     listings.find(key(1), 0)
 
-    listings.keep(key(4), listing(400))
+    assert len(listings.keep(key(4), listing(400))) == 1
     assert kept(listings, [1, 2, 3, 4]) == [1, 3, 4]
-    listings.keep(key(5), listing(1010))
+    larger = listing(1_010)
+    assert listings.keep(key(5), larger) == [larger]
     assert kept(listings, [1, 3, 4, 5]) == [1, 3, 4]
-    listings.keep(key(4), listing(100))
-    listings.keep(key(6), listing(300))
+    assert len(listings.keep(key(4), listing(100))) == 1
+    assert listings.keep(key(6), listing(300)) == []
     assert kept(listings, [1, 3, 4, 6]) == [1, 3, 4, 6]
 
 
@@ -358,3 +363,21 @@ async def test_a_listing_counts_what_its_results_hold(ctx: Context) -> None:
     held = sum(one.entries + one.reports.steps for one in found.results_by_name.values())
     assert found.entries == LEAST_ENTRIES + KEPT_PAGE_ENTRIES + len(found.keys) + held
     assert held > len(found.keys)
+
+
+def test_a_listing_is_freed_in_steps_with_all_that_it_holds() -> None:
+    named: dict[ObjectId, ListValue] = {ObjectId(str(number)): TRUE for number in range(5_000)}
+    reports: dict[ObjectId, Warrant | None] = {ObjectId(str(number)): None for number in range(3_000)}
+    result = RelationResult(
+        TypeName("doc"),
+        RelationName("viewer"),
+        ResultSet(exceptions=named),
+        Reports(reports.get, len(reports), remains=(reports,)),
+    )
+    large = SnapshotListing([("doc", "1", "viewer")] * 4_000, {(TypeName("doc"), RelationName("viewer")): result})
+
+    freed = [*large.release()]
+
+    assert sum(freed) == 5_000 + 3_000 + 4_000 + 1
+    assert max(freed) <= ITEMS_AT_ONCE
+    assert not result.result_set.exceptions

@@ -224,6 +224,9 @@ async def test_a_warrant_cannot_be_created_once_it_has_expired(pair: tuple[Node,
     assert await found(pair[0], "select document where user:ann is viewer") == []
 
 
+Limits = tuple[int | None, int | None]
+"""Holds the start and the expiry of a warrant."""
+
 WRITTEN = [
     f"{object}@{subject}"
     for object in ("document:a#viewer", "document:b#viewer", "document:a#blocked", "team:x#member", "folder:f#viewer")

@@ -18,6 +18,7 @@ from magistrate.errors import InvalidSetting
 from tests.api.sockets import read_answer, read_to_the_end
 from tests.api.test_fast_path import ALLOWED, DRIVEN, request
 from tests.certificates import Authority, Issued
+from tests.cli.cases import Magistrate
 from tests.processes.service_process import ServiceProcess
 from tests.processes.test_keys import wait_for
 from tests.running import KEY
@@ -150,6 +151,8 @@ def test_clients_need_a_certificate_of_the_authority(tmp_path: Path) -> None:
     with serving(tmp_path, authority, authority.issue("service"), ours, tls_client_ca=str(authority.file)) as service:
         with service.client() as client:
             assert client.get("/v2/objects").status_code == 200
+        files = ("--ca-cert", str(authority.file), "--client-cert", str(ours.certificate), "--client-key")
+        assert Magistrate(service.url).json("objects", "list", *files, str(ours.key)) == {"results": []}
         for context in (authority.trusted(), authority.trusted(theirs)):
             with (
                 httpx.Client(base_url=service.url, trust_env=False, verify=context) as client,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import structs
@@ -23,6 +24,7 @@ from magistrate.engine.warrants import Warrant
 from magistrate.errors import InvalidParameter
 from magistrate.operations.consistency import NO_DEMAND, write_token
 from magistrate.operations.context import Context
+from magistrate.operations.difference import search
 from magistrate.operations.difference.listing import DifferenceRow
 from magistrate.operations.difference.narrowing import Narrowing, read_narrowing
 from magistrate.operations.difference.proposal import Proposal, list_proposed_difference, proposal_kind
@@ -372,6 +374,14 @@ def expect_histories(url: str, most: int) -> None:
 
 def test_on_sqlite_differences_are_those_of_all_access(tmp_path: Path) -> None:
     expect_histories(f"sqlite:///{tmp_path}/m.db", most=60)
+
+
+def test_differences_that_take_many_checks_are_those_of_all_access(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "FEW_CHECKS", 1)  # for which a graph is read
+
+    expect_histories(f"sqlite:///{tmp_path}/m.db", most=15)
 
 
 def test_on_postgresql_differences_are_those_of_all_access(postgres: PostgresServer) -> None:

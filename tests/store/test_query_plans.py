@@ -11,6 +11,7 @@ import pytest
 
 from magistrate import wiring
 from magistrate.config import PostgresUrl, SqliteUrl, read_database_url
+from magistrate.engine.names import warrant_names
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
 from magistrate.engine.warrant_reader import (
     AnyRead,
@@ -19,6 +20,7 @@ from magistrate.engine.warrant_reader import (
     WarrantsByObject,
     WarrantsBySubject,
 )
+from magistrate.engine.warrants import WarrantPattern
 from magistrate.store import sql, sql_collecting, sql_models
 from magistrate.store.batch_reads import JoinTemplates, objects_statement, read_statement
 from magistrate.store.contract import ALIVE, Slice
@@ -27,6 +29,7 @@ from magistrate.store.events import EventFilter, EventsOfKind
 from magistrate.store.matching import match_statement
 from magistrate.store.postgres import PostgresDatabase
 from magistrate.store.postgres_statements import find_each
+from magistrate.store.sql_lists import ListFilter, list_statement
 from magistrate.store.sqlite import SqliteDatabase
 from tests.databases import PostgresServer
 from tests.running import settings_for
@@ -50,7 +53,7 @@ Spoken = Callable[[sql.Dialect], sql.Clause]
 
 
 def relation_results(wanted: Slice, equal: dict[str, str], at: int | None = None) -> Spoken:
-    return lambda dialect: sql.list_statement(sql.OBJECTS, wanted, sql.ListFilter(equal), at, dialect)
+    return lambda dialect: list_statement(sql.OBJECTS, wanted, ListFilter(equal), at, dialect)
 
 
 def looked_up(statement: str, *values: str | int | None) -> Spoken:
@@ -77,8 +80,8 @@ def objects_found(*refs: ObjectRef) -> Spoken:
 
 
 def names_listed(equal: dict[str, str]) -> Spoken:
-    wanted, only = Slice("objectType", 1_000, boundary=("type-3", "id-5")), sql.ListFilter(equal)
-    return lambda dialect: sql.list_statement(sql.OBJECT_NAMES, wanted, only, 5, dialect)
+    wanted, only = Slice("objectType", 1_000, boundary=("type-3", "id-5")), ListFilter(equal)
+    return lambda dialect: list_statement(sql.OBJECT_NAMES, wanted, only, 5, dialect)
 
 
 BY_MEMBER = [
@@ -136,14 +139,12 @@ LOOKUPS = [
 
 def expired_listed(at: int | None) -> Spoken:
     wanted = Slice("createdAt", 25, boundary=(ROWS // 2, ROWS // 2))
-    return lambda dialect: sql.list_statement(sql.ENDED_BY_EXPIRY, wanted, sql.ListFilter(), at, dialect)
+    return lambda dialect: list_statement(sql.ENDED_BY_EXPIRY, wanted, ListFilter(), at, dialect)
 
 
-def warrants_listed(only: sql.ListFilter) -> Spoken:
+def warrants_listed(only: ListFilter) -> Spoken:
     boundary = (ROWS // 2, ROWS // 2)
-    return lambda dialect: sql.list_statement(
-        sql.WARRANTS, Slice("createdAt", 25, boundary=boundary), only, None, dialect
-    )
+    return lambda dialect: list_statement(sql.WARRANTS, Slice("createdAt", 25, boundary=boundary), only, None, dialect)
 
 
 MATCHED: dict[str, dict[str, str]] = {
@@ -166,9 +167,14 @@ def matched(equal: dict[str, str]) -> Spoken:
 
 MATCHES = [pytest.param(matched(equal), id=f"match-{name}") for name, equal in MATCHED.items()]
 KEY = ("type-3", "id-10", "viewer", "user", "id-3", "", "")
+PATTERNS = frozenset(
+    WarrantPattern(warrant_names(*names))
+    for names in (("type-3", "", "viewer", "user", "", "member"), ("type-4", "", "editor", "user", "*", ""))
+)
 SORTED_LISTS = [
-    pytest.param(warrants_listed(sql.ListFilter({}, {"object_id": ("id-3", "*")})), id="list-warrants-of-object"),
-    pytest.param(warrants_listed(sql.ListFilter({}, {"subject_id": ("id-3", "*")})), id="list-warrants-of-subject"),
+    pytest.param(warrants_listed(ListFilter({}, {"object_id": ("id-3", "*")})), id="list-warrants-of-object"),
+    pytest.param(warrants_listed(ListFilter({}, {"subject_id": ("id-3", "*")})), id="list-warrants-of-subject"),
+    pytest.param(warrants_listed(ListFilter(patterns=PATTERNS)), id="list-warrants-of-patterns"),
 ]
 """Whose few rows are found first, and then sorted."""
 PLACES = "(?, ?, ?, ?, ?, ?, ?)"
@@ -212,16 +218,20 @@ OF_WARRANTS = [
     pytest.param(looked_up(sql.NUMBERS_BETWEEN, 100, 200), id="numbers-between"),
     pytest.param(looked_up(sql_collecting.ENDED_WARRANTS, 5, 100), id="ended-warrants"),
     pytest.param(
+        looked_up(sql_models.WARRANTS_OF_PATTERN, "type-3#viewer", "", "user", 5, 11),
+        id="of-pattern",
+    ),
+    pytest.param(
         looked_up(sql_models.WARRANTS_OF_WILDCARD_PATTERN, "user", "", "type-3", "viewer", 5, 11),
         id="of-wildcard-pattern",
     ),
     pytest.param(looked_up(sql.WARRANTS_OF_OBJECT, "id-100", "type-3", 100), id="of-object"),
     pytest.param(looked_up(sql.WARRANTS_OF_SUBJECT, "id-100", "user", 100), id="of-subject"),
-    pytest.param(warrants_listed(sql.ListFilter()), id="list-warrants"),
-    pytest.param(warrants_listed(sql.ListFilter(unexpired_at=ROWS)), id="list-unexpired-warrants"),
+    pytest.param(warrants_listed(ListFilter()), id="list-warrants"),
+    pytest.param(warrants_listed(ListFilter(unexpired_at=ROWS)), id="list-unexpired-warrants"),
     pytest.param(expired_listed(None), id="list-expired-warrants"),
     pytest.param(expired_listed(5), id="list-expired-warrants-as-of"),
-    pytest.param(warrants_listed(sql.ListFilter({"object_type": "type-3"})), id="list-warrants-of-type"),
+    pytest.param(warrants_listed(ListFilter({"object_type": "type-3"})), id="list-warrants-of-type"),
     pytest.param(looked_up(sql.NUMBERS_ENDED, 9), id="numbers-ended"),
     *SORTED_LISTS,
     *MATCHES,

@@ -1,10 +1,11 @@
 import { useState } from "preact/hooks";
-import { mayWrite, read } from "../api";
+import { mayWrite, onlyTypes, read } from "../api";
 import { completeObject, completeRelation, describeMeta, type StoredObject } from "../completion";
 import { useLoaded } from "../loading";
 import { readObject, showTime, writeObject, type Warrant } from "../names";
 import { CompletedField } from "../parts/field";
 import { Icon } from "../parts/icons";
+import { ImportFile } from "../parts/import_file";
 import { ObjectLink } from "../parts/names";
 import { Busy, Empty, Fault, Notice } from "../parts/notice";
 import { Pager } from "../parts/pager";
@@ -19,6 +20,7 @@ const FIRST_PAGE = { next: undefined, prev: undefined };
 export function DataPage() {
   const isWarrants = route.value.parameters.show === "warrants";
   const [isCreating, setCreating] = useState(false);
+  const [isImporting, setImporting] = useState(false);
   const [done, setDone] = useState("");
   return (
     <div class="wide">
@@ -33,10 +35,15 @@ export function DataPage() {
           </a>
         </nav>
         {mayWrite.value && !asOf.value && (
-          <button type="button" class="primary" onClick={() => setCreating(true)}>
-            <Icon name="plus" />
-            New warrant
-          </button>
+          <div class="actions">
+            <button type="button" class="quiet" onClick={() => setImporting(true)}>
+              Import a file…
+            </button>
+            <button type="button" class="primary" onClick={() => setCreating(true)}>
+              <Icon name="plus" />
+              New warrant
+            </button>
+          </div>
         )}
       </div>
       {done && (
@@ -46,12 +53,13 @@ export function DataPage() {
       )}
       {isWarrants ? <Warrants turn={done} onDone={setDone} /> : <Objects turn={done} />}
       {isCreating && <NewWarrant onDone={setDone} onClose={() => setCreating(false)} />}
+      {isImporting && <ImportFile onDone={setDone} onClose={() => setImporting(false)} />}
     </div>
   );
 }
 
 function Objects({ turn }: { turn: string }) {
-  const { type, q, sort, order, next, prev, at } = route.value.parameters;
+  const { type = onlyTypes.value?.[0], q, sort, order, next, prev, at } = route.value.parameters;
   const loaded = useLoaded(
     (signal) => {
       const query = {
@@ -145,7 +153,7 @@ function Warrants({ turn, onDone }: { turn: string; onDone: (message: string) =>
       const named = readObject(object);
       const who = readObject(subject);
       const query = {
-        objectType: named?.objectType ?? (object.replace(/:$/, "") || undefined),
+        objectType: named?.objectType ?? (object.replace(/:$/, "") || onlyTypes.value?.[0]),
         objectId: named?.objectId,
         relation,
         subjectType: who?.objectType ?? (subject.replace(/:$/, "") || undefined),
@@ -191,7 +199,7 @@ function Warrants({ turn, onDone }: { turn: string; onDone: (message: string) =>
         />
         <CompletedField
           label="Object"
-          placeholder="any"
+          placeholder={onlyTypes.value ? `any ${onlyTypes.value[0]}` : "any"}
           value={given.object}
           complete={completeObject}
           onInput={(text) => setGiven({ ...given, object: text })}
@@ -218,7 +226,7 @@ function Warrants({ turn, onDone }: { turn: string; onDone: (message: string) =>
 }
 
 function TypeFilter({ label, name, value }: { label: string; name: string; value: string | undefined }) {
-  const types = listTypes();
+  const types = onlyTypes.value ?? listTypes();
   return (
     <div class="field">
       <label for={name}>{label}</label>
@@ -227,7 +235,7 @@ function TypeFilter({ label, name, value }: { label: string; name: string; value
         value={value ?? ""}
         onChange={(event) => adjust({ [name]: event.currentTarget.value || undefined, ...FIRST_PAGE })}
       >
-        <option value="">all</option>
+        {!onlyTypes.value && <option value="">all</option>}
         {value && !types.includes(value) && <option value={value}>{value}</option>}
         {types.map((type) => (
           <option key={type} value={type}>

@@ -1,21 +1,54 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Refused, read } from "../api";
+import { Refused, onlyTypes, read } from "../api";
 import { useLoaded } from "../loading";
 import { showTime, writeSubject } from "../names";
 import { AccessRows, type AccessChange } from "../parts/effect";
 import { Icon } from "../parts/icons";
 import { ObjectLink, SubjectLink } from "../parts/names";
 import { Busy, Empty, Fault } from "../parts/notice";
-import { go, link } from "../route";
+import { adjust, asOf, link, route } from "../route";
 import type { Page } from "../schema";
-import { isAccess, Timeline, type ChangeEvent, type Revision } from "../timeline";
+import { isAccess, Timeline, VERBS, type ChangeEvent, type Revision } from "../timeline";
 
 const PAGE_SIZE = 25;
 const SHOWN_EVENTS = 3;
 const DIFFERENCE_SIZE = 50;
 
 export function HistoryPage() {
-  const timeline = useRef(new Timeline());
+  const type = route.value.parameters.type ?? onlyTypes.value?.[0];
+  return (
+    <div class="history">
+      <h1>History</h1>
+      <p class="lead">
+        Every change of the model, the objects and the warrants, with who made it. Open one to see who gained and who lost
+        access.
+      </p>
+      {onlyTypes.value && <TypeChoice types={onlyTypes.value} type={type} />}
+      <Changes type={type} key={type} />
+    </div>
+  );
+}
+
+/** Lets those choose a type whose key is limited to some: it reads the events of one at a time. */
+function TypeChoice({ types, type }: { types: string[]; type: string | undefined }) {
+  return (
+    <div class="filters">
+      <div class="field">
+        <label for="type">Type</label>
+        <select id="type" value={type} onChange={(event) => adjust({ type: event.currentTarget.value })}>
+          {types.map((each) => (
+            <option key={each} value={each}>
+              {each}
+            </option>
+          ))}
+        </select>
+      </div>
+    </div>
+  );
+}
+
+function Changes({ type }: { type: string | undefined }) {
+  const timeline = useRef(new Timeline(type));
   const [revisions, setRevisions] = useState<Revision[]>();
   const [hasMore, setMore] = useState(false);
   const [fault, setFault] = useState<Refused>();
@@ -26,7 +59,7 @@ export function HistoryPage() {
     timeline.current.readMore(PAGE_SIZE, aborter.signal).then(
       (found) => {
         if (aborter.signal.aborted) return;
-        setRevisions((present) => [...(present ?? []), ...found.revisions]);
+        setRevisions(found.revisions);
         setMore(found.hasMore);
       },
       (refused: unknown) => {
@@ -39,10 +72,7 @@ export function HistoryPage() {
   }, [wanted]);
 
   return (
-    <div class="history">
-      <h1>History</h1>
-      <p class="lead">Every change of the model, the objects and the warrants, with who made it. Open one to see who gained and who lost access.</p>
-      <GoToTime />
+    <>
       {fault && <Fault fault={fault} />}
       {!revisions && !fault && <Busy what="Reading changes" />}
       {revisions?.length === 0 && (
@@ -60,35 +90,7 @@ export function HistoryPage() {
           Earlier changes
         </button>
       )}
-    </div>
-  );
-}
-
-function GoToTime() {
-  const [time, setTime] = useState("");
-  return (
-    <form
-      class="filters"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (time) go("data", { at: new Date(time).toISOString() });
-      }}
-    >
-      <div class="field">
-        <label for="time">Look at the data as of</label>
-        <input
-          id="time"
-          type="datetime-local"
-          step="1"
-          required
-          value={time}
-          onInput={(event) => setTime(event.currentTarget.value)}
-        />
-      </div>
-      <button type="submit" class="quiet">
-        Go there
-      </button>
-    </form>
+    </>
   );
 }
 
@@ -98,7 +100,7 @@ function RevisionPart({ revision }: { revision: Revision }) {
   // Warrants first: the objects that they create with them tell less.
   const events = [...revision.events.filter(isAccess), ...revision.events.filter((event) => !isAccess(event))];
   return (
-    <li>
+    <li aria-current={token === asOf.value ? "time" : undefined}>
       <div class="revision-head">
         <time dateTime={createdAt}>{showTime(createdAt)}</time>
         <span class="actor">{actor ?? "unknown"}</span>
@@ -121,25 +123,21 @@ function RevisionPart({ revision }: { revision: Revision }) {
           </ul>
         </details>
       )}
-      <details onToggle={(event) => setOpen(event.currentTarget.open)}>
-        <summary>Who gained, who lost</summary>
-        {isOpen && <Gained revision={revision} />}
-      </details>
+      {revision.isPartial && <p class="hint">This change has more than the {events.length} events that are read so far.</p>}
+      {!onlyTypes.value && (
+        <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+          <summary>Who gained, who lost</summary>
+          {isOpen && <Gained revision={revision} />}
+        </details>
+      )}
     </li>
   );
 }
 
-const VERBS: Record<string, string> = {
-  access_granted: "created",
-  access_revoked: "deleted",
-  created: "created",
-  updated: "updated",
-  deleted: "deleted",
-};
 const SIGNS: Record<string, "plus" | "no" | "model"> = { created: "plus", deleted: "no", updated: "model" };
 
 function EventLine({ event }: { event: ChangeEvent }) {
-  const verb = VERBS[event.type] ?? event.type;
+  const verb = VERBS[event.type];
   const subject = isAccess(event)
     ? {
         objectType: event.subjectType,
@@ -197,6 +195,7 @@ function Gained({ revision }: { revision: Revision }) {
     const found = loaded.value;
     if (found) setRows((present) => [...present, ...found.results]);
   }, [loaded.value]);
+  if (revision.isPartial) return <p class="hint">Read earlier changes first: what was before this one is not known yet.</p>;
   if (!before) return <p class="hint">This is the first change that is kept: there is nothing to compare it with.</p>;
   if (loaded.fault) return <Fault fault={loaded.fault} retry={loaded.reload} />;
   if (!loaded.value) return <Busy what="Comparing access" />;

@@ -1,23 +1,16 @@
+import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { read, send } from "../api";
+import { mayModel, onlyTypes, read, Refused } from "../api";
+import { save } from "../export";
 import { useLoaded } from "../loading";
+import type { ModelEditor } from "../model/editor";
+import type { ModelFault, Validation } from "../model/faults";
+import { formatModel, readModel, type StoredModel } from "../model/stored";
 import { Mark } from "../parts/icons";
-import { Busy, Fault } from "../parts/notice";
-import { asOf } from "../route";
-
-interface ModelFault {
-  line: number;
-  column: number;
-  code: string;
-  message: string;
-  suggestion?: string;
-}
-
-interface Validation {
-  valid: boolean;
-  errors: ModelFault[];
-  warnings: ModelFault[];
-}
+import { Busy, Empty, Fault, Notice } from "../parts/notice";
+import { ReviewDialog } from "../parts/review";
+import { asOf, route } from "../route";
+import { loadObjectTypes } from "../schema";
 
 const PAUSE_MS = 300;
 const START = `version 1.0
@@ -26,99 +19,169 @@ type user
 
 type document
     relation owner [user]
+
     relation viewer [user]
     inherit viewer if
         relation owner
 `;
 
-/** Shows the model as text, and tries changes of it: what is written here is validated, not stored. */
+/** What was written and not saved: it stays when another page is opened, until the tab is closed. */
+const draft = signal<{ text: string; base: StoredModel } | undefined>(undefined);
+
+/** Shows the model as text and as a graph, validates changes, and saves them after showing what they would do. */
 export function ModelPage() {
-  const loaded = useLoaded(
-    async (signal) => (await send("v2/model", { accept: "text/plain", query: { asOf: asOf.value }, signal })).text(),
-    [asOf.value],
-  );
+  const loaded = useLoaded((aborted) => readModel(aborted, asOf.value), [asOf.value]);
+  const [done, setDone] = useState("");
+  if (onlyTypes.value) {
+    return (
+      <Empty title="The model concerns all object types.">
+        <p>Your key is limited to {onlyTypes.value.join(", ")}. Sign in with one that is not to see the model.</p>
+      </Empty>
+    );
+  }
   return (
     <div class="wide model">
       <h1>Model</h1>
-      <p class="lead">
-        The types of objects, what their relations mean, and who may be given them. Try changes here: they are validated as you
-        type, and nothing is stored.
-      </p>
+      {done && (
+        <Notice>
+          <p>{done}</p>
+        </Notice>
+      )}
       {loaded.fault && <Fault fault={loaded.fault} retry={loaded.reload} />}
       {loaded.value === undefined && !loaded.fault && <Busy what="Reading the model" />}
-      {loaded.value !== undefined && <Editor stored={loaded.value} key={loaded.value} />}
+      {loaded.value !== undefined && (
+        <Editor
+          stored={loaded.value}
+          key={`${asOf.value ?? ""} ${loaded.value.text}`}
+          onSaved={() => {
+            draft.value = undefined;
+            setDone("The model was saved.");
+            loaded.reload();
+            void loadObjectTypes();
+          }}
+          onChange={() => setDone("")}
+        />
+      )}
     </div>
   );
 }
 
-function Editor({ stored }: { stored: string }) {
-  const isEmpty = !/^type /m.test(stored);
-  const [text, setText] = useState(isEmpty ? START : stored);
-  const [checked, setChecked] = useState(text);
-  const area = useRef<HTMLTextAreaElement>(null);
-  const gutter = useRef<HTMLDivElement>(null);
+interface EditorProperties {
+  stored: StoredModel;
+  onSaved: () => void;
+  onChange: () => void;
+}
 
+function Editor({ stored, onSaved, onChange }: EditorProperties) {
+  const isPast = asOf.value !== undefined;
+  const isEmpty = !/^type /m.test(stored.text);
+  const first = isEmpty ? START : stored.text;
+  const kept = isPast ? undefined : draft.peek();
+  const base = useRef(kept?.base ?? stored);
+  const [text, setText] = useState(kept?.text ?? first);
+  const [settled, setSettled] = useState(text);
+  const [isReviewing, setReviewing] = useState(false);
+  const [fault, setFault] = useState<Refused>();
+  const editor = useRef<ModelEditor | undefined>(undefined);
+  const isChanged = text !== first;
+
+  const workbench = useLoaded(loadWorkbench, []);
   useEffect(() => {
-    const timer = setTimeout(() => setChecked(text), PAUSE_MS);
+    const timer = setTimeout(() => setSettled(text), PAUSE_MS);
     return () => clearTimeout(timer);
   }, [text]);
-
-  const validation = useLoaded(
-    (signal) => read<Validation>("v2/model/validate", { text: checked, signal }),
-    [checked],
-  );
+  const validation = useLoaded((aborted) => read<Validation>("v2/model/validate", { text: settled, signal: aborted }), [settled]);
   const found = validation.value;
-  const lines = text.split("\n");
-  const bad = new Set(found?.errors.map((one) => one.line));
-  const doubtful = new Set(found?.warnings.map((one) => one.line));
+  const isSettled = settled === text && !validation.isLoading;
 
-  function goTo(fault: ModelFault) {
-    const start = lines.slice(0, fault.line - 1).reduce((sum, line) => sum + line.length + 1, 0);
-    const place = Math.min(start + Math.max(fault.column - 1, 0), text.length);
-    area.current?.focus();
-    area.current?.setSelectionRange(place, place);
-    if (area.current) {
-      const height = area.current.scrollHeight / Math.max(lines.length, 1);
-      area.current.scrollTop = Math.max((fault.line - 4) * height, 0);
+  function change(changed: string) {
+    setText(changed);
+    setFault(undefined);
+    onChange();
+    if (!isPast) draft.value = changed === first ? undefined : { text: changed, base: base.current };
+  }
+
+  function reset() {
+    base.current = stored;
+    editor.current?.setText(first);
+  }
+
+  async function format() {
+    try {
+      editor.current?.setText(await formatModel(text));
+    } catch (refused) {
+      if (!(refused instanceof Refused)) throw refused;
+      setFault(refused);
     }
   }
 
+  const Workbench = workbench.value;
   return (
-    <div class="editor-and-faults">
-      <div class="editor">
-        <div class="gutter" aria-hidden="true" ref={gutter}>
-          {lines.map((_, place) => (
-            <span key={place} class={bad.has(place + 1) ? "bad" : doubtful.has(place + 1) ? "doubtful" : undefined}>
-              {place + 1}
-            </span>
-          ))}
-        </div>
-        <textarea
-          ref={area}
-          aria-label="Model"
-          spellcheck={false}
-          wrap="off"
-          value={text}
-          onInput={(event) => setText(event.currentTarget.value)}
-          onScroll={(event) => {
-            if (gutter.current) gutter.current.scrollTop = event.currentTarget.scrollTop;
-          }}
-        />
+    <>
+      <div class="actions">
+        {mayModel.value && !isPast && (
+          <button
+            type="button"
+            class="primary"
+            disabled={!(isChanged || isEmpty) || !isSettled || !found?.valid}
+            onClick={() => setReviewing(true)}
+          >
+            Review and save…
+          </button>
+        )}
+        {!isPast && (
+          <button type="button" class="quiet" disabled={!isSettled || !found?.valid} onClick={format}>
+            Format
+          </button>
+        )}
+        {isChanged && !isPast && (
+          <button type="button" class="quiet" onClick={reset}>
+            Back to the stored model
+          </button>
+        )}
+        <button type="button" class="quiet" onClick={() => save("model.txt", "text/plain", text)}>
+          Download
+        </button>
+        {mayModel.value === false && !isPast && (
+          <span class="hint">Try changes here. Your key cannot save them: it lacks the scope model.</span>
+        )}
       </div>
+      {fault && <Fault fault={fault} />}
+      {workbench.fault && <Fault fault={workbench.fault} />}
+      {Workbench ? (
+        <Workbench
+          first={text}
+          settled={settled}
+          found={found}
+          isReadOnly={isPast}
+          start={route.value.parameters.of}
+          onText={change}
+          onReady={(made) => (editor.current = made)}
+        />
+      ) : (
+        !workbench.fault && <Busy what="Loading the editor" />
+      )}
       <section class="faults card" aria-label="Validation" aria-live="polite">
         {validation.fault && <Fault fault={validation.fault} retry={validation.reload} />}
         {!found && !validation.fault && <Busy what="Validating" />}
         {found && <Verdict found={found} />}
-        {found && <FaultList title="Errors" faults={found.errors} onChoose={goTo} />}
-        {found && <FaultList title="Warnings" faults={found.warnings} onChoose={goTo} />}
-        {text !== stored && !isEmpty && (
-          <button type="button" class="quiet" onClick={() => setText(stored)}>
-            Back to the stored model
-          </button>
-        )}
+        {found && <FaultList title="Errors" faults={found.errors} onChoose={(one) => editor.current?.goTo(one.line, one.column)} />}
+        {found && <FaultList title="Warnings" faults={found.warnings} onChoose={(one) => editor.current?.goTo(one.line, one.column)} />}
       </section>
-    </div>
+      {isReviewing && (
+        <ReviewDialog text={text} base={base.current} onSaved={onSaved} onClose={() => setReviewing(false)} />
+      )}
+    </>
   );
+}
+
+/** Loads the editor and the graph, which only this page needs. */
+async function loadWorkbench() {
+  try {
+    return (await import("../model/workbench")).Workbench;
+  } catch {
+    throw new Refused(0, "unreachable", "The editor could not be loaded.");
+  }
 }
 
 function Verdict({ found }: { found: Validation }) {

@@ -1,14 +1,16 @@
 import { useState } from "preact/hooks";
-import { mayWrite, read } from "../api";
+import { mayWrite, onlyTypes, read } from "../api";
 import type { StoredObject } from "../completion";
 import { useLoaded } from "../loading";
 import { quoteObject, readObject, showTime, writeObject, type ObjectName, type Warrant } from "../names";
 import { Icon } from "../parts/icons";
 import { Busy, Empty, Fault, Notice } from "../parts/notice";
+import { ContextField } from "../parts/context";
 import { Pager } from "../parts/pager";
-import { QueryTable, type QueryRow } from "../parts/query_table";
+import { QueryTable } from "../parts/query_table";
 import { NewWarrant } from "../parts/warrant_form";
 import { WarrantTable } from "../parts/warrant_table";
+import { runQuery } from "../query";
 import { asOf, link, route } from "../route";
 import { objectTypes, type Page } from "../schema";
 
@@ -84,10 +86,12 @@ export function ObjectPage() {
 
 function Stored({ object, turn }: { object: ObjectName; turn: string }) {
   const path = `v2/objects/${encodeURIComponent(object.objectType)}/${encodeURIComponent(object.objectId)}`;
+  const isHidden = onlyTypes.value?.includes(object.objectType) === false;
   const loaded = useLoaded(
-    (signal) => read<StoredObject>(path, { query: { asOf: asOf.value }, signal }),
+    isHidden ? undefined : (signal) => read<StoredObject>(path, { query: { asOf: asOf.value }, signal }),
     [path, asOf.value, turn],
   );
+  if (isHidden) return <p class="hint">Your key is limited to {onlyTypes.value?.join(", ")}: only access to such objects is shown.</p>;
   if (loaded.fault?.status === 404) return <p class="hint">It is not stored; warrants may name it all the same.</p>;
   if (loaded.fault) return <Fault fault={loaded.fault} retry={loaded.reload} />;
   if (!loaded.value) return <p class="hint">…</p>;
@@ -110,15 +114,33 @@ function Stored({ object, turn }: { object: ObjectName; turn: string }) {
 }
 
 function Access({ object, areSubjects, turn }: { object: ObjectName; areSubjects: boolean; turn: string }) {
+  const { context = "" } = route.value.parameters;
+  return (
+    <>
+      <ContextField context={context} />
+      <AccessRows object={object} areSubjects={areSubjects} turn={turn} context={context} />
+    </>
+  );
+}
+
+interface AccessProperties {
+  object: ObjectName;
+  areSubjects: boolean;
+  turn: string;
+  context: string;
+}
+
+function AccessRows({ object, areSubjects, turn, context }: AccessProperties) {
   const { next, prev, at } = route.value.parameters;
   const name = writeObject(object);
-  const q = areSubjects ? `select * of type * for ${quoteObject(object)}` : `select * where ${quoteObject(object)} is *`;
+  const types = onlyTypes.value?.join(", ") ?? "*";
+  const q = areSubjects ? `select * of type * for ${quoteObject(object)}` : `select ${types} where ${quoteObject(object)} is *`;
   const loaded = useLoaded(
     (signal) => {
-      const body = { q, limit: PAGE_SIZE, nextCursor: next, prevCursor: prev, asOf: at };
-      return read<Page<QueryRow>>("v2/query", { body, signal });
+      const page = { limit: PAGE_SIZE, nextCursor: next, prevCursor: prev, asOf: at };
+      return runQuery(q, context, page, signal);
     },
-    [q, next, prev, at, turn],
+    [q, context, next, prev, at, turn],
   );
   if (loaded.fault?.status === 404) {
     return <Empty title={`The model does not define the type ${object.objectType}, so nobody has access to it.`} />;
@@ -130,7 +152,7 @@ function Access({ object, areSubjects, turn }: { object: ObjectName; areSubjects
   }
   return (
     <>
-      <QueryTable rows={loaded.value.results} fixed={name} areSubjects={areSubjects} />
+      <QueryTable rows={loaded.value.results} fixed={name} areSubjects={areSubjects} context={context} />
       <Pager page={loaded.value} />
     </>
   );
@@ -148,9 +170,10 @@ function WarrantsOf({ object, isSubject, turn, onDone }: WarrantsProperties) {
   const named = isSubject
     ? { subjectType: object.objectType, subjectId: object.objectId }
     : { objectType: object.objectType, objectId: object.objectId };
+  const only = isSubject ? { objectType: onlyTypes.value?.[0] } : {};
   const loaded = useLoaded(
     (signal) => {
-      const query = { ...named, limit: PAGE_SIZE, nextCursor: next, prevCursor: prev, asOf: at };
+      const query = { ...only, ...named, limit: PAGE_SIZE, nextCursor: next, prevCursor: prev, asOf: at };
       return read<Page<Warrant>>("v2/warrants", { query, signal });
     },
     [writeObject(object), isSubject, next, prev, at, turn],

@@ -1,10 +1,13 @@
 import { useEffect, useState } from "preact/hooks";
-import { Refused, read } from "../api";
+import { Refused } from "../api";
 import { save, toCsv } from "../export";
 import { useLoaded } from "../loading";
+import { CompletedField } from "../parts/field";
 import { Busy, Empty, Fault } from "../parts/notice";
 import { Pager } from "../parts/pager";
 import { QueryTable, type QueryRow } from "../parts/query_table";
+import { runQuery } from "../query";
+import { completeQuery } from "../query_completion";
 import { go, route } from "../route";
 import { objectTypes, type Page } from "../schema";
 
@@ -34,26 +37,20 @@ export function QueriesPage() {
           run();
         }}
       >
-        <div class="field">
-          <label for="q">Query</label>
-          <textarea
-            id="q"
-            class="code"
-            rows={2}
-            required
-            spellcheck={false}
-            placeholder="select document where user:ann is viewer"
-            value={given.q}
-            onInput={(event) => setGiven({ ...given, q: event.currentTarget.value })}
-            onKeyDown={(event) => {
-              if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run();
-            }}
-          />
-          <span class="hint">
-            <code>select TYPES where TYPE:ID is RELATIONS</code> finds objects,{" "}
-            <code>select RELATIONS of type TYPES for TYPE:ID</code> finds subjects. Ctrl+Enter runs it.
-          </span>
-        </div>
+        <CompletedField
+          label="Query"
+          placeholder="select document where user:ann is viewer"
+          value={given.q}
+          complete={completeQuery}
+          onInput={(text) => setGiven((present) => ({ ...present, q: text }))}
+          isRequired
+          hint={
+            <>
+              <code>select TYPES where TYPE:ID is RELATIONS</code> finds objects,{" "}
+              <code>select RELATIONS of type TYPES for TYPE:ID</code> finds subjects.
+            </>
+          }
+        />
         <details open={given.context !== ""}>
           <summary>Context for policies</summary>
           <div class="field">
@@ -86,23 +83,6 @@ export function QueriesPage() {
       {loaded.value && loaded.value.results.length > 0 && <Results page={loaded.value} q={q} context={context} at={at} />}
     </div>
   );
-}
-
-interface PageRequest {
-  limit: number;
-  nextCursor?: string;
-  prevCursor?: string;
-  asOf?: string;
-}
-
-async function runQuery(q: string, context: string, page: PageRequest, signal?: AbortSignal): Promise<Page<QueryRow>> {
-  let values: unknown;
-  try {
-    values = context ? JSON.parse(context) : undefined;
-  } catch {
-    throw new Refused(400, "invalid", 'The context is not JSON: write {"network": "office"}');
-  }
-  return read<Page<QueryRow>>("v2/query", { body: { q, context: values, ...page }, signal });
 }
 
 interface ResultsProperties {

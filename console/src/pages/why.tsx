@@ -1,16 +1,18 @@
 import { useEffect, useState } from "preact/hooks";
-import { Refused, read } from "../api";
+import { Refused, onlyTypes, read } from "../api";
 import { completeObject, completeRelation, completeSubject } from "../completion";
 import { listRequirements, pathLinks, type Explanation, type Requirement, type Suggestion } from "../explanation";
 import { useLoaded, type Loaded } from "../loading";
 import { readObject, readSubject } from "../names";
+import { ExampleButton } from "../parts/example_button";
 import { CompletedField } from "../parts/field";
 import { Icon, Mark } from "../parts/icons";
 import { Busy, Empty, Fault, Notice } from "../parts/notice";
 import { Path } from "../parts/path";
+import { Pin } from "../parts/pin";
 import { SuggestionCard } from "../parts/suggestion";
 import { Tree } from "../parts/tree";
-import { go, link, route } from "../route";
+import { adjust, go, link, route } from "../route";
 import { objectTypes, schemaFault } from "../schema";
 
 interface Question {
@@ -63,6 +65,14 @@ export function WhyPage() {
 interface Answered {
   asked: Question;
   explanation: Explanation;
+  /** Whether the key may know why; one that is limited to object types may not. */
+  isExplained: boolean;
+}
+
+async function decide(body: { asOf?: string }, signal: AbortSignal): Promise<Explanation> {
+  const { asOf, ...warrant } = body;
+  const { result } = await read<{ result: string }>("v2/check", { body: { warrants: [warrant], asOf }, signal });
+  return { decision: result === "Authorized" ? "allowed" : "denied", check: "", because: { holds: "unknown" }, unknown: [] };
 }
 
 async function explain(asked: Question, asOf: string | undefined, signal: AbortSignal): Promise<Answered> {
@@ -71,7 +81,8 @@ async function explain(asked: Question, asOf: string | undefined, signal: AbortS
   if (!subject) throw new Refused(400, "invalid", `${asked.subject} is not a subject: write type:id, as in user:kim`);
   if (!object) throw new Refused(400, "invalid", `${asked.object} is not an object: write type:id, as in document:roadmap`);
   const body = { ...object, relation: asked.relation, subject, context: readContext(asked.context), asOf };
-  return { asked, explanation: await read<Explanation>("v2/explain", { body, signal }) };
+  if (onlyTypes.value) return { asked, explanation: await decide(body, signal), isExplained: false };
+  return { asked, explanation: await read<Explanation>("v2/explain", { body, signal }), isExplained: true };
 }
 
 function readContext(text: string): Record<string, unknown> | undefined {
@@ -176,7 +187,7 @@ interface ResultProperties {
 function Result({ loaded, onDone }: ResultProperties) {
   if (loaded.fault) return <Fault fault={loaded.fault} retry={loaded.reload} />;
   if (!loaded.value) return <Busy what="Deciding" />;
-  const { asked, explanation: value } = loaded.value;
+  const { asked, explanation: value, isExplained } = loaded.value;
   const isAllowed = value.decision === "allowed";
   return (
     <section class={loaded.isLoading ? "result stale" : "result"} aria-live="polite" aria-busy={loaded.isLoading}>
@@ -192,19 +203,32 @@ function Result({ loaded, onDone }: ResultProperties) {
             </>
           )}
         </p>
+        <Pin {...asked} />
       </div>
       {value.unknown.map((text) => (
         <p class="notice" key={text}>
           {text}
         </p>
       ))}
-      {isAllowed ? <Allowed explanation={value} /> : <Denied explanation={value} asked={asked} onDone={onDone} />}
-      <details class="card">
-        <summary>
-          <h2>Every step</h2>
-        </summary>
-        <Tree root={value.because} />
-      </details>
+      {isExplained ? (
+        <>
+          {isAllowed ? <Allowed explanation={value} /> : <Denied explanation={value} asked={asked} onDone={onDone} />}
+          <details
+            class="card"
+            open={route.value.parameters.steps === "all"}
+            onToggle={(event) => adjust({ steps: event.currentTarget.open ? "all" : undefined })}
+          >
+            <summary>
+              <h2>Every step</h2>
+            </summary>
+            <Tree root={value.because} />
+          </details>
+        </>
+      ) : (
+        <p class="notice">
+          Your key is limited to object types, and an explanation names warrants of any type: it may learn the decision, not why.
+        </p>
+      )}
     </section>
   );
 }
@@ -233,7 +257,7 @@ interface DeniedProperties {
 
 function Denied({ explanation, asked, onDone }: DeniedProperties) {
   const requirements = listRequirements(explanation);
-  const taken = requirements.map((one) => one.suggestion);
+  const taken = requirements.flatMap((one) => [one.suggestion, ...one.branches.map((branch) => branch.suggestion)]);
   const others = (explanation.wouldAllow ?? []).filter((one) => !taken.includes(one));
   const card = (suggestion: Suggestion, isFirst: boolean) => (
     <SuggestionCard
@@ -256,6 +280,23 @@ function Denied({ explanation, asked, onDone }: DeniedProperties) {
                 <h3>The smallest change that would allow it</h3>
                 {card(requirement.suggestion, true)}
               </>
+            )}
+            {requirement.branches.length > 0 && (
+              <details>
+                <summary>
+                  {requirement.branches.length} other {requirement.branches.length === 1 ? "branch" : "branches"} failed, too
+                </summary>
+                <ul class="branches">
+                  {requirement.branches.map((branch) => (
+                    <li key={branch.sentence}>
+                      <p class="sentence-line">
+                        <Mark tone="no">Missing</Mark> <span>{branch.sentence}</span>
+                      </p>
+                      {branch.suggestion && card(branch.suggestion, false)}
+                    </li>
+                  ))}
+                </ul>
+              </details>
             )}
           </RequirementPart>
         ))}
@@ -282,7 +323,7 @@ function Denied({ explanation, asked, onDone }: DeniedProperties) {
           <h2>No single change would allow it</h2>
           <p>
             Neither a warrant to the subject nor the deletion of one is enough. Look at{" "}
-            <a href={link("model")}>the rules of the relation</a>.
+            <a href={link("model", { of: `${readObject(asked.object)?.objectType}#${asked.relation}` })}>the rules of the relation</a>.
           </p>
         </div>
       )}
@@ -294,16 +335,16 @@ const SIGNS = { met: "yes", missing: "no", excluded: "no", undecided: "unknown" 
 const WORDS = { met: "Met", missing: "Missing", excluded: "Excluded", undecided: "Unknown" };
 
 function RequirementPart({ requirement, children }: { requirement: Requirement; children: preact.ComponentChildren }) {
-  const { kind, sentence, links, others } = requirement;
+  const { kind, sentence, links, hidden } = requirement;
   return (
     <section class={`requirement ${kind}`}>
       <p class="sentence-line">
         <Mark tone={SIGNS[kind]}>{WORDS[kind]}</Mark> <span>{sentence}</span>
       </p>
       {links.length > 0 && <Path links={links} label={sentence} />}
-      {others > 0 && (
+      {hidden > 0 && (
         <p class="hint">
-          {others} other {others === 1 ? "branch was" : "branches were"} tried and failed, too: see every step below.
+          {hidden} more {hidden === 1 ? "branch was" : "branches were"} tried and failed, too.
         </p>
       )}
       {children}
@@ -326,8 +367,11 @@ function FirstSteps() {
   if (objectTypes.value.length === 0) {
     return (
       <Empty title="This service has no model yet.">
-        <p>A model says which types of objects there are and what their relations mean. Start one with an example:</p>
-        <pre>magistrate serve --example document-sharing</pre>
+        <p>A model says which types of objects there are and what their relations mean. Start with an example: documents in folders, shared
+          with people and groups.</p>
+        <div class="actions">
+          <ExampleButton />
+        </div>
         <p>
           Or <a href={link("model")}>write a model</a> of your own.
         </p>

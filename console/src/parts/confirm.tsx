@@ -7,13 +7,15 @@ interface Properties {
   title: string;
   action: string;
   isDangerous?: boolean;
+  /** Whether it can be confirmed; false while it is not known what it would do. */
+  isReady?: boolean;
   children: ComponentChildren;
   onConfirm: () => Promise<void>;
   onClose: () => void;
 }
 
 /** Represents a dialog that says exactly what will be written, and writes it. */
-export function Confirm({ title, action, isDangerous, children, onConfirm, onClose }: Properties) {
+export function Confirm({ title, action, isDangerous, isReady = true, children, onConfirm, onClose }: Properties) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   const [fault, setFault] = useState<Refused>();
@@ -26,6 +28,7 @@ export function Confirm({ title, action, isDangerous, children, onConfirm, onClo
   async function confirm(event: Event) {
     event.preventDefault();
     setBusy(true);
+    setFault(undefined);
     try {
       await onConfirm();
       onClose();
@@ -46,7 +49,7 @@ export function Confirm({ title, action, isDangerous, children, onConfirm, onClo
           <button type="button" class="quiet" onClick={() => dialog.current?.close()}>
             Cancel
           </button>
-          <button type="submit" class={isDangerous ? "dangerous" : "primary"} disabled={isBusy}>
+          <button type="submit" class={isDangerous ? "dangerous" : "primary"} disabled={isBusy || !isReady}>
             {action}
           </button>
         </div>

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { Refused } from "../api";
 import type { Complete, Option } from "../completion";
@@ -13,7 +14,7 @@ interface Properties {
   /** Called with a complete value: an option was chosen. */
   onChoose?: (value: string) => void;
   isRequired?: boolean;
-  hint?: string;
+  hint?: ComponentChildren;
 }
 
 /** Represents a text field with completion: a combobox with a list of options (WAI-ARIA 1.2). */
@@ -124,7 +125,7 @@ export function CompletedField(properties: Properties) {
               choose(option);
             }}
           >
-            <span class="name">{option.value}</span>
+            <span class="name">{option.label ?? option.value}</span>
             {option.hint && <span class="hint">{option.hint}</span>}
           </li>
         ))}

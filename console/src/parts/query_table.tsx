@@ -1,6 +1,7 @@
 import { writeObject, type Warrant } from "../names";
 import { link } from "../route";
 import { ObjectLink, WarrantWords } from "./names";
+import { Pin } from "./pin";
 
 export interface QueryRow {
   objectType: string;
@@ -63,6 +64,14 @@ export function QueryTable({ rows, fixed, areSubjects, context }: Properties) {
                       {writeObject(row)} {row.relation}
                     </span>
                   </a>
+                )}
+                {fixed && row.objectId !== "*" && (
+                  <Pin
+                    subject={areSubjects ? writeObject(row) : fixed}
+                    relation={row.relation}
+                    object={areSubjects ? fixed : writeObject(row)}
+                    context={context}
+                  />
                 )}
               </td>
             </tr>

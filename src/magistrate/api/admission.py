@@ -1,7 +1,7 @@
 """Keeps the time short for which requests wait when more arrive than can be answered.
 
 A bounded number of requests of each scope run at the same time, and a bounded number wait, each for a bounded time. The
-others are refused at once, which costs little. Without that, all requests would be answered ever later, until none is
+others are refused, at a pace that costs little. Without that, all requests would be answered ever later, until none is
 answered before its client has given up. Scopes do not share their bounds, so no number of queries keeps a check
 waiting. See docs/decisions/0064-requests-beyond-a-queue-are-refused.md."""
 
@@ -10,8 +10,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from types import TracebackType
+from typing import NamedTuple
 
+from magistrate.api.refusal_pace import RefusalPace
 from magistrate.errors import Overloaded
 from magistrate.operations.callers import Scope
 
@@ -21,20 +24,58 @@ further requests are read, and refused, soon; otherwise those that need not wait
 nobody sees."""
 MOST_AT_ONCE = 64
 """Limits the waiting requests that begin in one iteration."""
+LATE_SHARE = 0.75
+"""Sets the part of the time for which requests may wait after which the oldest one is late. Those that come then would
+wait in vain, and refusing a request that has waited costs several times as much as refusing it when it comes."""
+
+
+class WaitingRequest(NamedTuple):
+    """Holds the place of a request in the queue, and when it entered the queue."""
+
+    place: asyncio.Future[None]
+    since: float
+
+
+class WaitingBodies:
+    """Counts the bytes of the bodies of waiting requests, for all scopes together."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
+        self.bytes = 0
+
+    def add(self, size: int) -> bool:
+        """Returns whether a body of this size may wait, and counts it if so. The first always may, and so may an
+        empty one."""
+        if size and self.bytes and self.bytes + size > self._most_bytes:
+            return False
+        self.bytes += size
+        return True
+
+    def release(self, size: int) -> None:
+        self.bytes -= size
 
 
 class Admission:
-    """Admits the requests of one scope: an async context manager, in which a request runs. Those that wait run in the
-    order of their arrival. `clock` returns seconds of this thread's processor time."""
+    """Admits the requests of one scope. Those that wait run in the order of their arrival. `clock` returns seconds of
+    this thread's processor time, `wall_clock` those that pass."""
 
     def __init__(
-        self, most_running: int, most_waiting: int, wait_ms: int, clock: Callable[[], float] = time.thread_time
+        self,
+        most_running: int,
+        most_waiting: int,
+        wait_ms: int,
+        bodies: WaitingBodies,
+        clock: Callable[[], float] = time.thread_time,
+        wall_clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._most_running = most_running
         self._most_waiting = most_waiting
         self._wait_seconds = wait_ms / 1000
+        self._bodies = bodies
+        self._late_seconds = LATE_SHARE * self._wait_seconds
         self._clock = clock
-        self._queue: deque[asyncio.Future[None]] = deque()
+        self._wall_clock = wall_clock
+        self._queue: deque[WaitingRequest] = deque()
         self._is_counting = False
         """Says whether `_begin_iteration` will be called."""
         self._slice_began = 0.0
@@ -50,47 +91,56 @@ class Admission:
 
     @property
     def is_full(self) -> bool:
-        """Returns whether no more requests may wait."""
-        return len(self._queue) >= self._most_waiting and not self._may_begin()
+        """Returns whether no more requests may wait: there is no place, or they would wait too long."""
+        if not self._queue:
+            return False
+        is_late = self._wall_clock() - self._queue[0].since > self._late_seconds
+        return is_late or len(self._queue) >= self._most_waiting
 
-    async def __aenter__(self) -> None:
-        """Waits until the request may run. Raises Overloaded."""
+    def admit(self, body_bytes: int) -> "AdmittedRequest":
+        """Returns a context in which a request with a body of this size runs. Entering it raises Overloaded."""
+        return AdmittedRequest(self, body_bytes)
+
+    async def begin_request(self, body_bytes: int) -> None:
+        """Waits until the request may run; `end_request` must follow. Raises Overloaded."""
         if self._may_begin():
             self._count_iterations()
             self.running += 1
             return
-        if len(self._queue) >= self._most_waiting:
+        if self.is_full or not self._bodies.add(body_bytes):
             raise self._refusal()
+        try:
+            await self._wait_in_queue()
+        finally:
+            self._bodies.release(body_bytes)
+
+    def end_request(self) -> None:
+        self.running -= 1
+        if self._queue:
+            self._count_iterations()
+
+    async def _wait_in_queue(self) -> None:
         place = asyncio.get_running_loop().create_future()
-        self._queue.append(place)
+        waiting = WaitingRequest(place, self._wall_clock())
+        self._queue.append(waiting)
         try:
             async with asyncio.timeout(self._wait_seconds):
                 await place
         except BaseException as error:
             if place.done() and not place.cancelled():
-                self._end_request()  # its turn came in the same moment
+                self.end_request()  # its turn came in the same moment
             else:
                 with suppress(ValueError):
-                    self._queue.remove(place)
+                    self._queue.remove(waiting)
             if isinstance(error, TimeoutError):
                 raise self._refusal() from error
             raise
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._end_request()
 
     def _may_begin(self) -> bool:
         """Returns whether a request may begin now."""
         if self._queue or self.running >= self._most_running:
             return False
         return not self._is_counting or self._clock() - self._slice_began < SLICE_SECONDS
-
-    def _end_request(self) -> None:
-        self.running -= 1
-        if self._queue:
-            self._count_iterations()
 
     def _count_iterations(self) -> None:
         if not self._is_counting:
@@ -106,7 +156,7 @@ class Admission:
         loop.call_soon(self._begin_slice)  # before those that begin below, and after what is read in between
         left = min(self._at_once, self._most_running - self.running)
         while left > 0 and self._queue:
-            place = self._queue.popleft()
+            place = self._queue.popleft().place
             if not place.done():
                 place.set_result(None)
                 self.running += 1
@@ -123,9 +173,34 @@ class Admission:
         return Overloaded()
 
 
-Admissions = Mapping[Scope, Admission]
+class AdmittedRequest:
+    """Represents a request while it waits and runs, as an async context manager."""
+
+    __slots__ = ("_admission", "_body_bytes")
+
+    def __init__(self, admission: Admission, body_bytes: int) -> None:
+        self._admission = admission
+        self._body_bytes = body_bytes
+
+    async def __aenter__(self) -> None:
+        await self._admission.begin_request(self._body_bytes)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._admission.end_request()
 
 
-def admissions(most_running: int, most_waiting: int, wait_ms: int) -> Admissions:
-    """Returns the admission of each scope."""
-    return {scope: Admission(most_running, most_waiting, wait_ms) for scope in Scope}
+@dataclass(frozen=True, slots=True)
+class Admissions:
+    """Holds the admission of each scope, and the pace of the refusals of all scopes."""
+
+    by_scope: Mapping[Scope, Admission]
+    pace: RefusalPace
+
+
+def admissions(most_running: int, most_waiting: int, wait_ms: int, most_body_bytes: int) -> Admissions:
+    """Returns the admissions of a worker; `most_body_bytes` limits the bodies of all requests that wait."""
+    bodies = WaitingBodies(most_body_bytes)
+    by_scope = {scope: Admission(most_running, most_waiting, wait_ms, bodies) for scope in Scope}
+    return Admissions(by_scope, RefusalPace())

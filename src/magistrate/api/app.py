@@ -25,7 +25,8 @@ from uuid_utils import uuid7
 from magistrate import errors
 from magistrate.api.auditing import BODY, CALLER, ROUTE
 from magistrate.api.auth.bearer import Identified, identify_caller
-from magistrate.api.console import list_console_pages
+from magistrate.api.console import HEADERS as CONSOLE_HEADERS
+from magistrate.api.console import list_console_pages, list_reference_files
 from magistrate.api.cors import CorsPolicy, answer_options
 from magistrate.api.deadline import Deadlines
 from magistrate.api.early_answers import Send, answer_cancelled, answer_overloaded
@@ -36,6 +37,7 @@ from magistrate.api.freshness import TOKEN_HEADERS, read_freshness, token_of
 from magistrate.api.page_responders import redirect_browser, respond_to_pages
 from magistrate.api.parse import LARGE_BODY_BYTES, decode_body, read_parameters, require_json_type
 from magistrate.api.paths import HAS_SLASH, SLASH_IN_ID, decode_path, render_path
+from magistrate.api.refusable_routes import FullRoute, RefusableRoutes
 from magistrate.api.route import Route
 from magistrate.api.routes import ROUTES
 from magistrate.api.server.fast_path import FastPath
@@ -136,10 +138,11 @@ class Application:
         self._ledger = ledger or Ledger()
         self._cors = cors
         self.fast_path = FastPath(lambda: self._running.service, ROUTES, self._ledger, has_cors=cors is not None)
-        self._scopes = {(route.method, route.path): route.scope for route in ROUTES if "{" not in route.path}
-        public_pages = public.list_pages(public_url)
+        self._refusable = RefusableRoutes(ROUTES)
+        public_pages = public.list_pages(public_url, CONSOLE_HEADERS if has_console else None)
+        console_files = [*list_console_pages(), *list_reference_files()] if has_console else []
         responders = _responders(self._running, ROUTES)
-        responders += self._respond_to([*public_pages, *(list_console_pages() if has_console else ())])
+        responders += self._respond_to([*public_pages, *console_files])
         responders += [("GET", "/", redirect_browser)] if has_console else []
         responders += _preflight_responders(cors) if cors is not None else []
         self._app = self._build_app(responders)
@@ -176,26 +179,28 @@ class Application:
         scope |= {_RECEIVE: receive, _QUERY: scope["query_string"], "query_string": b""}
         scope |= {LEDGER: self._ledger, STARTED: perf_counter(), REQUEST_ID: str(uuid7())}
         try:
-            if app is self._app and self._is_overloaded(scope):
-                await self._refuse(scope, send)
-            else:
+            full = self._find_full(scope) if app is self._app else None
+            if full is None:
                 await app(scope, _receive_nothing, send)
+            else:
+                await self._refuse(full, scope, send)
         except asyncio.CancelledError:
             further_headers = self._cors.raw_headers(scope["headers"]) if self._cors else {}
             await answer_cancelled(send, scope[REQUEST_ID], further_headers)
 
-    def _is_overloaded(self, scope: Scope) -> bool:
-        """Returns whether a request would be refused as soon as its turn should come. A path with variables is left to
-        the framework."""
-        needed = self._scopes.get((scope["method"], scope["path"]))
-        return needed is not None and self._running.is_open and self._running.service.admissions[needed].is_full
+    def _find_full(self, scope: Scope) -> FullRoute | None:
+        """Returns the route of a request that would be refused as soon as its turn should come, otherwise None."""
+        if not self._running.is_open:
+            return None
+        return self._refusable.find_full(self._running.service.admissions, scope["method"], scope["path"])
 
-    async def _refuse(self, scope: Scope, send: Send) -> None:
+    async def _refuse(self, full: FullRoute, scope: Scope, send: Send) -> None:
         """Refuses a request before its key is known: whatever is done for it is taken from those that are answered."""
-        method, path = scope["method"], scope["path"]
-        self._running.service.admissions[self._scopes[method, path]].shed += 1
+        full.admission.shed += 1
+        await self._running.service.admissions.pace.wait()
         further_headers = self._cors.raw_headers(scope["headers"]) if self._cors else {}
-        self._ledger.record_answer(method, path, path, 503, scope[REQUEST_ID], scope[STARTED])
+        answered = (scope["method"], full.route.path, scope["path"], 503, scope[REQUEST_ID], scope[STARTED])
+        self._ledger.record_answer(*answered)
         await answer_overloaded(send, scope[REQUEST_ID], further_headers)
 
 
@@ -280,7 +285,7 @@ def _responder(running: Running, route: Route) -> Responder:
                 caller.require_types(route.list_types(call))
             if route.parameters and not route.writes:
                 route.check_parameters(call)
-            async with service.admissions[route.scope]:
+            async with service.admissions.by_scope[route.scope].admit(len(raw)):
                 answer = await answer_call(route.handler, call)
         token = token_of(identity, answer.revision)
         for header in TOKEN_HEADERS:

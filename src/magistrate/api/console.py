@@ -1,5 +1,7 @@
-"""Serves the console at /console: the files of console_files/, which are built from console/ (docs/console.md)."""
+"""Serves the console at /console, and the script of the API reference at /docs: the files of console_files/, which are
+built from console/ (docs/console.md)."""
 
+from collections.abc import Iterable
 from functools import partial
 from hashlib import sha256
 from importlib.resources import files
@@ -26,16 +28,31 @@ the page itself, no other origin, no frame, and no text that becomes markup."""
 _FILES = (
     (CONSOLE_PATH, "index.html", "The console, for browsers", "text/html; charset=utf-8"),
     (f"{CONSOLE_PATH}/console.js", "console.js", "Its script", "text/javascript; charset=utf-8"),
+    (f"{CONSOLE_PATH}/workbench.js", "workbench.js", "Its editor of models", "text/javascript; charset=utf-8"),
     (f"{CONSOLE_PATH}/console.css", "console.css", "Its style", "text/css; charset=utf-8"),
     (f"{CONSOLE_PATH}/icon.svg", "icon.svg", "Its icon", "image/svg+xml"),
+)
+
+_REFERENCE_FILES = (
+    ("/docs/reference.js", "reference.js", "The script of the API reference", "text/javascript; charset=utf-8"),
+    ("/docs/reference.css", "reference.css", "Its style", "text/css; charset=utf-8"),
 )
 
 
 def list_console_pages() -> list[PublicPage]:
     """Returns the files of the console. None needs a key: they are the same for everyone and have no data."""
+    return _list_files(_FILES)
+
+
+def list_reference_files() -> list[PublicPage]:
+    """Returns what the page at /docs loads."""
+    return _list_files(_REFERENCE_FILES)
+
+
+def _list_files(described: Iterable[tuple[str, str, str, str]]) -> list[PublicPage]:
     folder = files("magistrate").joinpath("console_files")
     pages = []
-    for path, name, meaning, content_type in _FILES:
+    for path, name, meaning, content_type in described:
         content = folder.joinpath(name).read_bytes()
         etag = sha256(content).hexdigest()[:32]
         pages.append(PublicPage(path, meaning, content_type, partial(_answer, content), headers=HEADERS, etag=etag))

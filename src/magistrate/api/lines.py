@@ -8,23 +8,26 @@ from msgspec.structs import replace
 
 from magistrate.api.endpoints.warrants import WarrantBody, read_new_warrant
 from magistrate.api.parse import decode_body
-from magistrate.engine.model import ObjectType, SourceDefinition, TypeAdditions, read_object_type
+from magistrate.engine.model import SourceDefinition, TypeAdditions, read_object_type
+from magistrate.engine.named_policy import NamedPolicy, read_named_policy
 from magistrate.engine.rules.rule import RuleDefinition
 from magistrate.engine.terms import object_id, type_name
 from magistrate.errors import InvalidParameter, InvalidRequest
 from magistrate.operations.context import Context
+from magistrate.operations.importing.chunk import Line
 from magistrate.operations.objects import render_meta
 from magistrate.operations.times import TIME_MESSAGE, read_time
 from magistrate.store.contract import NewObject, NewWarrant
 
 WHAT_A_LINE_IS = (
-    "is neither an object type (`type` and `relations`), an object (`objectType`, `objectId` and perhaps `meta`) "
-    "nor a warrant (`objectType`, `objectId`, `relation` and `subject`)"
+    "is neither an object type (`type` and `relations`), a policy (`name`, `parameters` and `expression`), an object "
+    "(`objectType`, `objectId` and perhaps `meta`) nor a warrant (`objectType`, `objectId`, `relation` and `subject`)"
 )
 
 
 class LineBody(WarrantBody, rename="camel", frozen=True, omit_defaults=True):
-    """Represents a line, with the members of ObjectTypeBody and ObjectBody and the creation time that answers have."""
+    """Represents a line, with the members of ObjectTypeBody, NamedPolicyBody and ObjectBody and the creation time that
+    answers have."""
 
     type: str | None = None
     source: SourceDefinition | None = None
@@ -32,6 +35,9 @@ class LineBody(WarrantBody, rename="camel", frozen=True, omit_defaults=True):
     allowed_types: dict[str, tuple[str, ...]] | None = None
     description: str | None = None
     descriptions: dict[str, str] | None = None
+    name: str | None = None
+    parameters: dict[str, str] | None = None
+    expression: str | None = None
     meta: dict[str, Any] | None = None
     created_at: str | None = None
 
@@ -40,12 +46,14 @@ _DECODER = msgspec.json.Decoder(LineBody)
 _ENCODER = msgspec.json.Encoder()
 
 
-def read_line(ctx: Context, max_json_depth: int, line: bytes) -> ObjectType | NewObject | NewWarrant:
+def read_line(ctx: Context, max_json_depth: int, line: bytes) -> Line:
     """Returns the value that the line describes; an object must have an id. The `createdAt` of a warrant is kept,
     because `expiresIn` and `warrant.createdAt` in policies depend on it.
 
     Raises InvalidRequest, InvalidParameter or MissingParameter like a request with this body."""
     body = _decode_line(line, max_json_depth)
+    if body.expression is not None:
+        return _read_policy(body)
     is_type = body.type is not None or body.relations is not None
     is_limited = body.starts_at is not None or body.expires_at is not None
     has_condition = is_limited or bool(body.policy or body.context)
@@ -59,6 +67,13 @@ def read_line(ctx: Context, max_json_depth: int, line: bytes) -> ObjectType | Ne
         of_type, id = type_name(body.object_type, "objectType"), object_id(body.object_id, "objectId")
         return NewObject(of_type, id, render_meta(ctx, body.meta))
     raise InvalidRequest(WHAT_A_LINE_IS)
+
+
+def _read_policy(body: LineBody) -> NamedPolicy:
+    others = replace(body, name=None, parameters=None, expression=None, description=None, created_at=None)
+    if others != LineBody():
+        raise InvalidRequest(WHAT_A_LINE_IS)
+    return read_named_policy(body.name, body.parameters, body.expression, body.description)
 
 
 def _read_warrant(body: LineBody) -> NewWarrant:

@@ -17,6 +17,7 @@ from magistrate.api.endpoints.query import QueryBody
 from magistrate.api.endpoints.sessions import SessionBody
 from magistrate.api.endpoints.warrants import SubjectBody, WarrantBody
 from magistrate.api.endpoints.writes import FilteredDeletionBody, NamedObjectBody, StoredRefBody
+from magistrate.api.examples import EXAMPLES, RequestExample
 from magistrate.api.fga.checks import FgaCheckBody, FgaSingleCheckBody
 from magistrate.api.fga.resources import FgaBatchBody, FgaResourceBody
 from magistrate.api.fga.warrants import FgaSubjectBody, FgaWarrantBody
@@ -60,6 +61,16 @@ REQUIRED: dict[type[msgspec.Struct], list[str]] = {
 }
 """Lists members that are optional to the decoder, so that their absence is reported in the words that clients
 expect."""
+
+TAGS = {
+    "/v2/": ("v2", "The API of this service, which clients of the Warrant v2 API can use."),
+    "/access/": ("AuthZEN", "The authorization API 1.0 of the OpenID Foundation."),
+    "/v1/": ("v1", "The first version of the Warrant API: users, tenants, roles, permissions, features and tiers."),
+    "/fga/": ("/fga/v1", "The last hosted generation of the Warrant API, for its clients."),
+}
+"""Maps the beginnings of paths to the name and the description of a group of requests."""
+
+_NO_EXAMPLE = RequestExample()
 
 _REF = "#/components/schemas/{name}"
 
@@ -152,6 +163,7 @@ def document(public_url: str = "") -> dict[str, Any]:
         },
         **({"servers": [{"url": public_url}]} if public_url else {}),
         "security": [{"ApiKey": []}],
+        "tags": [{"name": name, "description": meaning} for name, meaning in TAGS.values()],
         "paths": paths,
         "components": {
             "schemas": {**components, "Error": _ERROR},
@@ -174,17 +186,20 @@ def document(public_url: str = "") -> dict[str, Any]:
 
 
 def _operation(route: Route, body: Schema | None, answer: Schema | None) -> dict[str, Any]:
+    example = EXAMPLES.get((route.method, route.path), _NO_EXAMPLE)
     operation: dict[str, Any] = {
         "operationId": _operation_id(route),
+        "tags": [name for start, (name, _) in TAGS.items() if route.path.startswith(start)],
         "summary": route.summary,
         "description": f"Needs the scope `{route.scope}`.",
         # The names of scopes stand where OAuth has them (OpenAPI 3.1, security requirement object).
         "security": [{"ApiKey": [str(route.scope)]}, {"Bearer": [str(route.scope)]}],
-        "parameters": _parameters(route),
+        "parameters": [_add_example(parameter, example) for parameter in _parameters(route)],
         "responses": {"200": _success(route, answer), **{str(status): _error(status) for status in _statuses(route)}},
     }
     if body is not None:
-        content = {"application/json": {"schema": _batch(body)}} | (_TEXT if route.takes_text else {})
+        as_json = {"schema": _batch(body)} | ({} if example.body is None else {"example": example.body})
+        content = {"application/json": as_json} | (_TEXT if route.takes_text else {})
         operation["requestBody"] = {"required": True, "content": content}
     return operation
 
@@ -207,6 +222,11 @@ def _parameters(route: Route) -> list[dict[str, Any]]:
     headers = [] if route.writes else _TOKEN_PARAMETERS
     demands = [_MATCH_PARAMETER] if route.takes_if_match else []
     return [*path, *query, *headers, *demands, *([_KEY_PARAMETER] if route.takes_key else [])]
+
+
+def _add_example(parameter: dict[str, Any], example: RequestExample) -> dict[str, Any]:
+    value = example.parameters.get(parameter["name"])
+    return parameter if value is None else parameter | {"example": value}
 
 
 def _batch(body: Schema) -> Schema:

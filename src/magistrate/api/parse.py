@@ -6,11 +6,14 @@ checks for these."""
 
 import json
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, TypeVar, get_args
 from urllib.parse import parse_qsl
 
 import msgspec
+import msgspec.inspect
 
 from magistrate.engine.rules.rule import RuleDefinition
 from magistrate.engine.suggestions import suggest_name
@@ -43,19 +46,25 @@ _MUST_BE = {
     "object | array": "must be an object or an array",
 }
 
+PAUSE_SECONDS = 0.002
+"""Sets the pause between two passes over a large body. A pass may hold the interpreter lock for some hundredths of a
+second; without a pause, the event loop would wait for one of them each time that it needs the lock."""
+
 _POSITION = re.compile(r"\(byte (\d+)\)")
 _TYPE_FAULT = re.compile(r"Expected `(?P<wanted>[^`]*)`, got `(?P<given>[^`]*)`(?: - at `(?P<path>[^`]*)`)?")
 _UNKNOWN_MEMBER = re.compile(r"Object contains unknown field `(?P<name>.*?)`(?: - at `(?P<path>[^`]*)`)?", re.DOTALL)
 _PATH = re.compile(r" - at `(?P<path>[^`]*)`")
 _INDEX = re.compile(r"\[(?:\d+|\.\.\.)\]")
-_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
-# Possessive, so that an unterminated string is scanned once.
+# Possessive, so that a long string leaves nothing to return to, and an unterminated one is scanned once. What is in
+# between is taken as a whole, which is ten times as fast as looking for the next string at each place.
+_MEMBER_OR_BRACE = re.compile(rb'("[^"\\]*+(?:\\.[^"\\]*+)*+")(?:[ \t\r\n]*+(:))?|([{}])|[^"{}]{1,65536}+', re.DOTALL)
 _STRING_OR_BEGINNING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{,]', re.DOTALL)
 _QUOTATION_MARK = ord('"')
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _NOT_BRACKETS_OR_MARKS = _NOT_BRACKETS.replace(b'"', b"")
 _BLANKS = b" \t\r\n"
 _AS_BRACES = bytes.maketrans(b"[]", b"{}")
+_PARTS_OF_TYPES = (msgspec.inspect.Type, msgspec.inspect.Field)
 
 
 def decode_body(body: bytes, decoder: msgspec.json.Decoder[T], max_depth: int) -> T:
@@ -64,23 +73,33 @@ def decode_body(body: bytes, decoder: msgspec.json.Decoder[T], max_depth: int) -
     Raises InvalidRequest if it is not JSON, nests deeper than `max_depth` arrays and objects, has more than MAX_VALUES
     values, or repeats a member in an object. Raises InvalidParameter for a member of the wrong JSON type, with its
     dotted path, without array indices and map keys."""
+    trimmed = body.strip(_BLANKS)  # skipping white space takes a decoder longer than anything else
+    begins_at = 0 if len(trimmed) == len(body) else len(body) - len(body.lstrip(_BLANKS))
+    body = trimmed
     if not body.strip():
         raise InvalidRequest("Request body must not be empty")
     _check_values(body)
+    _pause(body)
     try:
-        text = body.decode()
-        value = decoder.decode(text)
+        value = decoder.decode(body.decode())
     except UnicodeDecodeError as error:
-        raise _build_syntax_error(error.start) from None
+        raise _build_syntax_error(begins_at + error.start) from None
     except msgspec.ValidationError as error:
         raise _type_fault(str(error), body, decoder.type) from None
     except msgspec.DecodeError as error:
-        raise _syntax_fault(str(error)) from None
+        raise _syntax_fault(str(error), begins_at) from None
     except RecursionError:
         raise _too_deep(max_depth) from None
     _check_nesting(body, max_depth)
-    _check_members(body, text)
+    if not _is_written_alike(body, value, decoder):
+        _check_members(body)
     return value
+
+
+def _pause(body: bytes) -> None:
+    """Lets other threads run before the next pass over a large body, which is then decoded in a thread."""
+    if len(body) > LARGE_BODY_BYTES:
+        time.sleep(PAUSE_SECONDS)
 
 
 def require_json_type(content_type: str | None) -> None:
@@ -135,13 +154,13 @@ def document_pattern(pattern: str) -> msgspec.Meta:
     return msgspec.Meta(extra_json_schema={"pattern": pattern})
 
 
-def _syntax_fault(message: str) -> InvalidRequest:
+def _syntax_fault(message: str, begins_at: int) -> InvalidRequest:
     position = _POSITION.search(message)
     if "trailing characters" in message:
         return InvalidRequest("Request must only contain one JSON object")
     if position is None:
         return InvalidRequest("Request contains malformed JSON")
-    return _build_syntax_error(int(position[1]))
+    return _build_syntax_error(begins_at + int(position[1]))
 
 
 def _build_syntax_error(offset: int) -> InvalidRequest:
@@ -224,9 +243,9 @@ def _check_values(body: bytes) -> None:
 
 def _check_nesting(body: bytes, max_depth: int) -> None:
     """Raises InvalidRequest if this valid JSON nests arrays and objects too deeply."""
-    if body.count(b"{") + body.count(b"[") <= max_depth:
-        return
     brackets = _find_brackets(body).translate(_AS_BRACES)
+    if len(brackets) <= 2 * max_depth:
+        return
     for _ in range(max_depth):  # each round takes the innermost level away
         if not brackets:
             return
@@ -238,33 +257,68 @@ def _check_nesting(body: bytes, max_depth: int) -> None:
 def _find_brackets(body: bytes) -> bytes:
     """Returns the brackets of valid JSON, without those in strings."""
     if b"\\" in body:
-        return _STRING.sub(b"", body).translate(None, _NOT_BRACKETS)
-    # Without an escape, every second quotation mark ends a string; most strings have no brackets.
+        body = body.replace(b"\\\\", b"").replace(b'\\"', b"")
+    # Without escaped ones, every second quotation mark ends a string; most strings have no brackets.
     marked = body.translate(None, _NOT_BRACKETS_OR_MARKS).replace(b'""', b"")
     return b"".join(marked.split(b'"')[::2]) if b'"' in marked else marked
 
 
-def _check_members(body: bytes, text: str) -> None:
-    """Raises InvalidRequest if an object of this valid JSON repeats a member.
+def _is_written_alike(body: bytes, value: object, decoder: msgspec.json.Decoder[Any]) -> bool:
+    """Returns whether a body equals its decoded value, encoded again, blanks aside. No member is then repeated, because
+    the value has each once. It is so for the bodies of clients that send members in the documented order and none
+    without a value, and takes a quarter of the time of `_check_members`."""
+    if _has_raw_parts(decoder):
+        return False
+    _pause(body)
+    again = msgspec.json.encode(value)
+    return again == body or (len(again) < len(body) and again.translate(None, _BLANKS) == body.translate(None, _BLANKS))
+
+
+@lru_cache(maxsize=1_024)  # decoders are made at start
+def _has_raw_parts(decoder: msgspec.json.Decoder[Any]) -> bool:
+    """Returns whether values of the decoder may have parts of a body as they are, which may repeat members."""
+    known: list[object] = []
+    waiting: list[object] = [msgspec.inspect.type_info(decoder.type)]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, msgspec.inspect.RawType):
+            return True
+        if isinstance(one, tuple):
+            waiting += one
+        if isinstance(one, _PARTS_OF_TYPES) and not any(one is other for other in known):
+            known.append(one)
+            waiting += [getattr(one, name) for name in one.__struct_fields__]
+    return False
+
+
+def _check_members(body: bytes) -> None:
+    """Raises InvalidRequest if an object of this valid JSON repeats a member: two parsers of one text could read two
+    different requests, because it is not defined which of two equal members counts.
 
     A value that is decoded and encoded again has each member once. If the result equals the body, blanks aside, no
-    member was repeated. Only bodies that are written differently, for example with escapes, are read by a parser that
-    reports every member."""
+    member was repeated. Only in bodies that are written differently, for example with escapes, the members are read one
+    by one, between which other threads can run."""
+    _pause(body)
     try:
-        again = msgspec.json.encode(msgspec.json.decode(body))
+        value = msgspec.json.decode(body)
+        _pause(body)
+        again = msgspec.json.encode(value)
     except msgspec.MsgspecError:
         again = b""
-    if again != body and again.translate(None, _BLANKS) != body.translate(None, _BLANKS):
-        # The values do not matter, and Python refuses to convert integers of more than 4300 digits.
-        json.loads(text, object_pairs_hook=_refuse_repeated_members, parse_int=len, parse_float=len)
-
-
-def _refuse_repeated_members(pairs: list[tuple[str, object]]) -> None:
-    """Raises InvalidRequest for repeated members: two parsers of one text could read two different requests, because it
-    is not defined which of two equal members counts."""
-    seen: set[str] = set()
-    if len(dict(pairs)) != len(pairs):
-        for name, _ in pairs:
-            if name in seen:
+    if again == body:
+        return
+    _pause(body)
+    if again.translate(None, _BLANKS) == body.translate(None, _BLANKS):
+        return
+    open_objects: list[set[str]] = []
+    for token in _MEMBER_OR_BRACE.finditer(body):
+        string, colon, brace = token.groups()
+        if colon:
+            name = json.loads(string) if b"\\" in string else string[1:-1].decode()
+            if name in open_objects[-1]:
                 raise InvalidRequest(f"Request contains the member {json.dumps(name)} more than once in one object")
-            seen.add(name)
+            open_objects[-1].add(name)
+        elif brace == b"{":
+            open_objects.append(set())
+        elif brace:
+            open_objects.pop()

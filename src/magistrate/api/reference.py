@@ -1,7 +1,11 @@
-"""Renders the page at /docs: the OpenAPI document as one piece of HTML, without scripts or external resources."""
+"""Renders the page at /docs: the OpenAPI document as one piece of HTML, which needs no script.
+
+With the console, the page names a script that replaces it by one that can be searched and tried; see
+docs/decisions/0069-the-api-reference-is-our-own-renderer.md."""
 
 import json
 from base64 import b64encode
+from collections.abc import Mapping
 from hashlib import sha256
 from html import escape
 from typing import Any
@@ -18,20 +22,37 @@ nav a { display: block; text-decoration: none; color: inherit; } nav a:hover { t
   body { background: #0d1117; color: #e6edf3; } pre { background: #161b22; } h2 { border-color: #30363d; }
   .method { color: #79c0ff; }
 }
+@media (scripting: enabled) {
+  .replaced { animation: appear 0s 2s both; }
+  @keyframes appear { from { visibility: hidden; } }
+}
 """
+"""Where scripts run, the page is shown after two seconds, unless it is replaced before."""
 
 _STYLE_HASH = b64encode(sha256(_STYLE.encode()).digest()).decode()
-HEADERS = {
-    "Content-Security-Policy": f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; base-uri 'none'; "
-    "form-action 'none'; frame-ancestors 'none'",
+_HASHED_STYLE = f"style-src 'sha256-{_STYLE_HASH}'"
+PLAIN_HEADERS = {
+    "Content-Security-Policy": f"default-src 'none'; {_HASHED_STYLE}; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
 """Forbids browsers to load anything for the page, to run anything in it, and to show it in a frame."""
+_ENHANCED = (
+    '<link rel="icon" href="console/icon.svg" type="image/svg+xml"><link rel="stylesheet" href="docs/reference.css">'
+    '<script type="module" src="docs/reference.js"></script>'
+)
 
 
-def page(document: dict[str, Any]) -> str:
-    """Returns a complete HTML page; every text of the document is escaped."""
+def allow_own_style(headers: Mapping[str, str]) -> dict[str, str]:
+    """Returns the headers of the console for this page: they also allow the style that is in it."""
+    policy = headers["Content-Security-Policy"].replace("style-src 'self'", f"{_HASHED_STYLE} 'self'")
+    return {**headers, "Content-Security-Policy": policy}
+
+
+def page(document: dict[str, Any], has_script: bool) -> str:
+    """Returns a complete HTML page; every text of the document is escaped. `has_script` says whether a browser is to
+    load the script that replaces it."""
     info = document["info"]
     operations = [
         (method.upper(), path, operation)
@@ -41,16 +62,17 @@ def page(document: dict[str, Any]) -> str:
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(info['title'])} API</title><style>{_STYLE}</style></head><body>"
+        f"<title>{escape(info['title'])} API</title><style>{_STYLE}</style>{_ENHANCED if has_script else ''}</head>"
+        f'<body><div id="console"></div><div id="plain" class="{"replaced" if has_script else "kept"}">'
         f"<h1>{escape(info['title'])} {escape(info['version'])}</h1><p>{escape(info['description'])}</p>"
         "<p>Every request carries <code>Authorization: ApiKey &lt;key&gt;</code>, a key that has the scope of the "
         "request; a check may carry <code>Authorization: Bearer &lt;token&gt;</code> instead. "
-        'The same description for machines: <a href="/openapi.json">/openapi.json</a>.</p>'
+        'The same description for machines: <a href="openapi.json">openapi.json</a>.</p>'
         f"<nav>{''.join(_link(*operation) for operation in operations)}</nav>"
         f"{''.join(_section(*operation) for operation in operations)}"
         "<h2>Schemas</h2>"
         f"{''.join(_schema(name, schema) for name, schema in document['components']['schemas'].items())}"
-        "</body></html>\n"
+        "</div></body></html>\n"
     )
 
 

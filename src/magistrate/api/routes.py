@@ -10,7 +10,6 @@ from magistrate.api.endpoints import (
     events,
     explain,
     keys,
-    models,
     object_types,
     objects,
     policies,
@@ -24,9 +23,8 @@ from magistrate.api.endpoints.decisions import DecisionAnswer, ReplayAnswer
 from magistrate.api.endpoints.difference import DifferenceAnswer, DifferenceBody
 from magistrate.api.endpoints.events import AccessEventAnswer, ResourceEventAnswer
 from magistrate.api.endpoints.explain import ExplainAnswer, ExplainBody
-from magistrate.api.endpoints.keys import IssuedKeyAnswer, KeyAnswer, KeyBody, RotationBody
+from magistrate.api.endpoints.keys import CallerAnswer, IssuedKeyAnswer, KeyAnswer, KeyBody, RotationBody
 from magistrate.api.endpoints.lists import ListAnswer
-from magistrate.api.endpoints.models import ModelPlanAnswer, ModelValidationAnswer
 from magistrate.api.endpoints.object_types import ObjectTypeAnswer, ObjectTypeBody
 from magistrate.api.endpoints.objects import MetaBody, ObjectAnswer, ObjectOrBatch, ObjectRefBody
 from magistrate.api.endpoints.policies import NamedPolicyAnswer, NamedPolicyBody
@@ -35,9 +33,9 @@ from magistrate.api.endpoints.sessions import SessionAnswer, SessionBody
 from magistrate.api.endpoints.warrants import WarrantAnswer, WarrantOrBatch
 from magistrate.api.endpoints.writes import FilteredDeletionAnswer, FilteredDeletionBody, WriteAnswer, WriteBody
 from magistrate.api.fga.routes import FGA_ROUTES
+from magistrate.api.model_routes import KEEP_EXISTING, MODEL_ROUTES
 from magistrate.api.route import (
     AS_OF_PARAMETER,
-    EXPECTED_REVISION,
     ONE_ROW,
     SEARCH,
     TEXT,
@@ -59,7 +57,6 @@ from magistrate.api.used_types import (
     list_none,
 )
 from magistrate.api.v1.routes import v1_routes
-from magistrate.engine.model_text.json_bodies import ModelBody, TypeBody
 from magistrate.engine.query import MAX_QUERY_LENGTH
 from magistrate.operations.callers import Scope
 from magistrate.operations.contextual_warrants import CONTEXTUAL_WARRANTS, MAX_CONTEXTUAL_WARRANTS
@@ -135,11 +132,6 @@ _REPLACE_POLICIES = Parameter(
     "whether the array has all named policies: others are deleted",
     {"type": "boolean", "default": False},
 )
-_KEEP_EXISTING = Parameter(
-    "keepExisting",
-    "whether stored warrants that `allowedTypes` forbids are kept, without effect; otherwise they are an error",
-    {"type": "boolean", "default": False},
-)
 
 
 def _event_parameters(types: Iterable[str], names: Iterable[str]) -> tuple[Parameter, ...]:
@@ -158,7 +150,7 @@ _ACCESS_EVENT_LIST = list_parameters(ACCESS_EVENT_LIST, *_event_parameters(ACCES
 V2_ROUTES: tuple[Route, ...] = (
     Route(
         "POST", "/v2/object-types", object_types.create, "Create an object type, or replace its definition",
-        answer=ObjectTypeAnswer, body=ObjectTypeBody, writes=True, parameters=(_KEEP_EXISTING,),
+        answer=ObjectTypeAnswer, body=ObjectTypeBody, writes=True, parameters=(KEEP_EXISTING,),
         scope=Scope.MODEL, list_types=list_in_body("type"),
     ),
     Route(
@@ -168,7 +160,7 @@ V2_ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "PUT", "/v2/object-types", object_types.apply, "Create 1 to 100 object types, or replace their definitions",
-        answer=list[ObjectTypeAnswer], body=list[ObjectTypeBody], writes=True, parameters=(_REPLACE, _KEEP_EXISTING),
+        answer=list[ObjectTypeAnswer], body=list[ObjectTypeBody], writes=True, parameters=(_REPLACE, KEEP_EXISTING),
         scope=Scope.MODEL, list_types=list_in_model,
     ),
     Route(
@@ -178,12 +170,12 @@ V2_ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "PUT", "/v2/object-types/{type}", object_types.update, "Replace the definition of an object type",
-        answer=ObjectTypeAnswer, body=ObjectTypeBody, writes=True, not_found=True, parameters=(_KEEP_EXISTING,),
+        answer=ObjectTypeAnswer, body=ObjectTypeBody, writes=True, not_found=True, parameters=(KEEP_EXISTING,),
         scope=Scope.MODEL, list_types=list_in_path("type"),
     ),
     Route(
         "POST", "/v2/object-types/{type}", object_types.update, "Replace the definition of an object type",
-        answer=ObjectTypeAnswer, body=ObjectTypeBody, writes=True, not_found=True, parameters=(_KEEP_EXISTING,),
+        answer=ObjectTypeAnswer, body=ObjectTypeBody, writes=True, not_found=True, parameters=(KEEP_EXISTING,),
         scope=Scope.MODEL, list_types=list_in_path("type"),
     ),
     Route(
@@ -220,32 +212,7 @@ V2_ROUTES: tuple[Route, ...] = (
         "DELETE", "/v2/policies/{name}", policies.delete, "Delete a named policy",
         writes=True, not_found=True, scope=Scope.MODEL, list_types=list_all,
     ),
-    Route(
-        "GET", "/v2/model", models.get, "Get the whole model, in JSON or as text",
-        answer=ModelBody, parameters=ONE_ROW, answers_text=True,
-        scope=Scope.READ, list_types=list_all,
-    ),
-    Route(
-        "PUT", "/v2/model", models.put, "Replace the whole model, given in text or JSON",
-        answer=ModelBody, body=ModelBody | list[TypeBody], writes=True, takes_text=True, answers_text=True,
-        parameters=(_KEEP_EXISTING, EXPECTED_REVISION),
-        scope=Scope.MODEL, list_types=list_all,
-    ),
-    Route(
-        "POST", "/v2/model/plan", models.plan, "Find what writing a model would change",
-        answer=ModelPlanAnswer, body=ModelBody | list[TypeBody], takes_text=True,
-        scope=Scope.READ, list_types=list_all,
-    ),
-    Route(
-        "POST", "/v2/model/validate", models.validate, "Find what is wrong with a model in text or JSON",
-        answer=ModelValidationAnswer, body=ModelBody | list[TypeBody], takes_text=True,
-        scope=Scope.READ, list_types=list_none,
-    ),
-    Route(
-        "POST", "/v2/model/convert", models.convert, "Convert a model from text to JSON, or back",
-        answer=ModelBody, body=ModelBody | list[TypeBody], takes_text=True, answers_text=True,
-        scope=Scope.READ, list_types=list_none,
-    ),
+    *MODEL_ROUTES,
     Route(
         "POST", "/v2/objects", objects.create, "Create an object, or 1 to 100 of them",
         answer=ObjectAnswer | list[ObjectAnswer], body=ObjectOrBatch, writes=True,
@@ -363,6 +330,11 @@ V2_ROUTES: tuple[Route, ...] = (
         "GET", "/v2/keys", keys.list_page, "List keys",
         answer=ListAnswer[KeyAnswer], parameters=list_parameters(KEY_LIST),
         scope=Scope.KEYS, list_types=list_none, is_administrative=True,
+    ),
+    Route(
+        "GET", "/v2/keys/self", keys.get_caller, "Get what the key of the request may do",
+        answer=CallerAnswer,
+        scope=Scope.READ, list_types=list_none,
     ),
     Route(
         "GET", "/v2/keys/{id}", keys.get, "Get a key",

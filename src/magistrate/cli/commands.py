@@ -21,6 +21,8 @@ from magistrate.cli.model_plans import apply_command, plan_command
 from magistrate.cli.model_tests import run_tests
 from magistrate.cli.models import model
 from magistrate.cli.objects import objects
+from magistrate.cli.playground import EXAMPLES, playground
+from magistrate.cli.policies import policies
 from magistrate.cli.query import query
 from magistrate.cli.replay import replay
 from magistrate.cli.service import with_settings
@@ -30,9 +32,6 @@ from magistrate.cli.warrants import warrants
 from magistrate.cli.write import write
 from magistrate.config import SETTINGS, read_settings
 from magistrate.errors import MagistrateError
-
-EXAMPLES = ("authzen", "code-hosting", "document-sharing", "multi-tenant-rbac")
-"""Lists the files of magistrate/examples. They are repeated here so that no command has to search for them."""
 
 
 @click.group(help="Magistrate answers one question: may this subject do this to that object?")
@@ -71,6 +70,7 @@ for command in (
     write,
     warrants,
     types,
+    policies,
     model,
     objects,
     events,
@@ -78,6 +78,7 @@ for command in (
     import_command,
     sessions,
     keys,
+    playground,
     doctor,
     completion,
 ):

@@ -6,6 +6,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from magistrate.cli.service import connect_client
+from magistrate.config import CLIENT_SETTINGS
 from magistrate.errors import MagistrateError
 
 SHELLS = ("bash", "zsh", "fish")
@@ -28,7 +29,7 @@ def complete_objects(ctx: click.Context, parameter: click.Parameter, begun: str)
 
 
 def _type_names(ctx: click.Context) -> list[str]:
-    flags = {name: ctx.params.get(name) for name in ("server", "api_key")}
+    flags = {setting.name: ctx.params.get(setting.name) for setting in CLIENT_SETTINGS}
     try:
         with connect_client(flags, TIMEOUT_MS) as client:
             return [known["type"] for known in client.object_types()]

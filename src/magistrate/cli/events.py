@@ -70,12 +70,12 @@ def _event_options(types: tuple[str, ...], filters: dict[str, str]) -> Callable[
     return decorate
 
 
-@events.command("resources", short_help="List changes of objects and object types.")
+@events.command("resources", short_help="List changes of objects, object types and policies.")
 @_event_options(RESOURCE_TYPES, RESOURCE_FILTERS)
 @limit_option
 @calls_service
 def list_resource_events(client: "Client", as_json: bool, limit: int, **options: Any) -> None:
-    """List changes of objects and object types."""
+    """List changes of objects, object types and named policies."""
     rows = client.events("/v2/resource-events", _read_options(options), page_size(limit))
     print_list(rows, limit, as_json, RESOURCE_COLUMNS)
 

@@ -41,7 +41,7 @@ def import_foreign(read_files: ReadFiles, leaves_out: bool, import_lines: Import
     faults = Faults()
     given = convert_files(read_files, faults)
     with tempfile.TemporaryFile() as spool:
-        _write_types(given.converted, spool)
+        _write_model(given.converted, spool)
         try:
             refused = _write_relationships(given, spool, leaves_out)
         except ForeignRefusal as refusal:
@@ -65,9 +65,9 @@ def _import_spool(spool: BinaryIO, import_lines: ImportLines) -> "Reached":
             raise CommandFailed(f"{message}; what was imported before it is stored") from error
 
 
-def _write_types(converted: ConvertedModel, spool: BinaryIO) -> None:
-    encoder = msgspec.json.Encoder()
-    for body in render_body(converted.document).object_types:
+def _write_model(converted: ConvertedModel, spool: BinaryIO) -> None:
+    encoder, model = msgspec.json.Encoder(), render_body(converted.document)
+    for body in (*model.policies, *model.object_types):
         spool.write(encoder.encode(body) + b"\n")
 
 

@@ -31,7 +31,7 @@ MAX_NAMED_ROWS = 100_000
 ProgressCallback = Callable[["Reached"], None]
 
 
-@click.command("import", short_help="Load object types, objects and warrants from JSON Lines or a Warrant server.")
+@click.command("import", short_help="Load everything from JSON Lines, OpenFGA, SpiceDB or a Warrant server.")
 @click.argument("paths", metavar="[FILE]...", nargs=-1, type=click.Path(allow_dash=True))
 @with_settings([setting for setting in SETTINGS if setting.name == "database_url"])
 @click.option(
@@ -97,12 +97,12 @@ def import_command(
     leaves_out: bool,
     **moving: Any,
 ) -> None:
-    """Load FILE (- for standard input) into the database: each line is an object type, an object or a warrant, in the
-    JSON of the HTTP API. Services may use the database at the same time.
+    """Load FILE (- for standard input) into the database: each line is an object type, a named policy, an object or a
+    warrant, in the JSON of the HTTP API. Services may use the database at the same time.
 
-    Rows that are stored already stay as they are; an object or object type that differs is replaced, and so is a
-    warrant with another creation time. An invalid line ends the import: its chunk is not written, the chunks before it
-    are. Run the same command again to resume after the last chunk that was written.
+    Rows that are stored already stay as they are; an object, object type or policy that differs is replaced, and so is
+    a warrant with another creation time. An invalid line ends the import: its chunk is not written, the chunks before
+    it are. Run the same command again to resume after the last chunk that was written.
 
     With --from-openfga or --from-spicedb, the FILEs are a model and relationships of that product; with
     --from-openfga-url, the newest model and all tuples are read from the API of OpenFGA. What is wrong or cannot be
@@ -261,7 +261,8 @@ def _describe_line(error: InvalidRequest, path: str, source: str | None) -> str:
 
 def _summary(reached: "Reached", seconds: float) -> str:
     lines, imported = reached.lines - reached.first + 1, reached.imported
+    policies = f", {imported.policies:,} policies" if imported.policies else ""
     return (
         f"{lines:,} lines in {seconds:.1f} s ({lines / max(seconds, 0.001):,.0f} lines/s); new or changed: "
-        f"{imported.types:,} object types, {imported.objects:,} objects, {imported.warrants:,} warrants"
+        f"{imported.types:,} object types, {imported.objects:,} objects, {imported.warrants:,} warrants{policies}"
     )

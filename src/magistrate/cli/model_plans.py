@@ -146,6 +146,8 @@ def _make_plan(client: "Client", file: str, of: tuple[str, ...]) -> PlannedModel
     plan = PlannedModel(model, names, lines, {"results": []}, "", token)
     if plan.is_empty:
         return plan
+    if _is_large(model) and (names["objectTypes"]["deleted"] or names["policies"]["deleted"]):
+        return plan._replace(fault=f"something is deleted, and more than {MOST_PROPOSED} types or policies stay")
     try:
         return plan._replace(access=_compare_access(client, model, names, of))
     except RequestRefused as refusal:
@@ -163,9 +165,7 @@ def _sort_model(model: Json) -> Json:
 def _compare_access(client: "Client", model: Json, names: Json, of: tuple[str, ...]) -> Json:
     """Returns the first rows of access that would be gained and lost."""
     proposal = {"objectTypes": model["objectTypes"], "policies": model["policies"], "replace": True}
-    if max(len(model["objectTypes"]), len(model["policies"])) > MOST_PROPOSED:
-        if names["objectTypes"]["deleted"] or names["policies"]["deleted"]:
-            raise CommandFailed(f"access cannot be compared where types are deleted and more than {MOST_PROPOSED} stay")
+    if _is_large(model):
         types, policies = _list_changed(names["objectTypes"]), _list_changed(names["policies"])
         proposal = {
             "objectTypes": [one for one in model["objectTypes"] if one["type"] in types],
@@ -174,6 +174,11 @@ def _compare_access(client: "Client", model: Json, names: Json, of: tuple[str, .
     narrower = {"of": ",".join(of)} if of else {}
     page: Json = next(iter(client.compare_proposal(proposal, narrower, list_page_sizes(SHOWN_ROWS, False))))
     return page
+
+
+def _is_large(model: Json) -> bool:
+    """Returns whether the model is too large to be proposed as a whole; what changes in it may still be."""
+    return max(len(model["objectTypes"]), len(model["policies"])) > MOST_PROPOSED
 
 
 def _list_changed(names: Json) -> set[str]:

@@ -1,5 +1,6 @@
 """Implements `magistrate model test`, which runs test files in process, without a service (docs/model-testing.md)."""
 
+import re
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,6 +29,9 @@ TESTS_FAILED = 1
 SUFFIXES = (".test.yaml", ".fga.yaml", ".validation.yaml")
 """Lists the ends of the names of test files."""
 
+_MODEL = re.compile(r"^model(?:_file)?:.*\n(?:[ \t].*\n|[ \t]*\n)*", re.MULTILINE)
+"""Matches the model of a test file in YAML, up to the next member."""
+
 _OPENFGA_MEMBERS = ("list_objects", "list_users", "tuples")
 
 MAX_FILE_BYTES = 4_194_304
@@ -48,7 +52,7 @@ def run_tests(files: Sequence[str], junit: str | None, model: str | None, covera
     Each test that fails is printed with the reason. The exit code is 1 if one failed, and 2 if a file cannot be
     read."""
     with report_failures():
-        suites = [(file, _read_suite(file, model)) for file in _list_files(files)]
+        suites = [(file, read_test_file(file, model)) for file in _list_files(files)]
         tested = [_run_file(file, suite) for file, suite in suites]
         if junit is not None:
             Path(junit).write_bytes(write_junit(tested))
@@ -68,9 +72,10 @@ def _list_files(files: Sequence[str]) -> Iterator[str]:
             yield file
 
 
-def _read_suite(file: str, model: str | None) -> "ModelSuite":
-    from magistrate.cli.yaml_documents import read_long_yaml
+def read_test_file(file: str, model: str | None = None) -> "ModelSuite":
+    """Returns the suite of a file, whatever its format. Raises CommandFailed or OSError."""
     from magistrate.engine.model_tests.parsing import GivenModel, read_suite
+    from magistrate.engine.model_tests.yaml_documents import read_long_yaml
 
     path = Path(file)
     value = read_long_yaml(_read_text(path, file), file)
@@ -85,6 +90,15 @@ def _read_suite(file: str, model: str | None) -> "ModelSuite":
         return read_suite(value, lambda name: _read_beside(path, name), now, given)
     except InvalidRequest as fault:
         raise CommandFailed(f"{file}: {fault.message}") from fault
+
+
+def read_tests(file: str) -> str:
+    """Returns the text of a test file without its model, which the page Tests of the console edits; nothing for a file
+    of another product. Raises CommandFailed or OSError."""
+    from magistrate.engine.model_tests.yaml_documents import read_long_yaml
+
+    text = _read_text(Path(file), file)
+    return "" if _find_product(read_long_yaml(text, file)) is not None else _MODEL.sub("", text)
 
 
 def _find_product(value: object) -> "Product | None":
@@ -134,7 +148,7 @@ def _run_file(file: str, suite: "ModelSuite") -> FileResults:
         name = outcome.assertion.name
         tested.names.append(name)
         if outcome.failure:
-            lines = [outcome.failure, *_describe_reason(outcome)]
+            lines = [suite.restore_names(line) for line in (outcome.failure, *_describe_reason(outcome))]
             tested.failures[len(tested.names) - 1] = lines
             click.echo(f"FAILED {printable(f'{file}: {name}')}: {printable(lines[0])}")
             for line in lines[1:]:

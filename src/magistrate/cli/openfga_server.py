@@ -13,7 +13,7 @@ import httpx
 import msgspec
 
 from magistrate.cli.foreign_files import ForeignFiles
-from magistrate.client import trust_for
+from magistrate.client_tls import trust_for
 from magistrate.engine.foreign.names import Faults, ForeignName
 from magistrate.engine.foreign.openfga_json import read_openfga_json
 from magistrate.engine.foreign.openfga_relationships import read_body

@@ -119,8 +119,8 @@ def calls_service(command: Command) -> Command:
     """Adds the common options to a command, and calls it with `client` and `as_json` before its own arguments."""
 
     @wraps(command)
-    def call_service(server: str | None, api_key: str | None, as_json: bool, **given: Any) -> None:
-        flags = {"server": server, "api_key": api_key}
+    def call_service(as_json: bool, **given: Any) -> None:
+        flags = {setting.name: given.pop(setting.name) for setting in CLIENT_SETTINGS}
         with _render_failures(as_json), report_failures(), connect_client(flags) as client:
             command(client, as_json, **given)
 
@@ -168,9 +168,11 @@ def connect_client(flags: dict[str, str | None], timeout_ms: int = 30_000) -> It
 
     Raises InvalidSetting, and the errors of the client as CommandFailed with a hint."""
     from magistrate.client import Client  # importing httpx takes a moment, which `--help` need not wait for
+    from magistrate.client_tls import ClientTlsFiles
 
     settings = read_client_settings(flags, os.environ)
-    with Client(settings.server, settings.api_key, timeout_ms) as client:
+    files = ClientTlsFiles(settings.ca_cert, settings.client_cert, settings.client_key)
+    with Client(settings.server, settings.api_key, timeout_ms, files) as client:
         try:
             yield client
         except ServiceUnreachable as error:
@@ -235,7 +237,12 @@ def _describe_unreachable(error: ServiceUnreachable) -> str:
     if "CERTIFICATE_VERIFY_FAILED" in error.message:
         return (
             f"{error.url} has a certificate that this machine does not trust ({error.message}); "
-            "name the file of its certificate authority with SSL_CERT_FILE"
+            "name the file of its certificate authority with --ca-cert FILE or MAGISTRATE_CA_CERT"
+        )
+    if "CERTIFICATE_REQUIRED" in error.message or "HANDSHAKE_FAILURE" in error.message:
+        return (
+            f"{error.url} wants a certificate of this client ({error.message}); give one that it trusts with "
+            "--client-cert FILE and --client-key FILE, or MAGISTRATE_CLIENT_CERT and MAGISTRATE_CLIENT_KEY"
         )
     return (
         f"no service at {error.url}: {error.message}; start one with `magistrate serve`, "

@@ -83,6 +83,6 @@ def _read_document(text: str) -> Any:
     """Reads JSON if the text begins with a bracket, whose faults YAML would describe less well, and otherwise YAML."""
     if text.lstrip().startswith(("{", "[")):
         return read_json(text, "the file")
-    from magistrate.cli.yaml_documents import read_yaml  # see there
+    from magistrate.engine.model_tests.yaml_documents import read_yaml  # see there
 
     return read_yaml(text, "the file")

@@ -56,6 +56,7 @@ class Settings:
     max_connections: int
     max_running_requests: int
     max_waiting_requests: int
+    max_waiting_bytes: int
     wait_timeout_ms: int
     body_timeout_ms: int
     stop_timeout_ms: int
@@ -88,10 +89,14 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class ClientSettings:
-    """Holds the settings of the commands that call a service. `api_key` is None if there is none."""
+    """Holds the settings of the commands that call a service. `api_key` is None if there is none; the names of files
+    are empty if there are none."""
 
     server: str
     api_key: str | None = field(repr=False)
+    ca_cert: str = ""
+    client_cert: str = ""
+    client_key: str = ""
 
 
 def read_settings(flags: Mapping[str, str | None], environment: Mapping[str, str]) -> Settings:
@@ -122,8 +127,11 @@ def read_client_settings(flags: Mapping[str, str | None], environment: Mapping[s
     """Returns the settings of the commands that call a service, like `read_settings`."""
     _refuse_unknown_variables(environment)
     values = dict(_values(CLIENT_SETTINGS, flags, environment))
-    keys = split_api_keys(str(values["api_key"]))
-    return ClientSettings(str(values["server"]), keys[0] if keys else None)
+    keys = split_api_keys(str(values.pop("api_key")))
+    if bool(values["client_cert"]) != bool(values["client_key"]):
+        raise InvalidSetting("client_cert and client_key must be given together")
+    texts = {name: str(value) for name, value in values.items()}
+    return ClientSettings(api_key=keys[0] if keys else None, **texts)
 
 
 def read_warrant_api_key(flag: str | None, environment: Mapping[str, str]) -> str | None:

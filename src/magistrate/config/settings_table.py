@@ -162,9 +162,16 @@ SETTINGS = (
     Setting(
         "max_waiting_requests",
         1_024,
-        "the number of further requests of that scope that wait to run; others are answered with 503 at once",
+        "the number of further requests of that scope that wait to run; others are answered with 503",
         1,
         100_000,
+    ),
+    Setting(
+        "max_waiting_bytes",
+        67_108_864,
+        "the size of the bodies of all requests that wait in a worker (64 MiB); others are answered with 503",
+        1,
+        17_179_869_184,
     ),
     Setting("wait_timeout_ms", 1_000, "how long such a request may wait before it is answered with 503", 1, 600_000),
     Setting("body_timeout_ms", 30_000, "how long a client may take to send a request body", 100, 600_000),
@@ -238,6 +245,11 @@ SETTINGS = (
 CLIENT_SETTINGS = (
     Setting("server", "http://127.0.0.1:8000", "the URL of the service"),
     Setting("api_key", "", "the API key to send; if there are several, separated by commas, the first is used"),
+    Setting(
+        "ca_cert", "", "a PEM file with the authorities to trust instead of those of the system, if the URL is https://"
+    ),
+    Setting("client_cert", "", "a PEM file with the certificate to present (mTLS), followed by those of its issuers"),
+    Setting("client_key", "", "the PEM file with the private key of client_cert, without a password"),
 )
 
 MOVING_SETTINGS = (Setting("warrant_api_key", "", "the API key of the server of --from-warrant"),)

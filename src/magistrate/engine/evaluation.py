@@ -87,12 +87,13 @@ class Evaluation:
                 return None
         while self._advancing:
             one = self._advancing[0]
-            one.advance()
-            if self.work.needs_checkpoint:
+            if not one.advance():
                 return None
             if one.is_waiting:
                 self._waiting.append(one)
             self._advancing.popleft()
+            if self._advancing and self.work.needs_checkpoint:
+                return None
         self._requested = self._facts.missing()
         return self._requested
 

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from magistrate.engine.expansion import Operation, Plan
 from magistrate.engine.nesting import fold
-from magistrate.engine.nodes import CheckNode
+from magistrate.engine.nodes import CheckEdge, CheckNode, OperandCounts
 from magistrate.engine.rules.rule import Bounds
 from magistrate.engine.truth import FALSE, TRUE, UNKNOWN, Truth
 
@@ -89,42 +89,70 @@ def _ends_of(unsettled: Bounds, node: CheckNode, ends: Sequence[Bounds]) -> Boun
 
 def _least_fixpoint(nodes: Sequence[CheckNode], barriers: dict[CheckNode, Truth]) -> Settling[dict[CheckNode, Truth]]:
     """Returns the least fixpoint for these values of the barriers."""
-    values: dict[CheckNode, Truth] = dict.fromkeys(nodes, FALSE)
-    raised: deque[CheckNode] = deque()
-
-    def raise_to(node: CheckNode, value: Truth) -> None:
-        if value > values[node]:
-            values[node] = value
-            raised.append(node)
-
-    for node in nodes:
-        raise_to(node, barriers[node] if node in barriers else _combine(node, values))
-        yield 1 + len(node.edges) // EDGES_FOR_A_NODE
-    while raised:
-        node = raised.popleft()
-        for number, edge in enumerate(node.parents, 1):
-            if edge.node in values and edge.node not in barriers:
-                parent = edge.node
-                if isinstance(parent.plan, Operation):
-                    raise_to(parent, _combine(parent, values))
-                    yield 1 + len(parent.edges) // EDGES_FOR_A_NODE
-                else:
-                    raise_to(parent, min(edge.limit, values[node]))
-            if not number % EDGES_AT_ONCE:
-                yield EDGES_AT_ONCE // EDGES_FOR_A_NODE
-        yield 1
-    return values
+    fixpoint = _LeastFixpoint(nodes, barriers)
+    yield from fixpoint.begin()
+    yield from fixpoint.propagate()
+    return fixpoint.values
 
 
-def _combine(node: CheckNode, values: dict[CheckNode, Truth]) -> Truth:
-    """Returns the value of a combination, given those of its children; of others that which they have without the
-    undecided ones."""
-    if not isinstance(node.plan, Operation):
-        return node.floor
-    child_values = [
-        values.get(edge.child, FALSE) if edge.child.value is None else edge.child.value for edge in node.edges
-    ]
-    return node.plan.rule.combine(node.list_operands(child_values))
+class _LeastFixpoint:
+    """Raises the values of nodes from FALSE, for given values of the barriers."""
+
+    def __init__(self, nodes: Sequence[CheckNode], barriers: dict[CheckNode, Truth]) -> None:
+        self.values: dict[CheckNode, Truth] = dict.fromkeys(nodes, FALSE)
+        self._barriers = barriers
+        self._operands: dict[CheckNode, OperandCounts] = {}
+        self._raised: deque[CheckNode] = deque()
+        self._passed: dict[CheckNode, Truth] = {}
+        """Has the values that the parents of a node know of; FALSE for the others."""
+
+    def begin(self) -> Settling[None]:
+        """Gives each node the value that it has while all undecided children are FALSE."""
+        for node in self.values:
+            if node in self._barriers:
+                self._raise(node, self._barriers[node])
+            elif isinstance(node.plan, Operation):
+                self._operands[node] = yield from _count_operands(node, node.plan)
+                self._raise(node, self._operands[node].compute_value())
+            else:
+                self._raise(node, node.floor)
+            yield 1
+
+    def propagate(self) -> Settling[None]:
+        """Raises the parents of what was raised until nothing is left."""
+        while self._raised:
+            node = self._raised.popleft()
+            before, value = self._passed.get(node, FALSE), self.values[node]
+            self._passed[node] = value
+            for number, edge in enumerate(node.parents if value > before else (), 1):
+                self._raise_parent(edge, before, value)
+                if not number % EDGES_AT_ONCE:
+                    yield EDGES_AT_ONCE // EDGES_FOR_A_NODE
+            yield 1
+
+    def _raise_parent(self, edge: CheckEdge, before: Truth, value: Truth) -> None:
+        parent = edge.node
+        operands = self._operands.get(parent)
+        if operands is not None:
+            operands.replace(edge, before, value)
+            self._raise(parent, operands.compute_value())
+        elif parent in self.values and parent not in self._barriers:
+            self._raise(parent, min(edge.limit, value))
+
+    def _raise(self, node: CheckNode, value: Truth) -> None:
+        if value > self.values[node]:
+            self.values[node] = value
+            self._raised.append(node)
+
+
+def _count_operands(node: CheckNode, plan: Operation) -> Settling[OperandCounts]:
+    """Returns the operands of a combination while all of its undecided children are FALSE."""
+    counts = OperandCounts(plan.rule, node.floor)
+    for number, edge in enumerate(node.edges, 1):
+        counts.add(edge, FALSE if edge.child.value is None else edge.child.value)
+        if not number % EDGES_AT_ONCE:
+            yield EDGES_AT_ONCE // EDGES_FOR_A_NODE
+    return counts
 
 
 def find_open_nodes(roots: Sequence[CheckNode]) -> Settling[tuple[list[CheckNode], int]]:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from magistrate.engine.dismantling import Container, Linked
 from magistrate.engine.expansion import Operation, Plan
+from magistrate.engine.rules.rule import Combined
 from magistrate.engine.terms import ObjectId, RelationName
 from magistrate.engine.truth import FALSE, TRUE, UNDEFINED, UNKNOWN, Truth
 from magistrate.engine.warrants import Warrant
@@ -26,6 +27,39 @@ class CheckEdge:
         self.warrant = warrant
 
 
+class OperandCounts:
+    """Counts the operands of a combination by their values, so that a child that gets another value takes one step,
+    however many children there are. What they combine to depends on which values there are, not on how many have
+    them."""
+
+    __slots__ = ("_counts", "_rule")
+
+    def __init__(self, rule: Combined, floor: Truth) -> None:
+        self._rule = rule
+        self._counts = [0] * len(Truth)
+        if rule.quantifier is not None:
+            self._counts[floor] = 1
+
+    def add(self, edge: CheckEdge, value: Truth) -> None:
+        """Adds a child with this value."""
+        self._counts[self._weigh(edge, value)] += 1
+
+    def replace(self, edge: CheckEdge, before: Truth, value: Truth) -> None:
+        """Replaces the value that a child had before."""
+        self._counts[self._weigh(edge, before)] -= 1
+        self._counts[self._weigh(edge, value)] += 1
+
+    def compute_value(self) -> Truth:
+        return self._rule.combine([value for value in _VALUES if self._counts[value]])
+
+    def _weigh(self, edge: CheckEdge, value: Truth) -> Truth:
+        quantifier = self._rule.quantifier
+        return value if quantifier is None else quantifier.weigh(edge.limit, value)
+
+
+_VALUES = tuple(Truth)
+
+
 class CheckNode(Linked):
     """Represents whether the subject has what `plan` grants on the object `id` of the plan's type; WILDCARD stands for
     any.
@@ -33,10 +67,23 @@ class CheckNode(Linked):
     `value` is None until it is decided. `floor` is the value of the node by itself and by those children that are
     decided; `open_children` counts the others. For a combination it is that of a leaf, or that with which a quantifier
     begins. A node that holds has a `reason`, the warrant or the edge it rests on
-    (both None when it holds because something does not), and `length`, the number of warrants on its path.
+    (both None when it holds because something does not), and `length`, the number of warrants on its path. `operands`
+    are those of a combination once the first of its children is decided; the others count as UNKNOWN.
     """
 
-    __slots__ = ("edges", "floor", "id", "is_needed", "length", "open_children", "parents", "plan", "reason", "value")
+    __slots__ = (
+        "edges",
+        "floor",
+        "id",
+        "is_needed",
+        "length",
+        "open_children",
+        "operands",
+        "parents",
+        "plan",
+        "reason",
+        "value",
+    )
 
     def __init__(self, plan: Plan | Operation, id: ObjectId) -> None:
         self.plan = plan
@@ -46,6 +93,7 @@ class CheckNode(Linked):
         self.edges: list[CheckEdge] = []
         self.parents: list[CheckEdge] = []
         self.open_children = 0
+        self.operands: OperandCounts | None = None
         self.reason: tuple[Warrant | None, CheckEdge | None] = (None, None)
         self.length = 0
         self.is_needed = False
@@ -90,9 +138,10 @@ class CheckNode(Linked):
         child_value = edge.child.value
         assert child_value is not None
         if isinstance(self.plan, Operation):
+            operands = self.operands or self._begin_operands(self.plan)
+            operands.replace(edge, UNKNOWN, child_value)
             if child_value is self.plan.rule.decisive or not self.open_children:
-                values = [UNKNOWN if edge.child.value is None else edge.child.value for edge in self.edges]
-                value = self.plan.rule.combine(self.list_operands(values))
+                value = operands.compute_value()
                 if value in (TRUE, FALSE) or not self.open_children:
                     self.decide(value)
         else:
@@ -103,6 +152,12 @@ class CheckNode(Linked):
             elif not self.open_children:
                 self.value = self.floor
         return self.value is not None
+
+    def _begin_operands(self, plan: Operation) -> OperandCounts:
+        operands = self.operands = OperandCounts(plan.rule, self.floor)
+        for edge in self.edges:
+            operands.add(edge, UNKNOWN)
+        return operands
 
     def list_operands(self, values: Sequence[Truth]) -> Sequence[Truth]:
         """Returns what a combination combines, given a value for each of its children."""

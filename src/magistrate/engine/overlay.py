@@ -9,13 +9,14 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from itertools import chain
+from operator import attrgetter
 
 from msgspec.structs import astuple, replace
 
 from magistrate.engine.names import WarrantNames
 from magistrate.engine.plans import Model
 from magistrate.engine.policy import read_policy
-from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, Subject, TypeName
+from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, Subject, TypeName
 from magistrate.engine.warrant_reader import AnyRead, ReverseWarrantRead, WarrantRead, WarrantsByObject
 from magistrate.engine.warrants import Warrant, WarrantPattern
 from magistrate.errors import InvalidParameter
@@ -29,7 +30,12 @@ WarrantKey = tuple[WarrantNames, str]
 _KEY_LENGTH = 7
 """Counts the first columns of a warrant that identify it: its names and its policy."""
 
+WarrantKind = tuple[TypeName, RelationName, TypeName, str]
+"""Holds the object type, the relation, the subject type and the subject relation of a warrant."""
+
 _ByObject = dict[ObjectId, list[Warrant]]
+
+_kind_of = attrgetter("object_type", "relation", "subject_type", "subject_relation")
 
 
 def warrant_key(warrant: Warrant) -> WarrantKey:
@@ -53,15 +59,15 @@ class Overlay:
         removed: Iterable[WarrantKey] = (),
         removed_objects: Iterable[ObjectRef] = (),
     ) -> None:
-        by_key: dict[tuple[object, ...], Warrant] = {}
-        for warrant in added:
-            by_key.setdefault(astuple(warrant)[:_KEY_LENGTH], warrant)
-        self.added = tuple(by_key.values())
+        self.added = _remove_repeated(tuple(added))
         """Holds the added warrants in order, each once."""
         self._removed = frozenset(removed)
         self._removed_objects = frozenset(removed_objects)
+        self._by_object: dict[tuple[str, str, str | None], _ByObject] = {}
+        self._by_subject: dict[WarrantKind, Mapping[ObjectId, _ByObject]] = {}
 
-    # What follows is computed when it is first needed: a check that the graph cache decides needs little of it.
+    # What follows is computed when it is first needed, and only for the kinds of warrants that are asked for: a check
+    # that the graph cache decides needs little of it.
 
     @cached_property
     def _ids_of_changes(self) -> Set[tuple[ObjectId, ObjectId]]:
@@ -70,24 +76,47 @@ class Overlay:
         return removed | {(warrant.object_id, warrant.subject_id) for warrant in self.added}
 
     @cached_property
-    def _by_object(self) -> Mapping[tuple[str, str, str | None], _ByObject]:
-        """Maps object type, relation and subject type, or None for any userset, to the warrants on each object."""
-        found: dict[tuple[str, str, str | None], _ByObject] = {}
+    def by_kind(self) -> Mapping[WarrantKind, Sequence[Warrant]]:
+        """Returns the added warrants of each kind, in order."""
+        found: dict[WarrantKind, list[Warrant]] = {}
+        known, alike = None, list[Warrant]()
         for warrant in self.added:
-            kind = None if warrant.subject_relation else warrant.subject_type
-            by_object = found.setdefault((warrant.object_type, warrant.relation, kind), {})
-            by_object.setdefault(warrant.object_id, []).append(warrant)
+            kind = _kind_of(warrant)
+            if kind != known:  # most follow others of the same kind
+                known, alike = kind, found.setdefault(kind, [])
+            alike.append(warrant)
         return found
 
     @cached_property
-    def _by_subject(self) -> Mapping[tuple[str, str, str, str], Mapping[ObjectId, _ByObject]]:
-        """Maps object type, relation, subject type and subject relation to those to each subject, on each object."""
-        found: dict[tuple[str, str, str, str], dict[ObjectId, _ByObject]] = {}
-        for warrant in self.added:
-            names = (warrant.object_type, warrant.relation, warrant.subject_type, warrant.subject_relation)
-            by_object = found.setdefault(names, {}).setdefault(warrant.subject_id, {})
-            by_object.setdefault(warrant.object_id, []).append(warrant)
+    def _subjects_by_relation(self) -> Mapping[tuple[str, str, str | None], list[WarrantKind]]:
+        """Maps object type, relation and subject type, or None for any userset, to the kinds that have them."""
+        found: dict[tuple[str, str, str | None], list[WarrantKind]] = {}
+        for kind in self.by_kind:
+            of_type, relation, subject_type, group = kind
+            found.setdefault((of_type, relation, None if group else subject_type), []).append(kind)
         return found
+
+    def _index_by_object(self, names: tuple[str, str, str | None]) -> _ByObject:
+        """Returns the warrants on each object with this object type, this relation, and subjects of this type, or with
+        None any userset."""
+        if names not in self._by_object:
+            by_object: _ByObject = {}
+            kinds = self._subjects_by_relation.get(names, ())
+            found = chain.from_iterable(self.by_kind[kind] for kind in kinds)
+            for warrant in found if len(kinds) < 2 else sorted(found, key=_number_of):
+                by_object.setdefault(warrant.object_id, []).append(warrant)
+            self._by_object[names] = by_object
+        return self._by_object[names]
+
+    def _index_by_subject(self, kind: WarrantKind) -> Mapping[ObjectId, _ByObject]:
+        """Returns the warrants of a kind to each subject, on each object."""
+        if kind not in self._by_subject:
+            by_subject: dict[ObjectId, _ByObject] = {}
+            for warrant in self.by_kind.get(kind, ()):
+                by_object = by_subject.setdefault(warrant.subject_id, {})
+                by_object.setdefault(warrant.object_id, []).append(warrant)
+            self._by_subject[kind] = by_subject
+        return self._by_subject[kind]
 
     @property
     def only_adds(self) -> bool:
@@ -95,7 +124,7 @@ class Overlay:
 
     @cached_property
     def _has_limits(self) -> bool:
-        return any(warrant.starts_at or warrant.expires_at for warrant in self.added)
+        return bool([1 for warrant in self.added if warrant.starts_at or warrant.expires_at])  # faster than any()
 
     def remove_limits(self, now: int) -> "Overlay | None":
         """Returns an overlay of the same warrants without their time limits, or None if one of them is not in force at
@@ -109,14 +138,15 @@ class Overlay:
     @cached_property
     def patterns(self) -> Set[WarrantPattern]:
         """Returns the patterns of the added warrants."""
-        alike = {
-            (
-                *(one.object_type, one.object_id == WILDCARD, one.relation),
-                *(one.subject_type, one.subject_id == WILDCARD, one.subject_relation),
-            ): one
-            for one in self.added
-        }
-        return frozenset(warrant.pattern() for warrant in alike.values())
+        found: list[WarrantPattern] = []
+        for warrants in self.by_kind.values():
+            ids = {one.object_id for one in warrants}.union([one.subject_id for one in warrants])
+            if WILDCARD not in ids:
+                found.append(warrants[0].pattern())
+                continue
+            alike = {(one.object_id == WILDCARD, one.subject_id == WILDCARD): one for one in warrants}
+            found += [warrant.pattern() for warrant in alike.values()]
+        return frozenset(found)
 
     def extend_model(self, model: Model) -> Model:
         """Returns a model that also has the patterns of the added warrants; the same one if it has them already."""
@@ -172,13 +202,13 @@ class Overlay:
     def affects(self, request: WarrantsByObject) -> bool:
         """Returns whether an added warrant, on any object, matches the request by its names and its kind of subject."""
         kind = _kind_of_subjects(request)
-        return any((request.type, relation, kind) in self._by_object for relation in request.relations)
+        return any((request.type, relation, kind) in self._subjects_by_relation for relation in request.relations)
 
     def find_objects(self, request: WarrantsByObject) -> Iterator[ObjectId]:
         """Yields the objects of those warrants, WILDCARD included; one may occur more than once."""
         kind = _kind_of_subjects(request)
         for relation in request.relations:
-            yield from self._by_object.get((request.type, relation, kind), ())
+            yield from self._index_by_object((request.type, relation, kind))
 
     def find(self, read: AnyRead) -> Iterator[Warrant]:
         """Yields the added warrants that match the read."""
@@ -190,28 +220,38 @@ class Overlay:
             for by_object in self._select(request, relation):
                 yield from _pick(by_object, ids)
 
-    def _select(self, request: WarrantsByObject, relation: str) -> Iterator[_ByObject]:
+    def _select(self, request: WarrantsByObject, relation: RelationName) -> Iterator[_ByObject]:
         """Yields the added warrants of a relation that match the subjects of the request."""
         subjects = request.subjects
         if not isinstance(subjects, Subject):
-            by_object = self._by_object.get((request.type, relation, subjects))
-            if by_object is not None:
-                yield by_object
+            yield self._index_by_object((request.type, relation, subjects))
             return
-        by_subject = self._by_subject.get((request.type, relation, subjects.type, subjects.relation or ""))
-        if by_subject is not None:
-            ids = (subjects.id, WILDCARD) if request.has_subject_wildcard else (subjects.id,)
-            for id in dict.fromkeys(ids):
-                if id in by_subject:
-                    yield by_subject[id]
+        by_subject = self._index_by_subject((request.type, relation, subjects.type, subjects.relation or ""))
+        ids = (subjects.id, WILDCARD) if request.has_subject_wildcard else (subjects.id,)
+        for id in dict.fromkeys(ids):
+            if id in by_subject:
+                yield by_subject[id]
 
     def _find_by_subject(self, read: ReverseWarrantRead) -> Iterator[Warrant]:
         request, ids = read
         for relation in request.relations:
-            by_subject = self._by_subject.get((request.type, relation, request.subject_type, request.subject_relation))
-            if by_subject is not None:
-                for subject_id in by_subject if ids is None else ids:
-                    yield from _pick(by_subject.get(subject_id, {}), None)
+            kind = (request.type, relation, request.subject_type, request.subject_relation)
+            by_subject = self._index_by_subject(kind)
+            for subject_id in by_subject if ids is None else ids:
+                yield from _pick(by_subject.get(subject_id, {}), None)
+
+
+_number_of = attrgetter("number")
+
+
+def _remove_repeated(warrants: tuple[Warrant, ...]) -> tuple[Warrant, ...]:
+    """Returns each warrant once, the first with its names and its policy."""
+    if len({warrant.object_id for warrant in warrants}) == len(warrants):
+        return warrants  # such as the groups of one user
+    by_key: dict[tuple[object, ...], Warrant] = {}
+    for warrant in warrants:
+        by_key.setdefault(astuple(warrant)[:_KEY_LENGTH], warrant)
+    return tuple(by_key.values())
 
 
 NO_CHANGES = Overlay(())

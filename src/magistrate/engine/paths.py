@@ -9,21 +9,26 @@ therefore counts only if it leads to a node from which fewer warrants suffice.
 """
 
 from collections import deque
-from collections.abc import Generator, Iterable, Sequence
-from itertools import chain
+from collections.abc import Callable, Generator, Iterable, Sequence
+from itertools import chain, islice
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from magistrate.engine.components import components
+from magistrate.engine.components import find_components
 from magistrate.engine.expansion import Branch, Operation, Plan
 from magistrate.engine.nodes import CheckEdge, CheckNode
 from magistrate.engine.plans import Model
+from magistrate.engine.sorting import sort_in_steps
 from magistrate.engine.truth import TRUE
 from magistrate.engine.warrants import Warrant, creation_order
 from magistrate.engine.work import Work
 
+T = TypeVar("T")
+
 EDGES_FOR_A_NODE = 4
 """Counts the edges that take as much work as one node."""
+EDGES_AT_ONCE = 200
+"""Limits the edges that are examined between two looks at the time."""
 
 
 class PathStep(NamedTuple):
@@ -79,18 +84,20 @@ class PathSearch:
             if node not in self._steps:
                 steps = self._steps[node] = _Steps()
                 yield from self._collect(node, steps)
-                waiting += steps.targets()
+                waiting += yield from self._gather(steps.targets())
         yield from self._measure()
-        for number, component in enumerate(components(self._steps, lambda node: self._steps[node].targets())):
-            for node in component:
-                self._steps[node].component = number
-            yield from self._charge(len(component))
+        ordered = yield from find_components(self._steps, lambda node: self._steps[node].targets(), self._work)
+        for number, component in enumerate(ordered):
+            for start in range(0, len(component), EDGES_AT_ONCE):
+                for node in component[start : start + EDGES_AT_ONCE]:
+                    self._steps[node].component = number
+                yield from self._charge(1)
 
     def find(self, node: CheckNode) -> Generator[None, Any, list[Warrant]]:
         """Returns the warrants that the node rests on, from the subject to the object; none if it holds by the absence
         of warrants alone. Yields when the time slice is over. Raises BudgetExceeded."""
         path: list[Warrant] = []
-        while (step := self.first_step(node)) is not None:
+        while (step := (yield from self.first_step(node))) is not None:
             path.append(step.warrant)
             node = step.target
             yield from self._charge(1)
@@ -98,20 +105,29 @@ class PathSearch:
             path.append(end)
         return path[::-1]
 
-    def first_step(self, node: CheckNode) -> PathStep | None:
-        """Returns the step that the path takes from a node; many paths may lead through it."""
+    def first_step(self, node: CheckNode) -> Generator[None, Any, PathStep | None]:
+        """Returns the step that the path takes from a node; many paths may lead through it. Yields and raises like
+        `find`."""
         if node not in self._first:
-            self._first[node] = self._choose(self._steps[node])
+            self._first[node] = yield from self._choose(self._steps[node])
         return self._first[node]
 
-    def _choose(self, steps: _Steps) -> PathStep | None:
-        """Returns the first step that counts."""
+    def _choose(self, steps: _Steps) -> Generator[None, Any, PathStep | None]:
+        """Returns the first step that counts; of the steps of an arrow, the first of the nearest."""
         for one in steps.branches:
             assert isinstance(one.content, list)
-            counting = [step for step in one.content if self._counts(steps, step)]
-            if counting:
-                nearest = min(self._steps[step.target].length for step in counting) if one.is_arrow else inf
-                return next(step for step in counting if not one.is_arrow or self._steps[step.target].length == nearest)
+            nearest: PathStep | None = None
+            for number, step in enumerate(one.content, 1):
+                if not number % EDGES_AT_ONCE:
+                    yield from self._charge(EDGES_AT_ONCE // EDGES_FOR_A_NODE)
+                if not self._counts(steps, step):
+                    continue
+                if not one.is_arrow:
+                    return step
+                if nearest is None or self._length(step.target) < self._length(nearest.target):
+                    nearest = step
+            if nearest is not None:
+                return nearest
         return None
 
     def _counts(self, steps: _Steps, step: PathStep) -> bool:
@@ -140,7 +156,7 @@ class PathSearch:
         as it is written."""
         plan = node.plan
         if isinstance(plan, Operation):
-            return self._list_operation_branches(node, plan)
+            return (yield from self._list_operation_branches(node, plan))
         found = [_PathBranch((plan.positions[direct.relation], False), direct)] if (direct := node.reason[0]) else []
         usersets: dict[int, list[PathStep]] = {}
         arrows: dict[int, list[PathStep]] = {}
@@ -155,20 +171,22 @@ class PathSearch:
             position, is_arrow = self._position(plan, edge, edge.warrant)
             (arrows if is_arrow else usersets).setdefault(position, []).append(PathStep(edge.warrant, edge.child))
         for position, steps in usersets.items():
-            steps.sort(key=lambda step: (step.warrant.policy != "", creation_order(step.warrant)))
-            found.append(_PathBranch((position, True), steps))
+            ordered = yield from self._sort(steps, _userset_order)
+            found.append(_PathBranch((position, True), ordered))
         for position, steps in arrows.items():
-            steps.sort(key=lambda step: creation_order(step.warrant))
-            found.append(_PathBranch((position, True), steps, is_arrow=True))
+            ordered = yield from self._sort(steps, _link_order)
+            found.append(_PathBranch((position, True), ordered, is_arrow=True))
         return sorted(found, key=lambda one: one.order)
 
-    def _list_operation_branches(self, node: CheckNode, plan: Operation) -> list[_PathBranch]:
-        reasons = plan.rule.reasons([edge.child.value for edge in node.edges])
-        edges = [(position, node.edges[position]) for position in reasons if node.edges[position].limit is TRUE]
-        steps = [PathStep(edge.warrant, edge.child) for _, edge in edges if edge.warrant is not None]
+    def _list_operation_branches(self, node: CheckNode, plan: Operation) -> Generator[None, Any, list[_PathBranch]]:
+        values = yield from self._gather(edge.child.value for edge in node.edges)
+        reasons = ((position, node.edges[position]) for position in plan.rule.reasons(values))
+        edges = yield from self._gather((position, edge) for position, edge in reasons if edge.limit is TRUE)
+        links = ((edge.warrant, edge.child) for _, edge in edges)
+        steps = yield from self._gather(PathStep(warrant, child) for warrant, child in links if warrant is not None)
         if steps:
-            steps.sort(key=lambda step: creation_order(step.warrant))
-            return [_PathBranch((0, True), steps, is_arrow=True)]
+            ordered = yield from self._sort(steps, _link_order)
+            return [_PathBranch((0, True), ordered, is_arrow=True)]
         return [_PathBranch((position, False), edge.child) for position, edge in edges]
 
     def _position(self, plan: Plan, edge: CheckEdge, warrant: Warrant) -> tuple[int, bool]:
@@ -192,27 +210,69 @@ class PathSearch:
     def _measure(self) -> Generator[None, Any, None]:
         """Determines the length of each node, from those that a warrant grants to the subject itself outwards."""
         origins: dict[CheckNode, list[CheckNode]] = {}
+        bare: list[CheckNode] = []
+        ends: list[CheckNode] = []
         for node, steps in self._steps.items():
-            for target in steps.targets():
+            if not steps.branches and steps.end is None:
+                steps.length = 0
+                bare.append(node)
+            elif steps.end is not None:
+                ends.append(node)
+            for number, target in enumerate(steps.targets(), 1):
                 origins.setdefault(target, []).append(node)
+                if not number % EDGES_AT_ONCE:
+                    yield from self._charge(EDGES_AT_ONCE // EDGES_FOR_A_NODE)
             yield from self._charge(1)
-        bare = [steps for steps in self._steps.values() if not steps.branches and steps.end is None]
-        for steps in bare:
-            steps.length = 0
-        starts = sorted((one for one, steps in self._steps.items() if steps.length < inf), key=self._length)
-        waiting = deque(starts)
+        waiting = deque([*bare, *ends])
         while waiting:
             node = waiting.popleft()
-            for origin in origins.get(node, ()):
-                if self._length(node) + 1 < self._length(origin):
-                    self._steps[origin].length = self._length(node) + 1
+            length = self._length(node) + 1
+            for number, origin in enumerate(origins.get(node, ()), 1):
+                if length < self._length(origin):
+                    self._steps[origin].length = length
                     waiting.append(origin)
-            yield from self._charge(1 + len(origins.get(node, ())) // EDGES_FOR_A_NODE)
+                if not number % EDGES_AT_ONCE:
+                    yield from self._charge(EDGES_AT_ONCE // EDGES_FOR_A_NODE)
+            yield from self._charge(1)
 
     def _length(self, node: CheckNode) -> float:
         return self._steps[node].length
+
+    def _gather(self, items: Iterable[T]) -> Generator[None, Any, list[T]]:
+        """Returns the items as a list, with a look at the time after every EDGES_AT_ONCE."""
+        found: list[T] = []
+        left = iter(items)
+        while some := [*islice(left, EDGES_AT_ONCE)]:
+            found += some
+            if len(some) == EDGES_AT_ONCE:
+                yield from self._hasten(EDGES_AT_ONCE)
+        return found
+
+    def _sort(self, steps: list[PathStep], key: Callable[[PathStep], Any]) -> Generator[None, Any, list[PathStep]]:
+        sorting = sort_in_steps(steps, key)
+        while True:
+            try:
+                sorted_steps = next(sorting)
+            except StopIteration as stop:
+                ordered: list[PathStep] = stop.value
+                return ordered
+            yield from self._hasten(sorted_steps)
+
+    def _hasten(self, edges: int) -> Generator[None, Any, None]:
+        """Yields when the time slice is over, for edges that are charged to the budget elsewhere."""
+        self._work.hasten_checkpoint(edges // EDGES_FOR_A_NODE)
+        if self._work.needs_checkpoint:
+            yield None
 
     def _charge(self, nodes: int) -> Generator[None, Any, None]:
         self._work.spend(nodes)
         if self._work.needs_checkpoint:
             yield None
+
+
+def _userset_order(step: PathStep) -> tuple[bool, tuple[int, int]]:
+    return step.warrant.policy != "", creation_order(step.warrant)
+
+
+def _link_order(step: PathStep) -> tuple[int, int]:
+    return creation_order(step.warrant)

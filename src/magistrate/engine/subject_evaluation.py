@@ -11,7 +11,7 @@ from magistrate.engine.conditions import PolicyEvaluator
 from magistrate.engine.dismantling import dismantle
 from magistrate.engine.expansion import ArrowBranch, Branch, Expansion, Operation, Plan
 from magistrate.engine.facts import WARRANTS_BETWEEN_CHECKPOINTS, WARRANTS_FOR_A_NODE, Facts
-from magistrate.engine.loops import EDGES_FOR_A_NODE, find_open_nodes, settle
+from magistrate.engine.loops import EDGES_AT_ONCE, EDGES_FOR_A_NODE, find_open_nodes, settle
 from magistrate.engine.nodes import CheckEdge, CheckNode, EvaluationScope
 from magistrate.engine.plans import Model
 from magistrate.engine.rules.rule import CheckedNames, Quantifier
@@ -67,14 +67,15 @@ class SubjectEvaluation:
         """Returns whether rows have to be read before it can continue."""
         return bool(self._fresh or self._waiting)
 
-    def advance(self) -> None:
-        """Continues until every root is decided, rows are missing, or the time slice is over."""
+    def advance(self) -> bool:
+        """Continues until every root is decided or rows are missing; returns False if the time slice is over before."""
         while self._finish() and self._go():
             open_roots = [] if self.is_waiting else self._find_open()
             if not open_roots:
-                return
+                return True
             # Nothing is left to be read, so the roots that are still open wait for each other.
             self._doing = self._settle_all(open_roots)
+        return False
 
     def _find_open(self) -> Sequence[CheckNode]:
         """Returns the undecided roots; with paths or all rules, all undecided nodes whose value is needed."""
@@ -187,7 +188,7 @@ class SubjectEvaluation:
             yield from self._attach_linked(node, plan.links[0], rule.quantifier, linked)
         for branch in plan.branches:
             self._attach(node, self._branch(branch, plan.type, node.id), TRUE, None)
-        self._settle(node)
+        yield from self._settle(node)
 
     def _attach_linked(
         self, node: CheckNode, link: ArrowBranch, quantifier: Quantifier, linked: Sequence[Warrant]
@@ -224,7 +225,7 @@ class SubjectEvaluation:
                 yield 1
         for branch in plan.branches:
             self._attach(node, self._branch(branch, plan.type, node.id), TRUE, None)
-        self._settle(node)
+        yield from self._settle(node)
 
     def _follow_up_to_direct(self, node: CheckNode, plan: Plan, warrants: Sequence[Sequence[Warrant]]) -> Iterator[int]:
         """Attaches the children of a node that a warrant grants directly, as far as they come before that warrant."""
@@ -278,11 +279,13 @@ class SubjectEvaluation:
             node.is_needed = True
             self._fresh.append(node)
 
-    def _settle(self, node: CheckNode) -> None:
+    def _settle(self, node: CheckNode) -> Iterator[int]:
         """Applies the values of children that are already decided; the others report theirs later."""
-        for edge in node.edges:
+        for number, edge in enumerate(node.edges, 1):
             if edge.child.value is not None and node.value is None:
                 node.apply_child(edge)
+            if not number % EDGES_AT_ONCE:
+                yield EDGES_AT_ONCE // EDGES_FOR_A_NODE
         if node.value is None and not node.edges:
             node.decide(node.floor)
         if node.value is not None:

@@ -6,6 +6,7 @@ empty, and InvalidParameter when it is too long or has a character that is not a
 """
 
 import re
+from collections.abc import Set
 from functools import lru_cache
 
 import msgspec
@@ -26,6 +27,7 @@ __all__ = [
     "Revision",
     "Subject",
     "TypeName",
+    "are_object_ids",
     "object_id",
     "object_id_or_wildcard",
     "object_ref",
@@ -106,6 +108,14 @@ def object_id_or_wildcard(text: str | None, parameter: str) -> ObjectId:
     if text and len(text) <= MAX_ID_LENGTH and _OBJECT_ID.fullmatch(text) and text not in DOTS:
         return ObjectId(text)
     return WILDCARD if text == WILDCARD else object_id(text, parameter)
+
+
+def are_object_ids(texts: Set[str | None]) -> bool:
+    """Returns whether each of these texts is valid for `object_id`, looking at all of them together."""
+    ids = [text for text in texts if text]
+    if len(ids) < len(texts) or not texts.isdisjoint(DOTS) or max(map(len, ids), default=0) > MAX_ID_LENGTH:
+        return False
+    return not ids or _OBJECT_ID.fullmatch("".join(ids)) is not None
 
 
 def object_ref(of_type: str | None, id: str | None) -> ObjectRef:

@@ -1,10 +1,11 @@
 """Defines the dependencies that every operation needs."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from magistrate.operations.checks.decision_log import DecisionLog
 from magistrate.operations.checks.graph import LiveGraph
+from magistrate.operations.checks.shared_reads import SharedReads
 from magistrate.operations.listings import Listings
 from magistrate.operations.models import Models
 from magistrate.operations.sessions.session_keys import SessionKeys
@@ -30,6 +31,7 @@ class Context:
     graph: LiveGraph
     connected_graphs: ConnectedGraphs
     session_keys: SessionKeys
+    shared_reads: SharedReads = field(default_factory=SharedReads)
     decisions: DecisionLog | None = None
     is_strict: bool = False
 

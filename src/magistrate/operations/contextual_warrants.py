@@ -4,12 +4,12 @@ import hashlib
 from collections.abc import Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from magistrate.engine.overlay import FIRST_NUMBER, Overlay
 from magistrate.engine.plans import Model
-from magistrate.engine.terms import WILDCARD
+from magistrate.engine.warrant_faults import find_names_fault
 from magistrate.engine.warrants import Warrant
-from magistrate.operations.warrants import warrant_fault
 from magistrate.store.contract import NewWarrant
 
 CONTEXTUAL_WARRANTS = "contextualWarrants"
@@ -19,25 +19,27 @@ MAX_CONTEXTUAL_WARRANTS = 100
 
 
 class ContextualWarrants:
-    """Holds the contextual warrants of one request, `new`, created at its time `now` (in microseconds since 1970
-    UTC)."""
+    """Holds the contextual warrants of one request in their order, created at its time `now` (in microseconds since
+    1970 UTC), with ascending numbers from FIRST_NUMBER on."""
 
-    def __init__(self, new: Sequence[NewWarrant], now: int) -> None:
-        self.new = new
-        self.overlay = Overlay(build_warrant(one, now, FIRST_NUMBER + place) for place, one in enumerate(new))
+    def __init__(self, warrants: Sequence[Warrant], now: int) -> None:
+        self.warrants = warrants
+        self.now = now
+        self.overlay = Overlay(warrants)
+
+    def date(self, now: int) -> "ContextualWarrants":
+        """Returns these warrants as if they were created at another time."""
+        return ContextualWarrants([replace(one, created_at=now) for one in self.warrants], now)
 
     def require_defined(self, model: Model) -> None:
         """Raises InvalidParameter for the first warrant that could not be written with this model."""
-        named = {one.object.type for one in self.new}
+        patterns = self.overlay.patterns
+        named = {pattern.object_type for pattern in patterns}
         defined = {name: model.types[name] for name in named if name in model.types}
-        alike = {
-            (one.object.type, one.relation, one.subject.type, one.subject.id == WILDCARD, one.subject.relation): one
-            for one in self.new
-        }
-        if not any(warrant_fault(one, defined) for one in alike.values()):
+        if not any(find_names_fault(pattern, defined) for pattern in patterns):
             return
-        for place, one in enumerate(self.new):
-            fault = warrant_fault(one, defined)
+        for place, one in enumerate(self.warrants):
+            fault = find_names_fault(one.names, defined)
             if fault is not None:
                 raise fault.within(f"{CONTEXTUAL_WARRANTS}[{place}].")
 
@@ -45,6 +47,11 @@ class ContextualWarrants:
         """Returns the model to evaluate with. Raises InvalidParameter like `require_defined`."""
         self.require_defined(model)
         return self.overlay.extend_model(model)
+
+
+def build_contextual_warrants(new: Sequence[NewWarrant], now: int) -> ContextualWarrants:
+    """Returns the contextual warrants of a request at this time."""
+    return ContextualWarrants([build_warrant(one, now, number) for number, one in enumerate(new, FIRST_NUMBER)], now)
 
 
 def digest_warrants(new: Sequence[NewWarrant]) -> str:

@@ -23,8 +23,8 @@ ACCESS_EVENT_LIST: ListKind[Event] = ListKind("access-events", _SORTS, is_log=Tr
 
 SOURCE = "api"
 """Names the source of every event."""
-OBJECT_TYPE = "object-type"
-"""Names the type that object types have as resources; objects may have it too."""
+DEFINITIONS: Mapping[EventKind, str] = {"object-type": "object-type", "policy": "named-policy"}
+"""Maps what is a resource without being an object to its type as a resource; objects may have that type too."""
 
 RESOURCE_TYPES: Mapping[str, Action] = {"created": "created", "updated": "updated", "deleted": "deleted"}
 ACCESS_TYPES: Mapping[str, tuple[tuple[EventKind, Action], ...]] = {
@@ -63,8 +63,9 @@ def read_resource_filter(parameters: Mapping[str, str]) -> EventFilter:
         return EventFilter((), since, until)
     action = RESOURCE_TYPES.get(parameters.get("type", ""))
     kinds = [EventsOfKind("object", action, names)]
-    if names.get(0, OBJECT_TYPE) == OBJECT_TYPE:
-        kinds.append(EventsOfKind("object-type", action, {0: names[1]} if 1 in names else {}))
+    for kind, resource_type in DEFINITIONS.items():
+        if names.get(0, resource_type) == resource_type:
+            kinds.append(EventsOfKind(kind, action, {0: names[1]} if 1 in names else {}))
     return EventFilter(kinds, since, until)
 
 

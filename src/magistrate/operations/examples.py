@@ -1,25 +1,16 @@
-"""Loads worked examples: a model, objects, warrants, and checks with their expected answers, from the files of
-magistrate/examples."""
+"""Loads worked examples into a store: a model, objects, warrants, and checks with their expected answers."""
 
-from importlib.resources import files
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
-import msgspec
-
-from magistrate.engine.model import read_object_type
-from magistrate.engine.rules.rule import RuleDefinition
-from magistrate.engine.terms import (
-    ObjectRef,
-    Subject,
-    object_id,
-    object_id_or_wildcard,
-    relation_name,
-    type_name,
-)
-from magistrate.engine.written import read_written
+from magistrate.engine.model import ObjectType
+from magistrate.engine.named_policy import NamedPolicy
+from magistrate.engine.terms import ObjectRef, RelationName, Subject, object_id, type_name
+from magistrate.engine.warrants import Warrant
 from magistrate.operations.context import Context
 from magistrate.operations.object_types import create_object_types
 from magistrate.operations.objects import ObjectDraft, create_objects, render_meta
+from magistrate.operations.policies import put_policies
 from magistrate.operations.warrants import create_warrants
 from magistrate.store.contract import NewWarrant
 
@@ -27,16 +18,16 @@ ACTOR = "magistrate"
 """Names the actor in the change log."""
 
 
-class Try(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Try(NamedTuple):
     """Represents a check in written form, its expected answer, and the reason in one line."""
 
     check: str
     answer: bool
     why: str
-    context: dict[str, Any] = {}
+    context: Mapping[str, Any]
 
 
-class ExampleObject(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ExampleObject(NamedTuple):
     """Represents an object with its meta."""
 
     type: str
@@ -44,31 +35,28 @@ class ExampleObject(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     meta: dict[str, Any]
 
 
-class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Represents one example. `about` completes a sentence; `types` holds relations by type, `warrants` their written
-    form, `objects` those that have meta. The first of the `tries` are for a newcomer."""
+class Example(NamedTuple):
+    """Represents one example. `about` completes a sentence; `objects` are those that have meta. The first of the
+    `tries` are for a newcomer."""
 
     about: str
-    types: dict[str, dict[str, RuleDefinition | None]]
-    warrants: tuple[str, ...]
-    tries: tuple[Try, ...]
-    objects: tuple[ExampleObject, ...] = ()
-
-
-def read_example(name: str) -> Example:
-    content = files("magistrate").joinpath("examples", f"{name}.json").read_bytes()
-    return msgspec.json.decode(content, type=Example)
+    types: Sequence[ObjectType]
+    policies: Sequence[NamedPolicy]
+    warrants: Sequence[Warrant]
+    tries: Sequence[Try]
+    objects: Sequence[ExampleObject] = ()
 
 
 async def load_example(ctx: Context, example: Example) -> None:
-    """Creates the types, objects and warrants of the example, each in one write. Existing data stays; types that are
-    defined otherwise are changed."""
-    types = [read_object_type(name, None, relations) for name, relations in example.types.items()]
-    await create_object_types(ctx, types, ctx.stamp(ACTOR))
+    """Creates the policies, types, objects and warrants of the example, each in one write. Existing data stays; types
+    and policies that are defined otherwise are changed, and warrants that they do not allow have no effect."""
+    if example.policies:
+        await put_policies(ctx, example.policies, ctx.stamp(ACTOR))
+    await create_object_types(ctx, example.types, ctx.stamp(ACTOR), keeps_stranded=True)
     drafts = [_read_object(ctx, one) for one in example.objects]
     if drafts:
         await create_objects(ctx, drafts, ctx.stamp(ACTOR))
-    warrants = [_read_warrant(text) for text in example.warrants]
+    warrants = [build_new_warrant(one) for one in example.warrants]
     await create_warrants(ctx, warrants, ctx.stamp(ACTOR), lambda place: f"warrants[{place}].")
 
 
@@ -76,12 +64,9 @@ def _read_object(ctx: Context, one: ExampleObject) -> ObjectDraft:
     return ObjectDraft(type_name(one.type, "objectType"), object_id(one.id, "objectId"), render_meta(ctx, one.meta))
 
 
-def _read_warrant(text: str) -> NewWarrant:
-    said, policy = read_written(text)
-    group = relation_name(said.subject_relation, "relation") if said.subject_relation else None
-    return NewWarrant(
-        ObjectRef(type_name(said.object_type, "objectType"), object_id_or_wildcard(said.object_id, "objectId")),
-        relation_name(said.relation, "relation"),
-        Subject(type_name(said.subject_type, "objectType"), object_id_or_wildcard(said.subject_id, "objectId"), group),
-        policy,
-    )
+def build_new_warrant(one: Warrant) -> NewWarrant:
+    """Returns what creates a warrant of a test file."""
+    userset = RelationName(one.subject_relation) if one.subject_relation else None
+    subject = Subject(one.subject_type, one.subject_id, userset)
+    object = ObjectRef(one.object_type, one.object_id)
+    return NewWarrant(object, one.relation, subject, one.policy, None, one.starts_at, one.expires_at)

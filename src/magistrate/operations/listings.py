@@ -1,14 +1,14 @@
 """Caches sorted query results, so that a later page of the same listing need not be computed again."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from operator import attrgetter
 
 from cachetools import LRUCache
 
 from magistrate.engine.conditions import ALWAYS
+from magistrate.engine.dismantling import dismantle
 from magistrate.engine.query import Query
 from magistrate.engine.query.rows import QueryRow, RelationResult
 from magistrate.engine.terms import ObjectId, RelationName, Revision, TypeName
@@ -35,8 +35,8 @@ class SnapshotListing:
     that the results hold. From `valid_until` on, in microseconds since 1970 UTC, a warrant has reached a time limit and
     the rows may differ."""
 
-    keys: Sequence[SortKey]
-    results_by_name: Mapping[tuple[TypeName, RelationName], RelationResult]
+    keys: list[SortKey]
+    results_by_name: dict[tuple[TypeName, RelationName], RelationResult]
     size: int = 0
     valid_until: int = ALWAYS
     kept_page: KeptPage = field(default_factory=KeptPage, compare=False)
@@ -67,6 +67,10 @@ class SnapshotListing:
             return PageSlice(rows[::-1], precedes=above, follows=below)
         return PageSlice(rows, precedes=below, follows=above)
 
+    def release(self) -> Iterator[int]:
+        """Frees what it holds, and yields how much was freed since it yielded last. It must not be used afterwards."""
+        yield from dismantle([self.keys, self.results_by_name])
+
     def _bounds(self, boundary: SortKey | None, upwards: bool) -> tuple[int, int]:
         """Returns the bounds of the rows on the wanted side of the boundary, which need not be a row itself."""
         if boundary is None:
@@ -93,15 +97,23 @@ class Listings:
         listing = self._listings.get(key)
         return listing if listing is not None and now < listing.valid_until else None
 
-    def keep(self, key: ListingKey, listing: SnapshotListing | SetListing) -> None:
-        """Adds the listing, unless it is larger than the capacity. Those with another numbering of ids are evicted,
-        because all of its ids are in memory for as long as one of them is."""
+    def keep(self, key: ListingKey, listing: SnapshotListing | SetListing) -> list[SnapshotListing | SetListing]:
+        """Adds the listing, and returns those that are evicted for it: the listing itself if it is larger than the
+        capacity. Those with another numbering of ids are evicted, too: all of its ids are in memory for as long as one
+        of them is."""
+        capacity = self._listings.maxsize
+        if listing.entries > capacity:
+            return [listing]
+        former = self._listings.pop(key, None)
+        evicted = [] if former is None else [former]
         if isinstance(listing, SetListing) and listing.numbering is not self._numbering:
             self._numbering = listing.numbering
-            for former in [key for key, one in self._listings.items() if isinstance(one, SetListing)]:
-                del self._listings[former]
-        with suppress(ValueError):  # it is larger
-            self._listings[key] = listing
+            outdated = [known for known, one in self._listings.items() if isinstance(one, SetListing)]
+            evicted += [self._listings.pop(known) for known in outdated]
+        while self._listings.currsize + listing.entries > capacity:
+            evicted.append(self._listings.popitem()[1])
+        self._listings[key] = listing
+        return evicted
 
 
 _ENTRIES = attrgetter("entries")

@@ -19,10 +19,10 @@ from magistrate.engine.query.rows import STEPS_FOR_A_NODE, Findings, QueryRow, R
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, Revision, TypeName
 from magistrate.engine.warrant_reader import ReadResult
 from magistrate.engine.work import Work
-from magistrate.operations.checks.evaluating import complete_run
+from magistrate.operations.checks.evaluating import complete_run, release_run
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.contextual_warrants import ContextualWarrants, digest_warrants
+from magistrate.operations.contextual_warrants import build_contextual_warrants, digest_warrants
 from magistrate.operations.kept_page import KeptPage
 from magistrate.operations.listings import ListingKey, SnapshotListing, SortKey
 from magistrate.operations.overlaid_reader import OverlaidReader
@@ -121,13 +121,17 @@ class _PageRead:
         ctx = self._ctx
         if at is not None:
             known = self._find_known(at, wanted.sort)
-            page = await self._cut(known, wanted) if isinstance(known, SetListing) else None
-            if page is not None and page.rows:  # reading the warrants of the rows has shown that `at` is retained
-                return Snapshot(at, page)
+            if isinstance(known, SetListing) and known.kept_page.find(wanted) is None:
+                page = await self._cut(known, wanted)
+                if page.rows:  # reading the warrants on their objects has shown that `at` is retained
+                    return Snapshot(at, page)
         newest = await ctx.store.read_warrants((), at, 1)
-        listing = await self._find_listing(wanted.sort, newest, is_pinned=at is not None)
+        listing, evicted = await self._find_listing(wanted.sort, newest, is_pinned=at is not None)
         revision = listing.revision if isinstance(listing, SetListing) else newest.revision
-        return Snapshot(revision, await self._cut(listing, wanted))
+        page = await self._cut(listing, wanted)
+        for one in evicted:
+            release_run(one)
+        return Snapshot(revision, page)
 
     async def read_stored(
         self, wanted: Slice, rows: Sequence[QueryRow], at: Revision
@@ -153,18 +157,20 @@ class _PageRead:
     def _key(self, at: Revision, sort: str) -> ListingKey:
         return at, sort, self._request.query, self._digest
 
-    async def _find_listing(self, sort: str, newest: ReadResult, is_pinned: bool) -> SnapshotListing | SetListing:
-        """Returns the listing at the revision of `newest` or, unless it `is_pinned`, at a later one."""
+    async def _find_listing(
+        self, sort: str, newest: ReadResult, is_pinned: bool
+    ) -> tuple[SnapshotListing | SetListing, Sequence[SnapshotListing | SetListing]]:
+        """Returns the listing at the revision of `newest` or, unless it `is_pinned`, at a later one; and those that are
+        to be released when it has been used."""
         known = self._find_known(newest.revision, sort)
         if known is not None:
-            return known
+            return known, ()
         ctx, request, now = self._ctx, self._request, self._now
         found = await self._find_set_listing(sort, newest.revision, is_pinned)
         listing = found or await _list_rows(ctx, request, sort, newest, now)
         revision = newest.revision if found is None else found.revision
-        if now < listing.valid_until and not request.reads and not request.contextual:
-            ctx.listings.keep(self._key(revision, sort), listing)
-        return listing
+        is_kept = now < listing.valid_until and not request.reads and not request.contextual
+        return listing, ctx.listings.keep(self._key(revision, sort), listing) if is_kept else [listing]
 
     async def _find_set_listing(self, sort: str, least: Revision, is_pinned: bool) -> SetListing | None:
         ctx, query, is_past = self._ctx, self._request.query, self._request.now is not None
@@ -215,7 +221,7 @@ async def _begin(ctx: Context, request: QueryRequest, newest: ReadResult, now: i
     model = await ctx.models.at(at, newest.model_revision)
     if not request.contextual:
         return _QuerySearch(ctx.store, request, model, now, work, at)
-    contextual = ContextualWarrants(request.contextual, now)
+    contextual = build_contextual_warrants(request.contextual, now)
     extended = contextual.extend_model(model)
     work.spend(len(contextual.overlay.added))
     return _QuerySearch(ctx.store, request, extended, now, work, at, contextual.overlay)

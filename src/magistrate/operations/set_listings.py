@@ -4,7 +4,7 @@ The graph is at one revision; a search that finds it at another one after it has
 that was cached meanwhile. After some attempts the query is answered without the graph.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,6 +55,10 @@ class SetListing:
     def entries(self) -> int:
         """Returns how much is held in memory, in entries of one or two hundred bytes."""
         return LEAST_SET_ENTRIES + KEPT_PAGE_ENTRIES + self.ordered.sets.count_numbers() // NUMBERS_FOR_AN_ENTRY
+
+    def release(self) -> Iterator[int]:
+        """Yields nothing: bitmaps are freed at once."""
+        return iter(())
 
     async def read_slice(self, wanted: Slice, store: Store, work: Work) -> PageSlice[QueryRow]:
         """Returns a part of the rows, with the warrants on their objects, which are read."""

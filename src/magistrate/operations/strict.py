@@ -2,23 +2,27 @@
 
 Without it, a misspelled relation is answered like one that nobody has: denied, or an empty list."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from magistrate.engine.evaluation import Check
+from magistrate.engine.overlay import NO_CHANGES, Overlay
 from magistrate.engine.plans import Model
 from magistrate.engine.suggestions import suggest_name
-from magistrate.engine.terms import Revision, TypeName
+from magistrate.engine.terms import RelationName, Revision, TypeName
 from magistrate.errors import InvalidParameter
 from magistrate.operations.context import Context
-from magistrate.operations.contextual_warrants import ContextualWarrants
-from magistrate.store.contract import NewWarrant
+
+MOST_DESCRIBED = 3
+"""Limits the relations whose allowed types an error names."""
 
 
 class UsedName(NamedTuple):
     """Represents a type, and perhaps a relation, that a read names. Without a type, one of the types in `among` must
     define the relation, or any type if it is empty. The type of a subject need not be defined if a warrant names such
-    subjects. `type_parameter` and `relation_parameter` name the parameters in errors."""
+    subjects; `relations` are those that it is asked about, on objects of the types in `among`. `type_parameter` and
+    `relation_parameter` name the parameters in errors."""
 
     type: str | None
     relation: str | None = None
@@ -26,20 +30,20 @@ class UsedName(NamedTuple):
     relation_parameter: str = "relation"
     among: tuple[str, ...] = ()
     is_subject: bool = False
+    relations: tuple[str, ...] = ()
 
 
 async def require_defined_names(
     ctx: Context,
     names: Iterable[UsedName],
     at: Revision,
-    contextual: Sequence[NewWarrant] = (),
+    overlay: Overlay = NO_CHANGES,
     is_past: bool = False,
 ) -> None:
     """Raises InvalidParameter, with the most similar name, for the first name that the model of this revision does not
     define. The newest model is not read again unless a name is missing from it as far as this process knows it; it
-    counts for nothing if the read `is_past`. Contextual warrants name subjects like written ones."""
+    counts for nothing if the read `is_past`. Added warrants name subjects like written ones."""
     used = list(names)
-    overlay = ContextualWarrants(contextual, ctx.now()).overlay
     if not is_past and find_undefined_name(overlay.extend_model(await ctx.models.get_known()), used) is None:
         return
     state = await ctx.store.read_warrants((), at, 1)
@@ -63,7 +67,8 @@ def list_undefined_names(model: Model, names: Iterable[UsedName]) -> Iterator[In
 def collect_names(check: Check) -> Iterator[UsedName]:
     """Yields the names in a check."""
     yield UsedName(check.object.type, check.relation)
-    yield UsedName(check.subject.type, check.subject.relation, is_subject=True)
+    among, relations = (check.object.type,), (check.relation,)
+    yield UsedName(check.subject.type, check.subject.relation, among=among, is_subject=True, relations=relations)
 
 
 def _type_fault(model: Model, name: UsedName) -> InvalidParameter | None:
@@ -72,7 +77,19 @@ def _type_fault(model: Model, name: UsedName) -> InvalidParameter | None:
     if name.is_subject and any(pattern.subject_type == name.type for pattern in model.patterns):
         return None
     message = f"object type {name.type} is not defined{suggest_name(name.type, model.types)}"
-    return InvalidParameter(name.type_parameter, message)
+    return InvalidParameter(name.type_parameter, message + _describe_allowed_types(model, name))
+
+
+def _describe_allowed_types(model: Model, name: UsedName) -> str:
+    """Returns which subjects the relations in question can be given to, as far as that is limited."""
+    types = (TypeName(one) for one in name.among or model.types if one in model.types)
+    found = (
+        f"{one}#{relation} allows {', '.join(allowed)}"
+        for one in types
+        for relation in name.relations
+        if (allowed := model.types[one].find_allowed_types(RelationName(relation)))
+    )
+    return "".join(f"; {text}" for text in islice(found, MOST_DESCRIBED))
 
 
 def _relation_fault(model: Model, name: UsedName) -> InvalidParameter | None:

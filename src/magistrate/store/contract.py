@@ -204,8 +204,8 @@ class Store(WarrantReader, PolicyStore, KeyStore, SessionKeyStore, EventStore, H
         progress: ImportProgress | None = None,
         forbidden: FindForbidden | None = None,
     ) -> Snapshot[Imported]:
-        """Does the work of `put_object_types`, `put_objects` and `put_warrants`, in this order, as one write, and
-        records the progress.
+        """Does the work of `put_object_types`, `put_policies`, `put_objects` and `put_warrants`, in this order, as one
+        write, and records the progress.
 
         A row that is already stored with the same content stays and is not logged. A warrant keeps the creation time
         that it states; if it is stored with another one, that warrant ends, and a new one begins. One that is stored

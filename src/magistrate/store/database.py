@@ -3,7 +3,7 @@
 A script is a generator: it yields the statements to run and is sent their rows, so the same script serves a database
 that is driven from a thread (SQLite) and one that is awaited (PostgreSQL)."""
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -29,10 +29,14 @@ class Select:
 @dataclass(frozen=True, slots=True)
 class Execute:
     """Runs a statement once for each set of values, in order; the script is sent an empty list. Without a set,
-    nothing is run."""
+    nothing is run.
+
+    `changes` has the keys whose rows it changes, by the statement (`Find.one`) that finds them: other writes that look
+    up none of these keys find the same as before. None means that it may change anything."""
 
     sql: str
     values: Sequence[tuple[Parameter, ...]]
+    changes: Mapping[str, Collection[tuple[str, ...]]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +45,19 @@ class Find:
     one key.
 
     `one` is a statement for a single key; `any_of` ends in IN, to be followed by the keys. A database uses whichever
-    suits it."""
+    suits it. Each row begins with the columns of its key."""
 
     one: str
     any_of: str
     keys: Sequence[tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class FindTogether:
+    """Does the work of several Finds that do not depend on each other; the script is sent their lists, in order. A
+    Find without keys finds nothing."""
+
+    finds: Sequence[Find]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +69,11 @@ class Compute:
     run: Callable[[], None]
 
 
-Step = Select | Find | Execute | Compute
+Step = Select | Find | FindTogether | Execute | Compute
 Script = Generator[Step, list[Rows], T]
+
+NOTHING: Mapping[str, Collection[tuple[str, ...]]] = {}
+"""States the changes of a statement that changes no row that a Find finds."""
 
 Observer = Callable[[str], None]
 """Receives the text of each statement of a write just before it runs. If it raises, the write fails there."""

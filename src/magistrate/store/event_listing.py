@@ -62,7 +62,7 @@ class _Reach:
 def events_statement(wanted: Slice, only: EventFilter, templates: JoinTemplates) -> Clause:
     """Returns a statement that selects (revision, horizon, behind, *place, action, kind, key, content, starts_at,
     expires_at, actor, request_id) for `limit + 1` rows, or twice as many, nearest to the boundary first, like
-    `sql.list_statement`. The filter must have a kind."""
+    `sql_lists.list_statement`. The filter must have a kind."""
     ahead, beyond = _reaches(wanted, only)
     rows = _merge_events(ahead, only, templates)
     page = f"p.* FROM head h LEFT JOIN ({rows.sql}) p ON true ORDER BY {_order(None, ahead)}"

@@ -10,7 +10,7 @@ import msgspec
 from magistrate.engine.terms import Revision
 from magistrate.store.slices import PageSlice, Slice, Snapshot
 
-EventKind = Literal["object", "object-type", "warrant", "decision"]
+EventKind = Literal["object", "object-type", "policy", "warrant", "decision"]
 Action = Literal["created", "updated", "deleted", "expired", "allowed", "denied"]
 
 Place = tuple[int, int, int, int]
@@ -24,11 +24,11 @@ CHANGES, DECISIONS = 0, 1
 class Event(msgspec.Struct, frozen=True):
     """Holds one event: ('created', 'object', ('document', 'plan'), '{"title":"Plan"}', (1763683200000000, 0, 7, 0)).
 
-    `key` is the type and id of an object, the name of an object type, or the first six columns of a warrant and the
-    digest of its policy; for a decision, the first six columns of the warrant that was checked. `content` is the
-    meta, definition or policy that was written or ended; for a decision, the context as compact JSON. It is None if
-    there was none. `starts_at` and `expires_at` are the limits of a warrant that was written or has expired.
-    `actor` and `request_id` say who made the request and which it was, as far as that is known."""
+    `key` is the type and id of an object, the name of an object type or policy, or the first six columns of a
+    warrant and the digest of its policy; for a decision, the first six columns of the warrant that was checked.
+    `content` is the meta, definition or policy that was written or ended; for a decision, the context as compact JSON.
+    It is None if there was none. `starts_at` and `expires_at` are the limits of a warrant that was written or has
+    expired. `actor` and `request_id` say who made the request and which it was, as far as that is known."""
 
     action: Action
     kind: EventKind

@@ -8,6 +8,7 @@ way."""
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
+from magistrate.engine.names import PolicyName
 from magistrate.engine.terms import Revision, TypeName
 from magistrate.store import sql
 from magistrate.store.contract import (
@@ -21,9 +22,10 @@ from magistrate.store.contract import (
     Snapshot,
     Stamp,
 )
-from magistrate.store.database import Compute, Execute, Row, Script, Select
+from magistrate.store.database import NOTHING, Compute, Execute, Row, Script, Select
 from magistrate.store.object_types import OBJECT_TYPES
 from magistrate.store.objects import OBJECTS
+from magistrate.store.policies import NAMED_POLICIES
 from magistrate.store.stranding import refuse_stranding
 from magistrate.store.versioned import Effect, Key, WriteOutcome, put, write
 from magistrate.store.warrant_numbers import MAX_WARRANTS_IN_A_WRITE
@@ -41,6 +43,7 @@ def import_batch(
 ) -> Callable[[Revision], Written]:
     def work(revision: Revision) -> Script[WriteOutcome[Imported]]:
         types = yield from _put_types(batch.types, judge, forbidden, stamp, revision)
+        policies = yield from _put_policies(batch.policies, stamp, revision)
         wanted: dict[Key, str | None] = {(new.type, new.id): new.meta for new in batch.objects}
         objects = yield from _put_objects(wanted, stamp, revision)
         warrants, missing = yield from _insert_warrants(batch.warrants, stamp, revision)
@@ -49,8 +52,9 @@ def import_batch(
             yield Execute(sql.DELETE_IMPORT, [(progress.source,)])
             row = (progress.source, progress.lines, progress.size_bytes, progress.mark)
             yield Execute(sql.KEEP_IMPORT, [] if progress.is_done else [row])
-        imported = Imported(len(types), len(objects), sum(effect.action != "deleted" for effect in warrants))
-        return WriteOutcome((imported,), [*types, *objects, *warrants])
+        written = sum(effect.action != "deleted" for effect in warrants)
+        imported = Imported(len(types), len(objects), written, len(policies))
+        return WriteOutcome((imported,), [*types, *policies, *objects, *warrants])
 
     return lambda head: write(head, stamp, tuple[Imported, ...], work)
 
@@ -70,6 +74,13 @@ def _put_types(
         yield from refuse_stranding(before, after, forbidden, stamp.at)
     wanted: dict[Key, str | None] = {(new.name,): new.definition for new in types}
     _, effects = yield from put(OBJECT_TYPES, wanted, stamp, revision)
+    yield Execute(sql.MOVE_MODEL, [(revision,)] if effects else [], NOTHING)
+    return effects
+
+
+def _put_policies(new: Sequence[tuple[PolicyName, str]], stamp: Stamp, revision: Revision) -> Script[list[Effect]]:
+    wanted: dict[Key, str | None] = {(name,): definition for name, definition in new}
+    _, effects = yield from put(NAMED_POLICIES, wanted, stamp, revision)
     yield Execute(sql.MOVE_MODEL, [(revision,)] if effects else [])
     return effects
 

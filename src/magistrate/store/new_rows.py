@@ -78,11 +78,13 @@ class NewWarrant(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class ImportBatch:
-    """Holds what one write of an import stores: fewer than a million warrants."""
+    """Holds what one write of an import stores: fewer than a million warrants. `policies` have their names and
+    definitions."""
 
     types: Sequence[NewObjectType] = ()
     objects: Sequence[NewObject] = ()
     warrants: Sequence[NewWarrant] = ()
+    policies: Sequence[tuple[PolicyName, str]] = ()
 
 
 class ImportProgress(msgspec.Struct, frozen=True):
@@ -105,3 +107,4 @@ class Imported(msgspec.Struct, frozen=True):
     types: int
     objects: int
     warrants: int
+    policies: int = 0

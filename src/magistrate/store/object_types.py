@@ -7,7 +7,7 @@ from magistrate.engine.terms import Revision, TypeName
 from magistrate.errors import NotFound
 from magistrate.store import sql
 from magistrate.store.contract import FindForbidden, Judge, NewObjectType, Snapshot, Stamp, StoredObjectType
-from magistrate.store.database import Compute, Execute, Row, Script, Select
+from magistrate.store.database import NOTHING, Compute, Execute, Row, Script, Select
 from magistrate.store.stranding import refuse_stranding
 from magistrate.store.versioned import Key, Versioned, WriteOutcome, end, put, write
 
@@ -70,7 +70,7 @@ def put_all_types(
     stored, effects = yield from put(OBJECT_TYPES, wanted, stamp, revision)
     if surplus:
         effects += yield from end(OBJECT_TYPES, surplus, revision)
-    yield Execute(sql.MOVE_MODEL, [(revision,)])
+    yield Execute(sql.MOVE_MODEL, [(revision,)], NOTHING)
     return WriteOutcome(tuple(stored[(new.name,)] for new in types), effects)
 
 
@@ -86,7 +86,7 @@ def seed(types: Sequence[NewObjectType], stamp: Stamp) -> Callable[[Revision], S
 def delete_object_type(name: TypeName, stamp: Stamp) -> Callable[[Revision], Written]:
     def work(revision: Revision) -> Script[WriteOutcome[StoredObjectType]]:
         effects = yield from end(OBJECT_TYPES, [(name,)], revision)
-        yield Execute(sql.MOVE_MODEL, [(revision,)])
+        yield Execute(sql.MOVE_MODEL, [(revision,)], NOTHING)
         return WriteOutcome((), effects)
 
     return lambda head: write(head, stamp, tuple[StoredObjectType, ...], work)

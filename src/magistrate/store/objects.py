@@ -83,6 +83,7 @@ def _end_warrants(statement: str, ref: ObjectRef, revision: Revision) -> Script[
     found: Rows = [()]
     while found:
         [found] = yield Select(statement, [(ref.id, ref.type, ENDED_AT_ONCE)])
-        yield Execute(sql.END_NUMBERED_WARRANT, [(revision, number) for *_, number in found])
+        ended = [(revision, number) for *_, number in found]
+        yield Execute(sql.END_NUMBERED_WARRANT, ended, {sql.FIND_WARRANT: [row[:7] for row in found]})
         effects += [Effect("deleted", "warrant", tuple(key), policy, ended_with) for *key, policy, _ in found]
     return effects

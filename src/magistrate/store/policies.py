@@ -7,7 +7,7 @@ from magistrate.engine.terms import Revision
 from magistrate.errors import NotFound
 from magistrate.store import sql, sql_models
 from magistrate.store.contract import Snapshot, Stamp
-from magistrate.store.database import Execute, Row, Script, Select
+from magistrate.store.database import NOTHING, Execute, Row, Script, Select
 from magistrate.store.stored_rows import StoredPolicy
 from magistrate.store.versioned import Key, Versioned, WriteOutcome, end, put, write
 
@@ -57,14 +57,14 @@ def put_all_policies(
     surplus = [(name,) for name in names if (name,) not in wanted] if is_whole_set else []
     if surplus:
         effects += yield from end(NAMED_POLICIES, surplus, revision)
-    yield Execute(sql.MOVE_MODEL, [(revision,)])
+    yield Execute(sql.MOVE_MODEL, [(revision,)], NOTHING)
     return WriteOutcome(tuple(stored[(name,)] for name, _ in new), effects)
 
 
 def delete_policy(name: PolicyName, stamp: Stamp) -> Callable[[Revision], Written]:
     def work(revision: Revision) -> Script[WriteOutcome[StoredPolicy]]:
         effects = yield from end(NAMED_POLICIES, [(name,)], revision)
-        yield Execute(sql.MOVE_MODEL, [(revision,)])
+        yield Execute(sql.MOVE_MODEL, [(revision,)], NOTHING)
         return WriteOutcome((), effects)
 
     return lambda head: write(head, stamp, tuple[StoredPolicy, ...], work)

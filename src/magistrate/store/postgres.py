@@ -1,37 +1,27 @@
-"""Implements the store on PostgreSQL through psycopg: a pool of autocommit connections, one statement per read, one
-short transaction per write.
+"""Implements the store on PostgreSQL through psycopg: a pool of autocommit connections, one statement per read, and
+short transactions for writes, each of which may hold several.
 
 A write first locks the row of `head`, so writes run one after another, revisions are in commit order, and each
 statement of a write sees everything that earlier writes committed. Nothing is kept in the session, so a PgBouncer in
 between may pool transactions."""
 
 import asyncio
-import os
-import random
-import socket
 import time
-from collections.abc import Awaitable, Callable, Coroutine
-from contextlib import AbstractAsyncContextManager, nullcontext, suppress
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-import msgspec
-import psycopg
-from psycopg import errors
-from psycopg.rows import TupleRow
-from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
-
 from magistrate.engine.terms import Revision
-from magistrate.errors import OutcomeUnknown, SchemaMismatch, StoreUnavailable
+from magistrate.errors import StoreUnavailable
 from magistrate.store import migrate, sql
 from magistrate.store.batch_reads import JoinTemplates
 from magistrate.store.contract import Identity
-from magistrate.store.database import Compute, Find, Observer, Rows, Script, Select, Step, observe_nothing
+from magistrate.store.database import Observer, Rows, Script, observe_nothing
 from magistrate.store.database_clock import DatabaseClock
 from magistrate.store.following import AGING_MS, STALE_MS, Mark, Staleness
-from magistrate.store.postgres_migrating import whole_seconds
-from magistrate.store.postgres_statements import find_each, number_placeholders
+from magistrate.store.postgres_connections import ConnectionPool, ConnectionUse, translate_error
+from magistrate.store.postgres_pipeline import Connection
+from magistrate.store.postgres_statements import number_placeholders
+from magistrate.store.postgres_writing import GroupWriter
 from magistrate.store.sealing import UNSEALED, Sealing
 from magistrate.store.sql import Parameter
 from magistrate.store.sql_store import SqlStore
@@ -39,36 +29,13 @@ from magistrate.store.sql_store import SqlStore
 T = TypeVar("T")
 
 READ_CLOCK = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
-LOCK_HEAD = sql.READ_HEAD + " FOR UPDATE"
-
-ATTEMPTS = 4
-"""Limits how often one read or write is run when the server reports that it may be retried, or when a pooled
-connection turns out to be dead."""
-
-_CONFLICTS = (errors.SerializationFailure, errors.DeadlockDetected)
-
-Connection = psycopg.AsyncConnection[TupleRow]
-
-WRITERS = 2
-"""Limits the connections of one worker that may be in a write: one that has locked the head, and one that is waiting
-for it."""
 
 ROWS_AT_ONCE = 2_000
 """Limits the rows that are decoded before others may run: all of them have arrived by then, and take a few
 microseconds each."""
 
-_NO_LOCK: AbstractAsyncContextManager[None] = nullcontext()
-
 CLOSE_WITHIN_SECONDS = 1.0
 """Limits the wait for statements that have no caller any more; their connections are cut already."""
-
-
-@dataclass(slots=True)
-class _Attempt:
-    """Represents a read or write that runs in a task of its own, and the connection that it currently uses."""
-
-    connection: Connection | None = None
-    is_abandoned: bool = False
 
 
 async def open_postgres(
@@ -112,30 +79,16 @@ class PostgresDatabase:
     )
 
     def __init__(self, conninfo: str, connections: int, timeout_ms: int, observer: Observer) -> None:
-        self.statements = 0
-        self._observer = observer
         self._timeout = timeout_ms / 1000
-        self._writes = 0
-        self._drained_at = 0.0
+        self._reads = 0
         self._clock = DatabaseClock()
         self._abandoned: set[asyncio.Task[Any]] = set()
-        # Writers wait for the head anyway; while they wait, they must not hold the connections that readers need.
-        self._writing = asyncio.Semaphore(max(1, min(WRITERS, connections - 1)))
-        self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
-            conninfo,
-            kwargs={
-                "autocommit": True,
-                "connect_timeout": whole_seconds(timeout_ms),
-                "client_encoding": "utf8",
-                # The raw cursor sends statements as they are; others parse long ones anew each time.
-                "cursor_factory": psycopg.AsyncRawCursor,
-            },
-            configure=_configure,
-            min_size=1,
-            max_size=connections,
-            timeout=self._timeout,
-            open=False,
-        )
+        self._pool = ConnectionPool(conninfo, connections, timeout_ms)
+        self._writer = GroupWriter(self._pool, self._timeout, observer)
+
+    @property
+    def statements(self) -> int:
+        return self._reads + self._writer.statements
 
     async def open(self) -> None:
         await self._pool.open()
@@ -150,11 +103,11 @@ class PostgresDatabase:
             [(remote,)] = await (await connection.execute(READ_CLOCK)).fetchall()
             self._clock.adjust(sent_at, self._clock.local(), remote)
 
-        self.statements += 1
-        await self._retry(once, may_repeat=lambda: True)
+        self._reads += 1
+        await self._read_with(once)
 
     async def read(self, sql: str, values: tuple[Parameter, ...], long: bool = False) -> Rows:
-        self.statements += 1
+        self._reads += 1
 
         async def once(connection: Connection) -> Rows:
             cursor = await connection.execute(number_placeholders(sql), values)
@@ -164,31 +117,15 @@ class PostgresDatabase:
                 await asyncio.sleep(0)
             return rows
 
-        return await self._retry(once, may_repeat=lambda: True)
+        return await self._read_with(once)
 
     async def transact(self, script: Callable[[Revision], Script[T]], makes_revision: bool = True) -> T:
-        committing = False
-
-        async def once(connection: Connection) -> T:
-            nonlocal committing
-            committing = False
-            async with connection.pipeline(), connection.transaction():
-                [(head, _)] = await (await connection.execute(LOCK_HEAD)).fetchall()
-                result = await self._drive(connection, script(Revision(head)))
-                self._observer("COMMIT")
-                committing = True
-            return result
-
-        try:
-            # After COMMIT is sent, a lost connection leaves it unknown whether it arrived: a rerun could write twice.
-            return await self._retry(once, may_repeat=lambda: not committing, lock=self._writing)
-        finally:
-            self._writes += makes_revision
+        return await self._writer.transact(script, makes_revision)
 
     def mark(self) -> Mark:
-        if self._pool.closed:
+        if self._pool.is_closed:
             raise StoreUnavailable("the store is closed")
-        return time.monotonic(), self._writes
+        return time.monotonic(), self._writer.revisions
 
     def staleness(self, mark: Mark) -> Staleness:
         now, writes = self.mark()
@@ -203,85 +140,38 @@ class PostgresDatabase:
 
     async def close(self) -> None:
         await self._pool.close()
+        await self._writer.close()
         if self._abandoned:
             await asyncio.wait(self._abandoned, timeout=CLOSE_WITHIN_SECONDS)
 
-    async def _drive(self, connection: Connection, script: Script[T]) -> T:
-        found: list[Rows] = []
+    async def _read_with(self, once: Callable[[Connection], Awaitable[T]]) -> T:
+        """Runs `once` on a connection, within the timeout."""
         try:
-            step = next(script)
-            while True:
-                found = await self._perform(connection, step)
-                step = script.send(found)
-        except StopIteration as finished:
-            result: T = finished.value
-            return result
+            return await self._read_within_timeout(once)
+        except Exception as error:
+            translated = translate_error(error)
+            if translated is error:
+                raise
+            raise translated from error
 
-    async def _perform(self, connection: Connection, step: Step) -> list[Rows]:
-        """Runs a step. Statements that return nothing are only queued: they are sent with the next one that is waited
-        for."""
-        if isinstance(step, Compute):
-            await asyncio.to_thread(step.run)
-            return []
-        if isinstance(step, Find):
-            step = Select(find_each(step.one), [(msgspec.json.encode(step.keys).decode(),)])
-        if not step.values:
-            return []
-        self._observer(step.sql)
-        self.statements += len(step.values)
-        cursor = connection.cursor()
-        if not isinstance(step, Select):
-            await cursor.executemany(number_placeholders(step.sql), step.values)
-            return []
-        await cursor.executemany(number_placeholders(step.sql), step.values, returning=True)
-        found = [await cursor.fetchall()]
-        while cursor.nextset():
-            found.append(await cursor.fetchall())
-        return found
-
-    async def _retry(
-        self,
-        once: Callable[[Connection], Awaitable[T]],
-        may_repeat: Callable[[], bool],
-        lock: AbstractAsyncContextManager[None] = _NO_LOCK,
-    ) -> T:
-        try:
-            return await self._within_timeout(partial(self._attempts, once, may_repeat, lock))
-        except (
-            psycopg.OperationalError,
-            errors.ReadOnlySqlTransaction,
-            PoolTimeout,
-            PoolClosed,
-            TimeoutError,
-        ) as error:
-            if not may_repeat():
-                raise OutcomeUnknown from error
-            raise StoreUnavailable("the database cannot be used now") from error
-        except errors.UndefinedTable as error:
-            raise SchemaMismatch("the database is not migrated") from error
-
-    async def _within_timeout(self, attempts: Callable[[_Attempt], Coroutine[Any, Any, T]]) -> T:
-        """Runs the attempts in a task that can be abandoned: when psycopg is cancelled, it asks the server to cancel
-        the statement, and waits up to ten seconds for a server that does not answer. Raises TimeoutError."""
-        attempt = _Attempt()
-        task = asyncio.create_task(attempts(attempt))
+    async def _read_within_timeout(self, once: Callable[[Connection], Awaitable[T]]) -> T:
+        """Runs the attempts in a task that can be abandoned. Raises TimeoutError."""
+        use = ConnectionUse()
+        task = asyncio.create_task(self._pool.attempt(once, lambda: True, use))
         try:
             await asyncio.wait({task}, timeout=self._timeout)
         finally:
             if not task.done():
-                self._abandon(attempt, task)
-        if attempt.is_abandoned:
+                self._abandon(use, task)
+        if use.is_broken_off:
             raise TimeoutError
         return task.result()
 
-    def _abandon(self, attempt: _Attempt, task: asyncio.Task[Any]) -> None:
-        """Makes a task that has no caller any more end soon: whatever it has not sent to the server yet is never
-        sent."""
-        attempt.is_abandoned = True
-        if attempt.connection is None:
+    def _abandon(self, use: ConnectionUse, task: asyncio.Task[Any]) -> None:
+        """Makes a task that has no caller any more end soon."""
+        if use.connection is None:
             task.cancel()
-        else:
-            _cut(attempt.connection)
+        use.break_off()
         self._abandoned.add(task)
         task.add_done_callback(self._discard_abandoned)
 
@@ -289,53 +179,3 @@ class PostgresDatabase:
         self._abandoned.discard(task)
         if not task.cancelled():
             task.exception()  # otherwise asyncio would log that it was never retrieved
-
-    async def _attempts(
-        self,
-        once: Callable[[Connection], Awaitable[T]],
-        may_repeat: Callable[[], bool],
-        lock: AbstractAsyncContextManager[None],
-        attempt: _Attempt,
-    ) -> T:
-        async with lock:
-            for number in range(1, ATTEMPTS):
-                began_at = time.monotonic()
-                try:
-                    return await self._run_connected(once, attempt)
-                except _CONFLICTS:
-                    await asyncio.sleep(random.uniform(0, 0.02) * number)
-                except psycopg.OperationalError:
-                    if attempt.is_abandoned or not may_repeat():
-                        raise
-                    await self._replace_connections(began_at)
-            return await self._run_connected(once, attempt)
-
-    async def _replace_connections(self, used_at: float) -> None:
-        """Drains the pool, because after a restart of the server every idle connection is dead, except for those made
-        since `used_at`.
-
-        Nothing here waits for the server: testing whether each connection is alive could take forever."""
-        if self._drained_at < used_at:
-            self._drained_at = time.monotonic()
-            await self._pool.drain()
-
-    async def _run_connected(self, once: Callable[[Connection], Awaitable[T]], attempt: _Attempt) -> T:
-        # `pool.connection()` would wrap each use in a transaction context and make a lookup take half as long again.
-        connection = attempt.connection = await self._pool.getconn()
-        try:
-            return await once(connection)
-        finally:
-            await self._pool.putconn(connection)
-            attempt.connection = None
-
-
-def _cut(connection: Connection) -> None:
-    """Shuts down the connection on this side, so that the task that waits for it gets an error."""
-    with suppress(OSError, psycopg.OperationalError), socket.socket(fileno=os.dup(connection.pgconn.socket)) as ours:
-        ours.shutdown(socket.SHUT_RDWR)
-
-
-async def _configure(connection: Connection) -> None:
-    """Sets the isolation level, which is sent with each BEGIN: a stricter default of the database would make writers
-    that wait for the head fail."""
-    await connection.set_isolation_level(psycopg.IsolationLevel.READ_COMMITTED)

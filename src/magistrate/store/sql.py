@@ -1,5 +1,5 @@
-"""Holds statements by name; `sql_models.py`, `sql_credentials.py` and `sql_collecting.py` hold more by the same rules.
-Parameters are `?`, in order.
+"""Holds statements by name; `sql_models.py`, `sql_credentials.py` and `sql_collecting.py` hold more by the same rules,
+and `sql_lists.py` builds those of lists. Parameters are `?`, in order.
 
 One text serves SQLite and PostgreSQL: it uses only what both understand, and nothing that a wire-compatible database
 would lack (no advisory locks). What differs between them is kept with the stores: how a write
@@ -10,12 +10,9 @@ warrants, objects and events (how tables are joined, how the texts of JSON array
 Reads select from `head` in the same statement, so the rows and the revision they belong to come from one snapshot in
 one round trip. ALIVE is a literal in the text: a planner that cannot see it would consider the column selective."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import chain
+from dataclasses import dataclass
 
-from magistrate.engine.warrants import WarrantPattern
-from magistrate.store.contract import ALIVE, Slice
+from magistrate.store.contract import ALIVE
 from magistrate.store.table_listings import ENDED_BY_EXPIRY as ENDED_BY_EXPIRY
 from magistrate.store.table_listings import OBJECT_NAMES as OBJECT_NAMES
 from magistrate.store.table_listings import OBJECT_TYPES as OBJECT_TYPES
@@ -78,7 +75,9 @@ FROM head h LEFT JOIN decision d ON d.number = ? AND d.decided_at = ?"""
 DELETE_SURPLUS_DECISIONS = """
 DELETE FROM decision WHERE number <= ? AND number < (SELECT min(number) FROM decision) + ?"""
 
-FIND_ONCE = "SELECT fingerprint, revision, answer FROM idempotency WHERE actor = ? AND key = ? AND written_at > ?"
+_FIND_ONCE = "SELECT actor, key, fingerprint, revision, answer, written_at FROM idempotency WHERE"
+FIND_ONCE = f"{_FIND_ONCE} actor = ? AND key = ?"
+FIND_ANY_ONCE = f"{_FIND_ONCE} (actor, key) IN"
 DELETE_ONCE = "DELETE FROM idempotency WHERE actor = ? AND key = ?"
 KEEP_ONCE = """
 INSERT INTO idempotency (actor, key, fingerprint, revision, answer, written_at) VALUES (?, ?, ?, ?, ?, ?)"""
@@ -222,26 +221,6 @@ class Clause:
 
 
 @dataclass(frozen=True, slots=True)
-class ListFilter:
-    """Selects rows of a list: `equal` holds the value of a column, `among` its allowed values, and `text` a substring
-    of the searched columns. Rows that have expired at the time `unexpired_at` are left out."""
-
-    equal: Mapping[str, str] = field(default_factory=dict)
-    among: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    text: str | None = None
-    unexpired_at: int | None = None
-    patterns: frozenset[WarrantPattern] | None = None
-
-    def is_searched(self, listing: TableListing) -> bool:
-        """Returns whether rows are looked at that are not returned, because of a search or a filter that no index
-        serves."""
-        by_index = {*chain.from_iterable(listing.indexes), *listing.narrowing}
-        if self.patterns is not None:
-            return True
-        return self.text is not None or not by_index.issuperset((*self.equal, *self.among)) or bool(self.among)
-
-
-@dataclass(frozen=True, slots=True)
 class Dialect:
     """Holds the pieces of SQL in which databases differ.
 
@@ -251,145 +230,3 @@ class Dialect:
 
     index_hint: str
     member_key: str
-
-
-def list_statement(listing: TableListing, wanted: Slice, only: ListFilter, at: int | None, dialect: Dialect) -> Clause:
-    """Returns a statement that selects (revision, horizon, behind, *columns) for up to `limit + 1` rows, nearest to
-    the boundary first.
-
-    `behind` is true if a row lies on the other side of the boundary. If the slice has no row, the statement returns
-    one row whose columns are NULL."""
-    ascending = wanted.descending == wanted.backwards
-    filters = _filters(listing, only)
-    key, index = _order(listing, wanted.sort, only)
-    ahead, behind = _sides(key, wanted.boundary, only.equal, ascending)
-    ordered_by = tuple(column for column in key if column not in only.equal)
-    onwards, back = (
-        ", ".join(f"{column} {direction}" for column in ordered_by)
-        for direction in (("ASC", "DESC") if ascending else ("DESC", "ASC"))
-    )
-    table = _table(listing, wanted.sort, index, dialect)
-    selected = (*listing.columns, *filter(None, [listing.members.get(wanted.sort)]))
-    rows = _select(listing, selected, table, [*filters, ahead], onwards, wanted.limit + 1, at)
-    columns = ", ".join(f"p.{column}" for column in listing.columns)
-    page = f"{columns} FROM head h LEFT JOIN ({rows.sql}) p ON true ORDER BY {onwards}"
-    if wanted.boundary is None:
-        return Clause(f"SELECT h.revision, h.horizon, false, {page}", rows.values)
-    # EXISTS is avoided: PostgreSQL ignores its order, and reads the whole table if it expects to find a row soon.
-    beyond = _select(listing, selected, table, [*filters, behind], back, 1, at)
-    probe = f"(SELECT {ordered_by[0]} FROM ({beyond.sql}) q) IS NOT NULL"
-    return Clause(f"SELECT h.revision, h.horizon, {probe}, {page}", beyond.values + rows.values)
-
-
-def _table(listing: TableListing, sort: str, index: str, dialect: Dialect) -> str:
-    table = listing.table + dialect.index_hint.format(index) + listing.joined
-    if sort not in listing.members:
-        return table
-    return f"(SELECT *, {dialect.member_key.format(sort)} AS {listing.members[sort]} FROM {table}) v"
-
-
-def _filters(listing: TableListing, only: ListFilter) -> list[Clause]:
-    filters = [Clause(f"{column} = ?", (value,)) for column, value in only.equal.items()]
-    for column, values in only.among.items():
-        filters.append(Clause(f"{column} IN ({', '.join('?' * len(values))})", values))
-    if only.unexpired_at is not None:
-        filters.append(Clause(UNEXPIRED, (only.unexpired_at,)))
-    if only.text is not None:
-        filters.append(_contains(listing.searched, only.text))
-    if only.patterns is not None:
-        filters.append(_match_patterns(only.patterns))
-    return filters
-
-
-def _match_patterns(patterns: Iterable[WarrantPattern]) -> Clause:
-    """Returns a condition that a warrant has one of these patterns, whatever its object; there must be one."""
-    wanted = sorted({(one.object_type, one.relation, *one[3:]) for one in patterns})
-    subject_id = "CASE subject_id WHEN '*' THEN '*' ELSE '' END"
-    columns = f"object_type, relation, subject_type, {subject_id}, subject_relation"
-    rows = ", ".join(["(?, ?, ?, ?, ?)"] * len(wanted))
-    return Clause(f"({columns}) IN (VALUES {rows})", tuple(chain.from_iterable(wanted)))
-
-
-def _order(listing: TableListing, sort: str, only: ListFilter) -> tuple[tuple[str, ...], str]:
-    """Returns the terms by which the rows are ordered, and the index to read."""
-    key = listing.sorts[sort]
-    for column, index in listing.narrowing.items():
-        if column in only.equal or column in only.among:
-            # Without `+ 0`, a planner might read all rows in order, expecting to find the few wanted ones early.
-            return tuple(f"{term} + 0" for term in key), index
-    unfixed = tuple(column for column in key if column not in only.equal)
-    return key, listing.indexes.get((*only.equal, *unfixed)) or listing.indexes[unfixed]
-
-
-def _select(
-    listing: TableListing,
-    selected: Sequence[str],
-    table: str,
-    conditions: list[Clause],
-    order: str,
-    limit: int,
-    at: int | None,
-) -> Clause:
-    """Returns a statement that selects rows alive now, or rows alive at a revision: those still alive and those that
-    ended since, each by an index of its own. Of a listing of ended rows, it selects those that ended by then."""
-    columns = ", ".join(selected)
-
-    def lives(*alive: Clause) -> Clause:
-        where = [*alive, *conditions]
-        holds = " AND ".join(clause.sql for clause in where)
-        return Clause(
-            f"SELECT {columns} FROM {table} WHERE {holds} ORDER BY {order} LIMIT ?",
-            (*(value for clause in where for value in clause.values), limit),
-        )
-
-    if listing.ended_by:
-        by_then = [] if at is None else [Clause(f"{listing.ended_by} <= ?", (at,))]
-        return lives(Clause(f"{listing.ended_by} IS NOT NULL"), *by_then)
-    if at is None:
-        return lives(Clause(f"deleted_revision = {ALIVE}"))
-    written = Clause("created_revision <= ?", (at,))
-    still = lives(Clause(f"deleted_revision = {ALIVE}"), written)
-    ended = lives(Clause(f"deleted_revision > ? AND deleted_revision < {ALIVE}", (at,)), written)
-    return Clause(
-        f"SELECT {columns} FROM (SELECT * FROM ({still.sql}) a UNION ALL SELECT * FROM ({ended.sql}) b) u "
-        f"ORDER BY {order} LIMIT ?",
-        (*still.values, *ended.values, limit),
-    )
-
-
-def _sides(
-    key: tuple[str, ...], boundary: tuple[str | int, ...] | None, equal: Mapping[str, str], ascending: bool
-) -> tuple[Clause, Clause]:
-    """Returns conditions for the rows after the boundary, and for those at or before it, in the direction of reading.
-
-    A column that a filter fixes is compared here instead of in SQL: `(id, T) > (5, B)` is `id >= 5` if T > B, else
-    `id > 5`."""
-    if boundary is None:
-        return Clause("true"), Clause("false")
-    columns: list[str] = []
-    values: list[str | int] = []
-    boundary_included = False
-    for column, value in zip(key, boundary, strict=True):
-        if column not in equal:
-            columns.append(column)
-            values.append(value)
-        elif equal[column] != value:
-            boundary_included = (equal[column] > str(value)) == ascending
-            break
-    if not columns:
-        return (Clause("true"), Clause("false")) if boundary_included else (Clause("false"), Clause("true"))
-    after, not_after = (">", "<") if ascending else ("<", ">")
-    row, places = f"({', '.join(columns)})", f"({', '.join('?' * len(columns))})"
-    if boundary_included:
-        return Clause(f"{row} {after}= {places}", tuple(values)), Clause(f"{row} {not_after} {places}", tuple(values))
-    return Clause(f"{row} {after} {places}", tuple(values)), Clause(f"{row} {not_after}= {places}", tuple(values))
-
-
-def _contains(columns: tuple[str, ...], text: str) -> Clause:
-    """Returns a condition that one of the columns contains the text, the case of ASCII letters ignored.
-
-    `lower` folds only ASCII letters: in SQLite always, in PostgreSQL because the columns have the collation "C"."""
-    folded = "".join(letter.lower() if letter.isascii() else letter for letter in text)
-    escaped = folded.replace("!", "!!").replace("%", "!%").replace("_", "!_")
-    condition = " OR ".join(f"lower({column}) LIKE ? ESCAPE '!'" for column in columns)
-    return Clause(f"({condition})", (f"%{escaped}%",) * len(columns))

@@ -37,13 +37,13 @@ POLICIES = TableListing(
 
 _PATTERN = "object_type, object_id, relation, subject_type, subject_id, subject_relation"
 LIST_PATTERNS = f"SELECT {_PATTERN} FROM warrant_form"
-_OF_PATTERN = f"deleted_revision = {ALIVE} AND (expires_at IS NULL OR expires_at > ?) LIMIT ?"
-# PostgreSQL may read the table instead of warrant_by_type where it expects to find the few rows at once.
+_UNEXPIRED = "(expires_at IS NULL OR expires_at > ?)"
+# The order makes PostgreSQL read warrant_by_type, instead of the table where it expects to find the few rows at once.
 WARRANTS_OF_PATTERN = f"""
 SELECT {_PATTERN} FROM warrant
 WHERE object_type || '#' || relation = ? AND subject_relation = ? AND subject_type = ? AND subject_id <> '*'
-AND {_OF_PATTERN}"""
+AND deleted_revision >= {ALIVE} AND {_UNEXPIRED} ORDER BY deleted_revision LIMIT ?"""
 WARRANTS_OF_WILDCARD_PATTERN = f"""
 SELECT {_PATTERN} FROM warrant
 WHERE subject_id = '*' AND subject_type = ? AND subject_relation = ? AND object_type = ? AND relation = ?
-AND {_OF_PATTERN}"""
+AND deleted_revision = {ALIVE} AND {_UNEXPIRED} LIMIT ?"""

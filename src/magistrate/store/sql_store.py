@@ -61,6 +61,7 @@ from magistrate.store.matching import match_statement
 from magistrate.store.sealing import UNSEALED, Sealing
 from magistrate.store.sql_history import SqlHistory, check_revision
 from magistrate.store.sql_keys import SqlKeys
+from magistrate.store.sql_lists import ListFilter, list_statement
 
 T = TypeVar("T")
 
@@ -122,7 +123,7 @@ class SqlStore(SqlKeys, SqlHistory):
         self, wanted: Slice, only: ObjectFilter, at: Revision | None = None
     ) -> Snapshot[PageSlice[StoredObject]]:
         equal = {} if only.of_type is None else {"object_type": only.of_type}
-        return await self._list(sql.OBJECTS, wanted, sql.ListFilter(equal, text=only.text), at, objects.build_object)
+        return await self._list(sql.OBJECTS, wanted, ListFilter(equal, text=only.text), at, objects.build_object)
 
     async def find_objects(self, refs: Sequence[ObjectRef], at: Revision) -> Snapshot[tuple[StoredObject, ...]]:
         statement = objects_statement(refs, at, self.database.templates)
@@ -134,7 +135,7 @@ class SqlStore(SqlKeys, SqlHistory):
         self, of_type: TypeName | None, after: ObjectName | None, limit: int, at: Revision
     ) -> Snapshot[tuple[ObjectName, ...]]:
         wanted = Slice("objectType", limit, boundary=after)
-        only = sql.ListFilter({} if of_type is None else {"object_type": of_type})
+        only = ListFilter({} if of_type is None else {"object_type": of_type})
         listed = await self._list(sql.OBJECT_NAMES, wanted, only, at, _object_name)
         return Snapshot(listed.revision, listed.value.rows)
 
@@ -189,7 +190,7 @@ class SqlStore(SqlKeys, SqlHistory):
     async def list_warrants(
         self, wanted: Slice, only: WarrantFilter, at: Revision | None = None
     ) -> Snapshot[PageSlice[Warrant]]:
-        conditions = sql.ListFilter(only.equal, only.among, unexpired_at=only.unexpired_at, patterns=only.patterns)
+        conditions = ListFilter(only.equal, only.among, unexpired_at=only.unexpired_at, patterns=only.patterns)
         listing = sql.ENDED_BY_EXPIRY if only.is_expired else sql.WARRANTS
         return await self._list(listing, wanted, conditions, at, warrants.build_warrant_of_page)
 
@@ -219,7 +220,7 @@ class SqlStore(SqlKeys, SqlHistory):
         return Snapshot(check_revision(row, at), None if row[2] is None else policies.build_policy(row[2:]))
 
     async def list_policies(self, wanted: Slice, at: Revision | None = None) -> Snapshot[PageSlice[StoredPolicy]]:
-        return await self._list(sql_models.POLICIES, wanted, sql.ListFilter(), at, policies.build_policy)
+        return await self._list(sql_models.POLICIES, wanted, ListFilter(), at, policies.build_policy)
 
     async def put_policies(
         self,
@@ -275,7 +276,7 @@ class SqlStore(SqlKeys, SqlHistory):
     async def list_object_types(
         self, wanted: Slice, only: ObjectTypeFilter, at: Revision | None = None
     ) -> Snapshot[PageSlice[StoredObjectType]]:
-        only_named = sql.ListFilter(text=only.text)
+        only_named = ListFilter(text=only.text)
         return await self._list(sql.OBJECT_TYPES, wanted, only_named, at, object_types.build_object_type)
 
     async def put_object_types(
@@ -342,11 +343,11 @@ class SqlStore(SqlKeys, SqlHistory):
         self,
         listing: sql.TableListing,
         wanted: Slice,
-        only: sql.ListFilter,
+        only: ListFilter,
         at: Revision | None,
         stored: Callable[[Row], T],
     ) -> Snapshot[PageSlice[T]]:
-        statement = sql.list_statement(listing, wanted, only, at, self.database.dialect)
+        statement = list_statement(listing, wanted, only, at, self.database.dialect)
         # A read at a revision also reads all rows that ended since.
         looks_at_many = at is not None or only.is_searched(listing) or wanted.sort in listing.members
         is_long = looks_at_many or wanted.limit > FEW_LARGE_ROWS

@@ -27,7 +27,7 @@ from magistrate.errors import MagistrateError, StoreUnavailable
 from magistrate.store import migrate, sql
 from magistrate.store.batch_reads import JoinTemplates
 from magistrate.store.contract import Identity
-from magistrate.store.database import Compute, Find, Observer, Rows, Script, Select, Step, observe_nothing
+from magistrate.store.database import Compute, Find, FindTogether, Observer, Rows, Script, Select, Step, observe_nothing
 from magistrate.store.following import Mark, Staleness
 from magistrate.store.sealing import UNSEALED, Sealing
 from magistrate.store.sql import Parameter
@@ -348,6 +348,9 @@ class SqliteDatabase:
     def _find_rows(self, step: Find) -> Rows:
         """Returns the rows of many keys by one statement, four times as fast as one statement per key."""
         rows: Rows = []
+        if step.keys:
+            self._observer(step.any_of)
+            self.statements += 1
         for start in range(0, len(step.keys), KEYS_AT_ONCE):
             keys = _pad_keys(step.keys[start : start + KEYS_AT_ONCE])
             places = ", ".join(["(" + ", ".join("?" * len(keys[0])) + ")"] * len(keys))
@@ -358,10 +361,11 @@ class SqliteDatabase:
         if isinstance(step, Compute):
             step.run()
             return []
-        self.statements += len(step.values) if not isinstance(step, Find) else 1
+        if isinstance(step, FindTogether):
+            return [rows for find in step.finds for rows in self._perform(find)]
         if isinstance(step, Find):
-            self._observer(step.any_of)
             return [self._find_rows(step)]
+        self.statements += len(step.values)
         if not step.values:
             return []
         self._observer(step.sql)

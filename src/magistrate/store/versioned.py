@@ -13,8 +13,8 @@ import msgspec
 from magistrate.engine.terms import Revision
 from magistrate.errors import KeyReused, NotFound
 from magistrate.store import sql
-from magistrate.store.contract import IDEMPOTENCY_HOURS, Snapshot, Stamp
-from magistrate.store.database import Execute, Find, Row, Script, Select
+from magistrate.store.contract import IDEMPOTENCY_HOURS, Once, Snapshot, Stamp
+from magistrate.store.database import NOTHING, Execute, Find, Row, Script
 from magistrate.store.sql import Parameter
 
 T = TypeVar("T")
@@ -67,26 +67,34 @@ def write(
     """Does the work as the next revision, or returns the earlier result if the stamp has an idempotency key that was
     used before. `answer` is the type of the rows, for decoding them."""
     if stamp.once is not None:
-        since = stamp.at - IDEMPOTENCY_HOURS * MICROSECONDS_PER_HOUR
-        [found] = yield Select(sql.FIND_ONCE, [(stamp.actor, stamp.once.key, since)])
-        if found:
-            fingerprint, revision, rows = found[0]
-            if fingerprint != stamp.once.fingerprint:
-                raise KeyReused
-            return Snapshot(Revision(revision), msgspec.json.decode(rows, type=answer))
+        earlier = yield from _find_earlier(stamp, stamp.once)
+        if earlier is not None:
+            return Snapshot(Revision(earlier[3]), msgspec.json.decode(earlier[4], type=answer))
     revision = Revision(head + 1)
     outcome = yield from work(revision)
-    yield Execute(sql.MOVE_HEAD, [(revision,)])
-    yield Execute(sql.INSERT_REVISION, [(revision, stamp.at, stamp.actor, stamp.request_id)])
+    yield Execute(sql.MOVE_HEAD, [(revision,)], NOTHING)
+    yield Execute(sql.INSERT_REVISION, [(revision, stamp.at, stamp.actor, stamp.request_id)], NOTHING)
     ordinary, limited = _build_log_rows(revision, outcome.effects)
-    yield Execute(sql.INSERT_CHANGE, ordinary)
-    yield Execute(sql.INSERT_LIMITED_CHANGE, limited)
+    yield Execute(sql.INSERT_CHANGE, ordinary, NOTHING)
+    yield Execute(sql.INSERT_LIMITED_CHANGE, limited, NOTHING)
     if stamp.once is not None:
+        key = (stamp.actor, stamp.once.key)
         rows = msgspec.json.encode(outcome.rows).decode()
-        yield Execute(sql.DELETE_ONCE, [(stamp.actor, stamp.once.key)])
-        kept = (stamp.actor, stamp.once.key, stamp.once.fingerprint, revision, rows, stamp.at)
-        yield Execute(sql.KEEP_ONCE, [kept])
+        yield Execute(sql.DELETE_ONCE, [key], {sql.FIND_ONCE: [key]})
+        kept = (*key, stamp.once.fingerprint, revision, rows, stamp.at)
+        yield Execute(sql.KEEP_ONCE, [kept], {sql.FIND_ONCE: [key]})
     return Snapshot(revision, outcome.rows)
+
+
+def _find_earlier(stamp: Stamp, once: Once) -> Script[Row | None]:
+    """Returns the row of the earlier write with this idempotency key, or None. Raises KeyReused if that was another
+    write."""
+    [found] = yield Find(sql.FIND_ONCE, sql.FIND_ANY_ONCE, [(stamp.actor, once.key)])
+    if not found or found[0][5] <= stamp.at - IDEMPOTENCY_HOURS * MICROSECONDS_PER_HOUR:
+        return None
+    if found[0][2] != once.fingerprint:
+        raise KeyReused
+    return found[0]
 
 
 LogRows = list[tuple[Parameter, ...]]
@@ -112,6 +120,11 @@ def find(table: Versioned[T], keys: Collection[Key]) -> Script[dict[Key, Row]]:
     if not keys:
         return {}
     [rows] = yield Find(table.find, table.find_any, list(keys))
+    return index_rows(table, rows)
+
+
+def index_rows(table: Versioned[T], rows: Iterable[Row]) -> dict[Key, Row]:
+    """Returns rows of the table by their keys."""
     return {row[: table.key_length]: row for row in rows}
 
 
@@ -146,8 +159,9 @@ def put(
         else:
             effects.append(Effect("created", table.kind, key, None, content))
         inserted.append((*key, content, created_at, revision))
-    yield Execute(table.end, ended)
-    yield Execute(table.insert, inserted)
+    changes = {table.find: [effect.key for effect in effects]}
+    yield Execute(table.end, ended, changes)
+    yield Execute(table.insert, inserted, changes)
     return stored, effects
 
 
@@ -164,5 +178,5 @@ def end(
         if row is None or not exists(row):
             raise table.missing(key)
         effects.append(Effect("deleted", table.kind, key, row[-2], None))
-    yield Execute(table.end, [(revision, *key) for key in wanted])
+    yield Execute(table.end, [(revision, *key) for key in wanted], {table.find: wanted})
     return effects

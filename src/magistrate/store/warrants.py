@@ -17,10 +17,9 @@ from magistrate.engine.warrants import Warrant, policy_digest, warrant_pattern
 from magistrate.errors import NotFound
 from magistrate.store import sql
 from magistrate.store.contract import Judge, NewWarrant, Snapshot, Stamp
-from magistrate.store.database import Execute, Find, Row, Script, Select
-from magistrate.store.object_types import OBJECT_TYPES
+from magistrate.store.database import NOTHING, Execute, Find, FindTogether, Row, Rows, Script, Select
 from magistrate.store.objects import OBJECTS
-from magistrate.store.versioned import Effect, Key, Versioned, WriteOutcome, end, find, put, write
+from magistrate.store.versioned import Effect, Key, Versioned, WriteOutcome, end, index_rows, put, write
 from magistrate.store.warrant_numbers import FIRST_REPLACEMENT, MAX_WARRANTS_IN_A_WRITE
 
 
@@ -70,21 +69,37 @@ def insert_all(
 ) -> Script[tuple[Mapping[Key, Row], list[Effect]]]:
     """Makes every warrant be stored with its time limits, and inserts the objects that are missing. Returns the row of
     every warrant, and what was changed: warrants first."""
-    types = yield from find(OBJECT_TYPES, {(warrant.object.type,): None for warrant in new})
-    judge({name: definition for name, definition, _ in types.values()})
     wanted = {warrant_key(warrant): warrant for warrant in new}
-    stored = yield from find(WARRANTS, wanted)
+    # What is looked up for warrants that turn out to be stored already is rarely much, and one round trip is saved.
+    types, warrants, patterns, objects = yield FindTogether(
+        (
+            Find(sql.FIND_OBJECT_TYPE, sql.FIND_OBJECT_TYPES, [*{(warrant.object.type,): None for warrant in new}]),
+            Find(sql.FIND_WARRANT, sql.FIND_WARRANTS, [*wanted]),
+            Find(sql.FIND_PATTERN, sql.FIND_PATTERNS, patterns_of(wanted)),
+            Find(sql.FIND_OBJECT, sql.FIND_OBJECTS, [*dict.fromkeys(objects_of(wanted))]),
+        )
+    )
+    judge({name: definition for name, definition, _ in types})
+    stored = index_rows(WARRANTS, warrants)
     plan = _plan_writes(wanted, stored, stamp.at, revision)
     policies = {row[6]: row[10] for row in plan.inserted if row[10]}
     yield from keep_policies(policies)
-    yield from keep_patterns(plan.inserted, revision)
-    yield Execute(sql.END_NUMBERED_WARRANT, [(revision, row[7]) for row in plan.replaced])
-    yield Execute(sql.END_EXPIRED_WARRANT, [(revision, revision, row[7]) for row in plan.expired])
+    yield from insert_patterns(patterns_of(plan.inserted), patterns, revision)
+    yield _end_rows(sql.END_NUMBERED_WARRANT, (revision,), plan.replaced)
+    yield _end_rows(sql.END_EXPIRED_WARRANT, (revision, revision), plan.expired)
     inserted = [(*row[:8], row[11], *row[8:10]) for row in plan.inserted]
     yield from insert_warrants(inserted, stamp.at, revision)
-    created = yield from _create_missing(objects_of(plan.inserted), stamp, revision)
+    existing = index_rows(OBJECTS, objects)
+    missing: dict[Key, str | None] = {key: None for key in objects_of(plan.inserted) if key not in existing}
+    _, created = yield from put(OBJECTS, missing, stamp, revision, fresh=missing)
     stored.update((row[:7], row) for row in plan.inserted)
     return stored, plan.effects + created
+
+
+def _end_rows(statement: str, values: Row, rows: Iterable[Row]) -> Execute:
+    """Returns a step that ends warrants, given as rows with the columns of `build_warrant`, by their numbers."""
+    ended = list(rows)
+    return Execute(statement, [(*values, row[7]) for row in ended], {sql.FIND_WARRANT: [row[:7] for row in ended]})
 
 
 @dataclass(slots=True)
@@ -144,8 +159,12 @@ def insert_warrants(rows: Iterable[Row], at: int, revision: Revision, only_missi
             limited.append((*stored, starts_at, expires_at))
         else:
             ordinary.append(stored)
-    yield Execute(sql.INSERT_MISSING_WARRANT if only_missing else sql.INSERT_WARRANT, ordinary)
-    yield Execute(sql.INSERT_MISSING_LIMITED_WARRANT if only_missing else sql.INSERT_LIMITED_WARRANT, limited)
+    for inserted, statement, missing in (
+        (ordinary, sql.INSERT_WARRANT, sql.INSERT_MISSING_WARRANT),
+        (limited, sql.INSERT_LIMITED_WARRANT, sql.INSERT_MISSING_LIMITED_WARRANT),
+    ):
+        changes = {sql.FIND_WARRANT: [row[:7] for row in inserted]}
+        yield Execute(missing if only_missing else statement, inserted, changes)
 
 
 def end_expired(stamp: Stamp, most: int) -> Callable[[Revision], Script[int]]:
@@ -159,7 +178,7 @@ def end_expired(stamp: Stamp, most: int) -> Callable[[Revision], Script[int]]:
 
 
 def _end_expired(expired: Sequence[Row], revision: Revision) -> Script[WriteOutcome[Warrant]]:
-    yield Execute(sql.END_EXPIRED_WARRANT, [(revision, revision, row[7]) for row in expired])
+    yield _end_rows(sql.END_EXPIRED_WARRANT, (revision, revision), expired)
     return WriteOutcome((), [_effect("expired", row) for row in expired])
 
 
@@ -178,12 +197,14 @@ def end_named(named: Iterable[NewWarrant], stamp: Stamp, revision: Revision) -> 
 
 def delete_matches(found: Sequence[Warrant], stamp: Stamp) -> Callable[[Revision], Script[Snapshot[tuple[int, ...]]]]:
     def work(revision: Revision) -> Script[WriteOutcome[int]]:
-        yield Execute(sql.END_MATCHED_WARRANT, [(revision, warrant.number, stamp.at) for warrant in found])
+        keys = [(*warrant.names, policy_digest(warrant.policy)) for warrant in found]
+        matched = [(revision, warrant.number, stamp.at) for warrant in found]
+        yield Execute(sql.END_MATCHED_WARRANT, matched, {sql.FIND_WARRANT: keys})
         [rows] = yield Select(sql.NUMBERS_ENDED, [(revision,)])
         ended = {number for (number,) in rows}
         effects = [
-            Effect("deleted", "warrant", (*warrant.names, policy_digest(warrant.policy)), warrant.policy or None, None)
-            for warrant in found
+            Effect("deleted", "warrant", key, warrant.policy or None, None)
+            for key, warrant in zip(keys, found, strict=True)
             if warrant.number in ended
         ]
         return WriteOutcome((len(ended),), effects)
@@ -194,26 +215,28 @@ def delete_matches(found: Sequence[Warrant], stamp: Stamp) -> Callable[[Revision
 def keep_policies(texts: Mapping[str, str]) -> Script[None]:
     """Stores the texts of policies by their digest."""
     rows = [(digest, text, int(may_read_clock(text))) for digest, text in texts.items()]
-    yield Execute(sql.KEEP_POLICY, rows)
+    yield Execute(sql.KEEP_POLICY, rows, NOTHING)
+
+
+def patterns_of(rows: Iterable[Row]) -> list[Key]:
+    """Returns the warrant patterns of rows that begin with the columns of the key, each once."""
+    distinct = {(row[0], row[1] == WILDCARD, row[2], row[3], row[4] == WILDCARD, row[5]): row for row in rows}
+    return list({warrant_pattern(warrant_names(*row[:6])): None for row in distinct.values()})
 
 
 def keep_patterns(rows: Iterable[Row], revision: Revision) -> Script[None]:
     """Stores the warrant patterns of these rows; a pattern that no warrant had before changes the model."""
-    distinct = {(row[0], row[1] == WILDCARD, row[2], row[3], row[4] == WILDCARD, row[5]): row for row in rows}
-    had: dict[Key, None] = {warrant_pattern(warrant_names(*row[:6])): None for row in distinct.values()}
-    if had:
-        [known] = yield Find(sql.FIND_PATTERN, sql.FIND_PATTERNS, list(had))
-        new = [pattern for pattern in had if pattern not in known]
-        yield Execute(sql.INSERT_PATTERN, new)
-        yield Execute(sql.MOVE_MODEL, [(revision,)] if new else [])
+    patterns = patterns_of(rows)
+    if patterns:
+        [known] = yield Find(sql.FIND_PATTERN, sql.FIND_PATTERNS, patterns)
+        yield from insert_patterns(patterns, known, revision)
 
 
-def _create_missing(keys: Iterable[Key], stamp: Stamp, revision: Revision) -> Script[list[Effect]]:
-    named = dict.fromkeys(keys)
-    existing = yield from find(OBJECTS, named)
-    missing: dict[Key, str | None] = {key: None for key in named if key not in existing}
-    _, effects = yield from put(OBJECTS, missing, stamp, revision, fresh=missing)
-    return effects
+def insert_patterns(patterns: Iterable[Key], known: Rows, revision: Revision) -> Script[None]:
+    """Stores those of the patterns that are not known."""
+    new = [pattern for pattern in patterns if pattern not in known]
+    yield Execute(sql.INSERT_PATTERN, new, {sql.FIND_PATTERN: new})
+    yield Execute(sql.MOVE_MODEL, [(revision,)] if new else [], NOTHING)
 
 
 def objects_of(rows: Iterable[Row]) -> Iterable[Key]:

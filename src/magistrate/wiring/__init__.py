@@ -2,7 +2,8 @@
 
 `stores.py` opens stores by a table, `contexts.py` builds the context of operations on one, and `preparing.py` prepares
 one for its service. `service.py` builds the service of a worker, whose keys `api_keys.py` keeps up to date, and
-`serving.py` runs it; `announcing.py` prints how to reach it. `garbage.py` keeps garbage collections short.
+`serving.py` runs it, `playground.py` one that keeps nothing; `announcing.py` prints how to reach it. `garbage.py` keeps
+garbage collections short.
 """
 
 from magistrate.wiring.announcing import SHOWN_TRIES as SHOWN_TRIES
@@ -10,6 +11,8 @@ from magistrate.wiring.contexts import context_of as context_of
 from magistrate.wiring.contexts import open_context as open_context
 from magistrate.wiring.contexts import open_import_context as open_import_context
 from magistrate.wiring.garbage import SURVIVORS as SURVIVORS
+from magistrate.wiring.playground import OpenedFile as OpenedFile
+from magistrate.wiring.playground import run_playground as run_playground
 from magistrate.wiring.preparing import Reached as Reached
 from magistrate.wiring.preparing import import_file as import_file
 from magistrate.wiring.preparing import prepare_store as prepare_store

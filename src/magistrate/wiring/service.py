@@ -65,7 +65,12 @@ async def open_service(
             settings.max_body_bytes, settings.max_json_depth, settings.body_timeout_ms, settings.request_timeout_ms
         )
         forgetting = _delete_periodically(context, settings)
-        admitted = admissions(settings.max_running_requests, settings.max_waiting_requests, settings.wait_timeout_ms)
+        admitted = admissions(
+            settings.max_running_requests,
+            settings.max_waiting_requests,
+            settings.wait_timeout_ms,
+            settings.max_waiting_bytes,
+        )
         METRICS.read = partial(_readings, context, admitted)
         works = [forgetting, _stop_with_parent(), asyncio.to_thread(query.read_grammar), _write_metrics_now_and_then()]
         works += [keys.keep_fresh(), keys.follow_changes(), _end_expired_periodically(context)]
@@ -109,9 +114,9 @@ def _readings(context: Context, admitted: Admissions) -> Readings:
     """Returns the values that /metrics reports besides those of requests."""
     graph = context.graph
     return {
-        "requests_running": sum(one.running for one in admitted.values()),
-        "requests_waiting": sum(one.waiting for one in admitted.values()),
-        "requests_shed": sum(one.shed for one in admitted.values()),
+        "requests_running": sum(one.running for one in admitted.by_scope.values()),
+        "requests_waiting": sum(one.waiting for one in admitted.by_scope.values()),
+        "requests_shed": sum(one.shed for one in admitted.by_scope.values()),
         "statements": context.store.statements,
         "graph_hits": graph.counts.hits,
         "graph_misses": graph.counts.misses,

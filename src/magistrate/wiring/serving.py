@@ -29,9 +29,9 @@ from magistrate.api.server.tls import TlsFiles, load_context
 from magistrate.config import Settings
 from magistrate.errors import InvalidSetting
 from magistrate.log import log_to_stderr
-from magistrate.operations.examples import read_example
 from magistrate.wiring.announcing import announce_example, announce_service
 from magistrate.wiring.api_keys import Hangup, SharedDigests, check_key_file
+from magistrate.wiring.examples import read_example
 from magistrate.wiring.garbage import SURVIVORS
 from magistrate.wiring.preparing import prepare_store
 from magistrate.wiring.service import open_service
@@ -117,7 +117,7 @@ def serve(settings: Settings, example_name: str | None = None, fix_permissions: 
         if example is not None:
             announce_example(example, url, key)
         if settings.workers == 1:
-            return _serve_alone(settings, sockets)
+            return serve_alone(settings, sockets)
         return _serve_together(settings, sockets)
 
 
@@ -136,7 +136,8 @@ def _choose_workers() -> int:
     return min(cores, MOST_CHOSEN_WORKERS)
 
 
-def _serve_alone(settings: Settings, sockets: list[socket.socket]) -> int:
+def serve_alone(settings: Settings, sockets: list[socket.socket]) -> int:
+    """Runs the service in this process until SIGTERM or SIGINT, and returns the exit code."""
     # The server stops on these signals, then raises them again for these handlers, which do nothing: exit code 0.
     for stop in (signal.SIGTERM, signal.SIGINT):
         signal.signal(stop, lambda *_: None)

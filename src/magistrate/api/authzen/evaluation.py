@@ -8,7 +8,7 @@ import msgspec
 
 from magistrate.api.authzen.requests import ContextReader, EvaluationBody, UnknownName, read_evaluation
 from magistrate.api.endpoints.check import MAX_CHECKS
-from magistrate.api.endpoints.warrants import WarrantAnswer, render_warrant
+from magistrate.api.endpoints.warrants import WarrantAnswer, render_path
 from magistrate.api.error_table import ERROR_TABLE
 from magistrate.api.parse import decode_element
 from magistrate.api.service import Answer, Call
@@ -188,13 +188,13 @@ def _decide(call: Call[Any], request: ReadRequest) -> Answer | Coroutine[Any, An
     decided = pending.attempt()
     if decided is None or may_have_undefined(call.context, checks, decided.value):
         return _answer_later(call, request, checks, pending, decided)
-    return _build_answer(request, decided, [None] * len(decided.value))
+    return _build_answer(request, decided, [None] * len(decided.value), [[]] * len(decided.value))
 
 
 async def _answer_without_checks(call: Call[Any], request: ReadRequest) -> Answer:
     newest = await call.context.store.check()
     call.freshness.demand(newest)
-    return _build_answer(request, Snapshot(newest, []), [])
+    return _build_answer(request, Snapshot(newest, []), [], [])
 
 
 async def _answer_later(
@@ -206,22 +206,25 @@ async def _answer_later(
 ) -> Answer:
     decided = decided or await pending.complete()
     undefined = await describe_undefined(call.context, checks, decided.value, decided.revision)
-    return _build_answer(request, decided, undefined)
+    paths = [await render_path(one.path) for one in decided.value]
+    return _build_answer(request, decided, undefined, paths)
 
 
-def _build_answer(request: ReadRequest, decided: Decisions, undefined: Sequence[str | None]) -> Answer:
-    """Returns the answer of these decisions, which go with the checks of the request; `undefined` is as from
-    `describe_undefined`."""
+def _build_answer(
+    request: ReadRequest, decided: Decisions, undefined: Sequence[str | None], paths: Sequence[list[WarrantAnswer]]
+) -> Answer:
+    """Returns the answer of these decisions, which go with the checks of the request, and of their paths; `undefined`
+    is as from `describe_undefined`."""
     if request.is_single:
-        [answer] = _list_answers(request, decided, undefined)
+        [answer] = _list_answers(request, decided, undefined, paths)
         return Answer(answer, decided.revision)
-    return Answer(EvaluationsAnswer(list(_list_answers(request, decided, undefined))), decided.revision)
+    return Answer(EvaluationsAnswer(list(_list_answers(request, decided, undefined, paths))), decided.revision)
 
 
 def _list_answers(
-    request: ReadRequest, decided: Decisions, undefined: Sequence[str | None]
+    request: ReadRequest, decided: Decisions, undefined: Sequence[str | None], paths: Sequence[list[WarrantAnswer]]
 ) -> Iterator[EvaluationAnswer]:
-    decisions = zip(decided.value, undefined, strict=True)
+    decisions = zip(decided.value, undefined, paths, strict=True)
     for item in request.items:
         if item.check is None:
             yield item.answer
@@ -229,18 +232,21 @@ def _list_answers(
         found = next(decisions, None)
         if found is None:
             return  # the last one made the others unnecessary
-        decision, reason = found
-        yield _render_decision(item.check, decision, reason, item.is_explained)
+        decision, reason, path = found
+        yield _render_decision(item.check, decision, reason, path if item.is_explained else None)
         if decision.is_authorized is request.stop_at:
             return
 
 
-def _render_decision(check: Check, decision: Decision, reason: str | None, is_explained: bool) -> EvaluationAnswer:
-    if not is_explained and reason is None:
+def _render_decision(
+    check: Check, decision: Decision, reason: str | None, path: list[WarrantAnswer] | None
+) -> EvaluationAnswer:
+    """Returns the answer, with details if it is to be explained: then there is a path, which may be empty."""
+    if path is None and reason is None:
         return ALLOWED if decision.is_authorized else DENIED
     details = EvaluationDetails(
         reason=_describe(check, decision) if reason is None else reason,
-        path=[*map(render_warrant, decision.path)] if is_explained and decision.path else msgspec.UNSET,
+        path=path or msgspec.UNSET,
     )
     return EvaluationAnswer(decision.is_authorized, details)
 

@@ -11,9 +11,16 @@ from magistrate.api.endpoints.warrants import (
     read_warrant,
 )
 from magistrate.api.parse import decode_body
+from magistrate.engine.overlay import FIRST_NUMBER
 from magistrate.engine.policy import is_kept
+from magistrate.engine.terms import are_object_ids, relation_name, type_name
+from magistrate.engine.warrants import Warrant
 from magistrate.errors import InvalidParameter, InvalidRequest
-from magistrate.operations.contextual_warrants import CONTEXTUAL_WARRANTS, MAX_CONTEXTUAL_WARRANTS
+from magistrate.operations.contextual_warrants import (
+    CONTEXTUAL_WARRANTS,
+    MAX_CONTEXTUAL_WARRANTS,
+    ContextualWarrants,
+)
 from magistrate.store.contract import NewWarrant
 
 MAX_DEPTH = 8
@@ -29,6 +36,46 @@ _NO_FAULTS: PolicyFaults = {}
 def are_readable_at_once(bodies: Sequence[WarrantBody]) -> bool:
     """Returns whether no policy of these warrants has to be read first, which takes milliseconds if it is long."""
     return all(not body.policy or is_kept(body.policy) for body in bodies[:MAX_CONTEXTUAL_WARRANTS])
+
+
+def read_plain_warrants(bodies: Sequence[WarrantBody], now: int) -> ContextualWarrants | None:
+    """Returns the warrants that these bodies describe, at this time, or None unless all of them are valid and have no
+    policy, no time limits and no `*`; `read_contextual_warrants` then reads them one by one.
+
+    A user may be in a hundred groups, so names that are alike are read once, and all ids together."""
+    if len(bodies) > MAX_CONTEXTUAL_WARRANTS:
+        return None
+    known: tuple[str | None, ...] = ()
+    warrants: list[Warrant] = []
+    for number, body in enumerate(bodies, FIRST_NUMBER):
+        subject = body.subject
+        if subject is None or body.policy or body.context or body.starts_at is not None or body.expires_at is not None:
+            return None
+        names = of_type, relation, member_type, group = (
+            *(body.object_type, body.relation),
+            *(subject.object_type, subject.relation),
+        )
+        if names != known:
+            if not _are_names(of_type, relation, member_type, group):
+                return None
+            known = names
+        object_id, subject_id = body.object_id, subject.object_id
+        warrants.append(
+            Warrant(of_type, object_id, relation, member_type, subject_id, group or "", "", now, number)  # type: ignore[arg-type]  # checked
+        )
+    ids: set[str | None] = {one.object_id for one in warrants}
+    ids.update([one.subject_id for one in warrants])
+    return ContextualWarrants(warrants, now) if are_object_ids(ids) else None
+
+
+def _are_names(of_type: str | None, relation: str | None, member_type: str | None, group: str | None) -> bool:
+    try:
+        type_name(of_type, "objectType")
+        relation_name(relation, "relation")
+        type_name(member_type, "objectType")
+        return not group or bool(relation_name(group, "relation"))
+    except InvalidParameter:
+        return False
 
 
 def read_contextual_warrants(

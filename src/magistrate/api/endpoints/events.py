@@ -17,7 +17,7 @@ from magistrate.operations import events
 from magistrate.operations.events import (
     ACCESS_EVENT_LIST,
     ACCESS_TYPES,
-    OBJECT_TYPE,
+    DEFINITIONS,
     RESOURCE_EVENT_LIST,
     SOURCE,
     event_id,
@@ -37,9 +37,9 @@ _TYPES = {kind_and_action: name for name, of_type in ACCESS_TYPES.items() for ki
 
 
 class ResourceEventAnswer(msgspec.Struct, rename="camel", kw_only=True):
-    """Represents the creation, update or deletion of an object or an object type; `meta` is the object's meta or the
-    type's definition. `token` names the revision that made the change.
-    `actor` says who made it, and `requestId` is the header `Warrant-Request-Id` of the request, if there was one."""
+    """Represents the creation, update or deletion of an object, an object type or a named policy; `meta` is the meta
+    of the object, or the definition. `token` names the revision that made the change. `actor`
+    says who made it, and `requestId` is the header `Warrant-Request-Id` of the request, if there was one."""
 
     id: str
     type: str
@@ -126,7 +126,7 @@ async def _read_events(
 
 
 def _render_resource_event(identity: Identity, event: Event) -> ResourceEventAnswer:
-    of_type, id = event.key if event.kind == "object" else (OBJECT_TYPE, *event.key)
+    of_type, id = event.key if event.kind == "object" else (DEFINITIONS[event.kind], *event.key)
     return ResourceEventAnswer(
         id=event_id(identity, event),
         type=event.action,

@@ -76,6 +76,15 @@ class IssuedKeyAnswer(KeyAnswer, kw_only=True):
     key: str
 
 
+class CallerAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True):
+    """Represents who makes the request. `name` is that in the change log, `scopes` has all scopes that the caller has,
+    and `objectTypes` is absent if there is no limit."""
+
+    name: str
+    scopes: list[str]
+    object_types: list[str] | None = None
+
+
 async def create(call: Call[KeyBody]) -> Answer:
     issued = await keys.create_key(call.context, call.caller, _read_draft(call.body))
     return Answer(_render_issued(issued.value), issued.revision)
@@ -84,6 +93,14 @@ async def create(call: Call[KeyBody]) -> Answer:
 async def get(call: Call[None]) -> Answer:
     found = await keys.get_key(call.context, call.path["id"], call.freshness)
     return Answer(_render_key(found.value), found.revision)
+
+
+async def get_caller(call: Call[None]) -> Answer:
+    """Answers what the caller may do, whether by a stored key, a key of the operator, or a token of a service."""
+    caller = call.caller
+    types = None if caller.object_types is None else sorted(caller.object_types)
+    answer = CallerAnswer(name=caller.actor, scopes=[s for s in SCOPE_NAMES if s in caller.scopes], object_types=types)
+    return Answer(answer, await call.context.store.check())
 
 
 async def list_page(call: Call[None]) -> Answer:

@@ -12,8 +12,9 @@ from magistrate.api.endpoints.warrants import WarrantAnswer, render_warrant
 from magistrate.api.service import Answer, Call
 from magistrate.api.written_body import WrittenBody
 from magistrate.engine.model_text.building import ModelContent, build_content
-from magistrate.engine.model_text.document import ModelDocument
+from magistrate.engine.model_text.document import NEWEST_VERSION, ModelDocument
 from magistrate.engine.model_text.faults import ModelFault, describe_fault
+from magistrate.engine.model_text.formatter import format_model
 from magistrate.engine.model_text.json_bodies import ModelBody
 from magistrate.engine.model_text.json_members import read_members
 from magistrate.engine.model_text.json_model import read_body
@@ -86,7 +87,7 @@ async def get(call: Call[None]) -> Answer:
     """Answers with all object types and policies, by name, in JSON or as text if `Accept` names it."""
     found = await read_whole_model(call.context, call.freshness, call.as_of)
     is_text = _read_accept(call.accept) == TEXT_TYPE
-    return Answer(await _render_stored(found.value, is_text), found.revision, {"Vary": "Accept"}, is_text=is_text)
+    return Answer(await render_stored_model(found.value, is_text), found.revision, {"Vary": "Accept"}, is_text=is_text)
 
 
 async def put(call: Call[WrittenBody]) -> Answer:
@@ -97,7 +98,7 @@ async def put(call: Call[WrittenBody]) -> Answer:
     written = await put_whole_model(call.context, types, policies, stamp, expected, keeps)
     is_text = _read_accept(call.accept) == TEXT_TYPE
     headers = {"Vary": "Accept", **render_warnings(written.value.warnings)}
-    return Answer(await _render_stored(written.value.stored, is_text), written.revision, headers, is_text=is_text)
+    return Answer(await render_stored_model(written.value.stored, is_text), written.revision, headers, is_text=is_text)
 
 
 def _read_expected(call: Call[WrittenBody]) -> Revision | None:
@@ -114,7 +115,8 @@ def _read_expected(call: Call[WrittenBody]) -> Revision | None:
     return next((read_revision(identity, name, token) for name, token in given.items()), None)
 
 
-async def _render_stored(model: StoredModel, is_text: bool) -> object:
+async def render_stored_model(model: StoredModel, is_text: bool) -> object:
+    """Returns a stored model as a body, in text or JSON."""
     size = sum(map(len, (*model.definitions.values(), *model.policies.values())))
     return await aside(partial(_render_model, model, is_text), size * COST)
 
@@ -152,7 +154,8 @@ async def validate(call: Call[WrittenBody]) -> Answer:
 
 
 async def convert(call: Call[WrittenBody]) -> Answer:
-    """Answers with the model in the form that `Accept` names, by default the other one than that of the body."""
+    """Answers with the model in the form that `Accept` names, by default the other one than that of the body. A text of
+    the newest version that is to be text gets the usual layout, and keeps its comments."""
     media_type = _read_accept(call.accept) or (TEXT_TYPE if call.body.is_json else JSON_TYPE)
     is_text = media_type == TEXT_TYPE
     converted = await _aside(call.body, partial(_convert, is_text=is_text))
@@ -160,7 +163,11 @@ async def convert(call: Call[WrittenBody]) -> Answer:
 
 
 def _convert(body: WrittenBody, is_text: bool) -> object:
-    document = read_document(body)
+    report = report_body(body)
+    _require_none(body, report.errors, "cannot be read")
+    document = report.document
+    if is_text and report.parsed is not None and document.version == NEWEST_VERSION:
+        return format_model(report.parsed)
     return render_model(exact_document(document)) if is_text else encode_model(render_body(document))
 
 

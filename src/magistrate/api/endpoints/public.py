@@ -59,8 +59,8 @@ async def openapi_document(public_url: str, service: Opened, path: str) -> bytes
     return _openapi(public_url)
 
 
-async def docs(public_url: str, service: Opened, path: str) -> bytes:
-    return _docs(public_url)
+async def docs(public_url: str, has_script: bool, service: Opened, path: str) -> bytes:
+    return _docs(public_url, has_script)
 
 
 async def authzen_configuration(service: Opened, path: str) -> bytes:
@@ -77,23 +77,26 @@ def _openapi(public_url: str) -> bytes:
 
 
 @cache
-def _docs(public_url: str) -> bytes:
-    return reference.page(openapi.document(public_url)).encode()
+def _docs(public_url: str, has_script: bool) -> bytes:
+    return reference.page(openapi.document(public_url), has_script).encode()
 
 
 JSON = JSON_TYPE
 TEXT = "text/plain; charset=utf-8"
 
 
-def list_pages(public_url: str = "") -> tuple[PublicPage, ...]:
-    """Returns all pages. `public_url` is the URL by which clients reach the service; empty if nobody said."""
+def list_pages(public_url: str = "", script_headers: Mapping[str, str] | None = None) -> tuple[PublicPage, ...]:
+    """Returns all pages. `public_url` is the URL by which clients reach the service; empty if nobody said.
+    `script_headers` are those of the API reference if it has a script, None if it is to be plain."""
     html = "text/html; charset=utf-8"
-    described, explained = partial(openapi_document, public_url), partial(docs, public_url)
+    has_script = script_headers is not None
+    headers = reference.PLAIN_HEADERS if script_headers is None else reference.allow_own_style(script_headers)
+    described, explained = partial(openapi_document, public_url), partial(docs, public_url, has_script)
     return (
         PublicPage("/healthz", "200 while the process runs", JSON, healthz, is_on_admin_port=True),
         PublicPage("/readyz", _READY_MEANING, JSON, readyz, is_on_admin_port=True),
         PublicPage("/openapi.json", "The OpenAPI 3.1 document", JSON, described),
-        PublicPage("/docs", "The same for people", html, explained, headers=reference.HEADERS),
+        PublicPage("/docs", "The same for people", html, explained, headers=headers),
         PublicPage("/metrics", "Counters for Prometheus", CONTENT_TYPE, metrics, Scope.METRICS, is_on_admin_port=True),
         PublicPage(WELL_KNOWN, _WELL_KNOWN_MEANING, JSON, authzen_configuration),
         PublicPage(

@@ -22,7 +22,7 @@ from magistrate.errors import InvalidParameter
 from magistrate.operations import query
 from magistrate.operations.as_of import AsOf, read_as_of
 from magistrate.operations.callers import Caller
-from magistrate.operations.contextual_warrants import CONTEXTUAL_WARRANTS
+from magistrate.operations.contextual_warrants import CONTEXTUAL_WARRANTS, build_contextual_warrants
 from magistrate.operations.history import pin_page
 from magistrate.operations.paging import MAX_LIMIT, Wanted, read_wanted
 from magistrate.operations.query import QueryRequest, StoredRow, query_kind
@@ -104,7 +104,8 @@ async def _answer_query(
     found = await query.list_page(call.context, replace(request, now=wanted.now), wanted, call.freshness)
     if is_strict and not found.value.rows:
         names, is_past = _collect_names(request.query), wanted.now is not None
-        await require_defined_names(call.context, names, found.revision, request.contextual, is_past)
+        overlay = build_contextual_warrants(request.contextual, call.context.now()).overlay
+        await require_defined_names(call.context, names, found.revision, overlay, is_past)
     return Answer(await render_page(found.value, partial(_render_row, call.caller)), found.revision)
 
 
@@ -115,9 +116,10 @@ def _collect_names(parsed: Query) -> Iterator[UsedName]:
         for relation in parsed.relations or ():
             yield UsedName(parsed.object.type, relation, "q", "q")
     else:
-        yield UsedName(parsed.subject.type, None, "q", is_subject=True)
-        for relation in parsed.relations or ():
-            yield UsedName(None, relation, "q", "q", parsed.types or ())
+        among, relations = parsed.types or (), parsed.relations or ()
+        yield UsedName(parsed.subject.type, None, "q", among=among, is_subject=True, relations=relations)
+        for relation in relations:
+            yield UsedName(None, relation, "q", "q", among)
 
 
 async def list_page_v1(call: Call[None]) -> Answer:

@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 import msgspec
 from uuid_utils import uuid7
 
-from magistrate.api.admission import Admission
+from magistrate.api.admission import Admissions
 from magistrate.api.cors import VARY
 from magistrate.api.early_answers import RETRY_AFTER_SECONDS
 from magistrate.api.endpoints.public import JSON
 from magistrate.api.error_table import error_body
 from magistrate.api.freshness import TOKEN_HEADERS, read_freshness, token_of
 from magistrate.api.parse import decode_body, require_json_type
+from magistrate.api.refusable_routes import FullRoute, RefusableRoutes
 from magistrate.api.render import render_json
 from magistrate.api.route import Route
 from magistrate.api.server.ledger import Ledger
@@ -40,12 +41,30 @@ ECHOED_HEADER, TYPE_HEADER = "X-Request-ID", "Content-Type"
 _OVERLOADED = render_json(error_body(Overloaded()))
 
 
+MOST_NARROWED = 100
+"""Limits the sets of object types for which a route keeps decoders."""
+
+
 class FastRoute(NamedTuple):
-    """Holds a route of the fast path, the decoder of its bodies, and the headers that are read."""
+    """Holds a route of the fast path, the decoder of its bodies, and the headers that are read. `narrowed` holds the
+    same for callers that are limited to object types, by their types: if `is_narrow`, the decoder refuses others."""
 
     route: Route
     decoder: msgspec.json.Decoder[Any]
     watched: Mapping[bytes, str | None]
+    narrowed: dict[frozenset[str], "FastRoute"]
+    is_narrow: bool = False
+
+    def restrict(self, object_types: frozenset[str]) -> "FastRoute":
+        """Returns the route for callers that are limited to these types, and keeps it."""
+        if len(self.narrowed) >= MOST_NARROWED:
+            self.narrowed.clear()
+        found = self
+        if hasattr(self.route.body, "narrow"):
+            decoder = msgspec.json.Decoder(self.route.body.narrow(object_types))
+            found = FastRoute(self.route, decoder, self.watched, {}, is_narrow=True)
+        self.narrowed[object_types] = found
+        return found
 
 
 class FastPath:
@@ -60,16 +79,12 @@ class FastPath:
         self._watched = watched = {**_TOKENS, ORIGIN: None} if has_cors else _TOKENS
         self._routes = {
             (route.method.encode(), route.path.encode()): FastRoute(
-                route, msgspec.json.Decoder(route.body), {**watched, **_list_headers(route)}
+                route, msgspec.json.Decoder(route.body), {**watched, **_list_headers(route)}, {}
             )
             for route in routes
             if route.is_fast
         }
-        self._scopes = {
-            (route.method.encode(), route.path.encode()): route.scope
-            for route in routes
-            if not route.is_fast and "{" not in route.path
-        }
+        self._refusable = RefusableRoutes(routes)
         self._vary = f"{VARY[0].lower()}: {VARY[1]}\r\n" if has_cors else ""
         self._default_headers: RawHeaders | None = None
         self._revision = Revision(-1)
@@ -81,7 +96,7 @@ class FastPath:
         its caller."""
         fast = self._routes.get((method, url))
         if fast is None:
-            return self._find_refusal(method, url.partition(b"?")[0], headers)
+            return self._find_refusal(method.decode("latin-1"), url.decode("latin-1").partition("?")[0], headers)
         read = _read_headers(headers, fast.watched)
         if read is None:
             return None
@@ -100,30 +115,29 @@ class FastPath:
             return None
         if service.rate_limit is not None and not service.rate_limit.admit(caller):
             return None
+        if caller.object_types is not None:
+            fast = fast.narrowed.get(caller.object_types) or fast.restrict(caller.object_types)
         return PendingRequest(fast, service, caller, given, echoed)
 
-    def _find_refusal(self, method: bytes, path: bytes, headers: RawHeaders) -> "PendingRefusal | None":
+    def _find_refusal(self, method: str, path: str, headers: RawHeaders) -> "PendingRefusal | None":
         """Returns a refusal if the service has more requests of this kind than it can answer. Its key is not read."""
-        scope = self._scopes.get((method, path))
         try:
-            if scope is None or not (admission := self._service().admissions[scope]).is_full:
-                return None
+            admissions = self._service().admissions
         except MagistrateError:
+            return None
+        full = self._refusable.find_full(admissions, method, path)
+        if full is None:
             return None
         for name, value in headers:
             is_large = name == b"content-length" and int(value) > MOST_BYTES
             if is_large or name == b"transfer-encoding" or self._watched.get(name, name) is None:
                 return None
-        return PendingRefusal(method.decode(), path.decode(), admission)
+        return PendingRefusal(full, path, admissions, perf_counter())
 
-    def answer(
-        self, pending: "PendingRequest | PendingRefusal", body: bytes, default_headers: RawHeaders
-    ) -> bytes | None:
+    def answer(self, pending: "PendingRequest", body: bytes, default_headers: RawHeaders) -> bytes | None:
         """Returns the whole response, beginning with the status line and these headers, or None if the web framework
         must answer."""
         started = perf_counter()
-        if isinstance(pending, PendingRefusal):
-            return self._refuse(pending, default_headers, started)
         try:
             return self._answer(pending, body, default_headers, started)
         except Exception:  # the framework runs into the same error and answers it
@@ -132,14 +146,14 @@ class FastPath:
     def _answer(
         self, pending: "PendingRequest", body: bytes, default_headers: RawHeaders, started: float
     ) -> bytes | None:
-        (route, decoder, _), context = pending.fast, pending.service.context
+        (route, decoder, _, _, is_narrow), context = pending.fast, pending.service.context
         identity = context.store.identity
         freshness = read_freshness(identity, pending.given) if pending.given else NO_DEMAND
         value = decode_body(body, decoder, pending.service.limits.max_json_depth)
         caller = pending.caller
         request_id = str(uuid7())
         call = Call(context, {}, {}, value, caller, freshness, None, request_id=request_id)
-        if caller.object_types is not None:
+        if caller.object_types is not None and not is_narrow:
             caller.require_types(route.list_types(call))
         answer = route.handler(call)
         if not isinstance(answer, Answer):
@@ -154,10 +168,12 @@ class FastPath:
         )
         return b"".join((head, described.encode("latin-1"), content))
 
-    def _refuse(self, pending: "PendingRefusal", default_headers: RawHeaders, started: float) -> bytes:
-        pending.admission.shed += 1
+    def refuse(self, pending: "PendingRefusal", default_headers: RawHeaders) -> bytes:
+        """Returns the whole response to a request that is refused, like `answer`."""
+        route, admission = pending.full
+        admission.shed += 1
         request_id = str(uuid7())
-        self._ledger.record_answer(pending.method, pending.path, pending.path, 503, request_id, started)
+        self._ledger.record_answer(route.method, route.path, pending.path, 503, request_id, pending.started)
         lines = [b"HTTP/1.1 503 Service Unavailable", *(name + b": " + value for name, value in default_headers)]
         described = (
             f"\r\ncontent-type: {JSON}\r\nwarrant-request-id: {request_id}\r\nretry-after: {RETRY_AFTER_SECONDS}\r\n"
@@ -187,11 +203,12 @@ class PendingRequest(msgspec.Struct, frozen=True):
 
 
 class PendingRefusal(msgspec.Struct, frozen=True):
-    """Represents a request that is refused when all of it has arrived."""
+    """Represents a request that is refused when all of it has arrived. `started` is a time of time.perf_counter."""
 
-    method: str
+    full: FullRoute
     path: str
-    admission: Admission
+    admissions: Admissions
+    started: float
 
 
 def _read_headers(

@@ -1,6 +1,8 @@
 """Implements connections whose requests are answered before the web framework sees them, where possible."""
 
 from asyncio import BaseTransport
+from functools import partial
+from http import HTTPStatus
 
 from magistrate.api.server.connection_state import Phase
 from magistrate.api.server.fast_path import FastPath, PendingRefusal, PendingRequest
@@ -13,15 +15,25 @@ MOST_PIECES = 100
 
 class FastPathProtocol(BoundedProtocol):
     """Answers requests by the application's fast path where possible. A request that qualifies is held until all of it
-    has arrived, or for as long as its head may take."""
+    has arrived, or for as long as its head may take. A refusal is sent when the pace of refusals allows it; until then,
+    nothing else of the connection is parsed."""
 
     _fast_path: FastPath
     _pending: PendingRequest | PendingRefusal | None = None
+    _refusal: PendingRefusal | None = None
     _pieces: tuple[bytes, ...] = ()
 
     def connection_made(self, transport: BaseTransport) -> None:
         self._fast_path = self.app.fast_path  # the application must be an Application
         super().connection_made(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._refusal = None
+        super().connection_lost(exc)
+
+    def eof_received(self) -> bool:  # type: ignore[override]  # as in BoundedProtocol
+        self._send_refusal()
+        return super().eof_received()
 
     def receive(self, data: bytes) -> None:
         super().receive(data)
@@ -38,9 +50,16 @@ class FastPathProtocol(BoundedProtocol):
                 self._release()
 
     def on_message_complete(self) -> None:
-        if self._pending is not None and not self.parser.should_upgrade():
+        pending = self._pending
+        if pending is not None and not self.parser.should_upgrade():
+            if isinstance(pending, PendingRefusal):
+                self._pending, self._refusal, self._pieces = None, pending, ()
+                self._expect_head()
+                self.pause_parsing()
+                pending.admissions.pace.schedule(partial(self._send_refusal, pending))
+                return
             body, default_headers = b"".join(self._pieces), self.server_state.default_headers
-            answer = self._fast_path.answer(self._pending, body, default_headers)
+            answer = self._fast_path.answer(pending, body, default_headers)
             if answer is not None:
                 self._pending = None
                 self._expect_head()
@@ -52,9 +71,27 @@ class FastPathProtocol(BoundedProtocol):
 
     def shutdown(self) -> None:
         self._release()
+        self._send_refusal()
         super().shutdown()
 
+    def _send_refusal(self, scheduled: PendingRefusal | None = None) -> None:
+        """Sends the refusal that is held, if there is one and, at its turn, if it was not sent before."""
+        refusal = self._refusal
+        if refusal is None or (scheduled is not None and scheduled is not refusal):
+            return
+        self._refusal = None
+        if not self.transport.is_closing():
+            self.transport.write(self._fast_path.refuse(refusal, self.server_state.default_headers))
+            self.on_response_complete()
+        self.resume_parsing()
+
+    def _refuse(self, status: HTTPStatus, message: str) -> None:
+        self._send_refusal()
+        super()._refuse(status, message)
+
     def _start(self) -> None:
+        if self._refusal is not None:
+            self._send_refusal()  # the client did not wait for it
         is_plain = (
             not self._is_answering()
             and self._phase is Phase.SERVING

@@ -52,9 +52,10 @@ class RateLimit:
         if caller is not self._caller or slot[0] != self._fingerprint:
             slot = self._find_slot(caller, now)
         full_at = slot[1]
-        if full_at < now:
-            full_at = now
-        elif full_at - now > self._allowance:
+        if full_at <= now:
+            slot[1] = now + self._interval
+            return True
+        if full_at - now > self._allowance:
             return False
         slot[1] = full_at + self._interval
         return True

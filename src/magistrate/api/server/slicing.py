@@ -13,13 +13,17 @@ PARSED_AT_ONCE = 16_384
 
 class SlicingProtocol(HttpToolsProtocol):
     """Passes received bytes on to `receive`, at most PARSED_AT_ONCE of them in one iteration of the event loop. Reading
-    is paused until all are parsed."""
+    is paused until all are parsed. Between `pause_parsing` and `resume_parsing`, nothing is parsed."""
 
     transport: ClientTransport  # type: ignore[assignment]  # it has what uvicorn uses of one
     _unparsed = b""
+    _is_parsing_paused = False
 
     def data_received(self, data: bytes) -> None:
-        if self._unparsed:
+        if self._is_parsing_paused:
+            self._unparsed += data
+            self.transport.pause_reading()
+        elif self._unparsed:
             self._unparsed += data
         elif len(data) <= PARSED_AT_ONCE:
             self.receive(data)
@@ -30,11 +34,23 @@ class SlicingProtocol(HttpToolsProtocol):
     def receive(self, data: bytes) -> None:
         raise NotImplementedError
 
+    def pause_parsing(self) -> None:
+        """Keeps what arrives from being parsed. Reading is paused only if something arrives, because most clients send
+        nothing before they have their answer."""
+        self._is_parsing_paused = True
+
+    def resume_parsing(self) -> None:
+        self._is_parsing_paused = False
+        if self._unparsed:
+            self.loop.call_soon(self._parse_slice)
+
     def has_unread_bytes(self) -> bool:
         """Returns whether bytes have arrived that are not parsed yet."""
         return bool(self._unparsed) or self.transport.has_unread_bytes()
 
     def _parse_slice(self) -> None:
+        if self._is_parsing_paused or not self._unparsed:
+            return
         if self.transport.is_closing() and not self.transport.is_lingering:
             self._unparsed = b""
             return

@@ -82,7 +82,7 @@ def follow_path(
     BudgetExceeded."""
     node, left = root, len(path)
     while left:
-        step = search.first_step(node)
+        step = yield from search.first_step(node)
         reached: dict[CheckNode, CheckEdge | None] = {node: None}
         waiting = [node]
         while waiting:

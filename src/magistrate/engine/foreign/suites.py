@@ -9,6 +9,7 @@ import msgspec
 from magistrate.engine.foreign.assertions import AssertionReader, build_relationship
 from magistrate.engine.foreign.converting import ConvertedModel
 from magistrate.engine.foreign.names import ForeignRefusal
+from magistrate.engine.foreign.original_names import restore_names_of
 from magistrate.engine.foreign.relationships import (
     ForeignRelationship,
     Placed,
@@ -47,7 +48,8 @@ class SuiteReader:
         else:
             assertions = [*reader.read_spicedb(value)]
         content = build_content(self._converted.document)
-        return ModelSuite(content.types, content.policies, warrants, assertions, self._now)
+        restore = restore_names_of(self._converted)
+        return ModelSuite(content.types, content.policies, warrants, assertions, self._now, restore)
 
     def _read_warrant(self, place: Callable[[], Any], found: ForeignRelationship | RelationshipRefusal) -> Warrant:
         try:

@@ -4,7 +4,7 @@ It is computed in steps, because callers may nest any number of groups: it stops
 has not been read yet, and later continues from there. No group is expanded twice.
 """
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
 from magistrate.engine.graph.entries import EitherNames, join_names, together
 from magistrate.engine.graph.kinds import UNUSABLE, Groups, Kind
@@ -12,6 +12,9 @@ from magistrate.engine.terms import ObjectId
 from magistrate.engine.work import Work
 
 Member = tuple[Kind, ObjectId]
+
+ListMembers = Callable[[Iterable[str]], list[Member]]
+"""Returns the members of other groups that some groups are; those that can be in no group are left out."""
 
 MOST_GROUPS_ALTOGETHER = 5_000
 """Limits the groups in a closure that is used."""
@@ -33,6 +36,7 @@ class MembershipClosure:
     """
 
     __slots__ = (
+        "_added",
         "_collected",
         "_waiting",
         "changes",
@@ -48,6 +52,7 @@ class MembershipClosure:
     def __init__(self, subject_id: ObjectId, members: Sequence[Member], changes: int) -> None:
         self.subject_id = subject_id
         self.changes = changes
+        self._added: Mapping[Member, Groups] = {}
         self._collected: set[str] = set()
         self.names: Container[str] = self._collected
         self.missing: list[Member] = []
@@ -67,45 +72,53 @@ class MembershipClosure:
         """Returns whether it cannot continue because the groups it needs next have not been read."""
         return not self._waiting and bool(self.missing) and self._groups_of(self.missing[0]) is None
 
-    def grow(self, member_of: Callable[[str], Member | None], work: Work) -> None:
-        """Continues until the time slice is over or only groups that have to be read are left.
-
-        `member_of` returns the member of other groups that a group is, or None when it can be in no group. Raises
-        BudgetExceeded; the groups found until then are kept.
-        """
+    def grow(self, list_members: ListMembers, work: Work) -> None:
+        """Continues until the time slice is over or only groups that have to be read are left. Raises BudgetExceeded;
+        the groups found until then are kept."""
         self._waiting += reversed(self.missing)
         self.missing = []
         while self._waiting and not work.needs_checkpoint:
-            work.spend(self._expand_some(member_of))
+            work.spend(self._expand_some(list_members))
         if not self._waiting and not self.missing:
             self.is_open = False
             self.is_complete = self.is_usable
             self.names = together(list(self._collected))
             self._collected = set()
 
-    def _expand_some(self, member_of: Callable[[str], Member | None]) -> int:
+    def _expand_some(self, list_members: ListMembers) -> int:
         """Finds the groups of some members, and returns the work that it took."""
-        cost = 0
+        cost, found = 0, dict[str, None]()
+        if len(self._collected) > MOST_GROUPS_ALTOGETHER:
+            self._stop()
         while self._waiting and cost < WORK_AT_ONCE:
             member = self._waiting.pop()
-            groups = self._groups_of(member)
+            kind, id = member
+            groups = None if self._added else kind.groups.young.get(id)  # a call less for almost every member
+            if groups is None:
+                groups = self._groups_of(member)
             if groups is None:
                 self.missing.append(member)
-            elif groups is UNUSABLE or len(self._collected) > MOST_GROUPS_ALTOGETHER:
-                self.is_usable = False
-                self._waiting, self.missing = [], []
-            else:
-                if groups:  # most groups are in no other
-                    self._add(groups, member_of)
+            elif groups is UNUSABLE:
+                self._stop()
+            elif groups:
+                found.update(dict.fromkeys(groups))
                 cost += 1 + len(groups) // GROUPS_FOR_A_NODE
+            else:
+                cost += 1
+        if found and self.is_usable:
+            self._add(found, list_members)
         return cost
 
-    def _add(self, groups: Sequence[str], member_of: Callable[[str], Member | None]) -> None:
+    def _stop(self) -> None:
+        """Leaves out the groups that are not found yet."""
+        self.is_usable = False
+        self._waiting, self.missing = [], []
+
+    def _add(self, groups: Iterable[str], list_members: ListMembers) -> None:
         new = [name for name in groups if name not in self._collected]
         self._collected.update(new)
         self.weight += len(new)
-        members = map(member_of, new)
-        self._waiting += [member for member in members if member is not None]
+        self._waiting += list_members(new)
 
     def _groups_of(self, member: Member) -> Groups | None:
         kind, id = member
@@ -115,28 +128,38 @@ class MembershipClosure:
 class ExtendedClosure(MembershipClosure):
     """Holds the groups of `closure`, which is complete, and those that follow from memberships that are not stored.
 
-    `members` are members of groups in `added`, and the subject is each of them.
+    `members` are members of groups in `added`, and the subject is each of them. `closure` has their other groups.
     """
 
-    __slots__ = ("_added", "_known")
+    __slots__ = ("_begun", "_known")
 
     def __init__(self, closure: MembershipClosure, members: Sequence[Member], added: Mapping[Member, Groups]) -> None:
-        super().__init__(closure.subject_id, members, closure.changes)
-        self._added = added
+        super().__init__(closure.subject_id, (), closure.changes)
+        self._begun = [added[member] for member in members]
+        self._added = {member: groups for member, groups in added.items() if member not in members}
         self._known = closure.names
         self.names = EitherNames(self._known, self._collected)
 
-    def grow(self, member_of: Callable[[str], Member | None], work: Work) -> None:
-        super().grow(member_of, work)
+    def grow(self, list_members: ListMembers, work: Work) -> None:
+        while self._begun:
+            groups = self._begun.pop()
+            if groups is UNUSABLE:
+                self._begun = []
+                self._stop()
+            else:
+                self._add(groups, list_members)
+            work.spend(1 + len(groups) // GROUPS_FOR_A_NODE)
+        super().grow(list_members, work)
         if not self.is_open:
             self.names = join_names(self._known, self.names)
 
-    def _add(self, groups: Sequence[str], member_of: Callable[[str], Member | None]) -> None:
-        super()._add([name for name in groups if name not in self._known], member_of)
+    def _add(self, groups: Iterable[str], list_members: ListMembers) -> None:
+        super()._add([name for name in groups if name not in self._known], list_members)
 
     def _groups_of(self, member: Member) -> Groups | None:
         kind, id = member
-        groups, more = kind.find(id), self._added.get(member)
-        if groups is None or more is None:
+        groups = kind.find(id)
+        if not self._added or groups is None:
             return groups
+        more = self._added.get(member, ())
         return UNUSABLE if groups is UNUSABLE or more is UNUSABLE else groups + more

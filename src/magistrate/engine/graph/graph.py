@@ -10,7 +10,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from magistrate.engine.expansion import Branch, Operation, Plan
+from magistrate.engine.expansion import ArrowBranch, Branch, Operation, Plan, UsersetBranch
 from magistrate.engine.graph.adjacency import Adjacency
 from magistrate.engine.graph.checkpoint import CheckpointNeeded
 from magistrate.engine.graph.kinds import Kind
@@ -262,10 +262,21 @@ class Graph:
             if not isinstance(branch, Operation):
                 return self._place(owner._replace(relation=branch, path=()), self.model.plan(owner.type, branch))
             self._operations += 1
-            return CombinedView(self._operations, branch.type, branch.rule, tuple(branches))
+            links = self._place_links(branch, owner._replace(path=(*owner.path, *path, 0)))
+            return CombinedView(self._operations, branch.type, branch.rule, (*branches, *links))
 
         found: int | CombinedView = fold((branch, path), branches_of, make_branch)
         return found
+
+    def _place_links(self, operation: Operation, key: ViewKey) -> tuple[int, ...]:
+        """Returns the view of the objects that a quantifier asks about; nothing for another combination, or if the
+        relation on these objects never leads to a subject of this type."""
+        targets = [self.model.plan(link.of_type, link.relation) for link in operation.links]
+        if not targets or not all(self._reaches(target, key.subject_type) for target in targets):
+            return ()
+        positions: dict[RelationName | ArrowBranch | Branch, int] = {link: 0 for link in operation.links}
+        nothing = UsersetBranch(frozenset(), ())
+        return (self._place(key, Plan(operation.type, None, (), nothing, operation.links, (), positions)),)
 
     def _evict_unused_views(self) -> None:
         """Evicts all views when far more exist than are used, because relations may be renamed any number of times."""

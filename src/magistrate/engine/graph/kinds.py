@@ -45,9 +45,13 @@ class Kind:
     def name_groups(self, warrants: Sequence[Warrant]) -> Groups:
         """Returns the groups of a member that has these warrants, as far as they make it a member."""
         names: dict[str, None] = {}
+        known: tuple[TypeName, RelationName] | None = None
+        numbers: Sequence[int] = ()
         for warrant in warrants:
-            numbers = self.views.get((warrant.object_type, warrant.relation))
-            if numbers is None:
+            relation = (warrant.object_type, warrant.relation)
+            if relation != known:  # most have the same
+                known, numbers = relation, self.views.get(relation, ())
+            if not numbers:
                 continue
             if warrant.policy or warrant.expires_at or warrant.starts_at:  # not a property: this runs very often
                 return UNUSABLE

@@ -6,7 +6,7 @@ at any nesting depth.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 
 from magistrate.engine.expansion import Plan
@@ -15,6 +15,7 @@ from magistrate.engine.graph.entries import state_name
 from magistrate.engine.graph.kinds import Groups, Kind
 from magistrate.engine.graph.segments import CacheSegment, Capacity
 from magistrate.engine.names import WarrantNames
+from magistrate.engine.overlay import WarrantKind
 from magistrate.engine.plans import Model
 from magistrate.engine.terms import WILDCARD, ObjectId, TypeName
 from magistrate.engine.warrants import Warrant
@@ -92,7 +93,7 @@ class Memberships:
         if closure.is_open and not closure.is_blocked:
             self._closures.evict(id)
             try:
-                closure.grow(self._member, work)
+                closure.grow(self._list_members, work)
             finally:
                 self._closures.keep(id, closure)
         return closure
@@ -106,7 +107,7 @@ class Memberships:
     def grow(self, closure: MembershipClosure, work: Work) -> None:
         """Grows a closure that is not cached, as far as is possible now. Raises BudgetExceeded."""
         if closure.is_open and not closure.is_blocked:
-            closure.grow(self._member, work)
+            closure.grow(self._list_members, work)
 
     def _is_in(self, closure: MembershipClosure, member: Member) -> bool:
         """Returns whether the subject of the closure is this member, or is in this group."""
@@ -115,17 +116,20 @@ class Memberships:
             return id in (closure.subject_id, WILDCARD)
         return any(state_name((number, id)) in closure.names for number in kind.own)
 
-    def find_groups(self, warrants: Iterable[Warrant]) -> Mapping[Member, Groups]:
-        """Returns the groups that these warrants alone give to their members; most warrants make no members."""
-        given: dict[tuple[str, str, ObjectId], list[Warrant]] = {}
-        for warrant in warrants:
-            given.setdefault((warrant.subject_type, warrant.subject_relation, warrant.subject_id), []).append(warrant)
-        groups: dict[Member, Groups] = {}
-        for (of_type, relation, id), found in given.items():
-            kind = self._kinds_by_names.get((of_type, relation))
-            if kind is not None and (names := kind.name_groups(found)):
-                groups[kind, id] = names
-        return groups
+    def find_groups(self, warrants: Mapping[WarrantKind, Sequence[Warrant]]) -> Mapping[Member, Groups]:
+        """Returns the groups that these warrants alone give to their members; most kinds of warrants make no
+        members."""
+        given: dict[Kind, dict[ObjectId, list[Warrant]]] = {}
+        for (object_type, relation, member_type, group), alike in warrants.items():
+            kind = self._kinds_by_names.get((member_type, group))
+            if kind is None or (object_type, relation) not in kind.views:
+                continue
+            by_member = given.setdefault(kind, {})
+            for warrant in alike:
+                by_member.setdefault(warrant.subject_id, []).append(warrant)
+        return {
+            (kind, id): kind.name_groups(found) for kind, by_member in given.items() for id, found in by_member.items()
+        }
 
     def _is_current(self, closure: MembershipClosure) -> bool:
         """Returns whether no member that the closure was computed from has joined or left a group since."""
@@ -138,11 +142,15 @@ class Memberships:
         closure.changes = self._changes
         return True
 
-    def _member(self, name: str) -> Member | None:
-        """Returns the member of other groups that a group is, or None when it can be in no group."""
-        number, _, id = name.strip().partition(":")
-        kind = self._kinds_by_view.get(number)
-        return None if kind is None else (kind, ObjectId(id))
+    def _list_members(self, names: Iterable[str]) -> list[Member]:
+        """Returns the members of other groups that these groups are; those that can be in no group are left out."""
+        members: list[Member] = []
+        for name in names:
+            number, _, id = name[1:-1].partition(":")  # as parse_state, which would convert the number
+            kind = self._kinds_by_view.get(number)
+            if kind is not None:
+                members.append((kind, ObjectId(id)))
+        return members
 
     def invalidate(self, change: WarrantNames) -> None:
         kind = self._kinds_by_names.get((change.subject_type, change.subject_relation))

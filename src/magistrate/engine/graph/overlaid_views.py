@@ -1,6 +1,7 @@
 """Shows the views of a graph with the warrants of an overlay, without storing anything in them."""
 
 from collections.abc import Container, Sequence, Set
+from functools import cached_property
 
 from magistrate.engine.graph.entries import ALL_SUBJECTS, UNREADABLE, Entry, join_names, read_entry
 from magistrate.engine.graph.graph import Graph
@@ -40,9 +41,13 @@ class _AddedEntries:
         self._requests = requests
         self._overlay = overlay
         self._entries: dict[ObjectId, Entry] = {}
-        ids = {id for request in requests for id in overlay.find_objects(request)}
-        self.ids: Container[str] = ALL_SUBJECTS if WILDCARD in ids else ids
-        """Contains the ids of the objects that have such an entry."""
+
+    @cached_property
+    def ids(self) -> Container[str]:
+        """Returns a container of the ids of the objects that have such an entry. Views that the membership closure of
+        the subject stands for are not read, so it is often not needed."""
+        ids = {id for request in self._requests for id in self._overlay.find_objects(request)}
+        return ALL_SUBJECTS if WILDCARD in ids else ids
 
     def find(self, id: ObjectId) -> Entry:
         """Returns the entry of an object, which is among `ids`."""
@@ -79,12 +84,11 @@ class _OverlaidEntries(dict[Key, Entry]):
         super().__init__()
         self._stored = stored
         self._added = added
-        self._ids = added.ids
 
     def get(self, key: Key, default: object = None) -> Entry | None:  # type: ignore[override]  # without a default
         stored = self._stored.young.get(key) or self._stored.find(key)
         id = key[0] if isinstance(key, tuple) else str(key)
-        if stored is None or id not in self._ids:
+        if stored is None or id not in self._added.ids:
             return stored
         if key not in self:
             self[key] = join_entries(stored, self._added.find(ObjectId(id)))

@@ -50,7 +50,7 @@ class OverlaidWalk(Walk):
             return stored  # the walk then expands groups from the object's side, with the added warrants
         memberships = self._graph.memberships(of_type)
         if of_type not in self._added_groups:
-            self._added_groups[of_type] = memberships.find_groups(self._overlay.added)
+            self._added_groups[of_type] = memberships.find_groups(self._overlay.by_kind)
         added = self._added_groups[of_type]
         if not added:
             return stored

@@ -112,5 +112,6 @@ def _targets(model: Model, plan: Plan) -> Iterator[PlanKey]:
         branch = waiting.pop()
         if isinstance(branch, Operation):
             waiting += branch.branches
+            yield from ((link.of_type, link.relation) for link in branch.links)
         else:
             yield branch if isinstance(branch, Plan) else (plan.type, branch)

@@ -28,7 +28,8 @@ class ViewKey(NamedTuple):
 class CombinedView(NamedTuple):
     """Represents a combination on an object.
 
-    `branches` are views of the same object, by number, and other combinations on it. `number` identifies the
+    `branches` are views of the same object, by number, and other combinations on it; of a quantifier, the view that has
+    the objects it asks about, if they can lead to the subject. `number` identifies the
     combination, `type` is that of the object.
     """
 

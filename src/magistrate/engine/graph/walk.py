@@ -9,8 +9,7 @@ when the walk becomes too long. An Evaluation then decides the check.
 While the membership closure of the subject is incomplete, the walk also expands groups from the object's side, as an
 Evaluation does. It therefore never needs more rounds of reads than an Evaluation, whichever side is longer.
 
-Quantifiers are left to an Evaluation: entries do not tell the objects on which nothing can be granted from those that
-are not linked.
+A quantifier is decided from an entry with all linked objects, each with a walk of its own.
 """
 
 from collections.abc import Iterable, Mapping
@@ -266,10 +265,7 @@ class Walk:
 
     def _follow_policies(self, entry: Entry) -> tuple[tuple[State, ...] | None, bool]:
         """Returns the states that an entry leads to by warrants whose policies hold, and whether all policies had a
-        value.
-
-        The states are None when a warrant whose policy holds names the subject.
-        """
+        value; the states are None when a warrant whose policy holds names the subject."""
         states: tuple[State, ...] = ()
         is_certain = True
         for conditioned in entry.conditioned:
@@ -309,7 +305,7 @@ class Walk:
     def _combine_branches(self, operation: CombinedView, id: ObjectId) -> Truth | None:
         rule, is_known = operation.rule, True
         if rule.quantifier is not None:
-            raise GivenUp
+            return self._weigh_links(operation, id)
         if rule.leaf is not None:
             return self._decide_leaf(rule.leaf, operation.type, id)
         values: list[Truth] = []
@@ -322,6 +318,25 @@ class Walk:
                 if early is TRUE or early is FALSE:
                     return early
         return rule.combine(values) if is_known else None
+
+    def _weigh_links(self, operation: CombinedView, id: ObjectId) -> Truth | None:
+        """Returns the value of a quantifier on an object; None when that is not known."""
+        rule, number = operation.rule, next(iter(operation.branches), None)
+        if rule.quantifier is None or not isinstance(number, int):
+            raise GivenUp
+        entry = self._entry(self._views[number], id)
+        if entry is None:
+            return None
+        links = [(TRUE, state) for state in (*entry.targets, *map(parse_state, entry.closed))]
+        links += [(self._evaluate_condition(one), state) for one in entry.conditioned for state in one.states]
+        found = [self._value(state) for _, state in links]
+        values = [rule.quantifier.begin(limit for limit, _ in links)]
+        for (limit, _), one in zip(links, found, strict=True):
+            values.append(rule.quantifier.weigh(limit, UNKNOWN if one is None else one))
+        value = rule.combine(values)
+        if value is UNKNOWN and None not in found:
+            raise GivenUp
+        return None if value is UNKNOWN else value
 
     def _evaluate_condition(self, conditioned: Conditioned) -> Truth:
         """Returns the value of a warrant's policy, FALSE when the warrant is to another subject."""

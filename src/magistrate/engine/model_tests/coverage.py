@@ -11,13 +11,14 @@ from typing import NamedTuple
 
 from magistrate.engine.check import Check
 from magistrate.engine.model import ObjectType
-from magistrate.engine.model_tests.memory import WarrantsInMemory, is_allowed
+from magistrate.engine.model_tests.memory import MOST_WORK, WarrantsInMemory, complete, is_allowed
 from magistrate.engine.model_tests.running import SuiteRun
 from magistrate.engine.model_tests.suite import Assertion, CheckAssertion, ModelSuite
 from magistrate.engine.query.language import ObjectsQuery
 from magistrate.engine.rules.direct import Direct
 from magistrate.engine.rules.rule import Rule
 from magistrate.engine.terms import ObjectRef, RelationName, Subject, TypeName
+from magistrate.engine.work import Work
 from magistrate.errors import BudgetExceeded, NotFound
 
 MOST_CHECKS = 200_000
@@ -82,8 +83,8 @@ class _CoverageSearch:
 
     def search(self) -> ModelCoverage:
         for assertion in self._assertions:
-            memory = self._run.find_memory(assertion.added)
             try:
+                memory = self._run.find_memory(assertion.added, Work(MOST_WORK))
                 self._follow(memory, _list_checks(memory, assertion))
             except (BudgetExceeded, NotFound):
                 self._coverage.is_complete = False
@@ -108,7 +109,10 @@ class _CoverageSearch:
             waiting += self._list_next(memory, check, rules)
 
     def _mark_rules(self, memory: WarrantsInMemory, check: Check, rules: Sequence[_WrittenRule]) -> None:
-        values = memory.decide_checks([Check(check.object, one.added, check.subject, check.context) for one in rules])
+        checks = [Check(check.object, one.added, check.subject, check.context) for one in rules]
+        values = complete(memory.decide_checks(checks, Work(MOST_WORK)))
+        for _ in memory.release():
+            pass
         for one, value in zip(rules, values, strict=True):
             if is_allowed(value):
                 self._coverage.rules[one.name] = True
@@ -156,7 +160,7 @@ def _list_checks(memory: WarrantsInMemory, assertion: Assertion) -> Iterator[Che
         yield assertion.check
         return
     query, context = assertion.query, assertion.context
-    for row in memory.list_rows(query, context):
+    for row in complete(memory.list_rows(query, context, Work(MOST_WORK))):
         if isinstance(query, ObjectsQuery):
             subject = Subject(query.subject.type, query.subject.id)
             yield Check(ObjectRef(row.type, row.id), row.relation, subject, context)

@@ -1,9 +1,12 @@
-"""Answers checks and queries from warrants in memory: the engine reads an overlay that nothing is under."""
+"""Answers checks and queries from warrants in memory: the engine reads an overlay that nothing is under.
+
+Whatever takes long is a generator, which yields wherever its caller may let others run. `complete` takes all steps of
+one at once, for callers whom nobody waits for."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from magistrate.engine.check import Check
 from magistrate.engine.evaluation import Evaluation
@@ -16,7 +19,7 @@ from magistrate.engine.plans import Model
 from magistrate.engine.query.finding import check_each, find, find_row_types
 from magistrate.engine.query.language import Query
 from magistrate.engine.query.rows import Findings, QueryRow
-from magistrate.engine.query.search import Search
+from magistrate.engine.query.search import Checkpoints, Search
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, Revision, TypeName
 from magistrate.engine.truth import TRUE, Truth
 from magistrate.engine.warrants import Warrant
@@ -26,11 +29,27 @@ T = TypeVar("T")
 
 MOST_WORK = 1_000_000
 """Limits the nodes and warrants that one check or query may look at, as the service does by default for queries."""
+COST_OF_ROW = 50
+"""Sets what a row of a query is charged as. Rows are sorted and compared in one step, so there must not be many."""
+
+
+def complete(steps: Checkpoints[T]) -> T:
+    """Returns what the steps return, after taking all of them without a pause. Raises what they raise."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as stop:
+            returned: T = stop.value
+            return returned
+
+
+class _Releasable(Protocol):
+    def release(self) -> Iterator[int]: ...
 
 
 class WarrantsInMemory:
-    """Holds a model and warrants, and answers at one time: `now`, in microseconds since 1970 UTC. Whatever asks raises
-    BudgetExceeded."""
+    """Holds a model and warrants, and answers at one time: `now`, in microseconds since 1970 UTC. Whatever takes `work`
+    charges it, and raises BudgetExceeded. What an answer leaves in memory stays until `release`."""
 
     def __init__(
         self, types: Iterable[ObjectType], policies: Iterable[NamedPolicy], warrants: Sequence[Warrant], now: int
@@ -41,6 +60,7 @@ class WarrantsInMemory:
         patterns = {warrant.pattern() for warrant in warrants}
         types_by_name = {one.name: one for one in types}
         self.model = Model(types_by_name, Revision(1), patterns, policies={one.name: one for one in policies})
+        self._remains: list[_Releasable] = []
 
     def add(self, warrants: Sequence[Warrant]) -> "WarrantsInMemory":
         """Returns the same with these warrants besides. Where one has the names and the policy of another, it replaces
@@ -61,36 +81,51 @@ class WarrantsInMemory:
             by_object[warrant.object_type, warrant.object_id].append(warrant)
         return by_object
 
-    def decide_checks(self, checks: Sequence[Check]) -> list[Truth]:
+    def decide_checks(self, checks: Sequence[Check], work: Work) -> Checkpoints[list[Truth]]:
         """Returns the value of each check, which is TRUE if it is allowed."""
-        work = Work(MOST_WORK)
         evaluation = Evaluation(self.model, self._now, work)
+        self._remains.append(evaluation)
         nodes: list[CheckNode] = []
+        work.pass_checkpoint()
         while len(nodes) < len(checks):
-            work.pass_checkpoint()
             node = evaluation.add_check(checks[len(nodes)])
             nodes += [node] if node is not None else []
+            if node is None or work.needs_checkpoint:
+                yield None
+                work.pass_checkpoint()
         while any(node.value is None for node in nodes):
-            work.pass_checkpoint()
-            if reads := evaluation.advance():
+            reads = evaluation.advance()
+            if reads:
                 evaluation.take([self._overlay.merge(read, ()) for read in reads])
+            if reads is None or work.needs_checkpoint:
+                yield None
+                work.pass_checkpoint()
         return [node.value for node in nodes if node.value is not None]
 
-    def explain_check(self, check: Check) -> Explanation:
+    def explain_check(self, check: Check, work: Work) -> Checkpoints[Explanation]:
         """Returns why a check is allowed or denied, and what would allow it."""
-        return self._complete(ExplanationSearch(self.model, check, self._now, Work(MOST_WORK)))
+        return self._complete(ExplanationSearch(self.model, check, self._now, work))
 
-    def list_rows(self, query: Query, context: Mapping[str, Any]) -> list[QueryRow]:
+    def list_rows(self, query: Query, context: Mapping[str, Any], work: Work) -> Checkpoints[list[QueryRow]]:
         """Returns the rows of a query, sorted. Raises NotFound for a type in it that is not defined."""
-        findings = self._complete(find(self.model, query, context, self._now, Work(MOST_WORK)))
+        findings = yield from self._complete(find(self.model, query, context, self._now, work))
         if findings.relation_results is None:
             candidates = self._list_existing(find_row_types(self.model, query))
-            checking = check_each(self.model, query, candidates, context, self._now, Work(MOST_WORK))
-            return _list_rows(self._complete(checking), candidates)
+            work.spend(sum(map(len, candidates.values())))
+            checking = check_each(self.model, query, candidates, context, self._now, work)
+            findings = yield from self._complete(checking)
+            return (yield from _list_rows(findings, candidates, work))
         itself = findings.itself
         if itself is not None and not self._exists(itself):
             findings = findings.without_itself()
-        return _list_rows(findings, self._list_existing(findings.types_to_read))
+        existing = self._list_existing(findings.types_to_read)
+        work.spend(sum(map(len, existing.values())))
+        return (yield from _list_rows(findings, existing, work))
+
+    def release(self) -> Iterator[int]:
+        """Frees what the answers so far have left, and yields how much was freed since it yielded last."""
+        while self._remains:
+            yield from self._remains.pop().release()
 
     def _exists(self, ref: ObjectRef) -> bool:
         return ref.id in self._overlay.objects.get(ref.type, ())
@@ -101,10 +136,12 @@ class WarrantsInMemory:
         wanted = self._overlay.objects if None in named else {name for name in named if name is not None}
         return {name: self._overlay.merge_objects(name, ()) for name in wanted}
 
-    def _complete(self, search: Search[T]) -> T:
+    def _complete(self, search: Search[T]) -> Checkpoints[T]:
+        self._remains.append(search)
         while (outcome := search.outcome()) is None:
             if reads := search.advance():
                 search.take([self._overlay.merge(read, ()) for read in reads])
+            yield None
         return outcome
 
 
@@ -112,10 +149,16 @@ def is_allowed(value: Truth) -> bool:
     return value is TRUE
 
 
-def _list_rows(findings: Findings, existing: Mapping[TypeName, Sequence[ObjectId]]) -> list[QueryRow]:
-    rows = [
-        result.row(of_type, id)
-        for (of_type, _), result in findings.by_name(existing).items()
-        for id in result.ids(existing.get(of_type, ()))
-    ]
+def _list_rows(
+    findings: Findings, existing: Mapping[TypeName, Sequence[ObjectId]], work: Work
+) -> Checkpoints[list[QueryRow]]:
+    rows: list[QueryRow] = []
+    for (of_type, _), result in findings.by_name(existing).items():
+        work.hasten_checkpoint(1)  # most results may be empty
+        for id in result.ids(existing.get(of_type, ())):
+            work.spend(COST_OF_ROW)
+            rows.append(result.row(of_type, id))
+            if work.needs_checkpoint:
+                yield None
+                work.pass_checkpoint()
     return sorted(rows, key=lambda row: row[:3])

@@ -1,18 +1,20 @@
 """Decides the assertions of a suite, and explains those that fail."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from magistrate.engine.check import Check
 from magistrate.engine.explanation import Explanation, ExplanationNode
-from magistrate.engine.model_tests.memory import WarrantsInMemory, is_allowed
+from magistrate.engine.model_tests.memory import MOST_WORK, WarrantsInMemory, complete, is_allowed
 from magistrate.engine.model_tests.suite import Assertion, CheckAssertion, ModelSuite, QueryAssertion
 from magistrate.engine.query.language import ObjectsQuery
 from magistrate.engine.query.rows import QueryRow
+from magistrate.engine.query.search import ITEMS_FREED_FOR_A_NODE, Checkpoints
 from magistrate.engine.suggestions import suggest_name
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
 from magistrate.engine.truth import TRUE
 from magistrate.engine.warrants import Warrant
+from magistrate.engine.work import Work
 from magistrate.errors import BudgetExceeded, InvalidRequest, NotFound
 
 MOST_NAMED = 10
@@ -31,50 +33,87 @@ class AssertionOutcome:
     explanation: Explanation | None = None
 
 
-class SuiteRun:
-    """Decides the assertions of one suite. Each has a budget of its own."""
+def _limit_one() -> Work:
+    return Work(MOST_WORK)
 
-    def __init__(self, suite: ModelSuite) -> None:
+
+class SuiteRun:
+    """Decides the assertions of one suite. `limit` returns the work that an assertion is charged to: by default, each
+    has a budget of its own. Only the first `most_explained` that fail are explained; None stands for all."""
+
+    def __init__(
+        self, suite: ModelSuite, limit: Callable[[], Work] = _limit_one, most_explained: int | None = None
+    ) -> None:
         self._suite = suite
+        self._limit = limit
+        self._left_to_explain = most_explained
         self._memories: dict[tuple[Warrant, ...], WarrantsInMemory] = {}
         self.memory = WarrantsInMemory(suite.types, suite.policies, suite.warrants, suite.now)
 
     def list_outcomes(self) -> Iterator[AssertionOutcome]:
         """Yields the outcome of each assertion, in order."""
         for assertion in self._suite.assertions:
-            try:
-                if isinstance(assertion, CheckAssertion):
-                    yield self._decide_check(assertion)
-                else:
-                    yield self._decide_query(assertion)
-            except (BudgetExceeded, InvalidRequest, NotFound) as error:
-                yield AssertionOutcome(assertion, error.message)
+            yield complete(self.decide(assertion))
 
-    def find_memory(self, added: Sequence[Warrant]) -> WarrantsInMemory:
-        """Returns the warrants of the suite, with these besides."""
+    def decide(self, assertion: Assertion) -> Checkpoints[AssertionOutcome]:
+        """Returns the outcome of an assertion. One that cannot be decided fails, with the reason."""
+        work = self._limit()
+        try:
+            if isinstance(assertion, CheckAssertion):
+                outcome = yield from self._decide_check(assertion, work)
+            else:
+                outcome = yield from self._decide_query(assertion, work)
+        except (BudgetExceeded, InvalidRequest, NotFound) as error:
+            outcome = AssertionOutcome(assertion, error.message)
+        work.pass_checkpoint()
+        for freed in self.release():
+            work.hasten_checkpoint(freed // ITEMS_FREED_FOR_A_NODE)
+            if work.needs_checkpoint:
+                yield None
+                work.pass_checkpoint()
+        return outcome
+
+    def release(self) -> Iterator[int]:
+        """Frees what the assertions have left in memory, and yields how much was freed since it yielded last."""
+        for memory in (self.memory, *self._memories.values()):
+            yield from memory.release()
+
+    def find_memory(self, added: Sequence[Warrant], work: Work) -> WarrantsInMemory:
+        """Returns the warrants of the suite, with these besides. Raises BudgetExceeded."""
         if not added:
             return self.memory
         key = tuple(added)
         if key not in self._memories:
+            work.spend(len(self.memory.warrants) + len(added) + len(self.memory.model.types))
             if len(self._memories) == MOST_MEMORIES:
-                self._memories.clear()
+                del self._memories[next(iter(self._memories))]
             self._memories[key] = self.memory.add(added)
         return self._memories[key]
 
-    def _decide_check(self, assertion: CheckAssertion) -> AssertionOutcome:
-        memory, check = self.find_memory(assertion.added), assertion.check
+    def _decide_check(self, assertion: CheckAssertion, work: Work) -> Checkpoints[AssertionOutcome]:
+        memory, check = self.find_memory(assertion.added, work), assertion.check
+        if assertion.added:
+            yield None
         undefined = self._describe_undefined(check.object.type, check.relation)
         if undefined:
             return AssertionOutcome(assertion, undefined)
-        [value] = memory.decide_checks([check])
+        [value] = yield from memory.decide_checks([check], work)
         if is_allowed(value) != assertion.is_allowed:
             word, other = ("allowed", "denied") if assertion.is_allowed else ("denied", "allowed")
-            return AssertionOutcome(assertion, f"expected {word}, is {other}", memory.explain_check(check))
+            explanation = yield from self._explain(memory, check, work)
+            return AssertionOutcome(assertion, f"expected {word}, is {other}", explanation)
         if assertion.because:
-            explanation = memory.explain_check(check)
-            failure = _find_other_reason(assertion, explanation)
-            return AssertionOutcome(assertion, failure, explanation if failure else None)
+            reason = yield from memory.explain_check(check, work)
+            failure = _find_other_reason(assertion, reason)
+            return AssertionOutcome(assertion, failure, reason if failure else None)
         return AssertionOutcome(assertion)
+
+    def _explain(self, memory: WarrantsInMemory, check: Check | None, work: Work) -> Checkpoints[Explanation | None]:
+        if check is None or self._left_to_explain == 0:
+            return None
+        if self._left_to_explain is not None:
+            self._left_to_explain -= 1
+        return (yield from memory.explain_check(check, work))
 
     def _describe_undefined(self, of_type: TypeName, relation: RelationName) -> str:
         """Returns a sentence about a type or relation that the model does not define, or nothing."""
@@ -86,14 +125,16 @@ class SuiteRun:
             return ""
         return f"type {of_type} has no relation {relation}{suggest_name(relation, relations)}"
 
-    def _decide_query(self, assertion: QueryAssertion) -> AssertionOutcome:
-        memory, query = self.find_memory(assertion.added), assertion.query
+    def _decide_query(self, assertion: QueryAssertion, work: Work) -> Checkpoints[AssertionOutcome]:
+        memory, query = self.find_memory(assertion.added, work), assertion.query
+        if assertion.added:
+            yield None
         for of_type in (query.types or ()) if isinstance(query, ObjectsQuery) else (query.object.type,):
             for relation in query.relations or ():
                 undefined = self._describe_undefined(of_type, relation)
                 if undefined:
                     return AssertionOutcome(assertion, undefined)
-        rows = memory.list_rows(query, assertion.context)
+        rows = yield from memory.list_rows(query, assertion.context, work)
         has_relations = any("#" in text for text in assertion.expected)
         rows_by_text = {_render_row(row, has_relations): row for row in rows}
         missing = [text for text in dict.fromkeys(assertion.expected) if text not in rows_by_text]
@@ -104,7 +145,7 @@ class SuiteRun:
             f"{_join(texts)} {word}" for texts, word in ((missing, "missing"), (others, "unexpected")) if texts
         ]
         check = self._find_check(assertion, missing[0] if missing else others[0])
-        return AssertionOutcome(assertion, "; ".join(sentences), memory.explain_check(check) if check else None)
+        return AssertionOutcome(assertion, "; ".join(sentences), (yield from self._explain(memory, check, work)))
 
     def _find_check(self, assertion: QueryAssertion, text: str) -> Check | None:
         """Returns the check that a row stands for, if the query has one relation or the row names it."""

@@ -1,6 +1,6 @@
 """Defines what the readers of test files make, whatever the format of the file: a model, warrants, and assertions."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,10 +45,12 @@ Assertion = CheckAssertion | QueryAssertion
 @dataclass(frozen=True, slots=True)
 class ModelSuite:
     """Holds what one test file says. Policies and time limits are evaluated at `now`, in microseconds since 1970 UTC.
-    Each warrant has been validated like one that is written, allowed types included."""
+    Each warrant has been validated like one that is written, allowed types included. `restore_names` puts the names of
+    the file into a message, if they differ from those of the model."""
 
     types: Sequence[ObjectType]
     policies: Sequence[NamedPolicy]
     warrants: Sequence[Warrant]
     assertions: Sequence[Assertion]
     now: int
+    restore_names: Callable[[str], str] = str

@@ -40,6 +40,8 @@ WARRANTS_AT_ONCE = 500
 """Groups rows that are charged together."""
 IDS_PROPAGATED_AT_ONCE = 500
 """Limits the objects of one stage that are propagated before the time slice may end."""
+NODES_RELEASED_FOR_ONE = 8
+"""Counts the stages that are released in the time of one unit of work."""
 
 _ANY_OTHER = ObjectId("")
 """This id stands for every id that is not named: it has the value and the report of the rest."""
@@ -85,8 +87,7 @@ class _ObjectSearch:
                     yield from self._take(index, found)
             elif not (yield from self._wake()):
                 break
-        for node in self._graph.all:
-            node.release()
+        yield from self._release_nodes()
         relation_results: list[RelationResult] = []
         counted: set[ReverseNode] = set()
         for target, root in self._graph.roots.items():
@@ -98,10 +99,21 @@ class _ObjectSearch:
                 yield None
         return Findings(relation_results, self._conditions.valid_until, self._itself)
 
+    def _release_nodes(self) -> Checkpoints[None]:
+        for number, node in enumerate(self._graph.all, 1):
+            node.release()
+            if not number % NODES_RELEASED_FOR_ONE:
+                self._work.hasten_checkpoint(1)
+                if self._work.needs_checkpoint:
+                    yield None
+
     def _begin(self) -> Checkpoints[None]:
         self._gain(self._graph.itself, self._subject.id, EXPLICIT)
         self._gain(self._graph.itself, WILDCARD, EXPLICIT)
         for node in self._graph.all:
+            self._work.hasten_checkpoint(1)
+            if self._work.needs_checkpoint:
+                yield None
             if isinstance(node.plan, Plan):
                 if not node.plan.is_defined:
                     self._gain_default(node, UNDEFINED, {})
@@ -281,10 +293,11 @@ def _by_relation(warrants: Iterable[Warrant]) -> Mapping[RelationName, Sequence[
     return found
 
 
-def _build_result(target: Target, root: ReverseNode, new: Iterable[ReverseNode]) -> RelationResult:
+def _build_result(target: Target, root: ReverseNode, new: Sequence[ReverseNode]) -> RelationResult:
     """Returns the RelationResult of a target. `new` has the stages it is made of on the same object, without those that
     are counted with another target."""
     root.exceptions.pop(WILDCARD, None)
     entries = sum(len(node.exceptions) + len(node.first_warrants or ()) + len(node.explicit) for node in new)
-    reports = Reports(partial(find_report, root), entries - len(root.exceptions), root.steps)
+    remains = [one for node in new for one in (node.exceptions, node.first_warrants, node.explicit) if one]
+    reports = Reports(partial(find_report, root), entries - len(root.exceptions), root.steps, remains)
     return RelationResult(*target, ResultSet(root.default, root.exceptions), reports)

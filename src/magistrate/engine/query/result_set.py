@@ -1,6 +1,6 @@
 """Holds the value of one relation for many ids at once: for every subject of a type, or on every object of a type."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final, NamedTuple, Protocol
@@ -108,9 +108,9 @@ def restrict_each(shares: Sequence[Share], work: Work) -> Checkpoints[list[Share
 def highest(shares: Sequence[Share], work: Work) -> Checkpoints[ResultSet]:
     """Returns the maximum of the shares. The report is that of the first share that holds and has one. Yields when its
     time slice is over."""
-    all_ids = (
-        _collect_ids(share.result_set for share in shares) if any(share.result_set.default for share in shares) else {}
-    )
+    all_ids: dict[ObjectId, None] = {}
+    if (yield from _has_default(shares, work)):
+        all_ids = yield from _collect_ids((share.result_set for share in shares), work)
     found = ResultSet(FALSE, dict.fromkeys(all_ids, FALSE))
     for share in shares:
         for added in _add(found, share, all_ids):
@@ -121,9 +121,24 @@ def highest(shares: Sequence[Share], work: Work) -> Checkpoints[ResultSet]:
         work.hasten_checkpoint(1)  # most shares may be empty
         if work.needs_checkpoint:
             yield None
-    for id in all_ids:
+    for number, id in enumerate(all_ids, 1):
         found.reports.setdefault(id, None)
+        if not number % IDS_AT_ONCE:
+            work.hasten_checkpoint(IDS_AT_ONCE // CELLS_FOR_A_NODE)
+            if work.needs_checkpoint:
+                yield None
     return found
+
+
+def _has_default(shares: Sequence[Share], work: Work) -> Checkpoints[bool]:
+    """Returns whether a share has a value for all ids. Yields when its time slice is over."""
+    for start in range(0, len(shares), IDS_AT_ONCE):
+        if any([share.result_set.default for share in shares[start : start + IDS_AT_ONCE]]):
+            return True
+        work.hasten_checkpoint(IDS_AT_ONCE // CELLS_FOR_A_NODE)
+        if work.needs_checkpoint:
+            yield None
+    return False
 
 
 def _add(found: ResultSet, share: Share, all_ids: Iterable[ObjectId]) -> Iterator[int]:
@@ -155,7 +170,7 @@ def combine_result_sets(rule: Combined, result_sets: Sequence[ResultSet], work: 
         found.default_report = _report(
             rule, [(result_set.default, result_set.default_report) for result_set in result_sets]
         )
-    ids = list(_collect_ids(result_sets))
+    ids = list((yield from _collect_ids(result_sets, work)))
     values = yield from combine_by_id(rule.combine, result_sets, ids, work)
     for id, value in zip(ids, values, strict=True):
         if value or found.default:
@@ -207,5 +222,12 @@ def _report(rule: Combined, branches: Sequence[tuple[ListValue, Warrant | None]]
     return None
 
 
-def _collect_ids(result_sets: Iterable[ResultSet]) -> Mapping[ObjectId, None]:
-    return {id: None for result_set in result_sets for id in result_set.exceptions}
+def _collect_ids(result_sets: Iterable[ResultSet], work: Work) -> Checkpoints[dict[ObjectId, None]]:
+    """Returns the ids that the result sets name, in order. Yields when its time slice is over."""
+    found: dict[ObjectId, None] = {}
+    for result_set in result_sets:
+        found.update(dict.fromkeys(result_set.exceptions))
+        work.hasten_checkpoint(1 + len(result_set.exceptions) // CELLS_FOR_A_NODE)
+        if work.needs_checkpoint:
+            yield None
+    return found

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from magistrate.engine.components import components
+from magistrate.engine.components import find_components
 from magistrate.engine.dismantling import Container, Linked
 from magistrate.engine.expansion import Operation, Plan
 from magistrate.engine.plans import Model
 from magistrate.engine.query.reports import PlacedWarrant
 from magistrate.engine.query.result_set import ListValue, combine_by_id, limit_of
-from magistrate.engine.query.search import Checkpoints, gather_items, prepare_plans
+from magistrate.engine.query.search import Checkpoints, prepare_plans
 from magistrate.engine.terms import WILDCARD, ObjectId, RelationName, TypeName
 from magistrate.engine.truth import FALSE, Truth
 from magistrate.engine.warrant_reader import ReverseWarrantRead, WarrantsBySubject
@@ -173,7 +173,7 @@ class ReverseGraph:
             yield from self._connect(self._fresh.pop())
             if self._work.needs_checkpoint:
                 yield None
-        ordered = yield from gather_items(components(self.all, ReverseNode.rests_on), self._work)
+        ordered = yield from find_components(self.all, ReverseNode.rests_on, self._work)
         yield from self._mark(ordered)
         self.negations = yield from _by_depth(ordered, self._work)
 

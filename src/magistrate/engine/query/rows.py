@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from magistrate.engine.conditions import ALWAYS
+from magistrate.engine.dismantling import Container, Linked
 from magistrate.engine.query.result_set import EXPLICIT, ResultSet
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, TypeName
 from magistrate.engine.truth import FALSE, TRUE
@@ -27,15 +28,17 @@ class QueryRow(NamedTuple):
 
 class Reports(NamedTuple):
     """Holds how to look up the warrants of rows: `find` returns one by the id of its row, in at most `steps` steps.
-    `entries` counts the values and warrants that are held for that."""
+    `entries` counts the values and warrants that are held for that; `remains` has what is to be dismantled
+    afterwards."""
 
     find: Callable[[ObjectId], Warrant | None]
     entries: int = 0
     steps: int = 1
+    remains: Sequence[Container] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class RelationResult:
+class RelationResult(Linked):
     """Holds the rows of one type and one relation; with None, those of any type that has no RelationResult of its own.
     `has_wildcard`: a wildcard warrant gives the relation to all subjects of the type, which is a row too."""
 
@@ -49,6 +52,9 @@ class RelationResult:
     def entries(self) -> int:
         """Returns how many values and warrants are held in memory."""
         return len(self.result_set.exceptions) + self.reports.entries
+
+    def unlink(self) -> Sequence[Container]:
+        return (self.result_set.exceptions, *self.reports.remains)
 
     @property
     def needs_existing(self) -> bool:

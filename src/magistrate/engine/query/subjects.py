@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import chain
 
-from magistrate.engine.components import components
+from magistrate.engine.components import find_components
 from magistrate.engine.conditions import PolicyEvaluator
 from magistrate.engine.dismantling import Container
 from magistrate.engine.expansion import Branch, Expansion, Operation, Plan
@@ -32,7 +32,6 @@ from magistrate.engine.query.search import (
     Steps,
     discard,
     fetch_warrants,
-    gather_items,
     prepare_plans,
     take_steps,
 )
@@ -113,7 +112,7 @@ class SubjectSearch:
                 yield None
         yield from self._read()
         ordered = self._ordered
-        ordered += yield from gather_items(components(self._places.values(), PlanOnObject.children), self._work)
+        ordered += yield from find_components(self._places.values(), PlanOnObject.children, self._work)
         if (yield from self._find_negation(ordered)):
             return None
         unnamed = yield from self._solve_components(ordered, places, None)
@@ -126,8 +125,9 @@ class SubjectSearch:
 
     def _find_negation(self, ordered: Sequence[list[PlanOnObject]]) -> Checkpoints[bool]:
         """Returns whether a place rests on its own negation."""
-        for number, component in enumerate(ordered, 1):
-            if _rests_on_its_negation(component):
+        plans = (place.plan if len(component) > 1 else None for component in ordered for place in component)
+        for number, plan in enumerate(plans, 1):
+            if isinstance(plan, Operation) and not plan.rule.is_monotone:
                 return True
             if not number % NODES_SCANNED_FOR_ONE:
                 self._work.hasten_checkpoint(1)
@@ -257,21 +257,25 @@ class SubjectSearch:
         if not others and place not in place.children():
             place.result_set = yield from self._compute_result(place, of_type)
             return
-        for place in component:
+        for number, place in enumerate(component, 1):
             place.result_set = ResultSet()
+            if not number % NODES_SCANNED_FOR_ONE:
+                self._work.hasten_checkpoint(1)
+                if self._work.needs_checkpoint:
+                    yield None
         yield from self._gain(component, of_type)
         inside = set(component)
 
         def find_reported(place: PlanOnObject) -> list[PlanOnObject]:
             return [targets.place for targets in place.targets if targets.report is None and targets.place in inside]
 
-        for circle in components(component, find_reported):
+        for circle in (yield from find_components(component, find_reported, self._work)):
             yield from self._report(circle, of_type)
 
     def _gain(self, circle: list[PlanOnObject], of_type: TypeName | None) -> Checkpoints[None]:
         """Runs rounds until no place gains anything. The report of a subject stays the one that it was first found
         by."""
-        targets = _reachable(circle)
+        targets = yield from _list_origins(circle, self._work)
         affected = circle
         while affected:
             gained: dict[PlanOnObject, ResultSet] = {}
@@ -287,7 +291,7 @@ class SubjectSearch:
 
     def _report(self, circle: list[PlanOnObject], of_type: TypeName | None) -> Checkpoints[None]:
         """Assigns reports in order, now that the subjects of each place are known, as far as links form no cycle."""
-        targets = _reachable(circle)
+        targets = yield from _list_origins(circle, self._work)
         affected = circle
         for _ in circle:
             changed: dict[PlanOnObject, ResultSet] = {}
@@ -372,23 +376,22 @@ class SubjectSearch:
 
 
 def _reports(result_set: ResultSet) -> Reports:
-    return Reports(result_set.report, len(result_set.reports))
+    return Reports(result_set.report, len(result_set.reports), remains=(result_set.reports,))
 
 
-def _reachable(places: Sequence[PlanOnObject]) -> Mapping[PlanOnObject, Sequence[PlanOnObject]]:
-    """Returns for each place the places that have an edge to it."""
-    targets: dict[PlanOnObject, list[PlanOnObject]] = defaultdict(list)
+def _list_origins(
+    places: Sequence[PlanOnObject], work: Work
+) -> Checkpoints[Mapping[PlanOnObject, Sequence[PlanOnObject]]]:
+    """Returns for each place the places that have an edge to it. Yields when its time slice is over."""
+    origins: dict[PlanOnObject, list[PlanOnObject]] = defaultdict(list)
     for place in places:
         for child in place.children():
-            targets[child].append(place)
-    return targets
+            origins[child].append(place)
+        work.hasten_checkpoint(1 + len(place.targets) // NODES_SCANNED_FOR_ONE)
+        if work.needs_checkpoint:
+            yield None
+    return origins
 
 
 def _order(plan: Plan, warrant: Warrant) -> PlaceOrder:
     return plan.positions[warrant.relation], creation_order(warrant)
-
-
-def _rests_on_its_negation(component: list[PlanOnObject]) -> bool:
-    return len(component) > 1 and any(
-        isinstance(place.plan, Operation) and not place.plan.rule.is_monotone for place in component
-    )

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from magistrate.engine.evaluation import Check
 from magistrate.engine.graph import GivenUp, Graph
+from magistrate.engine.warrant_reader import WarrantReader
 from magistrate.engine.work import Work
 from magistrate.errors import BudgetExceeded
 from magistrate.operations.checks.check_batch import ALL_NEEDED, CheckBatch, Decisions, StopAt
@@ -15,7 +16,7 @@ from magistrate.operations.checks.extended_graph import NO_PATTERNS
 from magistrate.operations.checks.graph_rounds import GraphRounds
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.contextual_warrants import ContextualWarrants
+from magistrate.operations.contextual_warrants import ContextualWarrants, build_contextual_warrants
 from magistrate.operations.overlaid_reader import OverlaidReader
 from magistrate.operations.scheduling import checkpoint, limit_work, take_checkpoint
 from magistrate.store.contract import NewWarrant, Snapshot
@@ -53,7 +54,8 @@ async def check(
     Raises NotFound for the first that cannot be decided because an object type is not defined, BudgetExceeded,
     InvalidParameter if the token is from the future or a contextual warrant could not be written.
     """
-    pending = PendingChecks(ctx, checks, stop_at, freshness, with_path, contextual=contextual)
+    added = build_contextual_warrants(contextual, ctx.now()) if contextual else None
+    pending = PendingChecks(ctx, checks, stop_at, freshness, with_path, contextual=added)
     return pending.decide_at_once() or await pending.decide()
 
 
@@ -71,7 +73,7 @@ class PendingChecks:
         freshness: Freshness,
         with_path: bool = False,
         is_logged: bool = True,
-        contextual: Sequence[NewWarrant] = (),
+        contextual: ContextualWarrants | None = None,
         origin: RequestOrigin = UNKNOWN,
         denies_undefined: bool = False,
     ) -> None:
@@ -79,10 +81,9 @@ class PendingChecks:
         self._origin = origin
         self._freshness = freshness
         self._log = ctx.decisions if is_logged else None
-        now = ctx.now()
-        added = ContextualWarrants(contextual, now) if contextual else None
-        self._patterns = NO_PATTERNS if added is None else added.overlay.patterns
-        self._batch = CheckBatch(checks, stop_at, now, ctx.max_check_work, with_path, added, denies_undefined)
+        now = ctx.now() if contextual is None else contextual.now
+        self._patterns = NO_PATTERNS if contextual is None else contextual.overlay.patterns
+        self._batch = CheckBatch(checks, stop_at, now, ctx.max_check_work, with_path, contextual, denies_undefined)
         self._work = limit_work(min(ctx.max_check_work, WORK + WORK_FOR_A_CHECK * len(checks)))
         self._rounds: GraphRounds | None = None
 
@@ -127,7 +128,7 @@ class PendingChecks:
             self._note(self._ctx.decisions, decided)
 
     def _note(self, log: DecisionLog, decided: Decisions) -> None:
-        contextual = () if self._batch.contextual is None else self._batch.contextual.new
+        contextual = () if self._batch.contextual is None else self._batch.contextual.warrants
         log.note(self._batch.checks, decided, self._batch.now, contextual, self._origin)
 
     async def _decide_from_graph(self) -> Decisions | None:
@@ -160,9 +161,14 @@ class PendingChecks:
         """Returns the decisions of an evaluation at the newest revision. It begins with a known model, which was the
         newest at some time; the first read shows whether it still is, and if not it begins again with the newer
         one."""
+        with self._ctx.shared_reads.join(self._ctx.store) as reader:
+            return await self._evaluate_with(reader)
+
+    async def _evaluate_with(self, reader: WarrantReader) -> Decisions:
         ctx = self._ctx
         contextual, known = self._batch.contextual, await ctx.models.get_known()
-        reader = ctx.store if contextual is None else OverlaidReader(ctx.store, contextual.overlay)
+        if contextual is not None:
+            reader = OverlaidReader(reader, contextual.overlay)
         run = CheckRun(known if contextual is None else contextual.overlay.extend_model(known), self._batch)
         try:
             while (reads := run.advance()) is None:

@@ -13,7 +13,7 @@ from magistrate.operations.context import Context
 from magistrate.operations.contextual_warrants import ContextualWarrants
 from magistrate.operations.history import find_point
 from magistrate.operations.overlaid_reader import OverlaidReader
-from magistrate.store.contract import NewWarrant, Snapshot
+from magistrate.store.contract import Snapshot
 
 
 async def check_as_of(
@@ -23,7 +23,7 @@ async def check_as_of(
     as_of: AsOf,
     freshness: Freshness,
     with_path: bool = False,
-    contextual: Sequence[NewWarrant] = (),
+    contextual: ContextualWarrants | None = None,
 ) -> Decisions:
     """Returns the decisions that these checks had at that point in time, like `check`. They are not logged: nobody was
     given or refused access.
@@ -31,7 +31,7 @@ async def check_as_of(
     Raises what `check` and `find_point` raise."""
     point = await find_point(ctx, as_of, freshness)
     model = await ctx.models.at(point.revision, point.model_revision)
-    added = ContextualWarrants(contextual, point.now) if contextual else None
+    added = None if contextual is None else contextual.date(point.now)
     batch = CheckBatch(checks, stop_at, point.now, ctx.max_check_work, with_path, added)
     if added is None:
         return Snapshot(point.revision, await complete_run(ctx.store, CheckRun(model, batch), point.revision))

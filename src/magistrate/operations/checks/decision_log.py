@@ -13,6 +13,7 @@ from magistrate.engine.decision import Decision
 from magistrate.engine.evaluation import Check
 from magistrate.engine.names import warrant_names
 from magistrate.engine.terms import ObjectRef, RelationName, Subject
+from magistrate.engine.warrants import Warrant
 from magistrate.operations.background import attempt_work
 from magistrate.store.contract import NewWarrant, Snapshot
 from magistrate.store.events import DecisionRecord, EventStore
@@ -59,7 +60,7 @@ class DecisionLog:
         checks: Sequence[Check],
         decided: Snapshot[list[Decision]],
         at: int,
-        contextual: Sequence[NewWarrant] = (),
+        contextual: Sequence[Warrant] = (),
         origin: RequestOrigin = UNKNOWN,
     ) -> None:
         """Records these decisions, one per check; there may be fewer decisions than checks. They were made for the time
@@ -121,12 +122,8 @@ def read_contextual_warrants(record: DecisionRecord) -> Sequence[NewWarrant]:
     return [_build_warrant(row) for row in rows]
 
 
-def _encode_warrants(warrants: Sequence[NewWarrant]) -> bytes:
-    rows: list[_WarrantRow] = []
-    for one in warrants:
-        object, subject = one.object, one.subject
-        names = (object.type, object.id, one.relation, subject.type, subject.id, subject.relation or "")
-        rows.append((*names, one.policy, one.starts_at, one.expires_at))
+def _encode_warrants(warrants: Sequence[Warrant]) -> bytes:
+    rows: list[_WarrantRow] = [(*one.names, one.policy, one.starts_at, one.expires_at) for one in warrants]
     return msgspec.json.encode(rows)
 
 

@@ -12,7 +12,7 @@ from magistrate.operations.as_of import AsOf
 from magistrate.operations.checks.evaluating import complete_run, drive_run, release_run
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.contextual_warrants import ContextualWarrants
+from magistrate.operations.contextual_warrants import build_contextual_warrants
 from magistrate.operations.expired_warrants import ReaderWithExpired
 from magistrate.operations.history import find_point
 from magistrate.operations.scheduling import limit_work, take_checkpoint
@@ -46,7 +46,7 @@ async def explain_check(
     if as_of is not None:
         return await _explain_as_of(ctx, check, freshness, is_strict, as_of, contextual)
     now = ctx.now()
-    added, known = ContextualWarrants(contextual, now), await ctx.models.get_known()
+    added, known = build_contextual_warrants(contextual, now), await ctx.models.get_known()
     reader = ReaderWithExpired(ctx.store)
     search = ExplanationSearch(known, check, now, limit_work(ctx.max_check_work), added.overlay)
     try:
@@ -76,7 +76,7 @@ async def _explain_as_of(
     contextual: Sequence[NewWarrant],
 ) -> Snapshot[ExplainedCheck]:
     point = await find_point(ctx, as_of, freshness)
-    added = ContextualWarrants(contextual, point.now)
+    added = build_contextual_warrants(contextual, point.now)
     model = await ctx.models.at(point.revision, point.model_revision)
     added.require_defined(model)
     search = ExplanationSearch(model, check, point.now, limit_work(ctx.max_check_work), added.overlay)

@@ -133,7 +133,7 @@ class LiveGraph:
         model = None
         while (wanted := self._extended.extend_model(graph.model, patterns)) is not model:
             model = wanted
-            await _compile_groups(model)
+            await compile_groups(model)
         extended = self._extended.find(patterns) or self._extended.extend(graph, patterns)
         for fetch in self._fetches:
             fetch.is_in_vain |= fetch.graph.model is not fetch.model
@@ -200,7 +200,7 @@ class LiveGraph:
         )
         if graph is None or graph.model.revision != news.model_revision:
             model = await self._models.at(news.revision, news.model_revision)
-            await _compile_groups(model)
+            await compile_groups(model)
         else:
             model = graph.model
         if graph is None:
@@ -248,7 +248,7 @@ class LiveGraph:
                 work.spend(sum(map(len, warrants)))
 
 
-async def _compile_groups(model: Model) -> None:
+async def compile_groups(model: Model) -> None:
     """Compiles the plans of all groups, because a new graph looks at all of them without yielding."""
     work = limit_work(sys.maxsize)
     for names in group_names(model):

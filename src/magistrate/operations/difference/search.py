@@ -20,6 +20,7 @@ from magistrate.engine.truth import Truth
 from magistrate.engine.work import Work
 from magistrate.operations.checks.evaluating import complete_run, release_run
 from magistrate.operations.difference.narrowing import Narrowing, list_subject_types
+from magistrate.operations.difference.state_graph import FEW_CHECKS, StateGraph
 from magistrate.operations.difference.states import ComparedState, StateComparison
 
 T = TypeVar("T")
@@ -40,6 +41,7 @@ class StateSearch:
         self.work = work
         self.evaluation = Evaluation(state.model, state.now, work)
         self.types = types
+        self._graph = StateGraph(state, work)
 
     async def run(self, steps: Steps[T], remains: Sequence[Container] = ()) -> T:
         """Returns the outcome of these steps, and dismantles what remains of them."""
@@ -47,7 +49,13 @@ class StateSearch:
         return await complete_run(self.state.reader, search, self.state.at)
 
     async def check(self, checks: Sequence[Check]) -> Sequence[Truth]:
-        return await self.run(decide_checks(self.evaluation, checks)) if checks else ()
+        """Returns the values of these checks."""
+        if len(checks) < FEW_CHECKS:
+            return await self.run(decide_checks(self.evaluation, checks)) if checks else ()
+        known = await self._graph.decide(checks)
+        rest = [check for check, value in zip(checks, known, strict=True) if value is None]
+        values = iter(await self.run(decide_checks(self.evaluation, rest)) if rest else ())
+        return [next(values) if value is None else value for value in known]
 
     async def find_sets(self, roots: Sequence[Root]) -> Mapping[Root, SubjectSets | None]:
         """Returns the subjects of each of these relations on objects; None where it rests on its own negation, or one

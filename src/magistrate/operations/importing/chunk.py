@@ -7,11 +7,13 @@ from typing import NamedTuple
 import msgspec
 
 from magistrate.engine.model import ObjectType
+from magistrate.engine.named_policy import NamedPolicy
 from magistrate.engine.terms import TypeName
 from magistrate.errors import InvalidParameter, InvalidRequest, StrandedWarrants
 from magistrate.operations.context import Context
 from magistrate.operations.definitions import read_definition
 from magistrate.operations.object_types import judge_types, loop_fault, loop_of_types, new_object_types
+from magistrate.operations.policy_definitions import render_policy_definition
 from magistrate.operations.scheduling import checkpoint
 from magistrate.operations.warrants import judge_warrants, warrant_fault
 from magistrate.store.contract import ImportBatch, NewObject, NewObjectType, NewWarrant
@@ -20,7 +22,7 @@ BYTES_AT_ONCE = 4_096
 """Limits the bytes of lines that are read before a yield: some may hold policies, which take up to two microseconds a
 byte."""
 
-Line = ObjectType | NewObject | NewWarrant
+Line = ObjectType | NamedPolicy | NewObject | NewWarrant
 ReadLine = Callable[[bytes], Line]
 """The callable raises InvalidRequest for a line that is wrong by itself."""
 
@@ -71,6 +73,7 @@ class Chunk:
 
     lines: Mapping[int, bytes] = field(default_factory=dict)
     types: dict[int, tuple[ObjectType, NewObjectType]] = field(default_factory=dict)
+    policies: dict[int, NamedPolicy] = field(default_factory=dict)
     objects: dict[int, NewObject] = field(default_factory=dict)
     warrants: dict[int, NewWarrant] = field(default_factory=dict)
 
@@ -98,13 +101,16 @@ class Chunk:
             self.warrants[number] = line
         elif isinstance(line, NewObject):
             self.objects[number] = line
+        elif isinstance(line, NamedPolicy):
+            self.policies[number] = line
         else:
             [new] = new_object_types(ctx, [line])
             self.types[number] = line, new
 
     def batch(self) -> ImportBatch:
         types = [new for _, new in self.types.values()]
-        return ImportBatch(types, [*self.objects.values()], [*self.warrants.values()])
+        policies = [(one.name, render_policy_definition(one)) for one in self.policies.values()]
+        return ImportBatch(types, [*self.objects.values()], [*self.warrants.values()], policies)
 
     def judge(self, definitions: Mapping[TypeName, str]) -> None:
         """Raises InvalidRequest for a line that is not valid with these object types, which are all that there will

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from msgspec.structs import astuple
+
 from magistrate.engine.terms import TypeName
 from magistrate.errors import StrandedWarrants
 from magistrate.operations.context import Context
@@ -138,4 +140,4 @@ async def _store(ctx: Context, chunk: Chunk, progress: ImportProgress | None) ->
 
 
 def _sum(one: Imported, other: Imported) -> Imported:
-    return Imported(one.types + other.types, one.objects + other.objects, one.warrants + other.warrants)
+    return Imported(*map(sum, zip(astuple(one), astuple(other), strict=True)))

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import httpx
 import msgspec
 
-from magistrate.client import trust_for
+from magistrate.client_tls import trust_for
 from magistrate.errors import AnswerTooLarge, AnswerTooSlow, RequestRefused, ServiceUnreachable
 
 BREAKS_SECONDS = (0.2, 1.0, 5.0, 15.0)

@@ -14,13 +14,17 @@ _JSON_TAGS = ("map", "seq", "str", "bool", "null", "int", "float")
 
 
 class UniqueMembers(yaml.constructor.SafeConstructor):
-    """Constructs values, and refuses objects with a member that is given twice."""
+    """Constructs values, and refuses objects with a member that is given twice, or whose name is not a text."""
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
         mapping: dict[Any, Any] = super().construct_mapping(node, deep)
         if len(mapping) < len(node.value):
             raise yaml.constructor.ConstructorError(
                 None, None, "a member is given twice in one object", node.start_mark
+            )
+        if not all(isinstance(name, str) for name in mapping):
+            raise yaml.constructor.ConstructorError(
+                None, None, "the name of a member must be a text; write it in quotes", node.start_mark
             )
         return mapping
 
@@ -68,17 +72,21 @@ MAX_DEPTH = 100
 """Limits the nesting of a long document; libyaml would recurse over it without any limit."""
 
 
-def read_long_yaml(text: str, origin: str) -> Any:
-    """Returns the value of a YAML document like `read_yaml`, as fast as possible."""
-    return _load(text, origin, lambda: _check_events(text), LongJsonLoader)
+def read_long_yaml(text: str, origin: str, most_values: int | None = None) -> Any:
+    """Returns the value of a YAML document like `read_yaml`, as fast as possible. It may have `most_values`, names of
+    members and empty lists included, or any number."""
+    return _load(text, origin, lambda: _check_events(text, most_values), LongJsonLoader)
 
 
-def _check_events(text: str) -> None:
-    """Raises MarkedYAMLError for an alias, and for a document that is nested too deeply."""
-    depth = 0
+def _check_events(text: str, most_values: int | None) -> None:
+    """Raises MarkedYAMLError for an alias, and for a document that is nested too deeply or has too many values."""
+    depth = values = 0
     for event in yaml.parse(text, _Parser):
         if isinstance(event, yaml.AliasEvent):
             raise _refuse("aliases are not supported", event)
+        values += isinstance(event, yaml.NodeEvent)
+        if most_values is not None and values > most_values:
+            raise _refuse(f"it has more than {most_values} values", event)
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
         elif isinstance(event, yaml.CollectionEndEvent):
@@ -104,5 +112,5 @@ def _load(text: str, origin: str, check: Callable[[], None], loader: Any) -> Any
         mark = error.problem_mark
         place = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
         raise InvalidRequest(f"{origin} is not valid YAML: {error.problem}{place}") from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError, LookupError, RecursionError) as error:  # explicit tags: LookupError
         raise InvalidRequest(f"{origin} is not valid YAML: {error}") from error

@@ -1,0 +1,128 @@
+/** Finds the words of a model as text for highlighting (docs/models.md). A word of the language can be a name, so what a
+ * word is depends on what stands before it. */
+
+import type { StreamParser, StringStream } from "@codemirror/language";
+
+type Expected =
+  | "statement"
+  | "nothing"
+  | "type"
+  | "relation"
+  | "arrow"
+  | "all"
+  | "inherited"
+  | "if"
+  | "policy"
+  | "parameter"
+  | "parameterType"
+  | "source";
+
+interface State {
+  expected: Expected;
+  isInBrackets: boolean;
+  isUserset: boolean;
+  braces: number;
+}
+
+const BEHIND: Record<string, Expected> = {
+  version: "nothing",
+  type: "type",
+  relation: "relation",
+  inherit: "inherited",
+  policy: "policy",
+  source: "source",
+  any_of: "nothing",
+  all_of: "nothing",
+  none_of: "nothing",
+  self: "nothing",
+  nobody: "nothing",
+};
+const WORD = /^[A-Za-z0-9_-]+/;
+const EXPRESSION_WORDS = new Set(["true", "false", "in", "nil", "null", "now"]);
+
+export const modelLanguage: StreamParser<State> = {
+  name: "magistrate-model",
+  startState: () => ({ expected: "statement", isInBrackets: false, isUserset: false, braces: 0 }),
+  copyState: (state) => ({ ...state }),
+  languageData: { commentTokens: { line: "//" } },
+  token(stream, state) {
+    if (stream.sol() && state.braces === 0) Object.assign(state, { expected: "statement", isInBrackets: false, isUserset: false });
+    if (stream.eatSpace()) return null;
+    if (state.braces > 0) return readExpression(stream, state);
+    if (stream.match("//")) {
+      const isDescription = stream.peek() === "/";
+      stream.skipToEnd();
+      return isDescription ? "docComment" : "lineComment";
+    }
+    if (state.expected === "source") {
+      stream.skipToEnd();
+      return "string";
+    }
+    if (stream.match(/^[0-9]+\.[0-9]+/)) return "number";
+    const word = stream.match(WORD);
+    return word ? readWord((word as RegExpMatchArray)[0], state) : readMark(stream, state);
+  },
+};
+
+function readWord(word: string, state: State): string | null {
+  if (state.isInBrackets) return state.isUserset ? "propertyName" : "typeName";
+  const { expected } = state;
+  state.expected = "nothing";
+  switch (expected) {
+    case "statement":
+      state.expected = BEHIND[word] ?? "nothing";
+      return word in BEHIND ? "keyword" : null;
+    case "type":
+      return "typeName";
+    case "relation":
+      state.expected = "arrow";
+      return "propertyName";
+    case "arrow":
+      state.expected = word === "for" ? "all" : "nothing";
+      if (word === "on") state.expected = "relation";
+      return "keyword";
+    case "all":
+      state.expected = "relation";
+      return "keyword";
+    case "inherited":
+      state.expected = "if";
+      return "propertyName";
+    case "if":
+      state.expected = "statement";
+      return "keyword";
+    case "policy":
+      state.expected = "parameter";
+      return "variableName";
+    case "parameter":
+      state.expected = "parameterType";
+      return "variableName";
+    case "parameterType":
+      state.expected = "parameter";
+      return "typeName";
+    default:
+      return null;
+  }
+}
+
+function readMark(stream: StringStream, state: State): string {
+  const mark = stream.next();
+  if (mark === "[") Object.assign(state, { isInBrackets: true, isUserset: false });
+  if (mark === "]") state.isInBrackets = false;
+  if (mark === "#") state.isUserset = true;
+  if (mark === ",") state.isUserset = false;
+  if (mark === "{") state.braces = 1;
+  return mark === "*" ? "operator" : "punctuation";
+}
+
+function readExpression(stream: StringStream, state: State): string | null {
+  if (stream.match(/^\/\/.*/) || stream.match(/^\/\*.*?(\*\/|$)/)) return "lineComment";
+  if (stream.match(/^"(\\.|[^"\\])*"?/) || stream.match(/^'(\\.|[^'\\])*'?/)) return "string";
+  if (stream.match(/^[0-9]+(\.[0-9]+)?/)) return "number";
+  const word = stream.match(/^[A-Za-z_][A-Za-z0-9_]*/);
+  if (word) return EXPRESSION_WORDS.has((word as RegExpMatchArray)[0]) ? "keyword" : "variableName";
+  const mark = stream.next();
+  if (mark === "{") state.braces += 1;
+  if (mark === "}") state.braces -= 1;
+  if (state.braces === 0) state.expected = "nothing";
+  return mark === "{" || mark === "}" || mark === "(" || mark === ")" ? "punctuation" : "operator";
+}

@@ -1,0 +1,100 @@
+/** Finds what a half-written line of a model may become. */
+
+import type { Outline, OutlineType, Place } from "./outline";
+
+export interface Proposed {
+  label: string;
+  kind: "keyword" | "type" | "relation" | "policy";
+  detail?: string;
+}
+
+export interface Completion {
+  /** Where the word begins that is completed, in characters of the line. */
+  from: number;
+  options: Proposed[];
+}
+
+const WORD = /[A-Za-z0-9_-]*$/;
+const RULE_WORDS = ["relation", "any_of", "all_of", "none_of", "policy", "self", "nobody"];
+const MEMBER_WORDS = ["relation", "inherit", "source"];
+const TOP_WORDS = ["type", "policy"];
+
+/** Returns the completions behind this beginning of a line, which is at that place of the outline. */
+export function completeLine(before: string, outline: Outline, place: Place | undefined): Completion | undefined {
+  if (place?.isPolicy || /\/\//.test(before)) return undefined;
+  const from = before.search(WORD);
+  const head = before.slice(0, from);
+  const type = outline.types.find((one) => one.name === place?.type);
+  const options = head.lastIndexOf("[") > head.lastIndexOf("]")
+    ? completeBracket(head, outline, type, place)
+    : completeWords(head, outline, type, place);
+  return options.length > 0 ? { from, options } : undefined;
+}
+
+/** Completes subjects between brackets: types, wildcards and usersets; for related objects types only. */
+function completeBracket(head: string, outline: Outline, type: OutlineType | undefined, place: Place | undefined): Proposed[] {
+  const inner = head.slice(head.lastIndexOf("[") + 1);
+  const on = /\b(?:on|all)\s+([A-Za-z0-9_-]+)\s*\[[^\]]*$/.exec(head)?.[1];
+  const userset = /([A-Za-z0-9_-]+)(?::\s*\*)?\s*#\s*$/.exec(inner)?.[1];
+  if (userset) {
+    const relations = outline.types.find((one) => one.name === userset)?.relations ?? [];
+    return relations.map(({ name }) => ({ label: name, kind: "relation", detail: `of ${userset}` }));
+  }
+  if (on && place?.isRule) {
+    const allowed = type?.relations.find((one) => one.name === on)?.allowed;
+    const names = allowed?.map((one) => one.split(/[:#]/, 1)[0] ?? one) ?? listTypes(outline);
+    return [...new Set(names)].map((label) => ({ label, kind: "type", detail: `is ${on}` }));
+  }
+  if (!/(^|,)\s*$/.test(inner)) return [];
+  return outline.types.flatMap(({ name, relations }): Proposed[] => [
+    { label: name, kind: "type", detail: "one" },
+    { label: `${name}:*`, kind: "type", detail: "all" },
+    ...relations.map((relation): Proposed => ({ label: `${name}#${relation.name}`, kind: "relation", detail: "those who have it" })),
+  ]);
+}
+
+function completeWords(head: string, outline: Outline, type: OutlineType | undefined, place: Place | undefined): Proposed[] {
+  const written = head.trim().split(/\s+/).filter(Boolean);
+  const isRule = place?.isRule || written.includes("if");
+  const words = isRule && written.includes("if") ? written.slice(written.indexOf("if") + 1) : written;
+  if (isRule) return completeRule(words, outline, type);
+  if (words.length === 0) return keywords(/^\s/.test(head) ? MEMBER_WORDS : TOP_WORDS);
+  if (words[0] === "inherit" && words.length === 1) {
+    const free = type?.relations.filter((one) => !one.hasRule) ?? [];
+    return free.map(({ name }) => ({ label: name, kind: "relation" }));
+  }
+  return words[0] === "inherit" && words.length === 2 ? keywords(["if"]) : [];
+}
+
+function completeRule(words: string[], outline: Outline, type: OutlineType | undefined): Proposed[] {
+  const [first, , ...rest] = words;
+  if (words.length === 0) return keywords(RULE_WORDS);
+  if (first === "policy" && words.length === 1) return outline.policies.map((label) => ({ label, kind: "policy" }));
+  if (first !== "relation") return [];
+  if (words.length === 1) return completeRelation(outline, type);
+  if (rest.length === 0) return keywords(["on", "for all"]);
+  if (rest.length === 1 && rest[0] === "for") return keywords(["all"]);
+  const isObject = (rest.length === 1 && rest[0] === "on") || (rest.length === 2 && rest[1] === "all");
+  return isObject ? (type?.relations ?? []).map(({ name }) => ({ label: name, kind: "relation", detail: "leads to objects" })) : [];
+}
+
+/** Returns the relations of the type first, then those that related objects may have. */
+function completeRelation(outline: Outline, type: OutlineType | undefined): Proposed[] {
+  const own = new Set(type?.relations.map((one) => one.name));
+  const others = new Map<string, string>();
+  for (const other of outline.types) {
+    for (const { name } of other.relations) if (!own.has(name) && !others.has(name)) others.set(name, other.name);
+  }
+  return [
+    ...[...own].map((label): Proposed => ({ label, kind: "relation", detail: "of the same object" })),
+    ...[...others].map(([label, of]): Proposed => ({ label, kind: "relation", detail: `of ${of}` })),
+  ];
+}
+
+function listTypes(outline: Outline): string[] {
+  return outline.types.map((one) => one.name);
+}
+
+function keywords(labels: string[]): Proposed[] {
+  return labels.map((label) => ({ label, kind: "keyword" }));
+}

@@ -1,0 +1,33 @@
+import type { ComponentType } from "preact";
+import { link, route } from "../route";
+import { Keys } from "./service_keys";
+import { LiveMetrics } from "./service_metrics";
+import { Sessions } from "./service_sessions";
+
+const PARTS: Record<string, { title: string; body: ComponentType }> = {
+  keys: { title: "Keys", body: Keys },
+  sessions: { title: "Sessions", body: Sessions },
+  metrics: { title: "Metrics", body: LiveMetrics },
+};
+
+/** Shows what concerns the service itself: who may call it, and how it is doing. */
+export function ServicePage() {
+  const { show = "keys" } = route.value.parameters;
+  const shown = show in PARTS ? show : "keys";
+  const Part = PARTS[shown]?.body ?? Keys;
+  return (
+    <div class="wide">
+      <div class="heading">
+        <h1>Service</h1>
+        <nav class="tabs" aria-label="Parts of the service">
+          {Object.entries(PARTS).map(([name, { title }]) => (
+            <a key={name} href={link("service", { show: name })} aria-current={name === shown ? "page" : undefined}>
+              {title}
+            </a>
+          ))}
+        </nav>
+      </div>
+      <Part />
+    </div>
+  );
+}

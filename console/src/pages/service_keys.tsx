@@ -1,0 +1,264 @@
+import { useState } from "preact/hooks";
+import { read, Refused, write } from "../api";
+import { useLoaded } from "../loading";
+import { showTime } from "../names";
+import { Confirm } from "../parts/confirm";
+import { Icon } from "../parts/icons";
+import { Busy, Empty, Fault, Notice } from "../parts/notice";
+import { Pager } from "../parts/pager";
+import { Secret } from "../parts/secret";
+import { route } from "../route";
+import { listTypes, type Page } from "../schema";
+
+const PAGE_SIZE = 50;
+
+const SCOPES = {
+  check: "check access, and create sessions",
+  query: "find objects and subjects",
+  read: "read the model and the data, explain, compare",
+  write: "create and delete warrants and objects",
+  model: "change the model",
+  events: "read the history",
+  metrics: "read metrics",
+  keys: "manage keys",
+  admin: "all of these",
+};
+
+interface Key {
+  id: string;
+  name: string;
+  prefix: string;
+  scopes: string[];
+  objectTypes?: string[];
+  createdAt: string;
+  createdBy: string;
+  lastUsedAt?: string;
+  expiresAt?: string;
+  previousUntil?: string;
+}
+
+interface Issued extends Key {
+  key: string;
+}
+
+/** Represents the dialog that is open. */
+type Open = "create" | { revoke: Key } | { rotate: Key } | undefined;
+
+export function Keys() {
+  const { next, prev } = route.value.parameters;
+  const [turn, setTurn] = useState(0);
+  const [open, setOpen] = useState<Open>();
+  const [issued, setIssued] = useState<Issued>();
+  const [done, setDone] = useState("");
+  const loaded = useLoaded(
+    (signal) => {
+      const query = { limit: PAGE_SIZE, nextCursor: next, prevCursor: prev };
+      return read<Page<Key>>("v2/keys", { query, signal });
+    },
+    [next, prev, turn],
+  );
+  const close = () => setOpen(undefined);
+  function finish(message: string, key?: Issued) {
+    setIssued(key);
+    setDone(message);
+    setTurn((count) => count + 1);
+  }
+  if (loaded.fault) return <Fault fault={loaded.fault} retry={loaded.reload} />;
+  if (!loaded.value) return <Busy what="Reading keys" />;
+  return (
+    <>
+      <div class="actions">
+        <button type="button" class="primary" onClick={() => setOpen("create")}>
+          <Icon name="plus" />
+          New key
+        </button>
+      </div>
+      {issued && <Secret what={`The key ${issued.name}`} text={issued.key} onClose={() => setIssued(undefined)} />}
+      {done && !issued && (
+        <Notice>
+          <p>{done}</p>
+        </Notice>
+      )}
+      {loaded.value.results.length === 0 ? (
+        <Empty title="There are no stored keys.">
+          <p>
+            Callers share the key that was configured or generated, which may do everything. Give each its own, with the
+            scopes that it needs: its name is beside its changes in the history, and it can be revoked alone.
+          </p>
+        </Empty>
+      ) : (
+        <KeyTable keys={loaded.value.results} onOpen={setOpen} />
+      )}
+      <Pager page={loaded.value} />
+      {open === "create" && <CreateKey onDone={finish} onClose={close} />}
+      {typeof open === "object" && "revoke" in open && <RevokeKey of={open.revoke} onDone={finish} onClose={close} />}
+      {typeof open === "object" && "rotate" in open && <RotateKey of={open.rotate} onDone={finish} onClose={close} />}
+    </>
+  );
+}
+
+function KeyTable({ keys, onOpen }: { keys: Key[]; onOpen: (open: Open) => void }) {
+  return (
+    <div class="scrolled" tabIndex={0} role="region" aria-label="Keys">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Name</th>
+            <th scope="col">Begins with</th>
+            <th scope="col">Scopes</th>
+            <th scope="col">Object types</th>
+            <th scope="col">Created</th>
+            <th scope="col">Last used</th>
+            <th scope="col">Expires</th>
+            <th scope="col">
+              <span class="sr">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {keys.map((one) => (
+            <tr key={one.id}>
+              <td class="name">{one.name}</td>
+              <td>
+                <code>{one.prefix}…</code>
+              </td>
+              <td>{one.scopes.join(", ")}</td>
+              <td>{one.objectTypes?.join(", ") ?? "all"}</td>
+              <td class="time">
+                {showTime(one.createdAt)} by {one.createdBy}
+              </td>
+              <td class="time">{one.lastUsedAt ? showTime(one.lastUsedAt) : "never"}</td>
+              <td class="time">{one.expiresAt ? showTime(one.expiresAt) : "never"}</td>
+              <td class="row-actions">
+                <button type="button" class="quiet" onClick={() => onOpen({ rotate: one })}>
+                  Rotate…<span class="sr"> {one.name}</span>
+                </button>
+                <button type="button" class="quiet" onClick={() => onOpen({ revoke: one })}>
+                  Revoke…<span class="sr"> {one.name}</span>
+                </button>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+interface DialogProperties {
+  onDone: (message: string, key?: Issued) => void;
+  onClose: () => void;
+}
+
+function CreateKey({ onDone, onClose }: DialogProperties) {
+  const [name, setName] = useState("");
+  const [scopes, setScopes] = useState<string[]>(["check"]);
+  const [types, setTypes] = useState<string[]>([]);
+  const [expires, setExpires] = useState("");
+
+  async function create() {
+    if (scopes.length === 0) throw new Refused(400, "invalid", "A key needs at least one scope");
+    const body = {
+      name: name.trim(),
+      scopes,
+      ...(types.length > 0 ? { objectTypes: types } : {}),
+      ...(expires ? { expiresAt: new Date(expires).toISOString() } : {}),
+    };
+    const issued = await write<Issued>("v2/keys", { body });
+    onDone(`Created the key ${issued.name}.`, issued);
+  }
+
+  return (
+    <Confirm title="New key" action="Create" onConfirm={create} onClose={onClose}>
+      <div class="field">
+        <label for="key-name">Name</label>
+        <input id="key-name" type="text" required maxLength={64} value={name} onInput={(event) => setName(event.currentTarget.value)} />
+        <span class="hint">It stands beside the changes of the key in the history.</span>
+      </div>
+      <Choices legend="Scopes" choices={Object.entries(SCOPES)} chosen={scopes} onChange={setScopes} />
+      <details>
+        <summary>Limits</summary>
+        <Choices
+          legend="Object types (none chosen: all)"
+          choices={listTypes().map((type) => [type, ""])}
+          chosen={types}
+          onChange={setTypes}
+        />
+        <div class="field">
+          <label for="key-expires">Expires at</label>
+          <input
+            id="key-expires"
+            type="datetime-local"
+            value={expires}
+            onInput={(event) => setExpires(event.currentTarget.value)}
+          />
+        </div>
+      </details>
+    </Confirm>
+  );
+}
+
+interface ChoicesProperties {
+  legend: string;
+  choices: [string, string][];
+  chosen: string[];
+  onChange: (chosen: string[]) => void;
+}
+
+function Choices({ legend, choices, chosen, onChange }: ChoicesProperties) {
+  return (
+    <fieldset class="choices">
+      <legend>{legend}</legend>
+      {choices.map(([name, meaning]) => (
+        <label key={name}>
+          <input
+            type="checkbox"
+            checked={chosen.includes(name)}
+            onChange={(event) =>
+              onChange(event.currentTarget.checked ? [...chosen, name] : chosen.filter((one) => one !== name))
+            }
+          />
+          <span>
+            <b>{name}</b> {meaning && <span class="hint">{meaning}</span>}
+          </span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+function RevokeKey({ of, onDone, onClose }: DialogProperties & { of: Key }) {
+  async function revoke() {
+    await write("v2/keys/" + encodeURIComponent(of.id), { method: "DELETE" });
+    onDone(`Revoked the key ${of.name}.`);
+  }
+  return (
+    <Confirm title={`Revoke ${of.name}?`} action="Revoke" isDangerous onConfirm={revoke} onClose={onClose}>
+      <p>
+        Whoever uses <code>{of.prefix}…</code> is refused within a second. This cannot be undone. It was last used:{" "}
+        {of.lastUsedAt ? showTime(of.lastUsedAt) : "never"}.
+      </p>
+    </Confirm>
+  );
+}
+
+function RotateKey({ of, onDone, onClose }: DialogProperties & { of: Key }) {
+  const [grace, setGrace] = useState("3600");
+  async function rotate() {
+    const body = { graceSeconds: Number(grace) };
+    const issued = await write<Issued>(`v2/keys/${encodeURIComponent(of.id)}/rotate`, { body });
+    onDone(`Rotated the key ${of.name}.`, issued);
+  }
+  return (
+    <Confirm title={`Replace the secret of ${of.name}?`} action="Rotate" onConfirm={rotate} onClose={onClose}>
+      <div class="field">
+        <label for="grace">The old one stays good for</label>
+        <select id="grace" value={grace} onChange={(event) => setGrace(event.currentTarget.value)}>
+          <option value="0">no time: it is refused at once</option>
+          <option value="3600">an hour</option>
+          <option value="86400">a day</option>
+        </select>
+      </div>
+    </Confirm>
+  );
+}

@@ -1,0 +1,131 @@
+import { useEffect, useState } from "preact/hooks";
+import { Refused } from "../api";
+import { compareReadings, readMetrics, type Figures, type Reading } from "../metrics";
+import { Busy, Fault } from "../parts/notice";
+
+const EVERY_MS = 2000;
+const SHOWN_POINTS = 60;
+
+/** Shows the requests, their latency and the cache of the service, as they are now and in the last two minutes. */
+export function LiveMetrics() {
+  const [figures, setFigures] = useState<Figures[]>([]);
+  const [fault, setFault] = useState<Refused>();
+  const [isPaused, setPaused] = useState(false);
+
+  useEffect(() => {
+    if (isPaused || fault) return undefined;
+    const aborter = new AbortController();
+    let before: Reading | undefined;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const look = () => {
+      readMetrics(aborter.signal).then(
+        (after) => {
+          if (aborter.signal.aborted) return;
+          const compared = before && compareReadings(before, after);
+          if (compared) setFigures((present) => [...present, compared].slice(-SHOWN_POINTS));
+          before = after;
+          timer = setTimeout(look, EVERY_MS);
+        },
+        (refused: unknown) => {
+          if (aborter.signal.aborted) return;
+          if (!(refused instanceof Refused)) throw refused;
+          setFault(refused);
+        },
+      );
+    };
+    look();
+    return () => {
+      aborter.abort();
+      clearTimeout(timer);
+    };
+  }, [isPaused, fault]);
+
+  if (fault) return <Fault fault={fault} retry={() => setFault(undefined)} />;
+  const now = figures.at(-1);
+  if (!now) return <Busy what="Measuring for two seconds" />;
+  return (
+    <>
+      <div class="actions">
+        <button type="button" class="quiet" aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
+          {isPaused ? "Continue" : "Pause"}
+        </button>
+        <span class="hint">Every two seconds, for all workers. The requests of this page count, too.</span>
+      </div>
+      <dl class="figures">
+        <Figure title="Requests a second" value={show(now.perSecond)} points={figures.map((one) => one.perSecond)} />
+        <Figure title="Half of them within" value={showMs(now.medianMs)} points={figures.map((one) => one.medianMs ?? 0)} />
+        <Figure title="99 of 100 within" value={showMs(now.slowMs)} points={figures.map((one) => one.slowMs ?? 0)} />
+        <Figure
+          title="Checks from the cache alone"
+          value={now.cacheHits === undefined ? "no checks" : `${Math.round(now.cacheHits * 100)} %`}
+          points={figures.map((one) => one.cacheHits ?? 0)}
+        />
+        <Figure title="Warrants in the cache" value={String(now.cachedWarrants)} />
+        <Figure title="Statements a second" value={show(now.statementsPerSecond)} />
+        <Figure title="Errors (5xx) a second" value={show(now.errorsPerSecond)} />
+        <Figure title="Running, waiting, refused a second" value={`${now.running}, ${now.waiting}, ${show(now.refusedPerSecond)}`} />
+      </dl>
+      <Routes now={now} />
+    </>
+  );
+}
+
+function Figure({ title, value, points }: { title: string; value: string; points?: number[] }) {
+  return (
+    <div class="card figure">
+      <dt>{title}</dt>
+      <dd>{value}</dd>
+      {points && <Line points={points} />}
+    </div>
+  );
+}
+
+/** Draws the course of a figure; its text is beside it. */
+function Line({ points }: { points: number[] }) {
+  const finite = points.map((one) => (Number.isFinite(one) ? one : 0));
+  const most = Math.max(...finite, 1e-9);
+  const step = 120 / (SHOWN_POINTS - 1);
+  const start = 120 - (finite.length - 1) * step;
+  const path = finite.map((one, place) => `${(start + place * step).toFixed(1)},${(27 - (25 * one) / most).toFixed(1)}`);
+  return (
+    <svg class="line" viewBox="0 0 120 28" preserveAspectRatio="none" aria-hidden="true">
+      <polyline points={path.join(" ")} />
+    </svg>
+  );
+}
+
+function Routes({ now }: { now: Figures }) {
+  return (
+    <div class="scrolled" tabIndex={0} role="region" aria-label="Routes">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Route</th>
+            <th scope="col">Requests a second</th>
+            <th scope="col">Half within</th>
+            <th scope="col">99 of 100 within</th>
+          </tr>
+        </thead>
+        <tbody>
+          {now.routes.map((one) => (
+            <tr key={one.route}>
+              <td class="name">{one.route}</td>
+              <td>{show(one.perSecond)}</td>
+              <td>{showMs(one.medianMs)}</td>
+              <td>{showMs(one.slowMs)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function show(value: number): string {
+  return value >= 100 ? String(Math.round(value)) : value.toFixed(1);
+}
+
+function showMs(value: number | undefined): string {
+  if (value === undefined) return "–";
+  return Number.isFinite(value) ? `${Number(value.toPrecision(3))} ms` : "more than 10 s";
+}

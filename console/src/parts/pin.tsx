@@ -1,0 +1,53 @@
+import { useEffect, useState } from "preact/hooks";
+import { Refused } from "../api";
+import { pinCheck } from "../pinned";
+import { asOf, link } from "../route";
+import { readObject, readSubject } from "../names";
+
+interface Properties {
+  subject: string;
+  relation: string;
+  object: string;
+  /** The text of a JSON object. */
+  context?: string;
+}
+
+/** Makes a test of a check: the answer that it has now is the one that is expected from now on. */
+export function Pin({ subject, relation, object, context = "" }: Properties) {
+  const [state, setState] = useState<"" | "busy" | "pinned">("");
+  const [fault, setFault] = useState("");
+  const name = `${object}#${relation}@${subject}`;
+  useEffect(() => setState(""), [name, context]);
+
+  async function pin() {
+    const named = readObject(object);
+    const who = readSubject(subject);
+    if (!named || !who) return;
+    setState("busy");
+    setFault("");
+    try {
+      const values = context ? (JSON.parse(context) as Record<string, unknown>) : undefined;
+      await pinCheck({ object: named, relation, subject: who, context: values }, asOf.value);
+      setState("pinned");
+    } catch (refused) {
+      if (!(refused instanceof Refused)) throw refused;
+      setState("");
+      setFault(refused.message);
+    }
+  }
+
+  return (
+    <span class="pin" role="status">
+      {state === "pinned" ? (
+        <a href={link("tests")}>
+          In the tests<span class="sr"> {name}</span>
+        </a>
+      ) : (
+        <button type="button" class="quiet" disabled={state === "busy"} onClick={pin}>
+          Pin<span class="sr"> as a test {name}</span>
+        </button>
+      )}
+      {fault && <span class="hint">{fault}</span>}
+    </span>
+  );
+}

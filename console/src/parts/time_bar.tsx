@@ -1,0 +1,144 @@
+import { signal } from "@preact/signals";
+import { useEffect, useState } from "preact/hooks";
+import { onlyTypes } from "../api";
+import { useLoaded } from "../loading";
+import { showTime } from "../names";
+import { adjust, asOf } from "../route";
+import { describeRevision, Timeline, type Revision } from "../timeline";
+import { Icon } from "./icons";
+
+const MOST_REVISIONS = 60;
+const PAUSE_MS = 250;
+
+const isOpen = signal(false);
+
+/** Shows whether the pages are about now or the past, and opens the slider. */
+export function TimeButton() {
+  const isPast = asOf.value !== undefined;
+  return (
+    <button
+      type="button"
+      class={isPast ? "tool is-past" : "tool"}
+      aria-expanded={isPast || isOpen.value}
+      disabled={isPast}
+      title="Look back in time"
+      onClick={() => (isOpen.value = !isOpen.value)}
+    >
+      <Icon name="history" />
+      <span class="label">{isPast ? "Past" : "Now"}</span>
+      <span class="sr">: look back in time</span>
+    </button>
+  );
+}
+
+/** Moves every page to a past point in time, and says so as long as it is not now. */
+export function TimeBar() {
+  const at = asOf.value;
+  if (!at && !isOpen.value) return null;
+  return <OpenBar at={at} />;
+}
+
+function OpenBar({ at }: { at: string | undefined }) {
+  const loaded = useLoaded(
+    async (aborted) => (await new Timeline(onlyTypes.value?.[0]).readMore(MOST_REVISIONS, aborted)).revisions.reverse(),
+    [],
+  );
+  const points = loaded.value ?? [];
+  const present = findPoint(at, points);
+  const [moved, setMoved] = useState<number>();
+  const shown = moved ?? present;
+  const point = points[shown];
+  const last = points.length - 1; // it has the state of now
+  const isNow = moved === undefined ? !at : moved >= last;
+  const said = isNow ? "now" : point ? `${showTime(point.createdAt)}, ${describeRevision(point)}` : sayTime(at ?? "");
+
+  useEffect(() => {
+    if (moved === undefined) return undefined;
+    const timer = setTimeout(() => {
+      moveTo(moved < last ? points[moved]?.token : undefined);
+      setMoved(undefined);
+    }, PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [moved]);
+
+  return (
+    <section class={at ? "time-bar past" : "time-bar"} aria-label="Point in time">
+      <p class="time-said" role="status">
+        <Icon name="history" />
+        <span>
+          {!isNow ? (
+            <>
+              You are looking at the past: as of {said}. <span class="hint">Nothing can be changed here.</span>
+            </>
+          ) : (
+            <>You are looking at now. Move the slider to look back.</>
+          )}
+        </span>
+      </p>
+      <div class="time-tools">
+        {last > 0 && (
+          <>
+            <button type="button" class="quiet" disabled={shown <= 0} onClick={() => setMoved(shown - 1)}>
+              Earlier
+            </button>
+            <input
+              type="range"
+              aria-label="Changes, from the oldest to now"
+              aria-valuetext={said}
+              min={0}
+              max={last}
+              value={Math.max(shown, 0)}
+              onInput={(event) => setMoved(event.currentTarget.valueAsNumber)}
+            />
+            <button type="button" class="quiet" disabled={shown >= last} onClick={() => setMoved(shown + 1)}>
+              Later
+            </button>
+          </>
+        )}
+        {loaded.fault && <span class="hint">Without the scope events there is no list of changes to choose from.</span>}
+        <TimeField key={at} />
+        {at ? (
+          <button type="button" class="quiet" onClick={() => moveTo(undefined)}>
+            Back to now
+          </button>
+        ) : (
+          <button type="button" class="quiet" onClick={() => (isOpen.value = false)}>
+            Close
+          </button>
+        )}
+      </div>
+    </section>
+  );
+}
+
+function TimeField() {
+  return (
+    <input
+      type="datetime-local"
+      step="1"
+      aria-label="Date and time to look at"
+      onChange={(event) => {
+        const { value } = event.currentTarget;
+        if (value) moveTo(new Date(value).toISOString());
+      }}
+    />
+  );
+}
+
+function moveTo(at: string | undefined): void {
+  adjust({ at, next: undefined, prev: undefined });
+}
+
+function sayTime(at: string): string {
+  return at.includes(":") ? showTime(at) : "a revision in the history";
+}
+
+/** Returns the place of the newest of these revisions that was reached by then: the last one for now, -1 if it was before
+ * all of them, or if it is not known. */
+function findPoint(at: string | undefined, points: Revision[]): number {
+  if (at === undefined) return points.length - 1;
+  const place = points.findIndex((point) => point.token === at);
+  if (place >= 0 || !at.includes(":")) return place;
+  const time = Date.parse(at);
+  return points.findLastIndex((point) => Date.parse(point.createdAt) <= time);
+}

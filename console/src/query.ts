@@ -1,0 +1,22 @@
+/** Runs queries with a context that people write. */
+
+import { read, Refused } from "./api";
+import type { QueryRow } from "./parts/query_table";
+import type { Page } from "./schema";
+
+export interface PageRequest {
+  limit: number;
+  nextCursor?: string;
+  prevCursor?: string;
+  asOf?: string;
+}
+
+export async function runQuery(q: string, context: string, page: PageRequest, signal?: AbortSignal): Promise<Page<QueryRow>> {
+  let values: unknown;
+  try {
+    values = context ? JSON.parse(context) : undefined;
+  } catch {
+    throw new Refused(400, "invalid", 'The context is not JSON: write {"network": "office"}');
+  }
+  return read<Page<QueryRow>>("v2/query", { body: { q, context: values, ...page }, signal });
+}

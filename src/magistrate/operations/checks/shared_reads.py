@@ -1,0 +1,138 @@
+"""Shares reads among evaluations that run at the same time.
+
+An evaluation reads level by level, ten thousand levels in the worst case. If several go through the same groups at the
+same revision, what one has read the others need not read again: together they take about as many statements as one."""
+
+import asyncio
+from asyncio import Future
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from magistrate.engine.dismantling import ITEMS_AT_ONCE, dismantle
+from magistrate.engine.terms import ObjectId, Revision, Subject, TypeName
+from magistrate.engine.warrant_reader import AnyRead, ReadResult, WarrantRead, WarrantReader
+from magistrate.engine.warrants import Warrant
+from magistrate.operations.checks.evaluating import release_run
+
+MOST_ROWS = 100_000
+"""Limits the rows that are kept in total; an object without any counts as one."""
+MOST_IDS_EACH = 200
+MOST_ROWS_EACH = 1_000
+"""Limit the objects, and the rows, of a batch of reads that is shared. A larger one is worth a statement of its own."""
+
+_TableKey = tuple[TypeName, Sequence[str], Subject | TypeName | None, bool, bool, Revision]
+_Table = dict[ObjectId, "list[Warrant] | Future[None]"]
+"""Maps objects to their warrants of one request at one revision, or to what is done when these have been read."""
+
+
+class SharedReads:
+    """Keeps the rows of reads while several evaluations run; nothing is kept if there is one, or longer than until the
+    last of them has ended."""
+
+    def __init__(self) -> None:
+        self._evaluations = 0
+        self._tables: dict[_TableKey, _Table] = {}
+        self._order: deque[tuple[_Table, ObjectId, int]] = deque()
+        """Has the entries of all tables, the oldest first, with the rows they count as."""
+        self._rows = 0
+
+    @contextmanager
+    def join(self, reader: WarrantReader) -> Iterator[WarrantReader]:
+        """Yields what an evaluation reads with, until the context ends, in place of `reader`."""
+        self._evaluations += 1
+        try:
+            yield SharedReader(self, reader)
+        finally:
+            self._evaluations -= 1
+            if not self._evaluations and self._tables:
+                release_run(self)
+
+    def release(self) -> Iterator[int]:
+        """Frees what is kept, and yields how much was freed since it yielded last."""
+        tables, self._tables = self._tables, {}
+        order, self._order, self._rows = self._order, deque(), 0
+        yield from dismantle([tables])
+        while order:
+            some = min(len(order), ITEMS_AT_ONCE)
+            for _ in range(some):
+                order.pop()
+            yield some
+
+    @property
+    def is_used(self) -> bool:
+        """Returns whether rows are to be kept, or are there."""
+        return self._evaluations > 1 or bool(self._tables)
+
+    def find_table(self, read: WarrantRead, at: Revision) -> _Table:
+        request = read.request
+        wildcards = request.has_object_wildcard, request.has_subject_wildcard
+        key = (request.type, request.relations, request.subjects, *wildcards, at)
+        return self._tables.setdefault(key, {})
+
+    def keep(self, table: _Table, ids: Sequence[ObjectId], warrants: Sequence[Warrant]) -> None:
+        """Keeps the warrants on these objects, and evicts the oldest beyond the capacity."""
+        by_id: dict[ObjectId, list[Warrant]] = {id: [] for id in ids if id not in table}
+        for warrant in warrants:
+            if warrant.object_id in by_id:
+                by_id[warrant.object_id].append(warrant)
+        table.update(by_id)
+        for id, own in by_id.items():
+            self._order.append((table, id, len(own) or 1))
+            self._rows += len(own) or 1
+        while self._rows > MOST_ROWS:
+            oldest, id, rows = self._order.popleft()
+            oldest.pop(id, None)
+            self._rows -= rows
+
+
+class SharedReader:
+    """Implements WarrantReader for one of several evaluations."""
+
+    def __init__(self, shared: SharedReads, reader: WarrantReader) -> None:
+        self._shared = shared
+        self._reader = reader
+
+    async def read_warrants(self, reads: Sequence[AnyRead], at: Revision | None, most: int) -> ReadResult:
+        small = _select_small(reads) if self._shared.is_used else []
+        if at is None or not small:
+            return await self._reader.read_warrants(reads, at, most)
+        wanted = [(read, read.ids or (), self._shared.find_table(read, at)) for read in small]
+        while begun := [one for _, ids, table in wanted for id in ids if isinstance(one := table.get(id), Future)]:
+            await asyncio.wait(begun)
+        known: list[list[Warrant]] = []
+        missing: list[tuple[WarrantRead, _Table]] = []
+        for read, ids, table in wanted:
+            entries = [table.get(id) for id in ids]
+            known.append([warrant for entry in entries if isinstance(entry, list) for warrant in entry])
+            left = tuple(id for id, entry in zip(ids, entries, strict=True) if entry is None)
+            missing.append((WarrantRead(read.request, left), table))
+        found = await self._read(missing, at, most) if any(read.ids for read, _ in missing) else [[] for _ in missing]
+        return ReadResult(at, at, at, [[*kept, *rows] for kept, rows in zip(known, found, strict=True)])
+
+    async def _read(
+        self, missing: Sequence[tuple[WarrantRead, _Table]], at: Revision, most: int
+    ) -> Sequence[Sequence[Warrant]]:
+        """Returns the rows of these reads, and shares them; others that want the same wait meanwhile."""
+        done: Future[None] = asyncio.get_running_loop().create_future()
+        for read, table in missing:
+            table.update(dict.fromkeys(read.ids or (), done))
+        found: Sequence[Sequence[Warrant]] = ()
+        try:
+            found = (await self._reader.read_warrants([read for read, _ in missing], at, most)).warrants
+        finally:
+            for read, table in missing:
+                for id in read.ids or ():
+                    table.pop(id, None)  # two subjects of a batch may have asked for it
+            if found and sum(map(len, found)) < min(most, MOST_ROWS_EACH):
+                for (read, table), warrants in zip(missing, found, strict=True):
+                    self._shared.keep(table, read.ids or (), warrants)
+            done.set_result(None)
+        return found
+
+
+def _select_small(reads: Sequence[AnyRead]) -> Sequence[WarrantRead]:
+    """Returns the reads if all of them are of a few objects, otherwise none."""
+    small = [read for read in reads if isinstance(read, WarrantRead) and read.ids is not None]
+    is_small = len(small) == len(reads) and sum(len(read.ids or ()) for read in small) <= MOST_IDS_EACH
+    return small if is_small else []

@@ -1,0 +1,67 @@
+"""Runs the tests of a model beside other requests, without reading or writing what is stored
+(docs/model-testing.md#over-http)."""
+
+from collections.abc import Callable
+from functools import partial
+
+from magistrate.engine.model_tests.running import AssertionOutcome, SuiteRun
+from magistrate.engine.model_tests.suite import ModelSuite
+from magistrate.engine.query.search import Checkpoints
+from magistrate.engine.work import Work
+from magistrate.errors import InvalidRequest
+from magistrate.operations.checks.evaluating import release_run
+from magistrate.operations.context import Context
+from magistrate.operations.scheduling import aside, checkpoint, is_time_up, limit_work, take_checkpoint
+
+MAX_ASSERTIONS = 1_000
+"""Limits the assertions of one request."""
+MAX_TEST_WARRANTS = 1_000
+"""Limits the warrants of one request, those of single tests included."""
+MOST_RUN_WORK = 200_000
+"""Limits the nodes and warrants that all tests of one request may look at; some seconds."""
+MOST_EXPLAINED = 25
+"""Limits the assertions that are explained: an explanation takes many times as long as a check."""
+
+
+async def run_model_tests(ctx: Context, read: Callable[[], ModelSuite], size: int) -> list[AssertionOutcome]:
+    """Returns the outcome of each assertion of the suite that `read` returns, in order. Reading takes about as long as
+    reading `size` bytes of definitions.
+
+    All assertions together have one budget, of MOST_RUN_WORK or that of a query; those that it is not enough for fail.
+    Raises what `read` raises, and InvalidRequest for a suite that is too large."""
+    work = limit_work(min(ctx.max_query_work, MOST_RUN_WORK))
+    suite, run = await aside(partial(_prepare_run, read, work), size)
+    try:
+        outcomes = []
+        for assertion in suite.assertions:
+            outcomes.append(await _take_steps(run.decide(assertion), work))
+            if is_time_up():
+                await checkpoint()
+        return outcomes
+    finally:
+        release_run(run)
+
+
+def _prepare_run(read: Callable[[], ModelSuite], work: Work) -> tuple[ModelSuite, SuiteRun]:
+    suite = read()
+    warrants = len(suite.warrants) + sum(len(one.added) for one in suite.assertions)
+    for name, given, limit in (
+        ("tests", len(suite.assertions), MAX_ASSERTIONS),
+        ("warrants", warrants, MAX_TEST_WARRANTS),
+    ):
+        if given > limit:
+            raise InvalidRequest(
+                f"the file has {given} {name}, and the service runs {limit} at most; "
+                "`magistrate model test` runs any number"
+            )
+    return suite, SuiteRun(suite, lambda: work, MOST_EXPLAINED)
+
+
+async def _take_steps(steps: Checkpoints[AssertionOutcome], work: Work) -> AssertionOutcome:
+    while True:
+        try:
+            next(steps)
+        except StopIteration as stop:
+            outcome: AssertionOutcome = stop.value
+            return outcome
+        await take_checkpoint(work)

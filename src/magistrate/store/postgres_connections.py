@@ -1,0 +1,128 @@
+"""Keeps a pool of connections to PostgreSQL, and repeats what failed because a connection was dead or the server says
+that it may be repeated."""
+
+import asyncio
+import os
+import random
+import socket
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TypeVar
+
+import psycopg
+from psycopg import errors
+from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
+
+from magistrate.errors import OutcomeUnknown, SchemaMismatch, StoreUnavailable
+from magistrate.store.postgres_migrating import whole_seconds
+from magistrate.store.postgres_pipeline import Connection
+
+T = TypeVar("T")
+
+ATTEMPTS = 4
+"""Limits how often one read or group of writes is run when the server reports that it may be retried, or when a pooled
+connection turns out to be dead."""
+
+_CONFLICTS = (errors.SerializationFailure, errors.DeadlockDetected)
+_UNAVAILABLE = (psycopg.OperationalError, errors.ReadOnlySqlTransaction, PoolTimeout, PoolClosed, TimeoutError)
+
+
+@dataclass(slots=True)
+class ConnectionUse:
+    """Represents the use that one read or group of writes makes of the pool, and the connection that it has now."""
+
+    connection: Connection | None = None
+    is_broken_off: bool = False
+
+    def break_off(self) -> None:
+        """Makes the use end soon: whatever it has not sent to the server yet is never sent.
+
+        The connection is shut down on this side, so that the task that waits for it gets an error. When psycopg is
+        cancelled instead, it asks the server to cancel the statement, and waits up to ten seconds for a server that
+        does not answer."""
+        self.is_broken_off = True
+        if self.connection is not None:
+            with (
+                suppress(OSError, psycopg.OperationalError),
+                socket.socket(fileno=os.dup(self.connection.pgconn.socket)) as ours,
+            ):
+                ours.shutdown(socket.SHUT_RDWR)
+
+
+class ConnectionPool:
+    """Lends autocommit connections."""
+
+    def __init__(self, conninfo: str, connections: int, timeout_ms: int) -> None:
+        self._drained_at = 0.0
+        self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
+            conninfo,
+            kwargs={
+                "autocommit": True,
+                "connect_timeout": whole_seconds(timeout_ms),
+                "client_encoding": "utf8",
+                # The raw cursor sends statements as they are; others parse long ones anew each time.
+                "cursor_factory": psycopg.AsyncRawCursor,
+            },
+            min_size=1,
+            max_size=connections,
+            timeout=timeout_ms / 1000,
+            open=False,
+        )
+
+    @property
+    def is_closed(self) -> bool:
+        return self._pool.closed
+
+    async def open(self) -> None:
+        await self._pool.open()
+
+    async def close(self) -> None:
+        await self._pool.close()
+
+    async def attempt(
+        self, once: Callable[[Connection], Awaitable[T]], may_repeat: Callable[[], bool], use: ConnectionUse
+    ) -> T:
+        """Runs `once` on a connection, and again, up to ATTEMPTS times in all, if it may be repeated."""
+        for number in range(1, ATTEMPTS):
+            began_at = time.monotonic()
+            try:
+                return await self._run_connected(once, use)
+            except _CONFLICTS:
+                await asyncio.sleep(random.uniform(0, 0.02) * number)
+            except psycopg.OperationalError:
+                if use.is_broken_off or not may_repeat():
+                    raise
+                await self._replace_connections(began_at)
+        return await self._run_connected(once, use)
+
+    async def _replace_connections(self, used_at: float) -> None:
+        """Drains the pool, because after a restart of the server every idle connection is dead, except for those made
+        since `used_at`.
+
+        Nothing here waits for the server: testing whether each connection is alive could take forever."""
+        if self._drained_at < used_at:
+            self._drained_at = time.monotonic()
+            await self._pool.drain()
+
+    async def _run_connected(self, once: Callable[[Connection], Awaitable[T]], use: ConnectionUse) -> T:
+        # `pool.connection()` would wrap each use in a transaction context and make a lookup take half as long again.
+        connection = use.connection = await self._pool.getconn()
+        try:
+            return await once(connection)
+        finally:
+            use.connection = None
+            await self._pool.putconn(connection)
+
+
+def translate_error(error: BaseException, is_unknown: bool = False) -> Exception:
+    """Returns the error to be raised in place of this one. `is_unknown` says that a commit may have arrived when the
+    connection was lost."""
+    if isinstance(error, _UNAVAILABLE):
+        if is_unknown and not isinstance(error, _CONFLICTS):
+            return OutcomeUnknown()
+        return StoreUnavailable("the database cannot be used now")
+    if isinstance(error, errors.UndefinedTable):
+        return SchemaMismatch("the database is not migrated")
+    return error if isinstance(error, Exception) else StoreUnavailable("the write was broken off")

@@ -1,0 +1,92 @@
+"""Runs a service that keeps nothing: its data is in memory, and ends with it (docs/console.md#playground)."""
+
+import asyncio
+import base64
+import os
+import tempfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote, urlencode
+
+from magistrate.config import Settings, read_settings
+from magistrate.engine.model_tests.suite import ModelSuite
+from magistrate.operations.keys import generate_key
+from magistrate.operations.object_types import seed_object_types
+from magistrate.operations.playground import load_suite
+from magistrate.wiring.contexts import open_context
+from magistrate.wiring.examples import read_example
+from magistrate.wiring.preparing import prepare_store
+from magistrate.wiring.serving import listen, serve_alone
+from magistrate.wiring.stores import migrate_store
+
+MEMORY = "/dev/shm"
+"""Names the folder of Linux whose files are in memory. SQLite in memory alone would have one connection, and no log of
+changes that others follow."""
+MOST_LINK_CHARACTERS = 4_000
+"""Limits a test file in the URL: terminals break longer ones, so that they cannot be clicked."""
+
+
+class OpenedFile(NamedTuple):
+    """Holds a test file to begin with: its content, and the text that the page Tests edits, which has no model of its
+    own."""
+
+    name: str
+    suite: ModelSuite
+    tests: str
+
+
+def run_playground(host: str, port: int, example: str, file: OpenedFile | None) -> int:
+    """Runs a service until SIGTERM or SIGINT, with an example or the content of a file, and returns the exit code. What
+    it stores is in memory, or in a private temporary folder where the system has no files in memory, and is removed at
+    the end.
+
+    Raises InvalidSetting, StoreUnavailable or InvalidRequest before anything is served."""
+    in_memory = os.path.isdir(MEMORY) and os.access(MEMORY, os.W_OK)
+    with tempfile.TemporaryDirectory(prefix="magistrate-playground-", dir=MEMORY if in_memory else None) as folder:
+        key = generate_key()
+        settings = _choose_settings(Path(folder), host, port, key)
+        with listen(settings) as listening:
+            migrate_store(settings)
+            left_out = asyncio.run(_fill_store(settings, example, file))
+            host, port = listening.getsockname()[:2]
+            origin = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+            place = "memory" if in_memory else f"{folder}, which is removed at the end"
+            print(f"This playground keeps its data in {place}: it forgets everything when you stop it (Ctrl+C)")
+            _announce(origin, key, example, file, left_out)
+            return serve_alone(settings, [listening])
+
+
+def _choose_settings(folder: Path, host: str, port: int, key: str) -> Settings:
+    """Returns the settings of a playground, which the environment does not change."""
+    url = f"sqlite:///{quote(str(folder / 'playground.db'))}"
+    flags = {"database_url": url, "host": host, "port": str(port), "api_key": key, "workers": "1"}
+    return read_settings(flags, {})
+
+
+async def _fill_store(settings: Settings, example: str, file: OpenedFile | None) -> int:
+    """Returns how many warrants of the file were left out."""
+    if file is None:
+        await prepare_store(settings, read_example(example))
+        return 0
+    async with open_context(settings) as context:
+        await seed_object_types(context)
+        return await load_suite(context, file.suite)
+
+
+def _announce(origin: str, key: str, example: str, file: OpenedFile | None, left_out: int) -> None:
+    if file is None:
+        print(f"It begins with the example {example}: {read_example(example).about}")
+        print(f"\nOpen it, signed in:\n\n  {origin}/console#/why?{urlencode({'key': key})}\n", flush=True)
+        return
+    print(f"It begins with {file.name}: {len(file.suite.warrants) - left_out} warrants")
+    if left_out:
+        print(f"Left out, because they have expired: {left_out}")
+    parameters: Mapping[str, str] = {"key": key}
+    packed = base64.urlsafe_b64encode(zlib.compress(file.tests.encode(), 9)).decode()
+    if len(packed) > MOST_LINK_CHARACTERS:
+        print(f"Open {file.name} on the page Tests to run its {len(file.suite.assertions)} tests")
+    elif file.tests:
+        parameters = {"key": key, "file": packed}
+    print(f"\nOpen it, signed in:\n\n  {origin}/console#/tests?{urlencode(parameters)}\n", flush=True)

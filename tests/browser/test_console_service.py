@@ -1,0 +1,152 @@
+"""The page Service of the console, imports of files, the completion of queries, and contexts that are tried."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Page, expect
+
+from tests.browser.console_pages import Console
+from tests.browser.console_places import load_example
+from tests.browser.more_pages import KeysPage
+from tests.conftest import STORES, new_database_url
+from tests.issuing import issue_key, wait_for_key
+from tests.running import Client, running_service, settings_for
+
+pytestmark = pytest.mark.anyio
+STRANGE_ID = "$(a,b);~!&|c@d.e{}"
+
+
+@pytest.fixture(scope="module", params=STORES)
+def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    url = new_database_url(request.param, tmp_path_factory.mktemp("service"), request)
+    with running_service(settings_for(url)) as running, Client(running) as client:
+        load_example(client)
+        yield client
+
+
+@pytest.fixture
+async def console(page: Page, service: Client) -> Console:
+    return Console(page, str(service.base_url).rstrip("/"))
+
+
+async def test_keys_are_created_replaced_and_revoked(console: Console, service: Client) -> None:
+    keys = KeysPage(console)
+    await console.start("service")
+
+    secret = await keys.create("billing", "read", "query")
+    wait_for_key(service, secret)
+    with Client(str(service.base_url), secret) as billing:
+        assert billing.get("/v2/warrants").status_code == 200
+        assert billing.post("/v2/writes", json={}).status_code == 403
+    await expect(console.row("billing")).to_contain_text("check, query, read")
+    await keys.act("billing", "Rotate", "Rotate")
+    await expect(console.page.locator(".secret")).not_to_have_text(secret)
+    await console.page.get_by_role("button", name="I have stored it").click()
+    await expect(console.page.locator(".secret")).to_have_count(0)
+    await keys.act("billing", "Revoke", "Revoke")
+
+    await expect(console.page.get_by_text("Revoked the key billing.")).to_be_visible()
+    assert "billing" not in [row["name"] for row in service.get("/v2/keys").json()["results"]]
+    assert secret not in await console.page.evaluate("document.documentElement.outerHTML + location.href")
+    assert console.troubles == []
+
+
+async def test_a_session_checks_what_its_user_may_do(console: Console, service: Client) -> None:
+    await console.start("service", show="sessions")
+
+    await console.page.get_by_label("User").fill("bob")
+    await console.page.get_by_role("button", name="Create").click()
+
+    token = await console.page.locator(".secret").inner_text()
+    check = {"objectType": "document", "objectId": "roadmap", "relation": "can-read"}
+    headers = {"Authorization": f"Bearer {token}"}
+    warrants = [check | {"subject": {"objectType": "user", "objectId": "bob"}}]
+    assert service.post("/v2/check", json={"warrants": warrants}, headers=headers).json()["result"] == "Authorized"
+    assert console.troubles == []
+
+
+async def test_metrics_are_shown_as_they_change(console: Console) -> None:
+    await console.start("service", show="metrics")
+
+    await expect(console.page.locator(".figure").first).to_contain_text("Requests a second")
+    await expect(console.row("GET /metrics")).to_be_visible()
+
+
+def limited(service: Client) -> str:
+    return issue_key(service, "reading", "read", "query")
+
+
+async def test_a_key_without_the_scope_is_told_which_one_is_missing(console: Console, service: Client) -> None:
+    await console.start("service", key=limited(service))
+    await expect(console.page.get_by_role("alert")).to_contain_text("keys")
+
+    await console.open("service", show="metrics")
+
+    await expect(console.page.get_by_role("alert")).to_contain_text("metrics")
+
+
+async def test_a_file_is_imported_and_a_wrong_line_is_named(console: Console, service: Client, tmp_path: Path) -> None:
+    lines = [f"document:imported-{number}#viewer@user:ann" for number in range(1_200)]
+    lines[7] = json.dumps(
+        {
+            "objectType": "document",
+            "objectId": STRANGE_ID,
+            "relation": "viewer",
+            "subject": {"objectType": "user", "objectId": "ann"},
+        }
+    )
+    wrong = [*lines[:600], "document:imported-x#no-such-relation@user:ann", *lines[600:]]
+    (tmp_path / "wrong.txt").write_text("\n".join(wrong))
+    (tmp_path / "right.txt").write_text("# with a comment\n" + "\n".join(lines))
+    await console.start("data")
+
+    await console.page.get_by_role("button", name="Import a file").click()
+    await console.dialog.get_by_label("File").set_input_files(tmp_path / "wrong.txt")
+    await console.dialog.get_by_role("button", name="Import").click()
+    await expect(console.dialog.get_by_role("alert")).to_contain_text("Line 601")
+    await console.dialog.get_by_label("File").set_input_files(tmp_path / "right.txt")
+    await console.dialog.get_by_role("button", name="Import").click()
+
+    done = console.page.get_by_text("Imported 1200 lines")
+    await expect(done).to_contain_text("700 were new, 500 were there already")
+    assert service.ask(f"document:{STRANGE_ID}#viewer@user:ann").json()["result"] == "Authorized"
+    assert console.troubles == []
+
+
+async def test_queries_are_completed_word_by_word(console: Console) -> None:
+    await console.start("queries")
+    field = console.field("Query")
+    keyboard = console.page.keyboard
+
+    for typed, offered in (
+        ("sel", "select"),
+        ("select doc", "document"),
+        ("select document wh", "where"),
+        ("select document where user:bo", "user:bob"),
+        ("select document where user:bob is can-r", "can-read"),
+    ):
+        await field.fill(typed)
+        await expect(console.page.get_by_role("option", name=offered)).to_be_visible()
+    await keyboard.press("ArrowDown")
+    await keyboard.press("Enter")
+    await expect(field).to_have_value("select document where user:bob is can-read")
+    await keyboard.press("Enter")
+
+    await expect(console.row("document:roadmap")).to_be_visible()
+    assert console.troubles == []
+
+
+async def test_a_context_is_tried_on_the_page_of_an_object(console: Console, service: Client) -> None:
+    service.grant('document:secret#viewer@user:vera[network == "office"]')
+    await console.start("object", name="user:vera", tab="what")
+    await expect(console.row("document:handbook").first).to_be_visible()
+    await expect(console.row("document:secret")).to_have_count(0)
+
+    await console.page.get_by_text("Try a context for policies").click()
+    await console.page.get_by_label("JSON object").fill('{"network": "office"}')
+    await console.page.get_by_role("button", name="Try it").click()
+
+    await expect(console.row("document:secret").first).to_be_visible()
+    assert console.troubles == []

@@ -1,0 +1,128 @@
+"""The page Tests of the console: checks are pinned, run live, saved, and opened again in a playground."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Page, expect
+
+from tests.browser.console_pages import Console
+from tests.browser.console_places import load_example
+from tests.browser.more_pages import TestsPage
+from tests.cli.test_playground import FILE, playground
+from tests.conftest import STORES, new_database_url
+from tests.running import Client, running_service, settings_for
+
+pytestmark = pytest.mark.anyio
+MARKUP = "<img src=x onerror=window.ran=1>"
+
+
+@pytest.fixture(scope="module", params=STORES)
+def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    url = new_database_url(request.param, tmp_path_factory.mktemp("tests"), request)
+    with running_service(settings_for(url)) as running, Client(running) as client:
+        load_example(client)
+        yield client
+
+
+@pytest.fixture
+async def console(page: Page, service: Client) -> Console:
+    return Console(page, str(service.base_url).rstrip("/"))
+
+
+def run_file(path: Path) -> str:
+    """The last line of the command that runs a test file."""
+    command = [sys.executable, "-m", "magistrate", "model", "test", str(path)]
+    return subprocess.run(command, capture_output=True, text=True).stdout.splitlines()[-1]
+
+
+async def test_pinned_checks_are_tests_wherever_they_are_run(console: Console, tmp_path: Path) -> None:
+    tests = TestsPage(console)
+    await console.start("why", subject="user:kim", relation="can-read", object="document:roadmap")
+    await tests.pin(console.verdict)
+    await console.explain("user:bob", "can-read", "document:roadmap")
+    await expect(console.verdict).to_contain_text("Allowed")
+    await tests.pin(console.verdict)
+    await console.open("queries", q="select document where user:ann is *")
+    await tests.pin(console.page.locator("tbody tr").first)
+
+    await console.show("Tests")
+    await tests.expect_counts(3, 0)
+    await expect(tests.file).to_have_value(re.compile("document:roadmap#blocked@user:kim"))
+    saved = await tests.save("Download", tmp_path)
+
+    assert "model: |" in saved.read_text()
+    assert run_file(saved) == "3 passed, 0 failed"
+    assert console.troubles == []
+
+
+async def test_results_follow_each_edit_and_failures_have_reasons(console: Console) -> None:
+    tests = TestsPage(console)
+    await console.start("tests")
+    await console.page.get_by_role("button", name="Start with an example").click()
+    await tests.expect_counts(1, 0)
+
+    file = await tests.file.input_value()
+    await tests.file.fill(file.replace("expect: false", "expect: true").replace("a stranger", MARKUP))
+    await tests.expect_counts(0, 1)
+    await expect(tests.results).to_contain_text("expected allowed, is denied")
+    await expect(tests.results).to_contain_text(MARKUP)
+    await tests.results.get_by_text("Why it is denied").click()
+    await expect(tests.results).to_contain_text("This would allow it")
+    await tests.file.fill("tests: [")
+    await expect(tests.results.get_by_role("alert")).to_contain_text("not valid YAML")
+    await console.page.reload()
+
+    await expect(tests.file).to_have_value("tests: [")
+    assert await console.page.evaluate("window.ran") is None
+    await console.page.get_by_role("button", name="Sign out").click()
+    assert await console.page.evaluate("sessionStorage.length") == 0
+    assert console.troubles == []
+
+
+async def test_everything_is_shared_as_one_file(console: Console, service: Client, tmp_path: Path) -> None:
+    tests = TestsPage(console)
+    await console.start("tests")
+    saved = await tests.save("Download with all warrants", tmp_path)
+    text = saved.read_text()
+
+    assert "model: |" in text
+    stored = service.get("/v2/warrants", params={"limit": 1000}).json()["results"]
+    assert text.count("    - ") == len(stored)
+    assert run_file(saved) == "0 passed, 0 failed"
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[str]:
+    (tmp_path / "shared.yaml").write_text(FILE)
+    with playground(tmp_path, "shared.yaml") as (link, _):
+        yield link
+
+
+async def test_the_link_of_a_playground_signs_in_and_brings_the_tests(page: Page, opened: str) -> None:
+    console = Console(page, opened.partition("/console")[0])
+    tests = TestsPage(console)
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url))
+
+    await page.goto(opened)
+    await tests.expect_counts(1, 0)
+
+    assert "#/tests" in page.url
+    assert "key=" not in page.url + "".join(sent)
+    assert "file=" not in page.url + "".join(sent)
+    assert console.troubles == []
+
+
+async def test_a_link_with_a_key_does_not_replace_the_key_of_who_is_signed_in(console: Console) -> None:
+    await console.start("why")
+    key = await console.page.evaluate("sessionStorage.getItem('magistrate.key')")
+
+    await console.open("why", key="another-key")
+    await expect(console.field("Subject")).to_be_visible()
+
+    assert await console.page.evaluate("sessionStorage.getItem('magistrate.key')") == key
+    assert "another-key" not in console.page.url

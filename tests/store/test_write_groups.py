@@ -1,0 +1,415 @@
+"""Writes on PostgreSQL that share a transaction: what each of them does, and what becomes of the others when one of
+them fails."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
+
+import psycopg
+import pytest
+
+from magistrate import wiring
+from magistrate.config import PostgresUrl, read_database_url
+from magistrate.engine.terms import ObjectId, RelationName, Revision, Subject, TypeName, object_ref
+from magistrate.errors import NotFound, OutcomeUnknown, StoreUnavailable
+from magistrate.store.contract import (
+    AtomicWrite,
+    NewObject,
+    NewObjectType,
+    NewWarrant,
+    Once,
+    Precondition,
+    Stamp,
+    Store,
+)
+from magistrate.store.database import Execute, Observer, Script, Select, observe_nothing
+from magistrate.store.postgres_transaction import KEYS_AT_ONCE
+from magistrate.store.postgres_writing import WRITES_AT_ONCE
+from magistrate.store.sql_store import SqlStore
+from tests.databases import PostgresServer, dump
+from tests.running import settings_for
+
+pytestmark = pytest.mark.anyio
+
+STAMP = Stamp("ann", 1)
+TABLES = ("warrant", "warrant_form", "policy", "object", "object_type", "change", "revision", "idempotency")
+RESET = f"""
+{"; ".join(f"DELETE FROM {table}" for table in TABLES)};
+UPDATE head SET revision = 0, model_revision = 0, horizon = 1, changes_forgotten = 0"""
+
+Write = Callable[[Store], Awaitable[object]]
+
+
+def put(id: str, meta: str | None = None, once: Once | None = None) -> Write:
+    return lambda store: store.put_objects([NewObject(TypeName("d"), ObjectId(id), meta)], Stamp("ann", 1, once))
+
+
+def delete(*ids: str) -> Write:
+    return lambda store: store.delete_objects([object_ref("d", id) for id in ids], STAMP)
+
+
+def warrant(id: str, user: str, policy: str = "") -> NewWarrant:
+    return NewWarrant(object_ref("d", id), RelationName("viewer"), Subject(TypeName("user"), ObjectId(user)), policy)
+
+
+def grant(*warrants: NewWarrant) -> Write:
+    return lambda store: store.put_warrants(warrants, lambda model: None, STAMP)
+
+
+def revoke(*warrants: NewWarrant) -> Write:
+    return lambda store: store.delete_warrants(warrants, STAMP)
+
+
+def run_sql(url: str, statement: str) -> None:
+    with connected(url) as connection:
+        connection.execute(statement)
+
+
+def connected(url: str) -> psycopg.Connection:
+    database = read_database_url(url)
+    assert isinstance(database, PostgresUrl)
+    return psycopg.connect(database.conninfo)
+
+
+@pytest.fixture
+def url(postgres: PostgresServer) -> str:
+    url = postgres.new_url()
+    wiring.migrate_store(settings_for(url))
+    return url
+
+
+@asynccontextmanager
+async def opened(url: str, observer: Observer = observe_nothing, **settings: int) -> AsyncIterator[SqlStore]:
+    store = await wiring.open_store(settings_for(url, **settings), observer)
+    assert isinstance(store, SqlStore)
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+async def write_together(store: Store, writes: Iterable[Write]) -> list[object]:
+    """What each returned or raised. All of them wait before the first is begun."""
+    return await asyncio.gather(*(write(store) for write in writes), return_exceptions=True)
+
+
+class Commits:
+    """Counts the transactions that an observed store commits."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def observe(self, sql: str) -> None:
+        self.count += sql == "COMMIT"
+
+
+async def test_writes_that_wait_share_a_transaction_and_have_revisions_of_their_own(url: str) -> None:
+    commits = Commits()
+    async with opened(url, commits.observe) as store:
+        outcomes = await write_together(store, [put(f"id-{number}") for number in range(WRITES_AT_ONCE + 1)])
+
+        assert [getattr(outcome, "revision", None) for outcome in outcomes] == list(range(1, WRITES_AT_ONCE + 2))
+        assert commits.count == 2
+        assert await store.check() == WRITES_AT_ONCE + 1
+
+
+async def test_a_group_looks_everything_up_with_the_statements_of_one_write(url: str) -> None:
+    statements: list[int] = []
+    async with opened(url) as store:
+        await write_together(store, [grant(warrant("a", "ann"))])
+        for users in (["bo"], [f"user-{number}" for number in range(20)]):
+            before = store.statements
+            await write_together(store, [grant(warrant(user, user)) for user in users])
+            statements.append(store.statements - before)
+
+    # Four lookups and a new head for all; the warrant, its two objects, the revision and three changes for each.
+    assert statements == [5 + 7, 5 + 20 * 7]
+
+
+async def test_a_group_takes_few_writes_that_look_up_many_keys(url: str) -> None:
+    commits = Commits()
+    async with opened(url, commits.observe) as store:
+        size = KEYS_AT_ONCE // 4  # each warrant has two objects that are looked up as well
+        writes = [grant(*(warrant(f"{name}{number}", f"{name}{number}") for number in range(size))) for name in "abcd"]
+        outcomes = await write_together(store, [*writes, put("last")])
+
+        assert [getattr(outcome, "revision", None) for outcome in outcomes] == [1, 2, 3, 4, 5]
+        assert commits.count == 3
+
+
+async def test_what_one_member_raises_is_its_own(url: str) -> None:
+    commits = Commits()
+    async with opened(url, commits.observe) as store:
+        await write_together(store, [put("kept"), put("once", once=Once("key", "one"))])
+        new = NewObject(TypeName("d"), ObjectId("x"), None)
+        refused = AtomicWrite([Precondition(object_ref("d", "none"))], objects=[new])
+        outcomes = await write_together(
+            store,
+            [
+                put("first"),
+                delete("kept", "missing"),
+                put("once", once=Once("key", "another")),
+                lambda store: store.write(refused, lambda model: None, STAMP),
+                revoke(warrant("kept", "nobody")),
+                put("last"),
+            ],
+        )
+
+        assert [type(outcome).__name__ for outcome in outcomes] == [
+            "Snapshot", "NotFound", "KeyReused", "PreconditionFailed", "NotFound", "Snapshot"
+        ]  # fmt: skip
+        assert [getattr(outcomes[place], "revision", None) for place in (0, 5)] == [3, 4]
+        assert commits.count == 2
+        assert (await store.get_object(object_ref("d", "kept"))).value is not None
+        assert (await store.get_object(object_ref("d", "x"))).value is None
+
+
+async def test_each_member_sees_what_those_before_it_did(url: str) -> None:
+    async with opened(url) as store:
+        outcomes = await write_together(
+            store,
+            [
+                put("a", '{"v":1}'),
+                put("a", '{"v":2}'),
+                delete("a"),
+                delete("a"),
+                put("b", once=Once("key", "same")),
+                put("b", once=Once("key", "same")),
+                grant(warrant("b", "ann")),
+                revoke(warrant("b", "ann")),
+                revoke(warrant("b", "ann")),
+            ],
+        )
+
+        assert [type(outcome) for outcome in outcomes if isinstance(outcome, Exception)] == [NotFound, NotFound]
+        assert isinstance(outcomes[3], NotFound)
+        assert isinstance(outcomes[8], NotFound)
+        assert outcomes[4] == outcomes[5]
+        assert await store.check() == 6
+
+
+async def test_a_member_that_fails_after_it_read_its_own_changes_undoes_them(url: str) -> None:
+    def fail_late(head: Revision) -> Script[None]:
+        yield Execute("INSERT INTO object VALUES ('d', 'late', NULL, 1, 1, 5)", [()])
+        [rows] = yield Select("SELECT object_id FROM object WHERE object_id = ?", [("late",)])
+        assert rows == [("late",)]
+        raise NotFound("d", "late")
+
+    commits = Commits()
+    async with opened(url, commits.observe) as store:
+        outcomes = await write_together(
+            store, [put("before"), lambda _: store.database.transact(fail_late), put("after")]
+        )
+
+        assert isinstance(outcomes[1], NotFound)
+        assert (await store.get_object(object_ref("d", "late"))).value is None
+        assert [getattr(outcomes[place], "revision", None) for place in (0, 2)] == [1, 2]
+        assert commits.count == 1
+        assert len(dump(url)["object"]) == 2
+
+
+async def test_a_member_that_the_database_refuses_fails_alone(url: str) -> None:
+    def insert_twice(head: Revision) -> Script[None]:
+        yield Execute("INSERT INTO object VALUES ('d', 'twice', NULL, 1, 1, 5)", [(), ()])
+
+    commits = Commits()
+    async with opened(url, commits.observe) as store:
+        outcomes = await write_together(
+            store, [put("before"), lambda _: store.database.transact(insert_twice), put("nul\0"), put("after")]
+        )
+
+        assert isinstance(outcomes[1], psycopg.errors.UniqueViolation)
+        assert isinstance(outcomes[2], psycopg.DataError)
+        assert [getattr(outcomes[place], "revision", None) for place in (0, 3)] == [1, 2]
+        assert sorted(str(row[1]) for row in dump(url)["object"]) == ["after", "before"]
+
+
+async def test_a_member_that_is_cancelled_takes_no_other_along(url: str) -> None:
+    async with opened(url) as store:
+        with connected(url) as holder:
+            holder.execute("SELECT * FROM head FOR UPDATE")
+            tasks = [asyncio.ensure_future(put(f"id-{number}")(store)) for number in range(6)]
+            await wait_for_writer(url)
+            for place in (0, 3):
+                tasks[place].cancel()
+            await asyncio.wait([tasks[0], tasks[3]])
+            late = asyncio.ensure_future(put("late")(store))
+            await asyncio.sleep(0)
+        outcomes = await asyncio.gather(*tasks, late, return_exceptions=True)
+
+        written = [place for place, outcome in enumerate(outcomes) if not isinstance(outcome, BaseException)]
+        assert written == [1, 2, 4, 5, 6]
+        assert sorted(str(row[1]) for row in dump(url)["object"]) == ["id-1", "id-2", "id-4", "id-5", "late"]
+
+
+async def test_a_writer_whose_callers_have_all_gone_holds_up_nobody(url: str) -> None:
+    async with opened(url, store_timeout_ms=60_000) as store:
+        with connected(url) as holder:
+            holder.execute("SELECT * FROM head FOR UPDATE")
+            only = asyncio.ensure_future(put("only")(store))
+            await wait_for_writer(url)
+            only.cancel()
+            await asyncio.wait([only])
+            late = asyncio.ensure_future(put("late")(store))
+            await asyncio.sleep(0)
+        await late
+
+        assert [row[1] for row in dump(url)["object"]] == ["late"]
+
+
+async def test_a_member_whose_time_is_over_is_refused_and_the_others_are_written(url: str) -> None:
+    async with opened(url, store_timeout_ms=2_000) as store:
+        with connected(url) as holder:
+            holder.execute("SELECT * FROM head FOR UPDATE")
+            early = [asyncio.ensure_future(put(f"early-{number}")(store)) for number in range(3)]
+            await asyncio.sleep(1.2)
+            late = asyncio.ensure_future(put("late")(store))
+            refusals = await asyncio.gather(*early, return_exceptions=True)
+        await late
+
+        assert {type(one) for one in refusals} == {StoreUnavailable}
+        assert [row[1] for row in dump(url)["object"]] == ["late"]
+
+
+async def test_a_member_refused_within_the_transaction_is_not_written(url: str) -> None:
+    """The time of the first is over when the last, which came later, holds the transaction up."""
+
+    def wait_for_imports(head: Revision) -> Script[None]:
+        yield Select("SELECT source FROM import", [()])
+
+    async with opened(url, store_timeout_ms=4_000) as store:
+        with connected(url) as holder_of_imports:
+            holder_of_imports.execute("LOCK TABLE import")
+            with connected(url) as holder:
+                holder.execute("SELECT * FROM head FOR UPDATE")
+                early = asyncio.ensure_future(put("early")(store))
+                await asyncio.sleep(3)
+                writes = (put("late")(store), store.database.transact(wait_for_imports, makes_revision=False))
+                late = [asyncio.ensure_future(write) for write in writes]
+                await asyncio.sleep(0)
+            [refusal] = await asyncio.gather(early, return_exceptions=True)
+        await asyncio.gather(*late)
+
+        assert type(refusal) is StoreUnavailable
+        assert [row[1] for row in dump(url)["object"]] == ["late"]
+
+
+@pytest.mark.parametrize("sqlstate", ["40001", "40P01"])
+async def test_a_group_that_the_server_lets_be_repeated_is_repeated(url: str, sqlstate: str) -> None:
+    run_sql(
+        url,
+        f"""
+        CREATE SEQUENCE failures;
+        CREATE FUNCTION fail_twice() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            IF nextval('failures') <= 2 THEN RAISE SQLSTATE '{sqlstate}'; END IF;
+            RETURN NEW;
+        END $$;
+        CREATE TRIGGER failing BEFORE INSERT ON revision FOR EACH STATEMENT EXECUTE FUNCTION fail_twice()""",
+    )
+    async with opened(url) as store:
+        outcomes = await write_together(store, [put(f"id-{number}") for number in range(5)])
+
+        assert [getattr(outcome, "revision", None) for outcome in outcomes] == [1, 2, 3, 4, 5]
+
+
+async def test_a_connection_lost_in_commit_leaves_the_outcome_of_every_member_unknown(
+    postgres: PostgresServer, url: str
+) -> None:
+    lost: list[str] = []
+
+    def disconnect_once(sql: str) -> None:
+        if sql == "COMMIT" and not lost:
+            lost.append(sql)
+            postgres.terminate_connections(url)
+
+    async with opened(url, disconnect_once) as store:
+        outcomes = await write_together(store, [put("a"), delete("missing"), put("b")])
+
+        assert [type(outcome) for outcome in outcomes] == [OutcomeUnknown] * 3
+        assert await store.check() in (0, 2)
+        await put("afterwards")(store)
+
+
+async def test_two_nodes_that_write_at_once_make_every_write_once(url: str) -> None:
+    async with opened(url) as first, opened(url) as second:
+        outcomes = await asyncio.gather(
+            *(
+                write_together(store, [grant(warrant(f"d-{number % 7}", f"{name}-{number}")) for number in range(100)])
+                for name, store in (("first", first), ("second", second))
+            )
+        )
+
+        revisions = [getattr(outcome, "revision", None) for node in outcomes for outcome in node]
+        assert sorted(revisions, key=str) == sorted(range(1, 201), key=str)
+        assert await first.check() == await second.check() == 200
+        assert len(dump(url)["warrant"]) == 200
+
+
+async def test_groups_do_what_the_same_writes_do_one_by_one(url: str) -> None:
+    async with opened(url) as store:
+        for seed in range(20):
+            writes = choose_writes(random.Random(seed))
+            run_sql(url, RESET)
+            one_by_one = [(await write_together(store, [write]))[0] for write in writes]
+            expected = dump(url)
+            run_sql(url, RESET)
+
+            together = await write_together(store, writes)
+
+            assert list(map(show, one_by_one)) == list(map(show, together)), f"seed {seed}"
+            assert expected == dump(url), f"seed {seed}"
+
+
+def choose_writes(chance: random.Random) -> Sequence[Write]:
+    """Writes about so few names that many depend on those before them."""
+
+    def choose_id() -> str:
+        return chance.choice("abc")
+
+    def choose_warrant() -> NewWarrant:
+        return warrant(choose_id(), chance.choice(("ann", "bo")), chance.choice(("", "", "x == 1")))
+
+    def choose_atomic() -> Write:
+        wanted = AtomicWrite(
+            preconditions=[Precondition(object_ref("d", choose_id()), is_absent=chance.random() < 0.5)],
+            warrants_to_delete=[choose_warrant()] * (chance.random() < 0.3),
+            objects=[NewObject(TypeName("d"), ObjectId(choose_id()), chance.choice((None, "{}")))],
+            warrants=[choose_warrant(), choose_warrant()],
+        )
+        return lambda store: store.write(wanted, lambda model: None, STAMP)
+
+    def choose_once() -> Write:
+        return put(choose_id(), "{}", Once(chance.choice("kl"), chance.choice("12")))
+
+    def choose_type() -> Write:
+        types = [NewObjectType(TypeName("d"), chance.choice(('{"relations":{}}', '{"relations":{"viewer":{}}}')))]
+        return lambda store: store.put_object_types(types, lambda model: None, STAMP)
+
+    kinds: Sequence[Callable[[], Write]] = (
+        lambda: put(choose_id(), chance.choice((None, "{}"))),
+        lambda: delete(choose_id()),
+        lambda: grant(choose_warrant(), choose_warrant()),
+        lambda: grant(choose_warrant()),
+        lambda: revoke(choose_warrant()),
+        choose_atomic,
+        choose_once,
+        choose_type,
+    )
+    return [chance.choices(kinds, weights=(3, 2, 3, 4, 4, 2, 2, 1))[0]() for _ in range(chance.randrange(2, 20))]
+
+
+def show(outcome: object) -> str:
+    return repr(outcome) if not isinstance(outcome, Exception) else f"{type(outcome).__name__}: {outcome}"
+
+
+async def wait_for_writer(url: str) -> None:
+    """Returns when a transaction waits for the head that another one has locked."""
+    with connected(url) as watching:
+        waiting = (
+            "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+        )
+        while watching.execute(waiting).fetchall() == [(0,)]:
+            await asyncio.sleep(0.01)
+            watching.rollback()
