@@ -59,7 +59,6 @@ BOUNDED: dict[str, str] = {
     "magistrate.operations.contextual_warrants.ContextualWarrants.extend_model": ANOTHER,
     "magistrate.operations.importing.importer.": ANOTHER,
     "magistrate.operations.checks.shared_reads.SharedReader.read_warrants": ANOTHER,
-    "magistrate.operations.difference.states.UnitedReader.read_warrants": ANOTHER,
     "magistrate.store.postgres.PostgresDatabase.": ANOTHER,
     "magistrate.store.sql_keys.SqlKeys.": ANOTHER,
     "magistrate.store.sql_store.SqlStore.": ANOTHER,

@@ -79,7 +79,7 @@ export function makeEditor({ parent, text, isReadOnly, onText, onLine }: EditorO
         history(),
         indentUnit.of("    "),
         EditorState.readOnly.of(isReadOnly),
-        EditorView.contentAttributes.of({ "aria-label": "Model", spellcheck: "false", autocorrect: "off" }),
+        EditorView.contentAttributes.of({ "aria-label": "Model", tabindex: "0", spellcheck: "false", autocorrect: "off" }),
         StreamLanguage.define(modelLanguage),
         syntaxHighlighting(classHighlighter),
         autocompletion({ override: [complete], icons: false }),

@@ -2,4 +2,5 @@
 (docs/difference.md).
 
 `revisions.py` and `proposal.py` build a StateComparison (states.py); `narrowing.py` reads to which access
-the list is narrowed; `search.py` finds what the changes between the states affect, and `listing.py` makes the pages."""
+the list is narrowed; `search.py` finds what the changes between the states affect, and `listing.py` makes the pages.
+`state_graph.py` decides many checks of one state."""
