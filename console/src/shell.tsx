@@ -61,8 +61,10 @@ export function Shell() {
       }}>
         Skip to the content
       </a>
-      <Header current={BELONGS[page] ?? page} />
-      {isSignedIn && access.value && <TimeBar />}
+      <div class="top">
+        <Header current={BELONGS[page] ?? page} />
+        {isSignedIn && access.value && <TimeBar />}
+      </div>
       <main id="content" ref={main} tabIndex={-1}>
         {!isSignedIn ? <SignIn /> : <SignedIn entry={entry} />}
       </main>

@@ -4,8 +4,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import pytest
 
+from magistrate.api.endpoints.check import CheckBody
 from magistrate.api.routes import ROUTES
 from magistrate.api.used_types import list_all, list_none
 from tests.issuing import issue_key
@@ -230,3 +232,24 @@ def test_lists_of_its_types_are_answered(limited: Client, shared_client: Client)
     ):
         mine, all_of_them = (one.get(path, params=parameters).json() for one in (limited, shared_client))
         assert mine["results"] == all_of_them["results"]
+
+
+def test_the_bodies_of_limited_keys_have_the_members_of_others_in_their_order() -> None:
+    """Otherwise a body would not equal its decoded value, and be read again to find repeated members."""
+    narrow = msgspec.json.Decoder(CheckBody.narrow(["document"]))
+    check = {
+        "objectType": "document",
+        "objectId": "x",
+        "relation": "viewer",
+        "subject": {"objectType": "user", "objectId": "a"},
+    }
+    body = msgspec.json.encode(
+        {"op": "anyOf", "warrants": [check], "debug": True, "context": {"a": 1}, "strict": False}
+    )
+
+    assert msgspec.json.encode(narrow.decode(body)) == body
+    for refused in (check | {"objectType": "folder"}, {name: check[name] for name in check if name != "objectType"}):
+        with pytest.raises(msgspec.ValidationError):
+            narrow.decode(msgspec.json.encode({"warrants": [refused]}))
+    with pytest.raises(msgspec.ValidationError):
+        narrow.decode(msgspec.json.encode({"warrants": [check], "contextualWarrants": [check]}))

@@ -3,6 +3,7 @@
 from itertools import product
 
 import pytest
+from pyroaring import BitMap
 
 from magistrate.engine.rules import RULE_OPERATORS
 from magistrate.engine.rules.direct import Direct
@@ -87,3 +88,15 @@ def test_the_rules_it_gives_as_reasons_hold(operator: type[RuleOperator]) -> Non
             if operator.combine(values) == TRUE:
                 reasons = of_size(operator, size).reasons(values)
                 assert all(values[place] == TRUE for place in reasons), values
+
+
+@operators
+def test_it_combines_sets_as_it_combines_the_values_of_each_id(operator: type[RuleOperator]) -> None:
+    for size in SIZES:
+        every = list(product(DECIDED, repeat=size))
+        within = BitMap(range(len(every)))
+        sets = [BitMap(id for id, values in enumerate(every) if values[place] is TRUE) for place in range(size)]
+
+        found = operator.combine_sets(sets, within)
+
+        assert [*found] == [id for id, values in enumerate(every) if operator.combine(values) is TRUE]

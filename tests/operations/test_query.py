@@ -25,13 +25,16 @@ from magistrate.engine.truth import TRUE
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
 from magistrate.errors import BudgetExceeded, InvalidParameter
+from magistrate.operations.checks.graph import LiveGraph
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
+from magistrate.operations.kept_page import KEPT_PAGE_ENTRIES
 from magistrate.operations.listings import LEAST_ENTRIES, ListingKey, Listings, SnapshotListing
 from magistrate.operations.object_types import create_object_types
 from magistrate.operations.objects import delete_objects
 from magistrate.operations.paging import Page, Wanted, read_wanted
 from magistrate.operations.query import QUERY_LIST, ROWS_BETWEEN_CHECKPOINTS, QueryRequest, StoredRow, list_page
+from magistrate.operations.set_listings import SetListing
 from magistrate.operations.warrants import create_warrants, delete_warrants
 from magistrate.store.contract import Slice, Snapshot
 from tests.memory_source import model_of
@@ -171,9 +174,9 @@ async def test_later_pages_are_cut_from_what_was_kept_and_without_it_worked_out_
 
     reads()
     second = await page_of(ctx, SEES, limit="5", nextCursor=first.next_cursor or "")
-    assert reads() == len(["the revision", "the meta of its rows"])
+    assert reads() == len(["the warrants of its rows", "their meta"])
     await page_of(ctx, SEES, limit="5")
-    assert reads() == len(["the revision", "the meta of its rows"])
+    assert reads() == len(["the revision"])
     assert await page_of(somewhere_else(ctx), SEES, limit="5", nextCursor=first.next_cursor or "") == second
     assert reads() > 2
 
@@ -189,7 +192,7 @@ async def test_what_is_kept_needs_no_model_whatever_changed_it_since(
 
     await page_of(ctx, SEES, limit="5", nextCursor=first.next_cursor or "")
 
-    assert database.reads == len(["the revision", "the meta of its rows"])
+    assert database.reads == len(["the warrants of its rows", "their meta"])
 
 
 async def test_a_query_reads_as_often_for_many_objects_as_for_few(counted: tuple[Context, CountingDatabase]) -> None:
@@ -276,7 +279,7 @@ async def test_other_requests_run_while_a_large_listing_is_worked_out(ctx: Conte
 
 async def test_what_is_kept_holds_on_to_nothing_but_rows(ctx: Context) -> None:
     await fill(ctx, 3)
-    for query in (SEES, SEES.replace("select", "select explicit")):
+    for query in (SEES, SEES.replace("select", "select explicit"), VIEWERS):
         await page_of(ctx, query)
 
     held: dict[int, object] = {}
@@ -287,12 +290,13 @@ async def test_what_is_kept_holds_on_to_nothing_but_rows(ctx: Context) -> None:
             held[id(one)] = one
             waiting += gc.get_referents(one)
 
-    assert sum(isinstance(one, SnapshotListing) for one in held.values()) == 2
+    assert sum(isinstance(one, SetListing) for one in held.values()) == 2
+    assert sum(isinstance(one, SnapshotListing) for one in held.values()) == 1
     assert not [one for one in held.values() if isinstance(one, Model | ReverseIndex | Work)]
 
 
 def listing(entries: int) -> SnapshotListing:
-    return SnapshotListing([], {}, size=entries - LEAST_ENTRIES)
+    return SnapshotListing([], {}, size=entries - LEAST_ENTRIES - KEPT_PAGE_ENTRIES)
 
 
 def key(revision: int) -> ListingKey:
@@ -304,18 +308,18 @@ def kept(listings: Listings, revisions: Sequence[int]) -> list[int]:
 
 
 def test_the_listings_requested_recently_are_kept_as_far_as_there_is_capacity() -> None:
-    listings = Listings(100)
+    listings = Listings(1_000)
     for revision in (1, 2, 3):
-        listings.keep(key(revision), listing(30))
+        listings.keep(key(revision), listing(300))
     listings.find(key(1), 0)
 
-    assert len(listings.keep(key(4), listing(40))) == 1
+    assert len(listings.keep(key(4), listing(400))) == 1
     assert kept(listings, [1, 2, 3, 4]) == [1, 3, 4]
-    larger = listing(101)
+    larger = listing(1_010)
     assert listings.keep(key(5), larger) == [larger]
     assert kept(listings, [1, 3, 4, 5]) == [1, 3, 4]
-    assert len(listings.keep(key(4), listing(10))) == 1
-    assert listings.keep(key(6), listing(30)) == []
+    assert len(listings.keep(key(4), listing(100))) == 1
+    assert listings.keep(key(6), listing(300)) == []
     assert kept(listings, [1, 3, 4, 6]) == [1, 3, 4, 6]
 
 
@@ -346,6 +350,7 @@ async def test_the_warrants_of_few_rows_are_looked_up_between_two_yields(
 
 async def test_a_listing_counts_what_its_results_hold(ctx: Context) -> None:
     await fill(ctx, 9)
+    ctx = replace(ctx, graph=LiveGraph(ctx.store, ctx.models, 0, ctx.now))
     await page_of(ctx, SEES)
     newest = await ctx.store.read_warrants((), None, 1)
 
@@ -354,9 +359,9 @@ async def test_a_listing_counts_what_its_results_hold(ctx: Context) -> None:
         for digest in [hashlib.blake2b(msgspec.json.encode([{}, None, False]), digest_size=16).digest()]
     ]
 
-    assert found is not None
+    assert isinstance(found, SnapshotListing)
     held = sum(one.entries + one.reports.steps for one in found.results_by_name.values())
-    assert found.entries == LEAST_ENTRIES + len(found.keys) + held
+    assert found.entries == LEAST_ENTRIES + KEPT_PAGE_ENTRIES + len(found.keys) + held
     assert held > len(found.keys)
 
 

@@ -97,6 +97,11 @@ class PolicyEvaluator:
             self._values[warrant.number] = value
         return value
 
+    @property
+    def values(self) -> Mapping[int, Truth]:
+        """Returns the values that are known, by the number of the warrant."""
+        return self._values
+
     def policy_value(self, warrant: Warrant) -> Truth:
         """Returns the value of a warrant's policy whatever its time limits, TRUE when it has none. Outside its time
         limits, it is UNKNOWN if the evaluation takes long: nothing is decided by it."""

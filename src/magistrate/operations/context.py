@@ -9,6 +9,7 @@ from magistrate.operations.checks.shared_reads import SharedReads
 from magistrate.operations.listings import Listings
 from magistrate.operations.models import Models
 from magistrate.operations.sessions.session_keys import SessionKeys
+from magistrate.operations.set_listings import ConnectedGraphs
 from magistrate.store.contract import Once, Stamp, Store
 
 
@@ -28,6 +29,7 @@ class Context:
     max_query_work: int
     listings: Listings
     graph: LiveGraph
+    connected_graphs: ConnectedGraphs
     session_keys: SessionKeys
     shared_reads: SharedReads = field(default_factory=SharedReads)
     decisions: DecisionLog | None = None

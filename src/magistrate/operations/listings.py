@@ -2,7 +2,7 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import attrgetter
 
 from cachetools import LRUCache
@@ -12,6 +12,8 @@ from magistrate.engine.dismantling import dismantle
 from magistrate.engine.query import Query
 from magistrate.engine.query.rows import QueryRow, RelationResult
 from magistrate.engine.terms import ObjectId, RelationName, Revision, TypeName
+from magistrate.operations.kept_page import KEPT_PAGE_ENTRIES, KeptPage
+from magistrate.operations.set_listings import SetListing
 from magistrate.store.contract import PageSlice, Slice
 
 Entry = tuple[TypeName, ObjectId, RelationName]
@@ -37,13 +39,22 @@ class SnapshotListing:
     results_by_name: dict[tuple[TypeName, RelationName], RelationResult]
     size: int = 0
     valid_until: int = ALWAYS
+    kept_page: KeptPage = field(default_factory=KeptPage, compare=False)
 
     @property
     def entries(self) -> int:
         """Returns how much is held in memory: rows, values and warrants, one or two hundred bytes each."""
-        return LEAST_ENTRIES + len(self.keys) + self.size
+        return LEAST_ENTRIES + KEPT_PAGE_ENTRIES + len(self.keys) + self.size
 
     def slice(self, wanted: Slice) -> PageSlice[QueryRow]:
+        known = self.kept_page.find(wanted)
+        if known is not None:
+            return known
+        page = self._cut_slice(wanted)
+        self.kept_page.keep(wanted, page)
+        return page
+
+    def _cut_slice(self, wanted: Slice) -> PageSlice[QueryRow]:
         upwards = wanted.descending == wanted.backwards
         start, end = self._bounds(wanted.boundary, upwards)
         if upwards:
@@ -78,21 +89,27 @@ class Listings:
     """Caches the most recently used listings, up to a total number of entries."""
 
     def __init__(self, most_entries: int) -> None:
-        self._listings: LRUCache[ListingKey, SnapshotListing] = LRUCache(most_entries, getsizeof=_ENTRIES)
+        self._listings: LRUCache[ListingKey, SnapshotListing | SetListing] = LRUCache(most_entries, getsizeof=_ENTRIES)
+        self._numbering: object = None
 
-    def find(self, key: ListingKey, now: int) -> SnapshotListing | None:
+    def find(self, key: ListingKey, now: int) -> SnapshotListing | SetListing | None:
         """Returns the listing unless it is not valid any more."""
         listing = self._listings.get(key)
         return listing if listing is not None and now < listing.valid_until else None
 
-    def keep(self, key: ListingKey, listing: SnapshotListing) -> list[SnapshotListing]:
+    def keep(self, key: ListingKey, listing: SnapshotListing | SetListing) -> list[SnapshotListing | SetListing]:
         """Adds the listing, and returns those that are evicted for it: the listing itself if it is larger than the
-        capacity."""
+        capacity. Those with another numbering of ids are evicted, too: all of its ids are in memory for as long as one
+        of them is."""
         capacity = self._listings.maxsize
         if listing.entries > capacity:
             return [listing]
         former = self._listings.pop(key, None)
         evicted = [] if former is None else [former]
+        if isinstance(listing, SetListing) and listing.numbering is not self._numbering:
+            self._numbering = listing.numbering
+            outdated = [known for known, one in self._listings.items() if isinstance(one, SetListing)]
+            evicted += [self._listings.pop(known) for known in outdated]
         while self._listings.currsize + listing.entries > capacity:
             evicted.append(self._listings.popitem()[1])
         self._listings[key] = listing

@@ -4,7 +4,6 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from heapq import merge
 from itertools import islice
 from typing import Any
@@ -14,7 +13,7 @@ import msgspec
 from magistrate.engine.conditions import ALWAYS
 from magistrate.engine.overlay import FIRST_NUMBER, Overlay
 from magistrate.engine.plans import Model
-from magistrate.engine.query import Query
+from magistrate.engine.query import ObjectsQuery, Query
 from magistrate.engine.query.finding import check_each, find, find_row_types
 from magistrate.engine.query.rows import STEPS_FOR_A_NODE, Findings, QueryRow, RelationResult
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, Revision, TypeName
@@ -24,10 +23,12 @@ from magistrate.operations.checks.evaluating import complete_run, release_run
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.contextual_warrants import build_contextual_warrants, digest_warrants
-from magistrate.operations.listings import SnapshotListing, SortKey
+from magistrate.operations.kept_page import KeptPage
+from magistrate.operations.listings import ListingKey, SnapshotListing, SortKey
 from magistrate.operations.overlaid_reader import OverlaidReader
 from magistrate.operations.paging import ListKind, Page, Sort, Wanted, read_page
 from magistrate.operations.scheduling import checkpoint, limit_work
+from magistrate.operations.set_listings import SetListing, SetQuery, find_set_listing
 from magistrate.store.contract import NewWarrant, ObjectName, PageSlice, Slice, Snapshot, Store, StoredObject
 
 NAMES_AT_ONCE = 10_000
@@ -87,10 +88,12 @@ async def list_page(
 
     Raises NotFound if a type in the query is not defined, BudgetExceeded, InvalidParameter if a contextual warrant
     could not be written, and what `read_page` raises."""
-    read = partial(read_slice, ctx, request)
-    found = await read_page(kind or query_kind(request.contextual), wanted, freshness, ctx.store.identity, read)
+    page_read = _PageRead(ctx, request)
+    found = await read_page(
+        kind or query_kind(request.contextual), wanted, freshness, ctx.store.identity, page_read.read_slice
+    )
     page = found.value
-    stored = await _read_stored(ctx, page.rows, found.revision)
+    stored = await page_read.read_stored(wanted.slice, page.rows, found.revision)
     rows = [StoredRow(row, stored.get(ObjectRef(row.type, row.id))) for row in page.rows]
     return Snapshot(found.revision, Page(rows, page.prev_cursor, page.next_cursor))
 
@@ -99,12 +102,84 @@ async def read_slice(
     ctx: Context, request: QueryRequest, wanted: Slice, at: Revision | None
 ) -> Snapshot[PageSlice[QueryRow]]:
     """Returns a slice of the rows at this revision, or at the newest. Raises like `list_page`."""
-    newest = await ctx.store.read_warrants((), at, 1)
-    listing, evicted = await _listing(ctx, request, wanted.sort, newest)
-    page = listing.slice(wanted)
-    for one in evicted:
-        release_run(one)
-    return Snapshot(newest.revision, page)
+    return await _PageRead(ctx, request).read_slice(wanted, at=at)
+
+
+class _PageRead:
+    """Reads one page, and what belongs to its rows."""
+
+    def __init__(self, ctx: Context, request: QueryRequest) -> None:
+        self._ctx = ctx
+        self._request = request
+        self._now = ctx.now() if request.now is None else request.now
+        context = [request.context, request.now, request.reads is not None]
+        encoded = msgspec.json.encode(context, order="deterministic")
+        self._digest = hashlib.blake2b(encoded, digest_size=16).digest()
+        self._kept_page: KeptPage | None = None
+
+    async def read_slice(self, wanted: Slice, *, at: Revision | None) -> Snapshot[PageSlice[QueryRow]]:
+        ctx = self._ctx
+        if at is not None:
+            known = self._find_known(at, wanted.sort)
+            if isinstance(known, SetListing) and known.kept_page.find(wanted) is None:
+                page = await self._cut(known, wanted)
+                if page.rows:  # reading the warrants on their objects has shown that `at` is retained
+                    return Snapshot(at, page)
+        newest = await ctx.store.read_warrants((), at, 1)
+        listing, evicted = await self._find_listing(wanted.sort, newest, is_pinned=at is not None)
+        revision = listing.revision if isinstance(listing, SetListing) else newest.revision
+        page = await self._cut(listing, wanted)
+        for one in evicted:
+            release_run(one)
+        return Snapshot(revision, page)
+
+    async def read_stored(
+        self, wanted: Slice, rows: Sequence[QueryRow], at: Revision
+    ) -> Mapping[ObjectRef, StoredObject]:
+        """Returns the stored objects of the rows of the slice that was read."""
+        assert self._kept_page is not None
+        stored = self._kept_page.find_stored(wanted)
+        if stored is None:
+            stored = await _read_stored(self._ctx, rows, at)
+            self._kept_page.keep_stored(wanted, stored)
+        return stored
+
+    async def _cut(self, listing: SnapshotListing | SetListing, wanted: Slice) -> PageSlice[QueryRow]:
+        self._kept_page = listing.kept_page
+        if isinstance(listing, SnapshotListing):
+            return listing.slice(wanted)
+        return await listing.read_slice(wanted, self._ctx.store, limit_work(self._ctx.max_query_work))
+
+    def _find_known(self, at: Revision, sort: str) -> SnapshotListing | SetListing | None:
+        """Returns the listing if it is cached. With contextual warrants it is neither looked up nor kept."""
+        return None if self._request.contextual else self._ctx.listings.find(self._key(at, sort), self._now)
+
+    def _key(self, at: Revision, sort: str) -> ListingKey:
+        return at, sort, self._request.query, self._digest
+
+    async def _find_listing(
+        self, sort: str, newest: ReadResult, is_pinned: bool
+    ) -> tuple[SnapshotListing | SetListing, Sequence[SnapshotListing | SetListing]]:
+        """Returns the listing at the revision of `newest` or, unless it `is_pinned`, at a later one; and those that are
+        to be released when it has been used."""
+        known = self._find_known(newest.revision, sort)
+        if known is not None:
+            return known, ()
+        ctx, request, now = self._ctx, self._request, self._now
+        found = await self._find_set_listing(sort, newest.revision, is_pinned)
+        listing = found or await _list_rows(ctx, request, sort, newest, now)
+        revision = newest.revision if found is None else found.revision
+        is_kept = now < listing.valid_until and not request.reads and not request.contextual
+        return listing, ctx.listings.keep(self._key(revision, sort), listing) if is_kept else [listing]
+
+    async def _find_set_listing(self, sort: str, least: Revision, is_pinned: bool) -> SetListing | None:
+        ctx, query, is_past = self._ctx, self._request.query, self._request.now is not None
+        if not isinstance(query, ObjectsQuery) or sort != "id" or is_past or self._request.contextual:
+            return None
+        if not ctx.graph.is_enabled:
+            return None
+        wanted = SetQuery(query, self._request.context, self._now, ctx.max_query_work, least, is_pinned)
+        return await find_set_listing(ctx.graph, ctx.connected_graphs, ctx.store, wanted)
 
 
 def _key(sort: str, row: QueryRow) -> SortKey:
@@ -117,29 +192,6 @@ def _creation(row: QueryRow) -> int:
     if row.warrant is None:
         return -1
     return row.warrant.created_at if row.warrant.number < FIRST_NUMBER else AFTER_ALL_STORED
-
-
-async def _listing(
-    ctx: Context, request: QueryRequest, sort: str, newest: ReadResult
-) -> tuple[SnapshotListing, Sequence[SnapshotListing]]:
-    """Returns the listing, from the cache if it has one, and those that are to be released when it has been used. With
-    contextual warrants it is neither looked up nor kept."""
-    if request.contextual:
-        now = ctx.now() if request.now is None else request.now
-        listing = await _list_rows(ctx, request, sort, newest, now)
-        return listing, [listing]
-    context, at = (
-        msgspec.json.encode([request.context, request.now, request.reads is not None], order="deterministic"),
-        newest.revision,
-    )
-    key = (at, sort, request.query, hashlib.blake2b(context, digest_size=16).digest())
-    now = ctx.now() if request.now is None else request.now
-    known = ctx.listings.find(key, now)
-    if known is not None:
-        return known, ()
-    listing = await _list_rows(ctx, request, sort, newest, now)
-    is_kept = now < listing.valid_until and not request.reads
-    return listing, ctx.listings.keep(key, listing) if is_kept else [listing]
 
 
 async def _list_rows(ctx: Context, request: QueryRequest, sort: str, newest: ReadResult, now: int) -> SnapshotListing:

@@ -362,7 +362,7 @@ class SqliteDatabase:
             step.run()
             return []
         if isinstance(step, FindTogether):
-            return [rows for find in step.finds for rows in self._perform(find)]
+            return [self._find_rows(find) for find in step.finds]
         if isinstance(step, Find):
             return [self._find_rows(step)]
         self.statements += len(step.values)

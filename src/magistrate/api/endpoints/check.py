@@ -3,7 +3,7 @@
 from collections.abc import Collection, Coroutine, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -58,6 +58,9 @@ ALLOWED, DENIED = (200, "Authorized"), (403, "Not Authorized")
 _IS_IMPLICIT = attrgetter("is_implicit")
 
 
+Body = TypeVar("Body", bound=msgspec.Struct)
+
+
 class SingleCheckBody(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
     """Represents a warrant to check. Its `context` is merged over the context of the whole check. With a bearer token,
     `subject` may be omitted."""
@@ -87,12 +90,19 @@ class CheckBody(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True)
     def narrow(cls, object_types: Collection[str]) -> type["CheckBody"]:
         """Returns a body that can only be decoded if it checks objects of these types, and depends on no other: the
         decoder is faster than any test of the body afterwards."""
-        known = Literal[tuple(object_types)]  # type: ignore[valid-type]  # it is known at run time only
-        options: dict[str, Any] = {"rename": "camel", "frozen": True, "kw_only": True}
-        single = msgspec.defstruct("NarrowCheck", [("object_type", known)], bases=(SingleCheckBody,), **options)
-        fields: list[Any] = [("warrants", list[single]), ("contextual_warrants", None, None)]  # type: ignore[valid-type]  # as above
-        narrowed: type[CheckBody] = msgspec.defstruct("NarrowChecks", fields, bases=(cls,), **options)  # type: ignore[assignment]  # it derives from `cls`
-        return narrowed
+        single = _redefine(SingleCheckBody, object_type=(Literal[tuple(object_types)],))
+        return _redefine(cls, warrants=(list[single],), contextual_warrants=(None, None))  # type: ignore[valid-type]  # known at run time only
+
+
+def _redefine(kind: type[Body], **redefined: tuple[Any, ...]) -> type[Body]:
+    """Returns a body with other types, and perhaps defaults, of some members. Members keep their order, in which a body
+    is encoded again to find out whether it repeats one."""
+    fields: list[Any] = []
+    for field in msgspec.structs.fields(kind):
+        default = () if field.required else (field.default,)
+        fields.append((field.name, *redefined.get(field.name, (field.type, *default))))
+    options: dict[str, Any] = {"rename": "camel", "frozen": True, "kw_only": True, "omit_defaults": True}
+    return msgspec.defstruct(f"Narrow{kind.__name__}", fields, bases=(kind,), **options)  # type: ignore[return-value]  # it derives from `kind`
 
 
 class CheckAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True):

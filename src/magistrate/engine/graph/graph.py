@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from magistrate.engine.expansion import ArrowBranch, Branch, Operation, Plan, UsersetBranch
+from magistrate.engine.graph.adjacency import Adjacency
 from magistrate.engine.graph.checkpoint import CheckpointNeeded
 from magistrate.engine.graph.kinds import Kind
 from magistrate.engine.graph.memberships import Memberships
@@ -45,7 +46,9 @@ class Graph:
         self.revision = revision
         self.most_each = most_each
         self.views: list[PlanView] = []
+        self._most = most
         self._capacity = Capacity(most)
+        self._adjacency = Adjacency(self._capacity)
         self._numbers: dict[ViewKey, int] = {}
         self._outdated: set[int] = set()
         self._views_by_relation: dict[tuple[str, str], dict[PlanView, None]] = defaultdict(dict)
@@ -79,12 +82,15 @@ class Graph:
                 view.invalidate(change)
             for memberships in self._memberships.values():
                 memberships.invalidate(change)
+            self._adjacency.invalidate(change)
 
     def change_model(self, model: Model, revision: Revision) -> None:
         """Replaces the model by that of this revision, up to which no warrant was written or deleted.
 
         Entries that mean the same in both models are kept; for each view this is determined when it is next used.
         """
+        if model.stranded != self.model.stranded:
+            self._replace_adjacency()
         self._use(model)
         self.revision = revision
         self._evict_unused_views()
@@ -97,6 +103,21 @@ class Graph:
         """Evicts all entries, and is as of this revision from then on."""
         self._capacity.clear()
         self.revision = revision
+
+    @property
+    def adjacency(self) -> Adjacency:
+        """Returns the objects of warrants by subject, for lists."""
+        return self._adjacency
+
+    def limit_adjacency(self) -> None:
+        """Replaces the adjacency by an empty one when it has numbers for more ids than warrants may be cached. Ids are
+        not evicted with the entries that name them."""
+        if self._adjacency.count_ids() > self._most:
+            self._replace_adjacency()
+
+    def _replace_adjacency(self) -> None:
+        self._adjacency.release()
+        self._adjacency = Adjacency(self._capacity)
 
     def find_view(
         self, object_type: TypeName, relation: RelationName, subject_type: TypeName, work: Work

@@ -87,7 +87,7 @@ class _OverlaidEntries(dict[Key, Entry]):
 
     def get(self, key: Key, default: object = None) -> Entry | None:  # type: ignore[override]  # without a default
         stored = self._stored.young.get(key) or self._stored.find(key)
-        id = key if isinstance(key, str) else key[0]
+        id = key[0] if isinstance(key, tuple) else str(key)
         if stored is None or id not in self._added.ids:
             return stored
         if key not in self:

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 E = TypeVar("E")
 
-Key = tuple[str, str] | str
+Key = tuple[str, str] | str | int
 
 
 class Capacity:

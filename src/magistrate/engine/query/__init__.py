@@ -2,7 +2,9 @@
 
 `language.py` parses a query and `finding.py` chooses the search. `subjects.py` expands from the object towards
 subjects; `objects.py` reverse-expands from the subject through `reverse_graph.py`. Both compute result sets
-(`result_set.py`): a value for each named id and one for the rest. `candidates.py` checks objects one by one where no
+(`result_set.py`): a value for each named id and one for the rest. `set_search.py` computes most lists of objects with
+bitmaps instead, from the graph cache and a reverse graph that is kept (`connected_graph.py`); `set_pages.py` cuts pages
+out of them. `reports.py` finds the warrant of a row. `candidates.py` checks objects one by one where no
 order exists in which to compute sets. `rows.py` has the rows of a result.
 """
 

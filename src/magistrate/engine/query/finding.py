@@ -27,12 +27,12 @@ from magistrate.errors import NotFound
 def find(model: Model, query: Query, context: Mapping[str, Any], now: int, work: Work) -> Search[Findings]:
     """Returns the search for a query. Raises NotFound for the first type in the query that is not defined; the type of
     a `where` subject need not be."""
-    _demand_types(model, query)
+    demand_types(model, query)
     conditions = PolicyEvaluator(context, now, work, model.policies)
     examined = model.without_rules() if query.is_explicit else model
     if isinstance(query, ObjectsQuery):
         graph = ReverseGraph(examined, query.subject.type, work)
-        steps = find_objects(graph, _targets(model, query), query.subject, conditions, work)
+        steps = find_objects(graph, find_targets(model, query), query.subject, conditions, work)
         return Search(model, work, steps, graph.remains)
     types, relations = _subject_types(model, query), _relations(model, query)
     search = SubjectSearch(examined, types, query.types is None, conditions, work)
@@ -51,7 +51,8 @@ def check_each(
     rows."""
     if isinstance(query, ObjectsQuery):
         candidates = [
-            _object_candidates(query, target, existing.get(target[0], ()), context) for target in _targets(model, query)
+            _object_candidates(query, target, existing.get(target[0], ()), context)
+            for target in find_targets(model, query)
         ]
         return Search(model, work, check_candidates(model, candidates, warrant_on_object, now, work))
     candidates = [
@@ -66,7 +67,7 @@ def find_row_types(model: Model, query: Query) -> set[TypeName | None]:
     """Returns the types that rows can have; None stands for all types there are."""
     if isinstance(query, SubjectsQuery):
         return {None} if query.types is None else {*query.types}
-    return {of_type for of_type, _ in _targets(model, query)}
+    return {of_type for of_type, _ in find_targets(model, query)}
 
 
 def _subject_types(model: Model, query: SubjectsQuery) -> list[TypeName]:
@@ -76,7 +77,9 @@ def _subject_types(model: Model, query: SubjectsQuery) -> list[TypeName]:
     return sorted({*model.types, *(pattern.subject_type for pattern in model.patterns)})
 
 
-def _demand_types(model: Model, query: Query) -> None:
+def demand_types(model: Model, query: Query) -> None:
+    """Raises NotFound for the first type in the query that is not defined; the type of a `where` subject need not
+    be."""
     exceptions = list(query.types or ())
     if isinstance(query, SubjectsQuery):
         exceptions.append(query.object.type)
@@ -85,7 +88,8 @@ def _demand_types(model: Model, query: Query) -> None:
             raise NotFound("ObjectType", name)
 
 
-def _targets(model: Model, query: ObjectsQuery) -> list[Target]:
+def find_targets(model: Model, query: ObjectsQuery) -> list[Target]:
+    """Returns the types and relations that a query asks about, as far as they are defined."""
     return [
         (of_type, relation)
         for of_type in query.types or sorted(model.types)

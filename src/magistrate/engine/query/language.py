@@ -6,7 +6,7 @@ A query selects objects or subjects; `of type` tells which. See docs/query-langu
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import Any, TypeVar, cast
 
@@ -28,6 +28,9 @@ from magistrate.errors import InvalidParameter
 
 MAX_QUERY_LENGTH = 4_096
 """Limits a query in characters, blanks included."""
+
+MOST_PARSED = 1_024
+"""Limits the parsed queries that are kept, the most recent ones. Parsing takes a tenth of a millisecond."""
 
 _SHOWN_OF_A_WORD = 64
 """Limits the characters of a word that a message quotes; the line below the message shows the rest."""
@@ -60,6 +63,7 @@ class SubjectsQuery:
 Query = ObjectsQuery | SubjectsQuery
 
 
+@lru_cache(maxsize=MOST_PARSED)
 def read_query(text: str) -> Query:
     """Returns the query that a text expresses. It does not look at whether the types and relations exist.
 

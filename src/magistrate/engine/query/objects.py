@@ -18,9 +18,9 @@ from magistrate.engine.conditions import PolicyEvaluator
 from magistrate.engine.expansion import Operation, Plan
 from magistrate.engine.facts import WARRANTS_FOR_A_NODE
 from magistrate.engine.query.linked_objects import find_linked_objects
-from magistrate.engine.query.result_set import EXPLICIT, ListValue, ResultSet, truth_of
+from magistrate.engine.query.reports import find_report, note_reports
+from magistrate.engine.query.result_set import EXPLICIT, ListValue, ResultSet
 from magistrate.engine.query.reverse_graph import (
-    PlacedWarrant,
     ReverseEdge,
     ReverseGraph,
     ReverseIndex,
@@ -33,7 +33,7 @@ from magistrate.engine.query.search import Checkpoints, Steps, fetch_warrants
 from magistrate.engine.rules.rule import Leaf
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, TypeName
 from magistrate.engine.truth import FALSE, TRUE, UNDEFINED
-from magistrate.engine.warrants import Warrant, creation_order
+from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
 
 WARRANTS_AT_ONCE = 500
@@ -224,7 +224,7 @@ class _ObjectSearch:
         if target.is_needed_anywhere:
             self._gain(target, WILDCARD, max(values))
         if target.first_warrants is not None:
-            _find(target.first_warrants, target.explicit, edge.place, zip(warrants, values, strict=True))
+            note_reports(target.first_warrants, target.explicit, edge.place, zip(warrants, values, strict=True))
 
     def _values(self, edge: ReverseEdge, warrants: Sequence[Warrant]) -> Sequence[ListValue]:
         """Returns the value that each of the warrants gives."""
@@ -293,76 +293,11 @@ def _by_relation(warrants: Iterable[Warrant]) -> Mapping[RelationName, Sequence[
     return found
 
 
-def _find(
-    found: dict[ObjectId, PlacedWarrant],
-    explicit: dict[ObjectId, PlacedWarrant],
-    position: int,
-    given: Iterable[tuple[Warrant, ListValue]],
-) -> None:
-    """Keeps for each object the first of all warrants that give it."""
-    for warrant, value in given:
-        if value >= TRUE:
-            id, placed = warrant.object_id, (position, warrant)
-            first = found.setdefault(id, placed)
-            if first is not placed and _order(placed) < _order(first):
-                found[id] = placed
-            if value is EXPLICIT:
-                first = explicit.setdefault(id, placed)
-                if first is not placed and _order(placed) < _order(first):
-                    explicit[id] = placed
-
-
 def _build_result(target: Target, root: ReverseNode, new: Sequence[ReverseNode]) -> RelationResult:
     """Returns the RelationResult of a target. `new` has the stages it is made of on the same object, without those that
     are counted with another target."""
     root.exceptions.pop(WILDCARD, None)
     entries = sum(len(node.exceptions) + len(node.first_warrants or ()) + len(node.explicit) for node in new)
     remains = [one for node in new for one in (node.exceptions, node.first_warrants, node.explicit) if one]
-    reports = Reports(partial(_report, root), entries - len(root.exceptions), root.steps, remains)
+    reports = Reports(partial(find_report, root), entries - len(root.exceptions), root.steps, remains)
     return RelationResult(*target, ResultSet(root.default, root.exceptions), reports)
-
-
-def _report(root: ReverseNode, id: ObjectId) -> Warrant | None:
-    """Returns the warrant that is reported on an object where the stage holds: the first that a walk through its parts
-    reaches. No part is visited twice."""
-    if root.value(id) is EXPLICIT:
-        placed = _first(root.explicit, id)
-        return placed[1] if placed else None
-    walked: set[ReverseNode] = set()
-    waiting: list[ReverseNode | Warrant] = [root]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, Warrant):
-            return one
-        if one not in walked and one.value(id) >= TRUE:
-            walked.add(one)
-            waiting += reversed(_reasons(one, id))
-    return None
-
-
-def _reasons(node: ReverseNode, id: ObjectId) -> Sequence[ReverseNode | Warrant]:
-    """Returns the parts and warrants that make the stage hold, in order."""
-    if isinstance(node.plan, Operation) and node.plan.links:
-        placed = _first(node.first_warrants or {}, id)
-        return [placed[1]] if placed else []
-    if isinstance(node.plan, Operation):
-        positions = node.plan.rule.reasons([truth_of(branch.value(id)) for branch in node.branches])
-        return [node.branches[position] for position in positions]
-    assert node.plan is not None
-    placed = _first(node.first_warrants or {}, id)
-    if placed is None:
-        return node.branches
-    positions = [node.plan.positions[branch] for branch in node.plan.branches]
-    return [
-        *(branch for branch, position in zip(node.branches, positions, strict=True) if position < placed[0]),
-        placed[1],
-    ]
-
-
-def _first(placed: Mapping[ObjectId, PlacedWarrant], id: ObjectId) -> PlacedWarrant | None:
-    """Returns the first report on this object or on the wildcard."""
-    return min([placed[where] for where in (id, WILDCARD) if where in placed], key=_order, default=None)
-
-
-def _order(placed: PlacedWarrant) -> tuple[int, tuple[int, int]]:
-    return placed[0], creation_order(placed[1])

@@ -9,6 +9,7 @@ from magistrate.engine.components import find_components
 from magistrate.engine.dismantling import Container, Linked
 from magistrate.engine.expansion import Operation, Plan
 from magistrate.engine.plans import Model
+from magistrate.engine.query.reports import PlacedWarrant
 from magistrate.engine.query.result_set import ListValue, combine_by_id, limit_of
 from magistrate.engine.query.search import Checkpoints, prepare_plans
 from magistrate.engine.terms import WILDCARD, ObjectId, RelationName, TypeName
@@ -21,9 +22,6 @@ Target = tuple[TypeName, RelationName]
 
 IDS_AT_ONCE = 4_000
 """Limits the subjects whose warrants are read together."""
-
-PlacedWarrant = tuple[int, Warrant]
-"""Holds a warrant to be reported, after its position among the alternatives."""
 
 
 class ReverseEdge(NamedTuple):
@@ -41,7 +39,7 @@ class ReverseIndex(Linked):
     and, as far as they have been read, the warrants by subject."""
 
     def __init__(self, pattern: WarrantPattern) -> None:
-        self._pattern = pattern
+        self.pattern = pattern
         self.edges: dict[RelationName, dict[ReverseNode, dict[ReverseEdge, None]]] = defaultdict(dict)
         """Maps the relation of the warrants, then the origin, to the edges; each edge occurs once."""
         self.warrants: dict[ObjectId, list[Warrant]] = {}
@@ -61,7 +59,7 @@ class ReverseIndex(Linked):
 
     def read(self) -> ReverseWarrantRead | None:
         """Returns the next read that is needed."""
-        pattern = self._pattern
+        pattern = self.pattern
         request = WarrantsBySubject(
             pattern.object_type, tuple(self.edges), pattern.subject_type, pattern.subject_relation
         )

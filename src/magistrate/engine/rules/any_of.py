@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
+from pyroaring import BitMap
+
 from magistrate.engine.rules.rule import BranchCollector, Requirement
 from magistrate.engine.rules.rule_operator import RuleOperator
 from magistrate.engine.truth import FALSE, TRUE, Truth
@@ -16,6 +18,10 @@ class AnyOf(RuleOperator):
     @staticmethod
     def combine(values: Iterable[Truth]) -> Truth:
         return max(values)
+
+    @staticmethod
+    def combine_sets(sets: Sequence[BitMap], within: BitMap) -> BitMap:
+        return BitMap.union(*sets)
 
     def explain(self, values: Sequence[Truth | None]) -> Sequence[int]:
         """Returns the first rule that holds, or every place if none does."""

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
+from pyroaring import BitMap
+
 from magistrate.engine.rules.rule import Bounds, Requirement
 from magistrate.engine.rules.rule_operator import RuleOperator
 from magistrate.engine.truth import FALSE, TRUE, UNDEFINED, UNKNOWN, Truth, negate
@@ -17,6 +19,10 @@ class NoneOf(RuleOperator):
     @staticmethod
     def combine(values: Iterable[Truth]) -> Truth:
         return negate(max(values))
+
+    @staticmethod
+    def combine_sets(sets: Sequence[BitMap], within: BitMap) -> BitMap:
+        return within - BitMap.union(*sets)
 
     def bounds(self, lows: Sequence[Truth], highs: Sequence[Truth]) -> Bounds:
         """Returns the bounds of all values in between: negating both ends is not enough, because UNKNOWN and UNDEFINED

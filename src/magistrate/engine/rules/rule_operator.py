@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from pyroaring import BitMap
+
 from magistrate.engine.rules.rule import Bounds, BranchCollector, Requirement, Rule, RuleDefinition
 from magistrate.engine.truth import TRUE, Truth
 
@@ -64,6 +66,12 @@ class RuleOperator:
 
         With UNKNOWN for some of them it is TRUE or FALSE only if it is so whatever their values are.
         """
+
+    @staticmethod
+    @abstractmethod
+    def combine_sets(sets: Sequence[BitMap], within: BitMap) -> BitMap:
+        """Returns the ids for which the combination is TRUE, given those for which each of its rules is, in written
+        order. The rules are TRUE or FALSE for each of the ids `within`, among which all of these are."""
 
     def bounds(self, lows: Sequence[Truth], highs: Sequence[Truth]) -> Bounds:
         """Returns the least and the greatest value of the combination when that of each rule lies between two values.

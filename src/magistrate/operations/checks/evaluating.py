@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol, TypeVar
 
 from magistrate.engine.plans import Model
+from magistrate.engine.query.search import Steps, WarrantLists
 from magistrate.engine.terms import Revision
 from magistrate.engine.warrant_reader import AnyRead, WarrantReader
 from magistrate.engine.warrants import Warrant
@@ -60,6 +61,20 @@ async def drive_run(reader: WarrantReader, run: Run[T], at: Revision) -> T:
             run.take((await reader.read_warrants(reads, at, run.work.left + 1)).warrants)
         await take_checkpoint(run.work)
     return outcome
+
+
+async def complete_steps(reader: WarrantReader, steps: Steps[T], work: Work, at: Revision) -> T:
+    """Returns what the steps of a search return. Raises what they raise."""
+    warrants: WarrantLists | None = None
+    while True:
+        work.pass_checkpoint()
+        try:
+            reads = steps.send(warrants)
+        except StopIteration as stop:
+            returned: T = stop.value
+            return returned
+        warrants = (await reader.read_warrants(reads, at, work.left + 1)).warrants if reads is not None else None
+        await take_checkpoint(work)
 
 
 _releasing: set[asyncio.Task[None]] = set()

@@ -6,10 +6,13 @@ then. A final decision is therefore always computed at a single revision."""
 
 import asyncio
 import sys
-from collections.abc import Callable, Set
+from collections.abc import Callable, Iterator, Sequence, Set
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from magistrate.engine.graph import Fetch, Graph, MissingEntries, group_names
+from magistrate.engine.names import WarrantNames
 from magistrate.engine.plans import Model
 from magistrate.engine.terms import Revision
 from magistrate.engine.warrants import WarrantPattern
@@ -41,6 +44,20 @@ class GraphCounts:
     changes: int = 0
 
 
+class GraphFetch(Protocol):
+    """Represents reads whose rows are cached in a graph, which may have changed since; see Fetch."""
+
+    @property
+    def graph(self) -> Graph: ...
+
+    @property
+    def model(self) -> Model: ...
+
+    is_in_vain: bool
+
+    def note_changes(self, changes: Sequence[WarrantNames]) -> None: ...
+
+
 class LiveGraph:
     """Holds the graph cache of one process and keeps it current."""
 
@@ -61,7 +78,7 @@ class LiveGraph:
         """These count how often the store was followed: how many attempts have begun, and the number of the last that
         succeeded."""
         self._following = SharedLock()
-        self._fetches: set[Fetch] = set()
+        self._fetches: set[GraphFetch] = set()
 
     @property
     def warrants(self) -> int:
@@ -98,6 +115,10 @@ class LiveGraph:
             return None
         return graph if not patterns or patterns <= graph.model.patterns else self._extended.find(patterns)
 
+    def find_graph(self, at: Revision) -> Graph | None:
+        """Returns the graph if it is at this revision."""
+        return self._graph if self._graph is not None and self._graph.revision == at else None
+
     async def follow_to(self, freshness: Freshness, patterns: Set[WarrantPattern] = NO_PATTERNS) -> Graph:
         """Returns a graph whose model has these patterns, as fresh as required. Raises InvalidParameter if the token is
         from the future, StoreUnavailable."""
@@ -121,6 +142,15 @@ class LiveGraph:
     async def fetch(self, graph: Graph, missing: MissingEntries, work: Work) -> None:
         """Reads and caches what is missing. Raises BudgetExceeded; what was read until then stays cached."""
         await self._fetch(Fetch(graph, missing), work)
+
+    @contextmanager
+    def noting_changes(self, fetch: GraphFetch) -> Iterator[None]:
+        """Passes the changes of the graph to a fetch meanwhile."""
+        self._fetches.add(fetch)
+        try:
+            yield
+        finally:
+            self._fetches.discard(fetch)
 
     def read_ahead(self, graph: Graph, missing: MissingEntries) -> None:
         """Starts reading the groups that a decision managed without, one level of each: a subject whose groups are all
@@ -204,8 +234,7 @@ class LiveGraph:
 
     async def _fetch(self, fetch: Fetch, work: Work) -> None:
         """Reads what the fetch needs and caches it. Raises BudgetExceeded; what was read until then stays cached."""
-        self._fetches.add(fetch)
-        try:
+        with self.noting_changes(fetch):
             while (wanted := fetch.reads()) is not None:
                 reads, most = wanted
                 self.counts.fetches += 1
@@ -217,8 +246,6 @@ class LiveGraph:
                     if is_time_up():
                         await checkpoint()
                 work.spend(sum(map(len, warrants)))
-        finally:
-            self._fetches.discard(fetch)
 
 
 async def compile_groups(model: Model) -> None:

@@ -1,0 +1,170 @@
+"""Caches which objects the warrants to one subject are on, as sets of numbers.
+
+There is one index for each relation on objects of one type, and each kind of subjects: the subjects of a type, or the
+usersets of one relation on objects of a type. An entry has all such warrants to one subject. It is read when a list
+first needs it, and evicted when a warrant to this subject begins or ends, like every entry of the graph cache.
+"""
+
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import msgspec
+from pyroaring import BitMap
+
+from magistrate.engine.graph.id_table import IdTable
+from magistrate.engine.graph.segments import CacheSegment, Capacity
+from magistrate.engine.names import WarrantNames
+from magistrate.engine.terms import ObjectId, RelationName, TypeName
+from magistrate.engine.warrants import Warrant
+
+FEW_NUMBERS = 256
+"""Limits the numbers that are held packed, four bytes each. A bitmap of so few may take more."""
+
+
+class AdjacencyKey(NamedTuple):
+    """Names the relation of warrants, the type of their objects and the kind of their subjects; `subject_relation` is
+    the empty text for subjects that are no userset."""
+
+    object_type: TypeName
+    relation: RelationName
+    subject_type: TypeName
+    subject_relation: str
+
+
+class ConditionalObjects(msgspec.Struct, frozen=True, gc=False):
+    """Holds the packed numbers of the objects that unconditional warrants are on, and the conditional warrants."""
+
+    packed: bytes
+    warrants: tuple[Warrant, ...]
+
+
+AdjacentObjects = bytes | BitMap | ConditionalObjects
+"""Holds the objects of the warrants to one subject: packed numbers, or a bitmap if there are many."""
+
+
+def weigh_objects(entry: AdjacentObjects) -> int:
+    """Returns the number of warrants, at least 1."""
+    if isinstance(entry, bytes):
+        return len(entry) // 4 or 1
+    if isinstance(entry, ConditionalObjects):
+        return len(entry.packed) // 4 + len(entry.warrants)
+    return len(entry)
+
+
+class ReachedObjects:
+    """Holds what the entries of some subjects have together. `missing` are the subjects whose entries have to be
+    read."""
+
+    __slots__ = ("_bitmaps", "_packed", "conditional", "missing")
+
+    def __init__(self) -> None:
+        self._packed: list[bytes] = []
+        self._bitmaps: list[BitMap] = []
+        self.conditional: list[Warrant] = []
+        self.missing: list[int] = []
+
+    def add(self, entry: AdjacentObjects) -> None:
+        if isinstance(entry, bytes):
+            self._packed.append(entry)
+        elif isinstance(entry, ConditionalObjects):
+            self._packed.append(entry.packed)
+            self.conditional += entry.warrants
+        else:
+            self._bitmaps.append(entry)
+
+    def unite(self) -> BitMap:
+        """Returns the numbers of the objects that unconditional warrants are on."""
+        joined = BitMap(unpack_numbers(b"".join(self._packed)))
+        return BitMap.union(joined, *self._bitmaps) if self._bitmaps else joined
+
+
+def unpack_numbers(packed: bytes) -> "array[int]":
+    numbers = array("I")
+    numbers.frombytes(packed)
+    return numbers
+
+
+class AdjacencyIndex:
+    """Holds the entries of one key by the number of the subject. `objects` numbers the objects, `subjects` the
+    subjects."""
+
+    __slots__ = ("entries", "key", "objects", "subjects")
+
+    def __init__(self, key: AdjacencyKey, objects: IdTable, subjects: IdTable, capacity: Capacity) -> None:
+        self.key = key
+        self.objects = objects
+        self.subjects = subjects
+        self.entries: CacheSegment[AdjacentObjects] = CacheSegment(capacity, weigh_objects)
+
+    def collect(self, numbers: Iterable[int], read: Mapping[int, AdjacentObjects]) -> ReachedObjects:
+        """Returns what the entries of these subjects have; `read` has further entries."""
+        young, find, reached = self.entries.young, self.entries.find, ReachedObjects()
+        add, miss = reached.add, reached.missing.append
+        for number in numbers:
+            entry = young.get(number)
+            if entry is None:
+                entry = find(number)
+                if entry is None:
+                    entry = read.get(number)
+                    if entry is None:
+                        miss(number)
+                        continue
+            add(entry)
+        return reached
+
+
+class EntryDraft:
+    """Collects the warrants to one subject, from which its entry is made."""
+
+    __slots__ = ("conditional", "numbers")
+
+    def __init__(self) -> None:
+        self.numbers = array("I")
+        self.conditional: list[Warrant] = []
+
+    def build(self) -> AdjacentObjects:
+        if self.conditional:
+            return ConditionalObjects(self.numbers.tobytes(), tuple(self.conditional))
+        return self.numbers.tobytes() if len(self.numbers) <= FEW_NUMBERS else BitMap(self.numbers)
+
+
+class Adjacency:
+    """Holds all indexes of a graph, and the numbers of ids. Entries take capacity, ids do not. `numbering` is an object
+    of its own for each adjacency, by which numbers of different ones can be told apart."""
+
+    def __init__(self, capacity: Capacity) -> None:
+        self.numbering = object()
+        self._capacity = capacity
+        self._tables: dict[TypeName, IdTable] = defaultdict(IdTable)
+        self._indexes: dict[AdjacencyKey, AdjacencyIndex] = {}
+
+    def count_ids(self) -> int:
+        return sum(map(len, self._tables.values()))
+
+    def table(self, of_type: TypeName) -> IdTable:
+        return self._tables[of_type]
+
+    def index(self, key: AdjacencyKey) -> AdjacencyIndex:
+        index = self._indexes.get(key)
+        if index is None:
+            objects, subjects = self._tables[key.object_type], self._tables[key.subject_type]
+            index = self._indexes[key] = AdjacencyIndex(key, objects, subjects, self._capacity)
+        return index
+
+    def invalidate(self, change: WarrantNames) -> None:
+        """Evicts the entry that has this warrant."""
+        index = self._indexes.get(read_key(change))
+        number = None if index is None else index.subjects.find(ObjectId(change.subject_id))
+        if index is not None and number is not None:
+            index.entries.evict(number)
+
+    def release(self) -> None:
+        """Evicts everything, and releases the capacity that it used."""
+        for index in self._indexes.values():
+            self._capacity.remove(index.entries)
+
+
+def read_key(names: WarrantNames | Warrant) -> AdjacencyKey:
+    return AdjacencyKey(names.object_type, names.relation, names.subject_type, names.subject_relation)

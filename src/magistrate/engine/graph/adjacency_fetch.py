@@ -1,0 +1,79 @@
+"""Builds the entries of an adjacency from the warrants that were read for them, and caches them."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from magistrate.engine.graph.adjacency import (
+    AdjacencyIndex,
+    AdjacencyKey,
+    AdjacentObjects,
+    EntryDraft,
+    read_key,
+)
+from magistrate.engine.graph.graph import Graph
+from magistrate.engine.names import WarrantNames
+from magistrate.engine.terms import ObjectId
+from magistrate.engine.warrants import Warrant
+
+WARRANTS_KEPT_AT_ONCE = 500
+ENTRIES_KEPT_AT_ONCE = 500
+
+
+class AdjacencyFetch:
+    """Builds and caches the entries of what was read as of the revision that the graph has at first.
+
+    Changes since then must be passed to `note_changes`: entries that they affect are built but not cached. With
+    `is_in_vain`, because these changes cannot be determined, nothing is cached.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.model = graph.model
+        self.revision = graph.revision
+        self.adjacency = graph.adjacency
+        self.is_in_vain = False
+        self._changed: set[tuple[AdjacencyKey, ObjectId]] = set()
+
+    @property
+    def is_current(self) -> bool:
+        """Returns whether the cached entries are still those of the revision."""
+        graph = self.graph
+        is_same = graph.model is self.model and graph.adjacency is self.adjacency
+        return is_same and graph.revision == self.revision and not self.is_in_vain
+
+    def note_changes(self, changes: Sequence[WarrantNames]) -> None:
+        """Records warrants that were written or deleted after the revision."""
+        self._changed.update((read_key(change), ObjectId(change.subject_id)) for change in changes)
+
+    def cache_entries(
+        self,
+        index: AdjacencyIndex,
+        numbers: Sequence[int],
+        warrants: Sequence[Warrant],
+        entries: dict[int, AdjacentObjects],
+    ) -> Iterator[int]:
+        """Adds the entries of these subjects to `entries` and caches them, given all their warrants; yields the work
+        that it took since it yielded last."""
+        drafts: dict[ObjectId, EntryDraft] = defaultdict(EntryDraft)
+        assign = index.objects.assign
+        for start in range(0, len(warrants), WARRANTS_KEPT_AT_ONCE):
+            some = self.model.select_counting(warrants[start : start + WARRANTS_KEPT_AT_ONCE])
+            for warrant in some:
+                draft, number = drafts[warrant.subject_id], assign(warrant.object_id)
+                if warrant.is_conditional:
+                    draft.conditional.append(warrant)
+                else:
+                    draft.numbers.append(number)
+            yield len(some)
+        for count, number in enumerate(numbers, 1):
+            id = index.subjects.ids[number]
+            entry = drafts[id].build() if id in drafts else b""
+            entries[number] = entry
+            if self._may_cache(index, id):
+                index.entries.keep(number, entry)
+            if not count % ENTRIES_KEPT_AT_ONCE:
+                yield ENTRIES_KEPT_AT_ONCE
+
+    def _may_cache(self, index: AdjacencyIndex, id: ObjectId) -> bool:
+        is_same = self.graph.adjacency is self.adjacency and not self.is_in_vain
+        return is_same and (index.key, id) not in self._changed

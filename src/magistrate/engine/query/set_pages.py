@@ -1,0 +1,214 @@
+"""Cuts pages out of the result of a search with bitmaps, and finds the warrants of their rows.
+
+The order of the rows is that of their type, id and relation. The warrant that a row reports depends on the warrants on
+its object, which are read for the rows of a page only.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from pyroaring import BitMap
+
+from magistrate.engine.expansion import Operation, Plan
+from magistrate.engine.query.reports import PlacedWarrant, find_report, note_reports
+from magistrate.engine.query.result_set import EXPLICIT, ListValue
+from magistrate.engine.query.reverse_graph import ReverseEdge, ReverseNode, Target
+from magistrate.engine.query.rows import QueryRow
+from magistrate.engine.query.search import Checkpoints, Steps, fetch_warrants
+from magistrate.engine.query.set_search import ObjectSet, ObjectSets
+from magistrate.engine.terms import WILDCARD, ObjectId, RelationName, Subject, TypeName
+from magistrate.engine.truth import FALSE, TRUE
+from magistrate.engine.warrant_reader import WarrantRead, WarrantsByObject
+from magistrate.engine.warrants import Warrant
+from magistrate.engine.work import Work
+
+Entry = tuple[TypeName, ObjectId, RelationName]
+"""Names a row."""
+
+WARRANTS_AT_ONCE = 200
+
+_Kind = tuple[TypeName, RelationName, TypeName, str]
+"""Equals an AdjacencyKey, and takes less time to make."""
+
+_EMPTY = ObjectSet()
+
+
+class OrderedSets:
+    """Holds the rows of a result in order."""
+
+    def __init__(self, sets: ObjectSets) -> None:
+        self.sets = sets
+        self._relations: dict[TypeName, list[tuple[RelationName, BitMap]]] = defaultdict(list)
+        for (of_type, relation), root in sorted(sets.graph.roots.items(), key=_target):
+            self._relations[of_type].append((relation, sets.sets.get(root, _EMPTY).numbers))
+        self._numbers = {
+            of_type: BitMap.union(*(numbers for _, numbers in relations))
+            for of_type, relations in self._relations.items()
+        }
+
+    def count(self) -> int:
+        """Returns the number of rows."""
+        return sum(len(numbers) for relations in self._relations.values() for _, numbers in relations)
+
+    def list_entries(self, boundary: Entry | None, most: int, descending: bool, work: Work) -> Checkpoints[list[Entry]]:
+        """Returns up to `most` rows in order, from the first, or those behind the boundary, which need not be a row."""
+        found: list[Entry] = []
+        for of_type in sorted(self._relations, reverse=descending):
+            if boundary is not None and (of_type > boundary[0] if descending else of_type < boundary[0]):
+                continue
+            start = boundary[1] if boundary is not None and boundary[0] == of_type else None
+            relations = self._relations[of_type][:: -1 if descending else 1]
+            # One id more: on that of the boundary there may be no row behind it.
+            ids = self.sets.tables[of_type].list_ids(
+                self._numbers[of_type], start, most + 1 - len(found), descending, work
+            )
+            for one in ids:
+                if one is None:
+                    yield None
+                    continue
+                id, number = one
+                entries = ((of_type, id, relation) for relation, numbers in relations if number in numbers)
+                found += (entry for entry in entries if _is_behind(entry, boundary, descending))
+            if len(found) >= most:
+                break
+        return found[:most]
+
+
+def _target(root: tuple[Target, ReverseNode]) -> Target:
+    return root[0]
+
+
+def _is_behind(entry: Entry, boundary: Entry | None, descending: bool) -> bool:
+    return boundary is None or (entry < boundary if descending else entry > boundary)
+
+
+@dataclass(eq=False, slots=True)
+class _ReportedNode:
+    """Implements Reporting for the objects of one page, whose numbers are in `numbers`."""
+
+    plan: Plan | Operation | None
+    holding: ObjectSet
+    numbers: Mapping[ObjectId, int | None]
+    branches: "list[_ReportedNode]" = field(default_factory=list)
+    first_warrants: dict[ObjectId, PlacedWarrant] | None = field(default_factory=dict)
+    explicit: dict[ObjectId, PlacedWarrant] = field(default_factory=dict)
+
+    def value(self, id: ObjectId) -> ListValue:
+        return self.holding.find_value(self.numbers[id])
+
+
+class SetPage(NamedTuple):
+    """Holds rows in ascending order, and whether there are rows below and above them."""
+
+    results: Sequence[QueryRow]
+    has_below: bool = False
+    has_above: bool = False
+
+
+def cut_page(ordered: OrderedSets, boundary: Entry | None, limit: int, descending: bool, work: Work) -> Steps[SetPage]:
+    """Returns up to `limit` rows on one side of a boundary, the nearest ones: those above it or, with `descending`,
+    those below it. Without a boundary these are the first rows or the last."""
+    entries = yield from ordered.list_entries(boundary, limit + 1, descending, work)
+    goes_on, entries = len(entries) > limit, entries[:limit]
+    if not entries:
+        return SetPage(())
+    others: Sequence[Entry] = ()
+    if boundary is not None:
+        others = yield from ordered.list_entries(entries[0], 1, not descending, work)
+    results = yield from find_reports(ordered.sets, entries, work)
+    if descending:
+        return SetPage(results[::-1], goes_on, bool(others))
+    return SetPage(results, bool(others), goes_on)
+
+
+def find_reports(sets: ObjectSets, entries: Sequence[Entry], work: Work) -> Steps[list[QueryRow]]:
+    """Returns the row of each of these entries. Raises BudgetExceeded."""
+    ids: dict[TypeName, dict[ObjectId, None]] = defaultdict(dict)
+    targets: dict[TypeName, dict[Target, None]] = defaultdict(dict)
+    for of_type, id, relation in entries:
+        ids[of_type][id] = targets[of_type][of_type, relation] = None
+    reported: dict[ReverseNode, _ReportedNode] = {}
+    for of_type, relations in targets.items():
+        nodes = dict.fromkeys(node for target in relations for node in sets.graph.on_object[target])
+        yield from _report_on(sets, of_type, tuple(ids[of_type]), nodes, reported, work)
+    results: list[QueryRow] = []
+    for of_type, id, relation in entries:
+        root = reported[sets.graph.roots[of_type, relation]]
+        results.append(QueryRow(of_type, id, relation, find_report(root, id), root.value(id) < EXPLICIT))
+        work.spend(1)
+        if work.needs_checkpoint:
+            yield None
+    return results
+
+
+def _report_on(
+    sets: ObjectSets,
+    of_type: TypeName,
+    ids: tuple[ObjectId, ...],
+    nodes: Iterable[ReverseNode],
+    reported: dict[ReverseNode, _ReportedNode],
+    work: Work,
+) -> Steps[None]:
+    """Adds the nodes on these objects, with the warrants that are reported for each."""
+    nodes, incoming = [*nodes], sets.graph.incoming
+    numbers = {id: sets.tables[of_type].find(id) for id in ids}
+    reported.update({node: _ReportedNode(node.plan, sets.sets.get(node, _EMPTY), numbers) for node in nodes})
+    for node in nodes:
+        reported[node].branches = [reported[branch] for branch in node.branches]
+    edges: dict[_Kind, list[ReverseEdge]] = defaultdict(list)
+    for node in nodes:
+        for key, found in incoming.get(node, {}).items():
+            edges[key] += found
+    warrants: dict[int, Warrant] = {}
+    for read in (yield from fetch_warrants(_plan_reads(sets, of_type, ids, edges))):
+        warrants.update((warrant.number, warrant) for warrant in read)
+        work.spend(len(read))
+    stranded = sets.graph.stranded
+    for count, warrant in enumerate(warrants.values(), 1):
+        if not stranded or warrant.pattern() not in stranded:
+            names = (warrant.object_type, warrant.relation, warrant.subject_type, warrant.subject_relation)
+            for edge in edges.get(names, ()):
+                _note(sets, edge, warrant, reported)
+                work.spend(1)
+        if not count % WARRANTS_AT_ONCE:
+            work.spend(1)
+            if work.needs_checkpoint:
+                yield None
+
+
+def _note(sets: ObjectSets, edge: ReverseEdge, warrant: Warrant, reported: Mapping[ReverseNode, _ReportedNode]) -> None:
+    """Notes a warrant that may be reported for the target of the edge."""
+    value = _subject_value(sets, edge, warrant)
+    node = reported.get(edge.target)
+    if value is FALSE or node is None or node.first_warrants is None:
+        return
+    if warrant.is_conditional and sets.condition_values.get(warrant.number) is not TRUE:
+        return
+    note_reports(node.first_warrants, node.explicit, edge.place, [(warrant, min(value, edge.limit))])
+
+
+def _subject_value(sets: ObjectSets, edge: ReverseEdge, warrant: Warrant) -> ListValue:
+    if edge.origin is sets.graph.itself:
+        return EXPLICIT if warrant.subject_id in (sets.subject.id, WILDCARD) else FALSE
+    holding = sets.sets.get(edge.origin)
+    if holding is None:
+        return FALSE
+    return holding.find_value(sets.tables[warrant.subject_type].find(warrant.subject_id))
+
+
+def _plan_reads(
+    sets: ObjectSets, of_type: TypeName, ids: tuple[ObjectId, ...], edges: Mapping[_Kind, Sequence[ReverseEdge]]
+) -> list[WarrantRead]:
+    """Returns the reads of all warrants on these objects that lead to one of their nodes."""
+    subject = Subject(sets.subject.type, sets.subject.id)
+    relations: dict[Subject | TypeName | None, dict[RelationName, None]] = defaultdict(dict)
+    for (_, relation, subject_type, subject_relation), found in edges.items():
+        for edge in found:
+            is_direct = edge.origin is sets.graph.itself
+            subjects = subject if is_direct else None if subject_relation else subject_type
+            relations[subjects][relation] = None
+    # No warrant on every object has been met: they would have made bitmaps impossible.
+    requests = [WarrantsByObject(of_type, tuple(each), subjects, False) for subjects, each in relations.items()]
+    return [WarrantRead(request, ids) for request in requests]

@@ -1,0 +1,164 @@
+"""Finds the rows of a query with bitmaps from the graph cache, and cuts pages out of them.
+
+The graph is at one revision; a search that finds it at another one after it has yielded begins again, with everything
+that was cached meanwhile. After some attempts the query is answered without the graph.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from cachetools import LRUCache
+
+from magistrate.engine.conditions import PolicyEvaluator
+from magistrate.engine.graph import GivenUp
+from magistrate.engine.graph.adjacency_fetch import AdjacencyFetch
+from magistrate.engine.plans import Model
+from magistrate.engine.query import ObjectsQuery
+from magistrate.engine.query.connected_graph import ConnectedGraph, connect_graph
+from magistrate.engine.query.finding import demand_types, find_targets
+from magistrate.engine.query.reverse_graph import Target
+from magistrate.engine.query.rows import QueryRow
+from magistrate.engine.query.search import Search
+from magistrate.engine.query.set_pages import OrderedSets, cut_page
+from magistrate.engine.query.set_search import ObjectSets, search_sets
+from magistrate.engine.terms import ObjectId, RelationName, Revision, TypeName
+from magistrate.engine.work import Work
+from magistrate.operations.checks.evaluating import complete_steps
+from magistrate.operations.checks.graph import LiveGraph
+from magistrate.operations.consistency import Freshness
+from magistrate.operations.kept_page import KEPT_PAGE_ENTRIES, KeptPage
+from magistrate.operations.scheduling import limit_work, take_checkpoint
+from magistrate.store.contract import PageSlice, Slice, Store
+
+MOST_ATTEMPTS = 3
+MOST_GRAPHS = 200
+"""Limits the connected graphs that are kept. They depend on the types and relations of queries and on their subjects'
+types, of which callers use few."""
+NUMBERS_FOR_AN_ENTRY = 25
+"""Counts the numbers of bitmaps that take as much memory as an entry of a listing."""
+LEAST_SET_ENTRIES = 50
+
+
+@dataclass(frozen=True, slots=True)
+class SetListing:
+    """Holds all rows at one revision as bitmaps. `valid_until` is like that of a SnapshotListing, `numbering` that of
+    the adjacency."""
+
+    ordered: OrderedSets
+    revision: Revision
+    valid_until: int
+    numbering: object
+    kept_page: KeptPage = field(default_factory=KeptPage)
+
+    @property
+    def entries(self) -> int:
+        """Returns how much is held in memory, in entries of one or two hundred bytes."""
+        return LEAST_SET_ENTRIES + KEPT_PAGE_ENTRIES + self.ordered.sets.count_numbers() // NUMBERS_FOR_AN_ENTRY
+
+    def release(self) -> Iterator[int]:
+        """Yields nothing: bitmaps are freed at once."""
+        return iter(())
+
+    async def read_slice(self, wanted: Slice, store: Store, work: Work) -> PageSlice[QueryRow]:
+        """Returns a part of the rows, with the warrants on their objects, which are read."""
+        known = self.kept_page.find(wanted)
+        if known is not None:
+            return known
+        page = await self._cut_slice(wanted, store, work)
+        self.kept_page.keep(wanted, page)
+        return page
+
+    async def _cut_slice(self, wanted: Slice, store: Store, work: Work) -> PageSlice[QueryRow]:
+        boundary = None
+        if wanted.boundary is not None:
+            of_type, id, relation = map(str, wanted.boundary)
+            boundary = (TypeName(of_type), ObjectId(id), RelationName(relation))
+        descending = wanted.descending != wanted.backwards
+        steps = cut_page(self.ordered, boundary, wanted.limit, descending, work)
+        page = await complete_steps(store, steps, work, self.revision)
+        if wanted.descending:
+            return PageSlice(tuple(page.results)[::-1], precedes=page.has_above, follows=page.has_below)
+        return PageSlice(tuple(page.results), precedes=page.has_below, follows=page.has_above)
+
+
+_GraphKey = tuple[str, tuple[Target, ...], bool]
+
+
+class ConnectedGraphs:
+    """Keeps the connected graphs of recent queries, which are those of one model."""
+
+    def __init__(self) -> None:
+        self._model: Model | None = None
+        self._graphs: LRUCache[_GraphKey, ConnectedGraph | None] = LRUCache(MOST_GRAPHS)
+
+    async def connect(self, model: Model, query: ObjectsQuery, store: Store, work: Work) -> ConnectedGraph | None:
+        """Returns the connected graph of a query, or None if it cannot be computed with bitmaps. Raises NotFound and
+        BudgetExceeded."""
+        demand_types(model, query)
+        targets = tuple(find_targets(model, query))
+        if model is not self._model:
+            self._model = model
+            self._graphs.clear()
+        key = (query.subject.type, targets, query.is_explicit)
+        if key in self._graphs:
+            return self._graphs[key]
+        examined = model.without_rules() if query.is_explicit else model
+        steps = connect_graph(examined, query.subject.type, targets, work)
+        connected = await complete_steps(store, steps, work, model.revision)
+        if model is self._model:
+            self._graphs[key] = connected
+        return connected
+
+
+@dataclass(frozen=True, slots=True)
+class SetQuery:
+    """Holds a query that may be answered with bitmaps; `least` is the revision that the rows must have at least."""
+
+    query: ObjectsQuery
+    context: Mapping[str, Any]
+    now: int
+    budget: int
+    least: Revision
+    only: bool
+
+
+async def find_set_listing(
+    live: LiveGraph, graphs: ConnectedGraphs, store: Store, wanted: SetQuery
+) -> SetListing | None:
+    """Returns the rows of the query at the revision of the graph, which is `least` or, unless `only` that will do, a
+    later one. Returns None if it has to be answered without bitmaps. Raises NotFound and BudgetExceeded."""
+    for _ in range(MOST_ATTEMPTS):
+        graph = live.find_graph(wanted.least) or await live.follow_to(Freshness("", wanted.least))
+        if wanted.only and graph.revision != wanted.least:
+            return None
+        graph.limit_adjacency()
+        fetch = AdjacencyFetch(graph)
+        with live.noting_changes(fetch):
+            try:
+                found = await _search(graphs, fetch, store, wanted)
+            except GivenUp:
+                return None
+        if found is not None:
+            return SetListing(OrderedSets(found), fetch.revision, found.valid_until, fetch.adjacency.numbering)
+    return None
+
+
+async def _search(graphs: ConnectedGraphs, fetch: AdjacencyFetch, store: Store, wanted: SetQuery) -> ObjectSets | None:
+    """Returns the result, or None if the graph has changed meanwhile. Raises GivenUp."""
+    work, model = limit_work(wanted.budget), fetch.model
+    connected = await graphs.connect(model, wanted.query, store, work)
+    if connected is None:
+        raise GivenUp
+    conditions = PolicyEvaluator(wanted.context, wanted.now, work, model.policies)
+    search: Search[ObjectSets] = Search(
+        model, work, search_sets(connected, fetch, wanted.query.subject, conditions, work)
+    )
+    while fetch.is_current:
+        reads = search.advance()
+        if (found := search.outcome()) is not None:
+            return found
+        if reads:
+            search.take((await store.read_warrants(reads, fetch.revision, work.left + 1)).warrants)
+        await take_checkpoint(work)
+    return None

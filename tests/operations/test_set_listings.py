@@ -1,0 +1,207 @@
+"""Lists computed with bitmaps over real stores: what is cached follows every write, and a write costs little of it."""
+
+import random
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from pyroaring import BitMap
+
+from benchmarks.counting import CountingDatabase, counting_store
+from magistrate import wiring
+from magistrate.engine.graph.adjacency import FEW_NUMBERS
+from magistrate.engine.graph.id_table import MOST_IN_A_BLOCK, IdTable
+from magistrate.engine.terms import ObjectId
+from magistrate.engine.work import Work
+from magistrate.errors import BudgetExceeded
+from magistrate.operations.consistency import NO_DEMAND
+from magistrate.operations.context import Context
+from magistrate.operations.listings import Listings
+from magistrate.operations.object_types import create_object_types
+from magistrate.operations.set_listings import MOST_ATTEMPTS, SetListing
+from tests.memory_source import PLENTY, model_of
+from tests.operations.test_graph import LATEST
+from tests.operations.test_query import DRIVE, SEES, fill, forwards, grant, ids, page_of, revoke
+from tests.running import settings_for
+
+pytestmark = pytest.mark.anyio
+
+TYPES: dict[str, dict[str, Any]] = {**DRIVE, "group": {"member": {}}}
+OFF, TINY = 0, 5
+
+
+@pytest.fixture
+async def counted(database_url: str) -> AsyncIterator[tuple[Context, CountingDatabase]]:
+    store, database = await counting_store(database_url)
+    ctx = wiring.context_of(store, settings_for(database_url))
+    await create_object_types(ctx, list(model_of(TYPES).types.values()), ctx.stamp("ann"))
+    yield ctx, database
+    await store.close()
+
+
+@pytest.fixture
+def ctx(counted: tuple[Context, CountingDatabase]) -> Context:
+    return counted[0]
+
+
+def with_capacity(ctx: Context, database_url: str, most: int) -> Context:
+    """As another worker has it, on the same store."""
+    return wiring.context_of(ctx.store, settings_for(database_url, graph_warrants=most))
+
+
+def without_listings(ctx: Context) -> Context:
+    return replace(ctx, listings=Listings(1_000_000))
+
+
+def random_warrant(randomness: random.Random) -> str:
+    user = randomness.choice(["user:ann", "user:bob", "user:*", "group:g#member", "group:h#member"])
+    folder = randomness.choice("fgh")
+    return randomness.choice(
+        [
+            f"folder:{folder}#viewer@{user}",
+            f"document:d{randomness.randrange(9)}#{randomness.choice(['reader', 'viewer', 'blocked'])}@{user}",
+            f"document:d{randomness.randrange(9)}#parent@folder:{folder}",
+            f"folder:{folder}#parent@folder:{randomness.choice('fgh')}",
+            f"group:{randomness.choice('gh')}#member@{user}",
+            f"document:d{randomness.randrange(9)}#viewer@user:ann[x == 1]",
+        ]
+    )
+
+
+async def test_lists_between_writes_are_those_of_a_search_without_the_graph(ctx: Context, database_url: str) -> None:
+    randomness = random.Random(7)
+    others = [with_capacity(ctx, database_url, most) for most in (OFF, TINY)]
+    there = [*{random_warrant(randomness) for _ in range(40)}]
+    await grant(ctx, *there)
+    seen = 0
+    for _ in range(20):
+        if there and randomness.random() < 0.4:
+            await revoke(ctx, there.pop(randomness.randrange(len(there))))
+        else:
+            new = random_warrant(randomness)
+            await grant(ctx, new)
+            there = [*{*there, new}]
+        for q in (SEES, "select * where user:bob is *", "select explicit document, folder where user:ann is *"):
+            page = (await page_of(without_listings(ctx), q, limit="100")).value
+            assert [(await page_of(other, q, limit="100")).value for other in others] == [page, page], q
+            seen += len(page.rows)
+
+    assert seen > 100
+
+
+async def test_a_list_from_the_cache_reads_no_warrant_but_those_of_its_page(
+    counted: tuple[Context, CountingDatabase],
+) -> None:
+    ctx, database = counted
+    await fill(ctx, 40)
+    await page_of(ctx, SEES)
+
+    database.reads = 0
+    await page_of(without_listings(ctx), SEES)
+
+    assert database.reads == len(["the revision", "the warrants of the rows", "their meta"])
+
+
+async def test_a_write_costs_one_statement_of_the_next_list_and_not_the_cache(
+    counted: tuple[Context, CountingDatabase],
+) -> None:
+    ctx, database = counted
+    await fill(ctx, 40)
+    await grant(ctx, "folder:g#parent@folder:f", *[f"document:e{number}#parent@folder:g" for number in range(9)])
+    await page_of(ctx, SEES)
+
+    for number in range(5):
+        await grant(ctx, f"document:n{number}#parent@folder:g")
+        database.reads = 0
+        await page_of(ctx, SEES)
+        assert database.reads == len(["the revision", "changes", "one entry", "warrants of the rows", "meta"])
+
+
+async def test_pages_of_a_list_go_on_whatever_is_written_and_new_ids_come_in_their_order(ctx: Context) -> None:
+    seen = await fill(ctx, 30)
+    first = (await page_of(ctx, SEES, limit="10")).value
+    await grant(ctx, "document:a#parent@folder:f", "document:d05x#parent@folder:f", "document:z#parent@folder:f")
+
+    second = (await page_of(ctx, SEES, limit="100", nextCursor=first.next_cursor or "")).value
+
+    assert ids(first) + ids(second) == seen
+    assert [one for page in await forwards(ctx, SEES, limit="7") for one in page] == sorted([*seen, "a", "d05x", "z"])
+
+
+async def test_a_list_of_more_than_the_budget_is_refused_and_caches_nothing_wrong(
+    ctx: Context, database_url: str
+) -> None:
+    await fill(ctx, 99)
+    frugal = replace(ctx, max_query_work=60)
+    with pytest.raises(BudgetExceeded):
+        await page_of(frugal, SEES)
+
+    assert sum(map(len, await forwards(ctx, SEES))) == 98
+
+
+async def test_a_list_that_writes_disturb_again_and_again_is_answered_without_the_graph(
+    ctx: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen, writes, read = await fill(ctx, 5), 0, ctx.store.read_warrants
+
+    async def write_first(*args: Any, **kwargs: Any) -> Any:
+        nonlocal writes
+        if args[0] and writes < MOST_ATTEMPTS:
+            writes += 1
+            await grant(ctx, f"document:x{writes}#blocked@user:ann")
+            found = await read(*args, **kwargs)
+            await ctx.graph.follow_to(LATEST)
+            return found
+        return await read(*args, **kwargs)
+
+    monkeypatch.setattr(ctx.store, "read_warrants", write_first)
+
+    assert ids((await page_of(ctx, SEES)).value) == seen
+    assert writes == MOST_ATTEMPTS
+
+
+def test_ids_keep_their_numbers_and_their_order_however_many_come() -> None:
+    table, randomness = IdTable(), random.Random(3)
+    names = [ObjectId(f"id-{number}") for number in range(5 * MOST_IN_A_BLOCK)]
+    randomness.shuffle(names)
+    numbers = {name: table.assign(name) for name in names}
+
+    assert len({*numbers.values()}) == len(names) == len(table) - 1
+    assert all(table.assign(name) == table.find(name) == number for name, number in numbers.items())
+    assert [table.ids[numbers[name]] for name in names] == names
+    for some in (names[: 3 * MOST_IN_A_BLOCK], names[:3]):
+        bitmap = BitMap(numbers[name] for name in some)
+        for start in (None, ObjectId("id-3"), ObjectId("id-30001"), ObjectId("zz")):
+            upwards = [name for name in sorted(some) if start is None or name >= start]
+            downwards = [name for name in sorted(some, reverse=True) if start is None or name <= start]
+            assert listed(table, bitmap, start, False) == upwards
+            assert listed(table, bitmap, start, True) == downwards
+
+
+def listed(table: IdTable, bitmap: BitMap, start: ObjectId | None, descending: bool) -> list[str]:
+    return [found[0] for found in table.list_ids(bitmap, start, PLENTY, descending, Work(PLENTY)) if found]
+
+
+async def test_an_entry_of_very_many_objects_follows_writes_as_well(ctx: Context) -> None:
+    documents = [f"document:d{number:04}#parent@folder:f" for number in range(2 * FEW_NUMBERS)]
+    await grant(ctx, "folder:f#viewer@user:ann", *documents)
+    before = await forwards(ctx, SEES, limit="500")
+    await revoke(ctx, documents[7])
+
+    after = await forwards(ctx, SEES, limit="500")
+
+    assert sum(map(len, before)) == sum(map(len, after)) + 1 == 2 * FEW_NUMBERS
+
+
+async def test_when_ids_have_new_numbers_listings_with_the_former_ones_are_evicted(ctx: Context) -> None:
+    await fill(ctx, 5)
+    await page_of(ctx, SEES)
+    graph = await ctx.graph.follow_to(NO_DEMAND)
+    former = graph.adjacency
+    graph._replace_adjacency()
+
+    await page_of(ctx, "select folder where user:ann is viewer")
+
+    held = [one for one in ctx.listings._listings.values() if isinstance(one, SetListing)]
+    assert [one.numbering for one in held] == [graph.adjacency.numbering] != [former.numbering]

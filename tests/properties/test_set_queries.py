@@ -1,0 +1,234 @@
+"""Random models, and warrants that come and go: lists computed with bitmaps have the rows that the oracle has."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from magistrate.engine.conditions import PolicyEvaluator
+from magistrate.engine.graph import GivenUp, Graph
+from magistrate.engine.graph.adjacency_fetch import AdjacencyFetch
+from magistrate.engine.query import ObjectsQuery
+from magistrate.engine.query.connected_graph import ConnectedGraph, connect_graph
+from magistrate.engine.query.finding import find_targets
+from magistrate.engine.query.rows import QueryRow
+from magistrate.engine.query.search import Steps, WarrantLists
+from magistrate.engine.query.set_pages import OrderedSets, SetPage, cut_page
+from magistrate.engine.query.set_search import search_sets
+from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, TypeName
+from magistrate.engine.warrants import Warrant
+from magistrate.engine.work import Work
+from tests import oracle
+from tests.memory_source import PLENTY, model_of, rows_of
+from tests.properties.test_check import POLICIES, Types, model, types, warrants
+from tests.properties.test_query import CONTEXT, existing, facts, ids, names
+
+TINY, USUAL = 2, 1_000
+
+T = TypeVar("T")
+
+
+@st.composite
+def objects_query(draw: st.DrawFn) -> ObjectsQuery:
+    relations = draw(st.none() | st.lists(names, min_size=1, max_size=3, unique=True))
+    wanted = draw(st.none() | st.lists(types, min_size=1, max_size=2, unique=True))
+    return ObjectsQuery(
+        ObjectRef(TypeName(draw(types)), ObjectId(draw(ids))),
+        None if relations is None else tuple(map(RelationName, relations)),
+        None if wanted is None else tuple(map(TypeName, wanted)),
+        draw(st.booleans()),
+    )
+
+
+PARENT = {"inheritIf": "viewer", "ofType": "folder", "withRelation": "parent"}
+LEAVES = [{"inheritIf": "owner"}, {"inheritIf": "blocked"}, {"inheritIf": "editor"}, PARENT]
+
+
+def combined(inner: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[str, Any]]:
+    return st.builds(
+        lambda keyword, rules: {"inheritIf": keyword, "rules": rules},
+        st.sampled_from(("anyOf", "allOf", "noneOf")),
+        st.lists(inner, min_size=1, max_size=3),
+    )
+
+
+rules = st.recursive(st.sampled_from(LEAVES), combined, max_leaves=5)
+
+
+@st.composite
+def drive(draw: st.DrawFn) -> Types:
+    """Folders in folders, groups in groups, and rules that most lists can be computed from with bitmaps."""
+    document = {"parent": {}, "owner": {}, "blocked": {}, "editor": draw(st.sampled_from(({}, LEAVES[0], PARENT)))}
+    return {
+        "user": {},
+        "group": {"member": {}},
+        "folder": {"parent": {}, "owner": {}, "viewer": {"inheritIf": "anyOf", "rules": [LEAVES[0], PARENT]}},
+        "document": {
+            **document,
+            "viewer": {"inheritIf": "allOf", "rules": [LEAVES[3], draw(rules)]},
+            "reader": draw(rules),
+        },
+    }
+
+
+KINDS = [
+    *[("document", relation, *to) for relation in ("owner", "editor", "blocked", "viewer", "reader")
+      for to in (("user", ""), ("group", "member"))],
+    *[("folder", relation, *to) for relation in ("owner", "viewer") for to in (("user", ""), ("group", "member"))],
+    *[("document", "parent", "folder", "")] * 4,
+    *[("folder", "parent", "folder", "")] * 3,
+    *[("group", "member", *to) for to in (("user", ""), ("group", "member"))] * 2,
+]  # fmt: skip
+
+
+@st.composite
+def drive_warrants(draw: st.DrawFn) -> list[Warrant]:
+    has_wildcards = draw(st.integers(0, 5)) == 0
+    rows = st.tuples(
+        st.sampled_from(KINDS),
+        st.sampled_from(("a", "b", "c", "*") if has_wildcards else ("a", "b", "c")),
+        st.sampled_from(("a", "b", "c")),
+        st.integers(0, 6),
+        st.sampled_from(("", "", "", "", *POLICIES)),
+    )
+    found = []
+    for number, ((of_type, relation, to, group), id, subject, to_all, policy) in enumerate(
+        draw(st.lists(rows, min_size=12, max_size=30, unique=True)), 1
+    ):
+        subject_id = "*" if to == "user" and not to_all else subject
+        names = (TypeName(of_type), ObjectId(id), RelationName(relation), TypeName(to), ObjectId(subject_id), group)
+        found.append(Warrant(*names, policy, -number % 3, number))
+    return list({(one.names, one.policy): one for one in found}.values())
+
+
+@st.composite
+def drive_query(draw: st.DrawFn) -> ObjectsQuery:
+    subject = ObjectRef(TypeName("user"), ObjectId(draw(st.sampled_from(("a", "b", "c")))))
+    relations = draw(
+        st.none() | st.lists(st.sampled_from(("owner", "viewer", "reader", "editor")), min_size=1, unique=True)
+    )
+    wanted = draw(st.none() | st.sampled_from((("document",), ("folder", "document"), ("group", "folder"))))
+    return ObjectsQuery(
+        subject,
+        None if relations is None else tuple(map(RelationName, relations)),
+        None if wanted is None else tuple(map(TypeName, wanted)),
+        draw(st.integers(0, 4)) == 0,
+    )
+
+
+class Case(NamedTuple):
+    """A model, all warrants there ever are, and in each step the number of one that comes or goes, with queries."""
+
+    types: Types
+    ever: list[Warrant]
+    steps: list[tuple[int, ObjectsQuery, ObjectsQuery]]
+
+
+def cases(
+    types: st.SearchStrategy[Types], ever: st.SearchStrategy[list[Warrant]], asked: st.SearchStrategy[ObjectsQuery]
+) -> st.SearchStrategy[Case]:
+    return st.builds(Case, types, ever, st.lists(st.tuples(st.integers(0, 29), asked, asked), min_size=1, max_size=5))
+
+
+every_case = cases(drive(), drive_warrants(), drive_query()) | cases(
+    model(), warrants(rarely_to_all=True), objects_query()
+)
+
+
+class Lists:
+    """Answers queries with a graph that follows every change."""
+
+    def __init__(self, drawn: Types, ever: Sequence[Warrant], most: int) -> None:
+        self.graph = Graph(model_of(drawn, ever), Revision(1), most)
+
+    def find(self, stored: Sequence[Warrant], asked: ObjectsQuery) -> OrderedSets | None:
+        """None if the query has to be answered without bitmaps."""
+        work, current = Work(PLENTY), self.graph.model
+        examined = current.without_rules() if asked.is_explicit else current
+        targets = find_targets(current, asked)
+        self.graph.limit_adjacency()
+        fetch = AdjacencyFetch(self.graph)
+        conditions = PolicyEvaluator(CONTEXT, 0, work, current.policies)
+
+        def steps() -> Steps[OrderedSets]:
+            connected: ConnectedGraph | None = yield from connect_graph(examined, asked.subject.type, targets, work)
+            if connected is None:
+                raise GivenUp
+            return OrderedSets((yield from search_sets(connected, fetch, asked.subject, conditions, work)))
+
+        try:
+            return carry_out(steps(), work, stored)
+        except GivenUp:
+            return None
+
+
+def carry_out(steps: Steps[T], work: Work, stored: Sequence[Warrant]) -> T:
+    rows: WarrantLists | None = None
+    while True:
+        work.pass_checkpoint()
+        try:
+            reads = steps.send(rows)
+        except StopIteration as stop:
+            returned: T = stop.value
+            return returned
+        rows = None if reads is None else [rows_of(stored, read) for read in reads]
+
+
+def page(ordered: OrderedSets, stored: Sequence[Warrant], after: QueryRow | None, limit: int, back: bool) -> SetPage:
+    work = Work(PLENTY)
+    boundary = None if after is None else after[:3]
+    return carry_out(cut_page(ordered, boundary, limit, back, work), work, stored)
+
+
+def expect(lists: Lists, drawn: Types, stored: Sequence[Warrant], asked: ObjectsQuery) -> bool:
+    ordered = lists.find(stored, asked)
+    if ordered is None:
+        return False
+    known = facts(drawn, stored, existing(stored, []))
+    expected = oracle.query(known, asked)
+    found = page(ordered, stored, None, 1_000, back=False)
+    assert [(*row[:3], row.is_implicit) for row in found.results] == [(*row[:3], row.is_implicit) for row in expected]
+    assert ordered.count() == len(expected)
+    for row, wanted in zip(found.results, expected, strict=True):
+        assert row.warrant in wanted.acceptable, row[:3]
+    return True
+
+
+@given(every_case, st.sampled_from((TINY, USUAL)))
+def test_lists_that_follow_every_change_have_the_rows_of_the_oracle(case: Case, most: int) -> None:
+    """Most entries that a list needs are cached by those before it."""
+    drawn, ever, steps = case
+    lists, stored = Lists(drawn, ever, most), ever[::2]
+    for revision, (number, one, other) in enumerate(steps, 2):
+        for asked in (one, other):
+            if oracle.undefined_type(drawn, asked) is None:
+                expect(lists, drawn, stored, asked)
+        if ever:
+            changed = ever[number % len(ever)]
+            stored = [kept for kept in stored if kept != changed] if changed in stored else [*stored, changed]
+            lists.graph.apply([changed.names], Revision(revision))
+        for asked in (one, other):
+            if oracle.undefined_type(drawn, asked) is None:
+                expect(lists, drawn, stored, asked)
+
+
+@given(every_case, st.integers(1, 4))
+def test_pages_of_any_size_make_up_the_list_in_both_directions(case: Case, limit: int) -> None:
+    drawn, stored, [(_, asked, _), *_] = case
+    if oracle.undefined_type(drawn, asked) is not None:
+        return
+    ordered = Lists(drawn, stored, USUAL).find(stored, asked)
+    if ordered is None:
+        return
+    rows = page(ordered, stored, None, 1_000, back=False).results
+
+    for back in (False, True):
+        wanted, after, seen = [*rows][:: -1 if back else 1], None, 0
+        while seen < len(wanted):
+            found = page(ordered, stored, after, limit, back)
+            some = wanted[seen : seen + limit]
+            assert [*found.results] == some[:: -1 if back else 1]
+            goes_on, came_from = seen + limit < len(wanted), seen > 0
+            assert (found.has_below, found.has_above) == ((goes_on, came_from) if back else (came_from, goes_on))
+            seen, after = seen + len(some), some[-1]
