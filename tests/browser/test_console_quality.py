@@ -96,6 +96,7 @@ async def test_axe_finds_nothing_serious(
         await console.open()
         found = [("sign in", await list_serious(page, axe, scheme))]
         await console.sign_in()
+        await expect(page.get_by_role("navigation", name="Pages of the console")).to_be_visible()
         for name, parameters, selector in PLACES:
             await visit(console, name, parameters, selector)
             found.append((f"{name} {parameters}", await list_serious(page, axe, scheme)))
