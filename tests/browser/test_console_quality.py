@@ -96,6 +96,7 @@ async def test_axe_finds_nothing_serious(
         await console.open()
         found = [("sign in", await list_serious(page, axe, scheme))]
         await console.sign_in()
+        await expect(page.get_by_role("navigation", name="Pages of the console")).to_be_visible()
         for name, parameters, selector in PLACES:
             await visit(console, name, parameters, selector)
             found.append((f"{name} {parameters}", await list_serious(page, axe, scheme)))
@@ -154,4 +155,12 @@ async def test_no_page_is_wider_than_the_screen(browser: Browser, service: Clien
 def test_the_package_contains_the_console() -> None:
     names = {path.name for path in files("magistrate").joinpath("console_files").iterdir()}
 
-    assert names == {"index.html", "console.js", "console.css", "icon.svg", "workbench.js"}
+    assert names == {
+        "console.css",
+        "console.js",
+        "icon.svg",
+        "index.html",
+        "reference.css",
+        "reference.js",
+        "workbench.js",
+    }
