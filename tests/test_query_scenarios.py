@@ -275,6 +275,7 @@ def test_queries_over_http_and_on_the_command_line(scenario: Scenario, shared_cl
         over_http = shared_client.get("/v2/query", params={"q": query.q, "context": context, "limit": 1000, **texts})
         body = {"q": query.q, "context": query.context, "limit": 1000, **contextual}
         posted = shared_client.post("/v2/query", json=body)
+        counted = shared_client.post("/v2/query", json=body | {"limit": 1, "total": True})
         ran = CliRunner().invoke(
             main,
             [
@@ -290,6 +291,7 @@ def test_queries_over_http_and_on_the_command_line(scenario: Scenario, shared_cl
             continue
         assert (over_http.status_code, ran.exit_code) == (200, 0), (query.q, over_http.text, ran.output)
         demand_rows(scenario, query, [written_row(row) for row in over_http.json()["results"]])
+        assert counted.json()["total"] == len(over_http.json()["results"]), query.q
         for other in (posted.json(), json.loads(ran.stdout)):
             if query.contextual:  # the time of a contextual warrant is that of its request
                 demand_rows(scenario, query, [written_row(row) for row in other["results"]])

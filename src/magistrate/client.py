@@ -255,13 +255,15 @@ class Client:
         contextual_warrants: Sequence[WarrantJson] = (),
     ) -> Iterator[Json]:
         """Yields whole pages with their cursors, one of each size until there are no more rows; they are requested as
-        they are needed. `parameters` are query parameters: q, context, sortBy, sortOrder, asOf, strict."""
+        they are needed. `parameters` are query parameters: q, context, sortBy, sortOrder, asOf, strict,
+        total."""
         if not contextual_warrants:
             return self._pages("/v2/query", parameters, page_sizes)
         body = {
             **parameters,
             "context": json.loads(parameters.get("context") or "{}"),
             "strict": parameters.get("strict") == "true",
+            "total": parameters.get("total") == "true",
         }
         return self._post_pages("/v2/query", body | _contextual_member(contextual_warrants), page_sizes)
 

@@ -62,6 +62,25 @@ def test_rows_say_what_was_found_and_by_which_warrant(filled: Client) -> None:
     assert answer.headers["service-token"] == filled.get("/v2/warrants").headers["service-token"]
 
 
+@pytest.mark.parametrize("sort", ["id", "createdAt"])
+def test_the_rows_of_all_pages_are_counted_if_asked_for(filled: Client, sort: str) -> None:
+    first = query(filled, SEES, limit=1, sortBy=sort, total="true")
+    filled.grant("document:c#viewer@user:ann")
+    second = query(filled, SEES, limit=1, sortBy=sort, total="true", nextCursor=first["nextCursor"])
+
+    assert first["total"] == second["total"] == 2  # both pages are of one snapshot
+    assert query(filled, SEES, total="true")["total"] == 3
+    assert "total" not in query(filled, SEES) | query(filled, SEES, total="false")
+    assert "total" not in filled.get("/v1/query", params={"q": SEES, "total": "true"}).json()
+
+
+@pytest.mark.parametrize("total", ["1", "yes", "TRUE", "tru\u00e9"])
+def test_total_is_true_or_false(filled: Client, total: str) -> None:
+    refused = filled.get("/v2/query", params={"q": SEES, "total": total})
+
+    assert (refused.status_code, refused.json()["parameter"]) == (400, "total")
+
+
 def test_policies_are_given_the_context_of_the_query(filled: Client) -> None:
     filled.grant("document:c#viewer@user:ann[amount < limits.most]")
 

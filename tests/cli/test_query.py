@@ -71,6 +71,12 @@ def test_a_table_shows_each_row_and_its_warrant(asked: Magistrate) -> None:
     assert found(asked("query", "select player of type user for pitch:c")) == ["user:* player", "user:ann player"]
 
 
+def test_rows_are_counted_without_being_shown(asked: Magistrate) -> None:
+    assert asked.done("query", PLAYED, "--count") == "3\n"
+    assert asked.json("query", PLAYED, "--count") == {"total": 3}
+    assert asked.done("query", PLAYED, "--count", "--with", "pitch:d#player@user:ann") == "4\n"
+
+
 def test_json_is_what_the_service_answers(asked: Magistrate, shared_client: Client) -> None:
     asked.done("objects", "update", "pitch:a", "--meta", '{"grass": "Grün"}')
 

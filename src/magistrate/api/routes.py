@@ -28,7 +28,7 @@ from magistrate.api.endpoints.lists import ListAnswer
 from magistrate.api.endpoints.object_types import ObjectTypeAnswer, ObjectTypeBody
 from magistrate.api.endpoints.objects import MetaBody, ObjectAnswer, ObjectOrBatch, ObjectRefBody
 from magistrate.api.endpoints.policies import NamedPolicyAnswer, NamedPolicyBody
-from magistrate.api.endpoints.query import QueryBody, QueryRowAnswer
+from magistrate.api.endpoints.query import TOTAL, QueryAnswer, QueryBody
 from magistrate.api.endpoints.sessions import SessionAnswer, SessionBody
 from magistrate.api.endpoints.warrants import WarrantAnswer, WarrantOrBatch
 from magistrate.api.endpoints.writes import FilteredDeletionAnswer, FilteredDeletionBody, WriteAnswer, WriteBody
@@ -108,6 +108,7 @@ _QUERY_LIST = list_parameters(
         f"up to {MAX_CONTEXTUAL_WARRANTS} warrants that count as if they were written: the text of a JSON array",
         TEXT,
     ),
+    Parameter(TOTAL, "whether the rows of all pages are counted", {"type": "boolean", "default": False}),
     AS_OF_PARAMETER,
 )
 _DIFFERENCE_LIST = list_parameters(
@@ -290,12 +291,12 @@ V2_ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "GET", "/v2/query", query.list_page, "Find objects a subject has relations on, or subjects that have them",
-        answer=ListAnswer[QueryRowAnswer], not_found=True, parameters=_QUERY_LIST,
+        answer=QueryAnswer, not_found=True, parameters=_QUERY_LIST,
         scope=Scope.QUERY, list_types=list_in_query,
     ),
     Route(
         "POST", "/v2/query", query.list_page_of_body, "The same, with the parameters as members of the body",
-        answer=ListAnswer[QueryRowAnswer], body=QueryBody, not_found=True,
+        answer=QueryAnswer, body=QueryBody, not_found=True,
         scope=Scope.QUERY, list_types=list_in_query_body,
     ),
     Route(

@@ -49,6 +49,7 @@ COLUMNS: Columns = {
     help="sort by what is listed, or by when the shown warrants were created; id by default",
 )
 @click.option("--order", type=click.Choice(["ASC", "DESC"], case_sensitive=False), help="asc by default")
+@click.option("--count", "is_counted", is_flag=True, help="show only how many rows there are, on all pages together")
 @as_of_option
 @strict_option
 @calls_service
@@ -62,6 +63,7 @@ def query(
     shows_all: bool,
     sort_by: str | None,
     order: str | None,
+    is_counted: bool,
     as_of: str | None,
     is_strict: bool,
 ) -> None:
@@ -87,6 +89,11 @@ def query(
         "asOf": read_as_of(as_of),
     }
     parameters = {name: text for name, text in given.items() if text is not None}
+    if is_counted:
+        with contextual_named(contextual):
+            [page] = client.query(parameters | {"total": "true"}, [1], read_contextual(contextual))
+        click.echo(json.dumps({"total": page["total"]}) if as_json else page["total"])
+        return
     with _report_interruption(), contextual_named(contextual):
         pages = client.query(parameters, list_page_sizes(limit, shows_all), read_contextual(contextual))
         answer = join_pages(count_rows(pages) if shows_all else pages)

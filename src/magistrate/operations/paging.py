@@ -89,11 +89,13 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """Holds the rows and cursors of a page. A cursor is None when nothing precedes or follows, or the list has none."""
+    """Holds the rows and cursors of a page. A cursor is None when nothing precedes or follows, or the list has none.
+    `total` counts the rows of all pages, None if they are not known."""
 
     rows: Sequence[T]
     prev_cursor: str | None
     next_cursor: str | None
+    total: int | None = None
 
 
 def read_search(parameters: Mapping[str, str]) -> str | None:

@@ -95,7 +95,7 @@ async def list_page(
     page = found.value
     stored = await page_read.read_stored(wanted.slice, page.rows, found.revision)
     rows = [StoredRow(row, stored.get(ObjectRef(row.type, row.id))) for row in page.rows]
-    return Snapshot(found.revision, Page(rows, page.prev_cursor, page.next_cursor))
+    return Snapshot(found.revision, Page(rows, page.prev_cursor, page.next_cursor, page_read.total))
 
 
 async def read_slice(
@@ -116,6 +116,8 @@ class _PageRead:
         encoded = msgspec.json.encode(context, order="deterministic")
         self._digest = hashlib.blake2b(encoded, digest_size=16).digest()
         self._kept_page: KeptPage | None = None
+        self.total: int | None = None
+        """Counts the rows of all pages, once a slice was read."""
 
     async def read_slice(self, wanted: Slice, *, at: Revision | None) -> Snapshot[PageSlice[QueryRow]]:
         ctx = self._ctx
@@ -145,7 +147,7 @@ class _PageRead:
         return stored
 
     async def _cut(self, listing: SnapshotListing | SetListing, wanted: Slice) -> PageSlice[QueryRow]:
-        self._kept_page = listing.kept_page
+        self._kept_page, self.total = listing.kept_page, listing.count()
         if isinstance(listing, SnapshotListing):
             return listing.slice(wanted)
         return await listing.read_slice(wanted, self._ctx.store, limit_work(self._ctx.max_query_work))

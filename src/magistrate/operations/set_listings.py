@@ -60,6 +60,10 @@ class SetListing:
         """Yields nothing: bitmaps are freed at once."""
         return iter(())
 
+    def count(self) -> int:
+        """Returns the number of rows on all pages."""
+        return self.ordered.count()
+
     async def read_slice(self, wanted: Slice, store: Store, work: Work) -> PageSlice[QueryRow]:
         """Returns a part of the rows, with the warrants on their objects, which are read."""
         known = self.kept_page.find(wanted)

@@ -15,6 +15,7 @@ from magistrate.api.endpoints.contextual_warrants import (
 from magistrate.api.endpoints.lists import ListAnswer, render_page
 from magistrate.api.endpoints.policy_context import check_context_size, read_context
 from magistrate.api.endpoints.warrants import WarrantAnswer, WarrantBody, render_warrant
+from magistrate.api.parse import read_boolean
 from magistrate.api.service import Answer, Call
 from magistrate.api.v1 import query as legacy_query
 from magistrate.engine.query import MAX_QUERY_LENGTH, Query, SubjectsQuery, read_query
@@ -29,6 +30,7 @@ from magistrate.operations.query import QueryRequest, StoredRow, query_kind
 from magistrate.operations.strict import UsedName, require_defined_names
 
 V1_CURSORS = ("afterId", "lastId")
+TOTAL = "total"
 
 
 class QueryRowAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True):
@@ -41,6 +43,12 @@ class QueryRowAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults
     warrant: WarrantAnswer | None
     is_implicit: bool
     meta: Annotated[msgspec.Raw, msgspec.Meta(extra_json_schema={"type": "object"})] | msgspec.UnsetType = msgspec.UNSET
+
+
+class QueryAnswer(ListAnswer[QueryRowAnswer], rename="camel", omit_defaults=True):
+    """Represents a page of rows. `total` counts those of all pages, if the request asked for it."""
+
+    total: int | None = None
 
 
 class V1QueryAnswer(msgspec.Struct, rename="camel", omit_defaults=True):
@@ -65,6 +73,7 @@ class QueryBody(msgspec.Struct, rename="camel", frozen=True):
     prev_cursor: str | None = None
     as_of: Annotated[str | None, msgspec.Meta(description="a token or a time: the answer is that of then")] = None
     strict: bool | None = None
+    total: Annotated[bool | None, msgspec.Meta(description="whether the rows of all pages are counted")] = None
 
 
 async def list_page(call: Call[None]) -> Answer:
@@ -74,7 +83,9 @@ async def list_page(call: Call[None]) -> Answer:
     contextual = await judge_contextual_warrants(bodies)
     wanted = read_wanted(query_kind(contextual), call.parameters, call.context.store.identity)
     context = read_context(call.parameters.get("context"), limit)
-    return await _answer_query(call, QueryRequest(parsed, context, contextual), wanted, call.as_of, call.is_strict)
+    is_counted = read_boolean(call.parameters, TOTAL)
+    request = QueryRequest(parsed, context, contextual)
+    return await _answer_query(call, request, wanted, call.as_of, call.is_strict, is_counted)
 
 
 async def list_page_of_body(call: Call[QueryBody]) -> Answer:
@@ -94,11 +105,12 @@ async def list_page_of_body(call: Call[QueryBody]) -> Answer:
     context = check_context_size(body.context or {}, call.context.max_context_bytes)
     is_strict = call.context.is_strict if body.strict is None else body.strict
     as_of = None if body.as_of is None else read_as_of(call.context.store.identity, body.as_of)
-    return await _answer_query(call, QueryRequest(parsed, context, contextual), wanted, as_of, is_strict)
+    request = QueryRequest(parsed, context, contextual)
+    return await _answer_query(call, request, wanted, as_of, is_strict, bool(body.total))
 
 
 async def _answer_query(
-    call: Call[Any], request: QueryRequest, wanted: Wanted, as_of: AsOf | None, is_strict: bool
+    call: Call[Any], request: QueryRequest, wanted: Wanted, as_of: AsOf | None, is_strict: bool, is_counted: bool
 ) -> Answer:
     wanted = await pin_page(call.context, wanted, as_of, call.freshness)
     found = await query.list_page(call.context, replace(request, now=wanted.now), wanted, call.freshness)
@@ -106,7 +118,9 @@ async def _answer_query(
         names, is_past = _collect_names(request.query), wanted.now is not None
         overlay = build_contextual_warrants(request.contextual, call.context.now()).overlay
         await require_defined_names(call.context, names, found.revision, overlay, is_past)
-    return Answer(await render_page(found.value, partial(_render_row, call.caller)), found.revision)
+    page = await render_page(found.value, partial(_render_row, call.caller))
+    total = found.value.total if is_counted else None
+    return Answer(QueryAnswer(page.results, page.prev_cursor, page.next_cursor, total), found.revision)
 
 
 def _collect_names(parsed: Query) -> Iterator[UsedName]:
@@ -123,7 +137,7 @@ def _collect_names(parsed: Query) -> Iterator[UsedName]:
 
 
 async def list_page_v1(call: Call[None]) -> Answer:
-    known = {name: text for name, text in call.parameters.items() if name != CONTEXTUAL_WARRANTS}
+    known = {name: text for name, text in call.parameters.items() if name not in (CONTEXTUAL_WARRANTS, TOTAL)}
     call = msgspec.structs.replace(call, parameters=known)
     if "q" not in call.parameters and "select" in call.parameters:
         return await legacy_query.list_page(call)
