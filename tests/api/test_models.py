@@ -151,7 +151,7 @@ def test_accept_names_the_form(client: Client, body: str) -> None:
 
 
 def test_a_text_that_stays_text_gets_the_usual_layout_and_keeps_its_comments(client: Client) -> None:
-    untidy = TEXT.replace("    relation editor [user]", "  relation editor [ user ]  // people only", 1)
+    untidy = TEXT.replace("    ", "  ").replace("editor [user]", "editor [ user ]  // people only", 1)
 
     formatted = client.post("/v2/model/convert", content=untidy, headers={"Accept": "text/plain"})
 

@@ -14,6 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from tests.processes.starting import start_process
 from tests.running import Client
 
 LINK = re.compile(r"^  (http://\S+)$")
@@ -40,7 +41,7 @@ def playground(folder: Path, *arguments: str) -> Iterator[tuple[str, list[str]]]
     """Yields the URL that a playground prints, and the lines before it; it is stopped like by Ctrl+C."""
     command = [sys.executable, "-m", "magistrate", "playground", *arguments]
     environment = {**os.environ, "MAGISTRATE_DATABASE_URL": "sqlite:///must-not-be-used.db", "TMPDIR": str(folder)}
-    with subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True) as process:
+    with start_process(command, folder=folder, environment=environment) as process:
         assert process.stdout is not None
         lines: list[str] = []
         try:

@@ -1,7 +1,7 @@
 """Renders the page at /docs: the OpenAPI document as one piece of HTML, which needs no script.
 
 With the console, the page names a script that replaces it by one that can be searched and tried; see
-docs/decisions/0069-the-api-reference-is-our-own-renderer.md."""
+docs/decisions/0068-the-api-reference-is-our-own-renderer.md."""
 
 import json
 from base64 import b64encode

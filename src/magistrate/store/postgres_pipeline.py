@@ -1,7 +1,7 @@
 """Runs statements on a connection in batches, each of which is one round trip, whatever the number of statements.
 
 psycopg's own pipelines wait for the event loop at every statement that is queued, so here libpq's pipeline mode is used
-directly. See docs/decisions/0075-writes-speak-to-libpq.md."""
+directly. See docs/decisions/0073-writes-speak-to-libpq.md."""
 
 import asyncio
 from collections.abc import Sequence

@@ -2,7 +2,7 @@
 
 Any number of processes may write to the same database: the lock is the row of `head`, which each transaction locks
 first. A group is taken once the lock is held, so that whatever came meanwhile is among it. See
-docs/decisions/0074-postgresql-commits-writes-in-groups.md."""
+docs/decisions/0072-postgresql-commits-writes-in-groups.md."""
 
 import asyncio
 from collections import deque

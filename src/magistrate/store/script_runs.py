@@ -3,7 +3,7 @@
 Scripts are run one after another, each as if it were alone; but what all of them look up first is read for all of them
 at once. A script then runs against these rows, its changes only noted. When its turn comes, its run counts if the
 writes before it changed nothing that it looked up, and otherwise is begun anew. See
-docs/decisions/0074-postgresql-commits-writes-in-groups.md."""
+docs/decisions/0072-postgresql-commits-writes-in-groups.md."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
