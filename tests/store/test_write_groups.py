@@ -20,11 +20,14 @@ from magistrate.store.contract import (
     NewWarrant,
     Once,
     Precondition,
+    Slice,
     Stamp,
     Store,
+    WarrantFilter,
 )
 from magistrate.store.database import Execute, Observer, Script, Select, observe_nothing
-from magistrate.store.postgres_transaction import KEYS_AT_ONCE
+from magistrate.store.postgres_statements import insert_rows
+from magistrate.store.postgres_transaction import KEYS_AT_ONCE, ROWS_AT_ONCE
 from magistrate.store.postgres_writing import WRITES_AT_ONCE
 from magistrate.store.sql_store import SqlStore
 from tests.databases import PostgresServer, dump
@@ -413,3 +416,35 @@ async def wait_for_writer(url: str) -> None:
         while watching.execute(waiting).fetchall() == [(0,)]:
             await asyncio.sleep(0.01)
             watching.rollback()
+
+
+@pytest.mark.parametrize(
+    ("one", "several"),
+    [
+        ("INSERT INTO t (a, b) VALUES (?, ?)", "INSERT INTO t (a, b) VALUES (?, ?), (?, ?)"),
+        (
+            "\nINSERT INTO t (a)\nVALUES (?, 1) ON CONFLICT DO NOTHING",
+            "\nINSERT INTO t (a)\nVALUES (?, 1), (?, 1) ON CONFLICT DO NOTHING",
+        ),
+        ("UPDATE t SET a = ? WHERE b = ?", None),
+        ("INSERT INTO t (a) SELECT ?", None),
+    ],
+)
+def test_only_a_statement_that_inserts_one_row_can_insert_several(one: str, several: str | None) -> None:
+    assert insert_rows(one, 2) == several
+
+
+async def test_many_rows_of_a_write_are_inserted_by_few_statements(url: str) -> None:
+    count = 3 * ROWS_AT_ONCE + 5
+    policies = ["hour < 12" if number % 2 else "" for number in range(count)]
+    async with opened(url) as store:
+        for user in ("ann", "bo"):
+            before = store.statements
+            await grant(*(warrant(f"d-{number}", user, policies[number]) for number in range(count)))(store)
+            statements = store.statements - before
+        listed = (await store.list_warrants(Slice("createdAt", 1_000), WarrantFilter())).value.rows
+
+    assert statements < count
+    assert [(one.object_id, one.policy) for one in listed[count:]] == [
+        (f"d-{number}", policies[number]) for number in range(count)
+    ]

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from math import ceil
 
 TICK_SECONDS = 0.01
-REFUSED_PER_TICK = 20
-"""Sets how many requests are refused at once: 2,000 a second, each of which takes 30 to 50 µs to read and refuse."""
+REFUSED_PER_TICK = 10
+"""Sets how many requests are refused at once: 1,000 a second, each of which takes 30 to 50 µs to read and refuse."""
 MOST_TICKS = 100
 """Limits how long a refusal is held, to one second: a client that gives up and connects again costs more than a
 refusal. If more refusals are held than the pace allows in that time, the pace grows until all are sent."""
