@@ -46,7 +46,7 @@ class SnapshotListing:
         """Returns how much is held in memory: rows, values and warrants, one or two hundred bytes each."""
         return LEAST_ENTRIES + KEPT_PAGE_ENTRIES + len(self.keys) + self.size
 
-    def count(self) -> int:
+    def count_rows(self) -> int:
         """Returns the number of rows on all pages."""
         return len(self.keys)
 

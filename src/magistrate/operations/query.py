@@ -147,7 +147,7 @@ class _PageRead:
         return stored
 
     async def _cut(self, listing: SnapshotListing | SetListing, wanted: Slice) -> PageSlice[QueryRow]:
-        self._kept_page, self.total = listing.kept_page, listing.count()
+        self._kept_page, self.total = listing.kept_page, listing.count_rows()
         if isinstance(listing, SnapshotListing):
             return listing.slice(wanted)
         return await listing.read_slice(wanted, self._ctx.store, limit_work(self._ctx.max_query_work))

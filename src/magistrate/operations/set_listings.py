@@ -60,7 +60,7 @@ class SetListing:
         """Yields nothing: bitmaps are freed at once."""
         return iter(())
 
-    def count(self) -> int:
+    def count_rows(self) -> int:
         """Returns the number of rows on all pages."""
         return self.ordered.count()
 
