@@ -39,7 +39,7 @@ class StatementPipeline:
 
     async def run(self, statements: Sequence[Statement]) -> list[Rows]:
         """Returns the rows of each statement, in order. At the first that fails, raises its error and runs none of
-        those behind it. If the connection is lost, or the caller stops waiting, the connection is closed."""
+        the statements after it. If the connection is lost, or the caller stops waiting, the connection is closed."""
         found: list[Rows] = []
         for start in range(0, len(statements), STATEMENTS_AT_ONCE):
             found += await self._run_batch(statements[start : start + STATEMENTS_AT_ONCE])
@@ -53,7 +53,7 @@ class StatementPipeline:
             results = await self._receive()
             self._connection.pgconn.exit_pipeline_mode()
         except BaseException:
-            # What is still on its way could not be told apart from the results of later statements.
+            # Results that arrive later could be mistaken for those of later statements.
             await self._connection.close()
             raise
         for result in results:

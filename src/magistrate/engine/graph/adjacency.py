@@ -132,7 +132,7 @@ class EntryDraft:
 
 class Adjacency:
     """Holds all indexes of a graph, and the numbers of ids. Entries take capacity, ids do not. `numbering` is an object
-    of its own for each adjacency, by which numbers of different ones can be told apart."""
+    of its own for each adjacency: numbers of different ones must not be compared."""
 
     def __init__(self, capacity: Capacity) -> None:
         self.numbering = object()

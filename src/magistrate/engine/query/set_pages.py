@@ -60,7 +60,7 @@ class OrderedSets:
                 continue
             start = boundary[1] if boundary is not None and boundary[0] == of_type else None
             relations = self._relations[of_type][:: -1 if descending else 1]
-            # One id more: on that of the boundary there may be no row behind it.
+            # One more id than rows are wanted: the object of the boundary may have no row after the boundary.
             ids = self.sets.tables[of_type].list_ids(
                 self._numbers[of_type], start, most + 1 - len(found), descending, work
             )

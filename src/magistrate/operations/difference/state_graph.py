@@ -15,9 +15,9 @@ from magistrate.operations.difference.states import ComparedState
 from magistrate.operations.scheduling import checkpoint, is_time_up, take_checkpoint
 
 FEW_CHECKS = 50
-"""Bounds the checks for which a graph is worth its beginning."""
+"""Sets the number of checks from which on a graph is built; for fewer, it costs more than it saves."""
 MOST_WARRANTS = 50_000
-"""Limits the warrants that the graph caches; freeing so many takes some milliseconds."""
+"""Limits the warrants that the graph caches. It is freed in one step, which takes a few milliseconds for so many."""
 MOST_WALKS = 40
 """Limits the walks for one check, as in checks/check.py."""
 
