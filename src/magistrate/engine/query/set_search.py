@@ -2,9 +2,9 @@
 
 It computes what `objects.py` computes, in the same order, for graphs whose nodes only depend on which warrants there
 are (connected_graph.py): each node has the set of objects where it holds, and gains objects until nothing changes.
-New members of a node are expanded together, from cached entries; entries that are not cached are read level by level. The policies and time limits of the warrants that are met are evaluated; where one of them is
-unknown and matters, where a warrant is on every object, or where all objects of a type may be rows, GivenUp is raised,
-and `objects.py` answers.
+New members of a node are expanded together, from cached entries; those that are not cached are read level by level.
+The policies and time limits of the warrants that are met are evaluated. Where one of them is unknown and matters, where
+a warrant is on every object, or where all objects of a type may be rows, GivenUp is raised, and `objects.py` answers.
 """
 
 from collections import defaultdict
