@@ -4,12 +4,15 @@ Playwright runs in the event loop of the tests, so tests that use `page` are `as
 `running_service`, belongs in a fixture that is not.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 from playwright.async_api import Browser, Page
 
 from tests.browser.chromium import MISSING, find_chromium, fresh_page, running_browser
+from tests.browser.console_places import load_example
+from tests.conftest import STORES, new_database_url
+from tests.running import Client, running_service, settings_for
 
 
 @pytest.fixture(scope="session")
@@ -26,3 +29,21 @@ async def page(browser: Browser) -> AsyncIterator[Page]:
     """An empty page, which shares nothing with those of other tests."""
     async with fresh_page(browser) as page:
         yield page
+
+
+@pytest.fixture(scope="module", params=STORES)
+def stored(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    """A client of a service with the example, on each store in turn."""
+    url = new_database_url(request.param, tmp_path_factory.mktemp("stored"), request)
+    with running_service(settings_for(url)) as service, Client(service) as client:
+        load_example(client)
+        yield client
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    """A client of a service with the example, on SQLite: for what does not depend on the store."""
+    folder = tmp_path_factory.mktemp("service")
+    with running_service(settings_for(f"sqlite:///{folder}/m.db")) as url, Client(url) as client:
+        load_example(client)
+        yield client

@@ -12,7 +12,6 @@ from playwright.async_api import Page, expect
 
 from tests.browser.console_pages import Console
 from tests.browser.console_places import DENIED, PLACES, load_example, visit
-from tests.conftest import STORES, new_database_url
 from tests.issuing import issue_key
 from tests.running import Client, running_service, settings_for
 from tests.scenario_files import warrant_body
@@ -20,23 +19,6 @@ from tests.scenario_files import warrant_body
 MARKUP = "<img src=x onerror=window.ran=1><script>window.ran=1</script>"
 STRANGE_ID = "$(a,b);~!&|c@d.e{}"
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture(scope="module", params=STORES)
-def stored(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    """A service on each store."""
-    url = new_database_url(request.param, tmp_path_factory.mktemp("console"), request)
-    with running_service(settings_for(url)) as service, Client(service) as client:
-        load_example(client)
-        yield client
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    folder = tmp_path_factory.mktemp("console")
-    with running_service(settings_for(f"sqlite:///{folder}/m.db")) as url, Client(url) as client:
-        load_example(client)
-        yield client
 
 
 @pytest.fixture

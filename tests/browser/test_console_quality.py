@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
@@ -14,9 +13,9 @@ from playwright.async_api import Browser, Page, expect
 
 from tests.browser.chromium import MOST_MILLISECONDS
 from tests.browser.console_pages import Console
-from tests.browser.console_places import PLACES, SCHEMES, load_example, visit
+from tests.browser.console_places import PLACES, SCHEMES, visit
 from tests.generated_docs import ROOT
-from tests.running import Client, running_service, settings_for
+from tests.running import Client
 
 SOURCE = ROOT / "console"
 COMMITTED = ROOT / "src" / "magistrate" / "console_files"
@@ -72,14 +71,6 @@ def test_packages_are_pinned_and_come_from_whichever_registry_is_configured() ->
     assert all(version[0].isdigit() for version in versions.values()), versions
     assert not [name for name, one in lock["packages"].items() if "resolved" in one]
     assert all("integrity" in one for name, one in lock["packages"].items() if name)
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    folder = tmp_path_factory.mktemp("console")
-    with running_service(settings_for(f"sqlite:///{folder}/m.db")) as url, Client(url) as client:
-        load_example(client)
-        yield client
 
 
 @pytest.mark.anyio

@@ -1,43 +1,32 @@
 """The page Service of the console, imports of files, the completion of queries, and contexts that are tried."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.async_api import Page, expect
 
 from tests.browser.console_pages import Console
-from tests.browser.console_places import load_example
 from tests.browser.more_pages import KeysPage
-from tests.conftest import STORES, new_database_url
 from tests.issuing import issue_key, wait_for_key
-from tests.running import Client, running_service, settings_for
+from tests.running import Client
 
 pytestmark = pytest.mark.anyio
 STRANGE_ID = "$(a,b);~!&|c@d.e{}"
 
 
-@pytest.fixture(scope="module", params=STORES)
-def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    url = new_database_url(request.param, tmp_path_factory.mktemp("service"), request)
-    with running_service(settings_for(url)) as running, Client(running) as client:
-        load_example(client)
-        yield client
-
-
 @pytest.fixture
-async def console(page: Page, service: Client) -> Console:
-    return Console(page, str(service.base_url).rstrip("/"))
+async def console(page: Page, stored: Client) -> Console:
+    return Console(page, str(stored.base_url).rstrip("/"))
 
 
-async def test_keys_are_created_replaced_and_revoked(console: Console, service: Client) -> None:
+async def test_keys_are_created_replaced_and_revoked(console: Console, stored: Client) -> None:
     keys = KeysPage(console)
     await console.start("service")
 
     secret = await keys.create("billing", "read", "query")
-    wait_for_key(service, secret)
-    with Client(str(service.base_url), secret) as billing:
+    wait_for_key(stored, secret)
+    with Client(str(stored.base_url), secret) as billing:
         assert billing.get("/v2/warrants").status_code == 200
         assert billing.post("/v2/writes", json={}).status_code == 403
     await expect(console.row("billing")).to_contain_text("check, query, read")
@@ -48,12 +37,12 @@ async def test_keys_are_created_replaced_and_revoked(console: Console, service: 
     await keys.act("billing", "Revoke", "Revoke")
 
     await expect(console.page.get_by_text("Revoked the key billing.")).to_be_visible()
-    assert "billing" not in [row["name"] for row in service.get("/v2/keys").json()["results"]]
+    assert "billing" not in [row["name"] for row in stored.get("/v2/keys").json()["results"]]
     assert secret not in await console.page.evaluate("document.documentElement.outerHTML + location.href")
     assert console.troubles == []
 
 
-async def test_a_session_checks_what_its_user_may_do(console: Console, service: Client) -> None:
+async def test_a_session_checks_what_its_user_may_do(console: Console, stored: Client) -> None:
     await console.start("service", show="sessions")
 
     await console.page.get_by_label("User").fill("bob")
@@ -63,7 +52,7 @@ async def test_a_session_checks_what_its_user_may_do(console: Console, service: 
     check = {"objectType": "document", "objectId": "roadmap", "relation": "can-read"}
     headers = {"Authorization": f"Bearer {token}"}
     warrants = [check | {"subject": {"objectType": "user", "objectId": "bob"}}]
-    assert service.post("/v2/check", json={"warrants": warrants}, headers=headers).json()["result"] == "Authorized"
+    assert stored.post("/v2/check", json={"warrants": warrants}, headers=headers).json()["result"] == "Authorized"
     assert console.troubles == []
 
 
@@ -74,12 +63,12 @@ async def test_metrics_are_shown_as_they_change(console: Console) -> None:
     await expect(console.row("GET /metrics")).to_be_visible()
 
 
-def limited(service: Client) -> str:
-    return issue_key(service, "reading", "read", "query")
+def limited(stored: Client) -> str:
+    return issue_key(stored, "reading", "read", "query")
 
 
-async def test_a_key_without_the_scope_is_told_which_one_is_missing(console: Console, service: Client) -> None:
-    await console.start("service", key=limited(service))
+async def test_a_key_without_the_scope_is_told_which_one_is_missing(console: Console, stored: Client) -> None:
+    await console.start("service", key=limited(stored))
     await expect(console.page.get_by_role("alert")).to_contain_text("keys")
 
     await console.open("service", show="metrics")
@@ -87,7 +76,7 @@ async def test_a_key_without_the_scope_is_told_which_one_is_missing(console: Con
     await expect(console.page.get_by_role("alert")).to_contain_text("metrics")
 
 
-async def test_a_file_is_imported_and_a_wrong_line_is_named(console: Console, service: Client, tmp_path: Path) -> None:
+async def test_a_file_is_imported_and_a_wrong_line_is_named(console: Console, stored: Client, tmp_path: Path) -> None:
     lines = [f"document:imported-{number}#viewer@user:ann" for number in range(1_200)]
     lines[7] = json.dumps(
         {
@@ -111,7 +100,7 @@ async def test_a_file_is_imported_and_a_wrong_line_is_named(console: Console, se
 
     done = console.page.get_by_text("Imported 1200 lines")
     await expect(done).to_contain_text("700 were new, 500 were there already")
-    assert service.ask(f"document:{STRANGE_ID}#viewer@user:ann").json()["result"] == "Authorized"
+    assert stored.ask(f"document:{STRANGE_ID}#viewer@user:ann").json()["result"] == "Authorized"
     assert console.troubles == []
 
 
@@ -138,8 +127,8 @@ async def test_queries_are_completed_word_by_word(console: Console) -> None:
     assert console.troubles == []
 
 
-async def test_a_context_is_tried_on_the_page_of_an_object(console: Console, service: Client) -> None:
-    service.grant('document:secret#viewer@user:vera[network == "office"]')
+async def test_a_context_is_tried_on_the_page_of_an_object(console: Console, stored: Client) -> None:
+    stored.grant('document:secret#viewer@user:vera[network == "office"]')
     await console.start("object", name="user:vera", tab="what")
     await expect(console.row("document:handbook").first).to_be_visible()
     await expect(console.row("document:secret")).to_have_count(0)

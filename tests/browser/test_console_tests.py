@@ -10,27 +10,17 @@ import pytest
 from playwright.async_api import Page, expect
 
 from tests.browser.console_pages import Console
-from tests.browser.console_places import load_example
 from tests.browser.more_pages import TestsPage
 from tests.cli.test_playground import FILE, playground
-from tests.conftest import STORES, new_database_url
-from tests.running import Client, running_service, settings_for
+from tests.running import Client
 
 pytestmark = pytest.mark.anyio
 MARKUP = "<img src=x onerror=window.ran=1>"
 
 
-@pytest.fixture(scope="module", params=STORES)
-def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    url = new_database_url(request.param, tmp_path_factory.mktemp("tests"), request)
-    with running_service(settings_for(url)) as running, Client(running) as client:
-        load_example(client)
-        yield client
-
-
 @pytest.fixture
-async def console(page: Page, service: Client) -> Console:
-    return Console(page, str(service.base_url).rstrip("/"))
+async def console(page: Page, stored: Client) -> Console:
+    return Console(page, str(stored.base_url).rstrip("/"))
 
 
 def run_file(path: Path) -> str:
@@ -83,15 +73,15 @@ async def test_results_follow_each_edit_and_failures_have_reasons(console: Conso
     assert console.troubles == []
 
 
-async def test_everything_is_shared_as_one_file(console: Console, service: Client, tmp_path: Path) -> None:
+async def test_everything_is_shared_as_one_file(console: Console, stored: Client, tmp_path: Path) -> None:
     tests = TestsPage(console)
     await console.start("tests")
     saved = await tests.save("Download with all warrants", tmp_path)
     text = saved.read_text()
 
     assert "model: |" in text
-    stored = service.get("/v2/warrants", params={"limit": 1000}).json()["results"]
-    assert text.count("    - ") == len(stored)
+    warrants = stored.get("/v2/warrants", params={"limit": 1000}).json()["results"]
+    assert text.count("    - ") == len(warrants)
     assert run_file(saved) == "0 passed, 0 failed"
 
 

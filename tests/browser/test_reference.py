@@ -1,6 +1,6 @@
 """The API reference in a browser: what people look up and try, with scripts and without."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Literal
 
@@ -9,22 +9,14 @@ from playwright.async_api import Browser, Page, expect
 
 from tests.browser.chromium import MOST_MILLISECONDS
 from tests.browser.console_pages import Console
-from tests.browser.console_places import SCHEMES, load_example
+from tests.browser.console_places import SCHEMES
 from tests.browser.test_console_quality import list_serious, tools
-from tests.running import KEY, Client, running_service, settings_for
+from tests.running import KEY, Client
 
 pytestmark = pytest.mark.anyio
 __all__ = ["tools"]
 
 CHECK, LIST = "post_check", "get_objects"
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    folder = tmp_path_factory.mktemp("reference")
-    with running_service(settings_for(f"sqlite:///{folder}/m.db")) as url, Client(url) as client:
-        load_example(client)
-        yield client
 
 
 @pytest.fixture
