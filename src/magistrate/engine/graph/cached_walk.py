@@ -1,0 +1,31 @@
+"""Decides checks from the decisions that the graph has cached, and from its entries where there is none."""
+
+from magistrate.engine.decision import Decision
+from magistrate.engine.evaluation import Check
+from magistrate.engine.graph.graph import Graph
+from magistrate.engine.graph.walk import Walk
+from magistrate.engine.work import Work
+
+
+class CachedWalk(Walk):
+    """Decides checks like a walk, and caches the decisions that depend neither on the time nor on a context."""
+
+    __slots__ = ("_cached",)
+
+    def __init__(self, graph: Graph, now: int, work: Work, shares: bool = False) -> None:
+        super().__init__(graph, now, work, shares)
+        self._cached = graph.decisions
+
+    def decide(self, check: Check) -> Decision | None:
+        subject, object = check.subject, check.object
+        if subject.relation is not None:
+            return super().decide(check)
+        key = f"{object.type} {object.id} {check.relation} {subject.type} {subject.id}"
+        decision = self._cached.get(key)
+        if decision is not None:
+            self.work.spend(1)
+            return decision
+        decision = super().decide(check)
+        if decision is not None and self._conditions is None:
+            self._cached.keep(key, decision)
+        return decision
