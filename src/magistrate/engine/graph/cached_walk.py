@@ -17,15 +17,11 @@ class CachedWalk(Walk):
         self._cached = graph.decisions
 
     def decide(self, check: Check) -> Decision | None:
-        subject, object = check.subject, check.object
-        if subject.relation is not None:
-            return super().decide(check)
-        key = f"{object.type} {object.id} {check.relation} {subject.type} {subject.id}"
-        decision = self._cached.get(key)
-        if decision is not None:
+        known = self._cached.find((check,))
+        if known is not None:
             self.work.spend(1)
-            return decision
+            return known[0]
         decision = super().decide(check)
         if decision is not None and self._conditions is None:
-            self._cached.keep(key, decision)
+            self._cached.keep(check, decision)
         return decision
