@@ -243,6 +243,8 @@ def _check_values(body: bytes) -> None:
 
 def _check_nesting(body: bytes, max_depth: int) -> None:
     """Raises InvalidRequest if this valid JSON nests arrays and objects too deeply."""
+    if body.count(b"{") + body.count(b"[") <= max_depth:
+        return  # each level begins with a bracket
     brackets = _find_brackets(body).translate(_AS_BRACES)
     if len(brackets) <= 2 * max_depth:
         return

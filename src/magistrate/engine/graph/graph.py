@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from magistrate.engine.expansion import ArrowBranch, Branch, Operation, Plan, UsersetBranch
 from magistrate.engine.graph.adjacency import Adjacency
 from magistrate.engine.graph.checkpoint import CheckpointNeeded
+from magistrate.engine.graph.decision_cache import DecisionCache
 from magistrate.engine.graph.kinds import Kind
 from magistrate.engine.graph.memberships import Memberships
 from magistrate.engine.graph.reachability import PlanKey, ReachabilitySearch, find_closed_plans
@@ -49,6 +50,7 @@ class Graph:
         self._most = most
         self._capacity = Capacity(most)
         self._adjacency = Adjacency(self._capacity)
+        self.decisions = DecisionCache(self._capacity, most)
         self._numbers: dict[ViewKey, int] = {}
         self._outdated: set[int] = set()
         self._views_by_relation: dict[tuple[str, str], dict[PlanView, None]] = defaultdict(dict)
@@ -76,13 +78,16 @@ class Graph:
         self.revision = revision
 
     def invalidate(self, changes: Iterable[WarrantNames]) -> None:
-        """Invalidates the entries that contain these warrants."""
+        """Invalidates the entries that contain these warrants, and all decisions if there are any such entries."""
+        is_used = False
         for change in changes:
             for view in self._views_by_relation.get((change.object_type, change.relation), ()):
-                view.invalidate(change)
+                is_used |= view.invalidate(change)
             for memberships in self._memberships.values():
-                memberships.invalidate(change)
+                is_used |= memberships.invalidate(change)
             self._adjacency.invalidate(change)
+        if is_used:
+            self.decisions.clear()
 
     def change_model(self, model: Model, revision: Revision) -> None:
         """Replaces the model by that of this revision, up to which no warrant was written or deleted.
@@ -91,6 +96,7 @@ class Graph:
         """
         if model.stranded != self.model.stranded:
             self._replace_adjacency()
+        self.decisions.clear()
         self._use(model)
         self.revision = revision
         self._evict_unused_views()

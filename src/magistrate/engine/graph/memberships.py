@@ -152,13 +152,17 @@ class Memberships:
                 members.append((kind, ObjectId(id)))
         return members
 
-    def invalidate(self, change: WarrantNames) -> None:
+    def invalidate(self, change: WarrantNames) -> bool:
+        """Evicts the groups of the member that this warrant names. Returns false if it makes nobody a member. Whether
+        closures contain it is not looked up: they may have outlived the groups that they were computed from."""
         kind = self._kinds_by_names.get((change.subject_type, change.subject_relation))
-        if kind is not None and (change.object_type, change.relation) in kind.views:
-            id = ObjectId(change.subject_id)
-            kind.groups.evict(id)
-            self._changes += 1
-            self._changed.append((kind, id))
+        if kind is None or (change.object_type, change.relation) not in kind.views:
+            return False
+        id = ObjectId(change.subject_id)
+        kind.groups.evict(id)
+        self._changes += 1
+        self._changed.append((kind, id))
+        return True
 
     def adopt(self, former: "Memberships") -> "Memberships":
         """Returns the memberships to use after the model has changed.

@@ -101,17 +101,21 @@ class PlanView:
         """Returns the relations whose warrants are in the entries, each with its object type."""
         return {(request.type, relation) for request in self.requests for relation in request.relations}
 
-    def invalidate(self, change: WarrantNames) -> None:
+    def invalidate(self, change: WarrantNames) -> bool:
+        """Evicts the entries that contain this warrant. Returns false if there were none."""
         if change.object_id == WILDCARD:
             self.entries.evict_all()
             self.points.evict_all()
-            return
+            return True
+        is_used = self.points.evict((change.object_id, change.subject_id))
         if change.subject_id == WILDCARD:
             self.points.evict_all()
-        self.points.evict((change.object_id, change.subject_id))
+            is_used = True
         entry = self.entries.young.get(change.object_id) or self.entries.find(change.object_id)
         if entry is not None and (entry.direct is not None or self._reaches(change)):
             self.entries.evict(change.object_id)
+            is_used = True
+        return is_used
 
     def _reaches(self, change: WarrantNames) -> bool:
         return change.subject_relation != "" or bool(self.plan.expand(change))
