@@ -12,7 +12,7 @@ from magistrate.engine.graph.decision_cache import MOST_CHARACTERS
 from magistrate.engine.terms import Revision
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
-from tests.memory_source import PLENTY, Relations, model_of, rows_of
+from tests.memory_source import PLENTY, change_of, Relations, model_of, rows_of
 from tests.operations.test_check import question
 from tests.scenario_files import stored_warrant
 
@@ -73,7 +73,7 @@ class Cache:
     def write(self, text: str) -> None:
         warrant: Warrant = stored_warrant(text, 100, 0)
         self.stored = [*self.stored, warrant]
-        self.graph.apply([warrant.names], Revision(self.graph.revision + 1))
+        self.graph.apply([change_of(warrant, exists=True)], Revision(self.graph.revision + 1))
 
     def count_work(self, asked: Check) -> int:
         work = Work(PLENTY)
