@@ -14,7 +14,7 @@ from magistrate.engine.truth import TRUE, UNDEFINED
 from magistrate.engine.warrant_reader import AnyRead
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
-from tests.memory_source import PLENTY, evaluated, model_of, rows_of
+from tests.memory_source import PLENTY, change_of, evaluated, model_of, rows_of
 from tests.properties.test_check import IDS, RELATIONS, TYPES, Types, model, warrants
 
 
@@ -86,7 +86,7 @@ def test_a_graph_that_follows_every_change_answers_like_an_evaluation(
         if all_ever:
             changed = all_ever[number % len(all_ever)]
             stored = [one for one in stored if one != changed] if changed in stored else [*stored, changed]
-            graph.apply([changed.names], Revision(revision))
+            graph.apply([change_of(changed, changed in stored)], Revision(revision))
         expect(graph, drawn, all_ever, stored, before)
         expect(graph, drawn, all_ever, stored, after)
 
@@ -115,7 +115,7 @@ def test_a_graph_whose_model_changes_answers_like_an_evaluation_with_the_new_one
         if all_ever:
             changed = all_ever[number % len(all_ever)]
             stored = [one for one in stored if one != changed] if changed in stored else [*stored, changed]
-            graph.apply([changed.names], Revision(revision))
+            graph.apply([change_of(changed, changed in stored)], Revision(revision))
             is_new = changed not in ever
             ever = [*ever, changed] if is_new else ever
         if is_changed:
@@ -167,11 +167,11 @@ def test_what_changes_while_it_is_read_is_not_kept(
     for number in changes if all_ever else ():
         changed = all_ever[number % len(all_ever)]
         stored = [one for one in stored if one != changed] if changed in stored else [*stored, changed]
-        touched.append(changed.names)
+        touched.append(change_of(changed, changed in stored))
     is_read_already = fetch.reads()
     if is_told:
         graph.apply(touched, Revision(2))
-        fetch.note_changes(touched)
+        fetch.note_changes([change.names for change in touched])
     else:
         graph.clear(Revision(2))
         fetch.is_in_vain = True

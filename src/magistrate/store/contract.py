@@ -316,6 +316,12 @@ class Store(WarrantReader, PolicyStore, KeyStore, SessionKeyStore, EventStore, H
         """Lists the warrants that began or ended after a revision."""
         ...
 
+    def find_warrant_changes(self, after: Revision, most: int) -> tuple[Mark, WarrantChanges] | None:
+        """Returns the same, and a mark that was taken before, if that takes no waiting, otherwise None. On SQLite it
+        reads the change log, which takes some ten microseconds. On PostgreSQL it has the changes that only this process
+        has made. Raises StoreUnavailable."""
+        ...
+
     async def collect(self, before: int, most: int) -> int:
         """Deletes rows that were replaced or deleted at or before the time `before` (in microseconds since 1970), and
         idempotency keys that have expired by then: at most about `most` rows, oldest first. Returns their number; 0

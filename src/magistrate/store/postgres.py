@@ -134,6 +134,9 @@ class PostgresDatabase:
             return Staleness.STALE
         return Staleness.AGING if now - marked_at > AGING_MS / 1_000 else Staleness.CURRENT
 
+    def find_changes(self, after: Revision, most: int) -> tuple[Mark, Rows] | None:
+        return self._writer.recent.find(after, most, self._writer.revisions)
+
     async def schema_version(self) -> int:
         [(version,)] = await self.read(migrate.READ_VERSION, ())
         return int(version)

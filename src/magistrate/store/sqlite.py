@@ -153,6 +153,14 @@ class SqliteDatabase:
     def staleness(self, mark: Mark) -> Staleness:
         return Staleness.CURRENT if mark[1] == self._newest_revision() else Staleness.STALE
 
+    def find_changes(self, after: Revision, most: int) -> tuple[Mark, Rows] | None:
+        mark = self.mark()
+        self.statements += 1
+        try:
+            return mark, self._reader.execute(sql.LIST_WARRANT_CHANGES, (after, most)).fetchall()
+        except apsw.Error as error:
+            self._raise_translated(error)
+
     def _newest_revision(self) -> int:
         """Returns the newest revision, which is read only if anything was committed since the last call. That is
         detected by `data_version`, which is cheaper to read and changes after each commit of another connection, in

@@ -13,7 +13,7 @@ import msgspec
 from magistrate.engine.names import WarrantNames, warrant_names
 from magistrate.engine.policy import may_read_clock
 from magistrate.engine.terms import WILDCARD, Revision
-from magistrate.engine.warrants import Warrant, policy_digest, warrant_pattern
+from magistrate.engine.warrants import ChangedWarrant, Warrant, policy_digest, warrant_pattern
 from magistrate.errors import NotFound
 from magistrate.store import sql
 from magistrate.store.contract import Judge, NewWarrant, Snapshot, Stamp
@@ -36,11 +36,14 @@ def build_warrant_of_page(row: Row) -> Warrant:
     return Warrant(*columns)
 
 
-def read_changed_names(key: str) -> WarrantNames:
-    """Returns the names of the warrant that the key of a change identifies."""
-    *names, _ = msgspec.json.decode(key, type=tuple[str, ...])
-    return warrant_names(*names)
+def read_change(key: str, action: str, starts_at: int | None, expires_at: int | None) -> ChangedWarrant:
+    """Returns the change that a row of the change log describes."""
+    *names, digest = _KEY.decode(key)
+    is_known = not (digest or starts_at or expires_at) and action in ("created", "deleted")
+    return ChangedWarrant(warrant_names(*names), action == "created" if is_known else None)
 
+
+_KEY = msgspec.json.Decoder(tuple[str, ...])
 
 WARRANTS: Versioned[Warrant] = Versioned(
     kind="warrant",

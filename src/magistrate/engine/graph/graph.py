@@ -22,7 +22,7 @@ from magistrate.engine.names import WarrantNames
 from magistrate.engine.nesting import fold
 from magistrate.engine.plans import Model
 from magistrate.engine.terms import RelationName, Revision, TypeName
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.warrants import ChangedWarrant, Warrant
 from magistrate.engine.work import Work
 
 MOST_EACH = 500
@@ -70,9 +70,13 @@ class Graph:
         """Returns about how many warrants are cached; an entry without any counts as one."""
         return self._capacity.size
 
-    def apply(self, changes: Iterable[WarrantNames], revision: Revision) -> None:
-        """Applies the only changes up to this revision, and is as of it from then on."""
-        self.invalidate(changes)
+    def apply(self, changes: Iterable[ChangedWarrant], revision: Revision) -> None:
+        """Applies the only changes up to this revision, in their order, and is as of it from then on."""
+        for change in changes:
+            names = change.names
+            for view in self._views_by_relation.get((names.object_type, names.relation), ()):
+                view.apply(change)
+            self._invalidate_subject(names)
         self.revision = revision
 
     def invalidate(self, changes: Iterable[WarrantNames]) -> None:
@@ -80,9 +84,13 @@ class Graph:
         for change in changes:
             for view in self._views_by_relation.get((change.object_type, change.relation), ()):
                 view.invalidate(change)
-            for memberships in self._memberships.values():
-                memberships.invalidate(change)
-            self._adjacency.invalidate(change)
+            self._invalidate_subject(change)
+
+    def _invalidate_subject(self, change: WarrantNames) -> None:
+        """Invalidates the entries by subject that contain this warrant."""
+        for memberships in self._memberships.values():
+            memberships.invalidate(change)
+        self._adjacency.invalidate(change)
 
     def change_model(self, model: Model, revision: Revision) -> None:
         """Replaces the model by that of this revision, up to which no warrant was written or deleted.
@@ -210,7 +218,7 @@ class Graph:
         is_closed = plan in self._closed
         if number is None:
             number = self._numbers[key] = len(self.views)
-            view = PlanView(number, key, self._capacity, plan, self.model, is_closed)
+            view = PlanView(number, key, self._capacity, plan, self.model, is_closed, self.most_each)
             self.views.append(view)
         else:
             self._outdated.remove(number)
