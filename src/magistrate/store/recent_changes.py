@@ -37,9 +37,9 @@ class RecentChanges:
         self._groups.append(group)
 
     def find(self, after: Revision, most: int, writes: int) -> tuple[Mark, Rows] | None:
-        """Returns up to `most` of the changes after a revision, as rows of LIST_WARRANT_CHANGES, and the mark of the
-        last group. Returns None if other processes may have made some of them, or the last group is not the one that
-        `writes` counts."""
+        """Returns the changes after a revision, as rows of LIST_WARRANT_CHANGES, and the mark of the last group. Returns
+        None if there are more than `most`, if other processes may have made some of them, or if the last group is not
+        the one that `writes` counts."""
         if not self._groups or self._groups[-1].mark[1] != writes:
             return None
         last, found = self._groups[-1], deque[Row]()
@@ -50,6 +50,8 @@ class RecentChanges:
             if group.revision != revision or group.changes is None:
                 return None
             found.extendleft(reversed(group.changes))
+            if len(found) > most:
+                return None
             revision = group.before
         if revision > after or (revision < after < last.revision):
             return None
@@ -58,4 +60,4 @@ class RecentChanges:
             (*head, made_by, position, key, action, *(limits or (None, None)))
             for made_by, position, action, _, key, _, _, *limits in found
         ]
-        return last.mark, rows[:most] or [(*head, *[None] * 6)]
+        return last.mark, rows or [(*head, *[None] * 6)]
