@@ -37,8 +37,9 @@ class RecentChanges:
         self._groups.append(group)
 
     def find(self, after: Revision, most: int, writes: int) -> tuple[Mark, Rows] | None:
-        """Returns the changes after a revision, as rows of LIST_WARRANT_CHANGES, and the mark of the last group. Returns
-        None if there are more than `most`, if other processes may have made some of them, or if the last group is not
+        """Returns the mark of the last group, and the changes after a revision, as rows of LIST_WARRANT_CHANGES.
+
+        Returns None if these are more than `most`, if other processes may have made some, or if the last group is not
         the one that `writes` counts."""
         if not self._groups or self._groups[-1].mark[1] != writes:
             return None
