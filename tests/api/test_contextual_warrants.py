@@ -365,6 +365,9 @@ def test_warrants_that_are_read_together_are_those_that_are_read_one_by_one(give
         return
     one_by_one = build_contextual_warrants(read_contextual_warrants(bodies), 7)
     assert (together.warrants, together.now) == (one_by_one.warrants, one_by_one.now)
+    plain, made = together.overlay, one_by_one.overlay
+    assert (plain.size, plain.warrants, plain.patterns) == (made.size, made.warrants, made.patterns)
+    assert plain.ids_by_kind == made.ids_by_kind
 
 
 @pytest.mark.parametrize("group", [None, "member"])
