@@ -1,6 +1,6 @@
 """Holds what an expansion from one object reaches: plans and operations on objects, and the edges between them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from magistrate.engine.dismantling import Container, Linked
@@ -26,7 +26,11 @@ class PlaceEdge(NamedTuple):
 class PlanOnObject(Linked):
     """Represents a plan or a gate on one object; WILDCARD: on any object. `given` has the warrants to subjects
     themselves, by their type. `floor` is the value that a quantifier begins with. `result_set` is over the subjects of
-    the type that is currently solved."""
+    the type that is currently solved.
+
+    There may be tens of thousands, so `given` and `targets` are filled and emptied, never replaced: containers that are
+    made while as many others are freed put off the next garbage collection, which then traverses all of them at once
+    (wiring/garbage.py)."""
 
     __slots__ = ("floor", "given", "id", "plan", "result_set", "targets")
 
@@ -38,9 +42,9 @@ class PlanOnObject(Linked):
         self.floor = FALSE
         self.result_set = ResultSet()
 
-    def children(self) -> "list[PlanOnObject]":
-        return [targets.place for targets in self.targets]
+    def children(self) -> "Iterator[PlanOnObject]":
+        """Returns the places that it has edges to."""
+        return (edge.place for edge in self.targets)
 
     def unlink(self) -> Sequence[Container]:
-        targets, self.targets = self.targets, []
-        return (targets,)
+        return (self.targets,)
