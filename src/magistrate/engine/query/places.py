@@ -1,6 +1,7 @@
 """Holds what an expansion from one object reaches: plans and operations on objects, and the edges between them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 from magistrate.engine.dismantling import Container, Linked
@@ -44,7 +45,10 @@ class PlanOnObject(Linked):
 
     def children(self) -> "Iterator[PlanOnObject]":
         """Returns the places that it has edges to."""
-        return (edge.place for edge in self.targets)
+        return map(_place_of, self.targets)
 
     def unlink(self) -> Sequence[Container]:
         return (self.targets,)
+
+
+_place_of: Callable[[PlaceEdge], PlanOnObject] = attrgetter("place")
