@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 
 from magistrate.engine.conditions import ALWAYS
-from magistrate.engine.overlay import FIRST_NUMBER, Overlay
+from magistrate.engine.overlay import Overlay
+from magistrate.engine.plain_warrants import FIRST_NUMBER
 from magistrate.engine.plans import Model
 from magistrate.engine.query import ObjectsQuery, Query
 from magistrate.engine.query.finding import check_each, find, find_row_types
@@ -225,7 +226,7 @@ async def _begin(ctx: Context, request: QueryRequest, newest: ReadResult, now: i
         return _QuerySearch(ctx.store, request, model, now, work, at)
     contextual = build_contextual_warrants(request.contextual, now)
     extended = contextual.extend_model(model)
-    work.spend(len(contextual.overlay.added))
+    work.spend(contextual.overlay.size)
     return _QuerySearch(ctx.store, request, extended, now, work, at, contextual.overlay)
 
 

@@ -34,7 +34,7 @@ class GraphRounds:
         self._decisions: list[Decision | None] = [None] * len(batch.checks)
         if batch.contextual is not None:
             batch.contextual.require_defined(graph.model)
-            work.spend(len(batch.contextual.overlay.added))
+            work.spend(batch.contextual.overlay.size)
         self._begin_round(list(range(len(batch.checks))))
 
     def is_at(self, graph: Graph) -> bool:
