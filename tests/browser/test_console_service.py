@@ -1,4 +1,4 @@
-"""The page Service of the console, imports of files, the completion of queries, and contexts that are tried."""
+"""The page Service of the console, imports of files, and contexts that are tried."""
 
 import json
 from pathlib import Path
@@ -7,12 +7,12 @@ import pytest
 from playwright.async_api import Page, expect
 
 from tests.browser.console_pages import Console
+from tests.browser.console_places import STRANGE_ID
 from tests.browser.more_pages import KeysPage
 from tests.issuing import issue_key, wait_for_key
 from tests.running import Client
 
 pytestmark = pytest.mark.anyio
-STRANGE_ID = "$(a,b);~!&|c@d.e{}"
 
 
 @pytest.fixture
@@ -101,29 +101,6 @@ async def test_a_file_is_imported_and_a_wrong_line_is_named(console: Console, st
     done = console.page.get_by_text("Imported 1200 lines")
     await expect(done).to_contain_text("700 were new, 500 were there already")
     assert stored.ask(f"document:{STRANGE_ID}#viewer@user:ann").json()["result"] == "Authorized"
-    assert console.troubles == []
-
-
-async def test_queries_are_completed_word_by_word(console: Console) -> None:
-    await console.start("queries")
-    field = console.field("Query")
-    keyboard = console.page.keyboard
-
-    for typed, offered in (
-        ("sel", "select"),
-        ("select doc", "document"),
-        ("select document wh", "where"),
-        ("select document where user:bo", "user:bob"),
-        ("select document where user:bob is can-r", "can-read"),
-    ):
-        await field.fill(typed)
-        await expect(console.page.get_by_role("option", name=offered)).to_be_visible()
-    await keyboard.press("ArrowDown")
-    await keyboard.press("Enter")
-    await expect(field).to_have_value("select document where user:bob is can-read")
-    await keyboard.press("Enter")
-
-    await expect(console.row("document:roadmap")).to_be_visible()
     assert console.troubles == []
 
 
