@@ -8,15 +8,13 @@ import { Pager } from "../parts/pager";
 import { QueryTable, type QueryRow } from "../parts/query_table";
 import { runQuery } from "../query";
 import { completeQuery } from "../query_completion";
+import { readAbout } from "../query_grammar";
 import { go, route } from "../route";
 import { objectTypes, type Page } from "../schema";
 
 const PAGE_SIZE = 50;
 const EXPORT_PAGE_SIZE = 1000;
 const MOST_EXPORTED = 10_000;
-
-const FOR_OBJECT = /\sfor\s+(\S.*?)\s*$/i;
-const OF_SUBJECT = /\swhere\s+(\S.*?)\s+is\s/i;
 
 export function QueriesPage() {
   const { q = "", context = "", next, prev, at } = route.value.parameters;
@@ -95,9 +93,7 @@ interface ResultsProperties {
 function Results({ page, q, context, at }: ResultsProperties) {
   const [fault, setFault] = useState<Refused>();
   const [note, setNote] = useState("");
-  const object = FOR_OBJECT.exec(q)?.[1];
-  const subject = OF_SUBJECT.exec(q)?.[1];
-  const fixed = (object ?? subject)?.replaceAll('"', "");
+  const { name, areSubjects } = readAbout(q);
 
   async function exportAs(form: "csv" | "json") {
     setFault(undefined);
@@ -131,7 +127,7 @@ function Results({ page, q, context, at }: ResultsProperties) {
         </div>
       </div>
       {fault && <Fault fault={fault} />}
-      <QueryTable rows={page.results} fixed={fixed} areSubjects={object !== undefined} context={context} />
+      <QueryTable rows={page.results} fixed={name} areSubjects={areSubjects} context={context} />
       <Pager page={page} />
     </>
   );
