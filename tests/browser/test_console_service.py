@@ -69,11 +69,13 @@ def limited(stored: Client) -> str:
 
 async def test_a_key_without_the_scope_is_told_which_one_is_missing(console: Console, stored: Client) -> None:
     await console.start("service", key=limited(stored))
-    await expect(console.page.get_by_role("alert")).to_contain_text("keys")
+    await expect(console.page.get_by_text("Your key lacks the scope keys.")).to_be_visible()
 
     await console.open("service", show="metrics")
 
-    await expect(console.page.get_by_role("alert")).to_contain_text("metrics")
+    await expect(console.page.get_by_text("Your key lacks the scope metrics.")).to_be_visible()
+    needed = "magistrate keys create NAME --scope query --scope read --scope metrics"
+    await expect(console.page.get_by_text(needed)).to_be_visible()
 
 
 async def test_a_file_is_imported_and_a_wrong_line_is_named(console: Console, stored: Client, tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { mayWrite, onlyTypes, read } from "../api";
+import { onlyTypes, read } from "../api";
 import { completeObject, completeRelation, describeMeta, type StoredObject } from "../completion";
 import { useLoaded } from "../loading";
 import { readObject, showTime, writeObject, type Warrant } from "../names";
@@ -9,12 +9,14 @@ import { ImportFile } from "../parts/import_file";
 import { ObjectLink } from "../parts/names";
 import { Busy, Empty, Fault, Notice } from "../parts/notice";
 import { Pager } from "../parts/pager";
+import { ChangeButton, Obstacle } from "../parts/permission";
 import { NewWarrant } from "../parts/warrant_form";
 import { WarrantTable } from "../parts/warrant_table";
-import { adjust, asOf, go, link, route } from "../route";
+import { adjust, go, link, route } from "../route";
 import { listTypes, type Page } from "../schema";
 
 const PAGE_SIZE = 50;
+const WRITE = { scope: "write" } as const;
 const FIRST_PAGE = { next: undefined, prev: undefined };
 
 export function DataPage() {
@@ -34,17 +36,16 @@ export function DataPage() {
             Warrants
           </a>
         </nav>
-        {mayWrite.value && !asOf.value && (
-          <div class="actions">
-            <button type="button" class="quiet" onClick={() => setImporting(true)}>
-              Import a file…
-            </button>
-            <button type="button" class="primary" onClick={() => setCreating(true)}>
-              <Icon name="plus" />
-              New warrant
-            </button>
-          </div>
-        )}
+        <div class="actions">
+          <Obstacle needs={WRITE} />
+          <ChangeButton needs={WRITE} class="quiet" onClick={() => setImporting(true)}>
+            Import a file…
+          </ChangeButton>
+          <ChangeButton needs={WRITE} class="primary" onClick={() => setCreating(true)}>
+            <Icon name="plus" />
+            New warrant
+          </ChangeButton>
+        </div>
       </div>
       {done && (
         <Notice>

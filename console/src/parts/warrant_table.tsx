@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
-import { mayWrite } from "../api";
 import { showTime, writeObject, writeWarrant, type Warrant } from "../names";
-import { asOf, link } from "../route";
+import { link } from "../route";
 import { ObjectLink, SubjectLink } from "./names";
+import { ChangeButton } from "./permission";
 import { DeleteWarrant } from "./warrant_form";
 
 interface Properties {
@@ -12,7 +12,6 @@ interface Properties {
 
 export function WarrantTable({ warrants, onDone }: Properties) {
   const [deleted, setDeleted] = useState<Warrant>();
-  const canDelete = mayWrite.value !== false && asOf.value === undefined;
   return (
     <>
       <div class="scrolled" tabIndex={0} role="region" aria-label="Warrants">
@@ -57,11 +56,9 @@ export function WarrantTable({ warrants, onDone }: Properties) {
                       Why<span class="sr"> {writeWarrant(warrant)}</span>
                     </a>
                   )}
-                  {canDelete && (
-                    <button type="button" class="quiet" onClick={() => setDeleted(warrant)}>
-                      Delete…<span class="sr"> {writeWarrant(warrant)}</span>
-                    </button>
-                  )}
+                  <ChangeButton needs={{ scope: "write" }} class="quiet" onClick={() => setDeleted(warrant)}>
+                    Delete…<span class="sr"> {writeWarrant(warrant)}</span>
+                  </ChangeButton>
                 </td>
               </tr>
             ))}
