@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, Route, expect
 
 from tests.browser.console_pages import Console
 from tests.browser.console_places import STRANGE_ID
@@ -56,10 +56,29 @@ async def test_a_session_checks_what_its_user_may_do(console: Console, stored: C
     assert console.troubles == []
 
 
+async def test_the_first_reading_of_metrics_is_shown_at_once(console: Console) -> None:
+    await console.start("data")
+    asked = 0
+
+    async def answer_once(route: Route) -> None:
+        nonlocal asked
+        asked += 1
+        if asked == 1:  # the second one is never answered
+            await route.continue_()
+
+    await console.page.route("**/metrics", answer_once)
+    await console.open("service", show="metrics")
+
+    await expect(console.row("GET /v2/object-types")).to_be_visible()
+    await expect(console.page.get_by_text("Since the service was started")).to_be_visible()
+
+
 async def test_metrics_are_shown_as_they_change(console: Console) -> None:
     await console.start("service", show="metrics")
 
     await expect(console.page.locator(".figure").first).to_contain_text("Requests a second")
+    await expect(console.page.locator(".figure").first).to_contain_text("in all")
+    await expect(console.page.get_by_text("Every two seconds")).to_be_visible()
     await expect(console.row("GET /metrics")).to_be_visible()
 
 

@@ -1,10 +1,11 @@
 import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { findObstacle, onlyTypes } from "../api";
+import { openTimeline } from "../events";
 import { useLoaded } from "../loading";
 import { showTime } from "../names";
 import { adjust, asOf } from "../route";
-import { describeRevision, Timeline, type Revision } from "../timeline";
+import { describeRevision, type Revision } from "../timeline";
 import { Icon } from "./icons";
 
 const MOST_REVISIONS = 60;
@@ -111,7 +112,7 @@ function OpenBar({ at }: { at: string | undefined }) {
 }
 
 async function readPoints(aborted: AbortSignal): Promise<Revision[]> {
-  return (await new Timeline(onlyTypes.value?.[0]).readMore(MOST_REVISIONS, aborted)).revisions.reverse();
+  return (await openTimeline(onlyTypes.value?.[0]).readMore(MOST_REVISIONS, aborted)).revisions.reverse();
 }
 
 function TimeField() {
