@@ -10,6 +10,7 @@ import { ObjectLink } from "../parts/names";
 import { Busy, Empty, Fault, Notice } from "../parts/notice";
 import { Pager } from "../parts/pager";
 import { ChangeButton, Obstacle } from "../parts/permission";
+import { Table } from "../parts/table";
 import { NewWarrant } from "../parts/warrant_form";
 import { WarrantTable } from "../parts/warrant_table";
 import { adjust, go, link, route } from "../route";
@@ -118,28 +119,17 @@ function NoObjects({ isFiltered }: { isFiltered: boolean }) {
 
 function ObjectTable({ objects }: { objects: StoredObject[] }) {
   return (
-    <div class="scrolled" tabIndex={0} role="region" aria-label="Objects">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Object</th>
-            <th scope="col">Meta</th>
-            <th scope="col">Created</th>
-          </tr>
-        </thead>
-        <tbody>
-          {objects.map((object) => (
-            <tr key={writeObject(object)}>
-              <td>
-                <ObjectLink object={object} />
-              </td>
-              <td class="meta">{describeMeta(object.meta)}</td>
-              <td class="time">{showTime(object.createdAt)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table label="Objects" headings={["Object", "Meta", "Created"]}>
+      {objects.map((object) => (
+        <tr key={writeObject(object)}>
+          <td>
+            <ObjectLink object={object} />
+          </td>
+          <td class="meta">{describeMeta(object.meta)}</td>
+          <td class="time">{showTime(object.createdAt)}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 

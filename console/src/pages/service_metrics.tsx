@@ -3,6 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { Refused, send } from "../api";
 import { compareReadings, readSamples, type Figures, type Reading } from "../metrics";
 import { Busy, Fault } from "../parts/notice";
+import { Table } from "../parts/table";
 
 const EVERY_MS = 2000;
 const SHOWN_POINTS = 60;
@@ -118,30 +119,17 @@ function Line({ points }: { points: number[] }) {
 
 function Routes({ now }: { now: Figures }) {
   return (
-    <div class="scrolled" tabIndex={0} role="region" aria-label="Routes">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Route</th>
-            <th scope="col">Requests</th>
-            <th scope="col">A second</th>
-            <th scope="col">Half within</th>
-            <th scope="col">99 of 100 within</th>
-          </tr>
-        </thead>
-        <tbody>
-          {now.routes.map((one) => (
-            <tr key={one.route}>
-              <td class="name">{one.route}</td>
-              <td>{one.total.toLocaleString()}</td>
-              <td>{show(one.perSecond)}</td>
-              <td>{showMs(one.medianMs)}</td>
-              <td>{showMs(one.slowMs)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table label="Routes" headings={["Route", "Requests", "A second", "Half within", "99 of 100 within"]}>
+      {now.routes.map((one) => (
+        <tr key={one.route}>
+          <td class="name">{one.route}</td>
+          <td>{one.total.toLocaleString()}</td>
+          <td>{show(one.perSecond)}</td>
+          <td>{showMs(one.medianMs)}</td>
+          <td>{showMs(one.slowMs)}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 
