@@ -44,7 +44,7 @@ async def take(browser: Browser, url: str, folder: Path, width: int, scheme: Sch
         console = Console(page, url)
         await console.open()
         await page.screenshot(path=folder / f"sign-in-{width}-{scheme}.png")
-        await console.sign_in()
+        await console.start()
         for number, (name, parameters, selector) in enumerate(PLACES):
             await visit(console, name, parameters, selector)
             await page.screenshot(path=folder / f"{number}-{name}-{width}-{scheme}.png", full_page=True)
