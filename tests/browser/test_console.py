@@ -109,6 +109,9 @@ async def test_an_empty_service_says_what_to_do_first(page: Page, empty_service:
     await expect(page.get_by_text("There are no objects yet.")).to_be_visible()
     await console.show("Queries")
     await expect(page.get_by_text("There is nothing to query yet")).to_be_visible()
+    await console.show("Data")
+    await page.get_by_role("button", name="Load the example").click()
+    await expect(console.row("document:roadmap")).to_be_visible()
 
 
 async def test_the_story_of_a_denial_from_the_example_to_the_past(page: Page, empty_service: str) -> None:

@@ -3,6 +3,7 @@ import { onlyTypes, read } from "../api";
 import { completeObject, completeRelation, describeMeta, type StoredObject } from "../completion";
 import { useLoaded } from "../loading";
 import { readObject, showTime, writeObject, type Warrant } from "../names";
+import { ExampleButton } from "../parts/example_button";
 import { CompletedField } from "../parts/field";
 import { Icon } from "../parts/icons";
 import { ImportFile } from "../parts/import_file";
@@ -14,7 +15,7 @@ import { Table } from "../parts/table";
 import { NewWarrant } from "../parts/warrant_form";
 import { WarrantTable } from "../parts/warrant_table";
 import { adjust, go, link, route } from "../route";
-import { listTypes, type Page } from "../schema";
+import { listTypes, objectTypes, type Page } from "../schema";
 
 const PAGE_SIZE = 50;
 const WRITE = { scope: "write" } as const;
@@ -96,7 +97,7 @@ function Objects({ turn }: { turn: string }) {
       </form>
       {loaded.fault && <Fault fault={loaded.fault} retry={loaded.reload} />}
       {!loaded.value && !loaded.fault && <Busy what="Reading objects" />}
-      {loaded.value?.results.length === 0 && <NoObjects isFiltered={Boolean(type || q)} />}
+      {loaded.value?.results.length === 0 && <NoObjects isFiltered={Boolean(type || q)} onLoaded={loaded.reload} />}
       {loaded.value && loaded.value.results.length > 0 && (
         <>
           <ObjectTable objects={loaded.value.results} />
@@ -107,12 +108,22 @@ function Objects({ turn }: { turn: string }) {
   );
 }
 
-function NoObjects({ isFiltered }: { isFiltered: boolean }) {
+function NoObjects({ isFiltered, onLoaded }: { isFiltered: boolean; onLoaded: () => void }) {
   if (isFiltered) return <Empty title="No object has all of this." />;
+  if (objectTypes.value?.length === 0) {
+    return (
+      <Empty title="There are no objects yet.">
+        <p>
+          First, a <a href={link("model")}>model</a> says which types of objects there are. Write one, or start with an example:
+          documents in folders, shared with people and groups.
+        </p>
+        <ExampleButton onDone={onLoaded} />
+      </Empty>
+    );
+  }
   return (
     <Empty title="There are no objects yet.">
-      <p>A warrant creates the objects that it names. Start with a new warrant, or load an example:</p>
-      <pre>magistrate serve --example document-sharing</pre>
+      <p>A warrant creates the objects that it names. Start with a new warrant, or import a file of warrants and objects.</p>
     </Empty>
   );
 }
@@ -204,7 +215,13 @@ function Warrants({ turn, onDone }: { turn: string; onDone: (message: string) =>
       {loaded.fault && <Fault fault={loaded.fault} retry={loaded.reload} />}
       {!loaded.value && !loaded.fault && <Busy what="Reading warrants" />}
       {loaded.value?.results.length === 0 && (
-        <Empty title={isFiltered ? "No warrant has all of this." : "There are no warrants yet."} />
+        <Empty title={isFiltered ? "No warrant has all of this." : "There are no warrants yet."}>
+          <p>
+            {isFiltered
+              ? "Leave a field empty to see more. This lists what is written; what rules give is under Queries."
+              : "A warrant gives a subject a relation on an object, as in: user:kim is viewer of document:roadmap."}
+          </p>
+        </Empty>
       )}
       {loaded.value && loaded.value.results.length > 0 && (
         <>

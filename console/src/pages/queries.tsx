@@ -2,6 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { Refused } from "../api";
 import { save, toCsv } from "../export";
 import { useLoaded } from "../loading";
+import { ExampleButton } from "../parts/example_button";
 import { CompletedField } from "../parts/field";
 import { Busy, Empty, Fault } from "../parts/notice";
 import { Pager } from "../parts/pager";
@@ -9,7 +10,7 @@ import { QueryTable, type QueryRow } from "../parts/query_table";
 import { runQuery } from "../query";
 import { completeQuery } from "../query_completion";
 import { readAbout } from "../query_grammar";
-import { go, route } from "../route";
+import { go, link, route } from "../route";
 import { objectTypes, type Page } from "../schema";
 
 const PAGE_SIZE = 50;
@@ -149,7 +150,15 @@ function Examples() {
   const type = objectTypes.value?.filter((one) => Object.keys(one.relations).length > 1).at(-1);
   const relation = type ? Object.keys(type.relations)[0] : undefined;
   if (!type || !relation) {
-    return <Empty title="There is nothing to query yet: the model has no relations." />;
+    return (
+      <Empty title="There is nothing to query yet: the model has no relations.">
+        <p>
+          Write relations into the <a href={link("model")}>model</a>, or start with an example: documents in folders, shared with
+          people and groups.
+        </p>
+        <ExampleButton />
+      </Empty>
+    );
   }
   const queries = [
     [`select ${type.type} where user:ann is *`, `which objects of type ${type.type} ann has any relation on`],

@@ -5,7 +5,7 @@ import { Fault } from "./notice";
 import { GuardedButton } from "./permission";
 
 /** Loads an example by one click if the key may, and names the command otherwise. */
-export function ExampleButton() {
+export function ExampleButton({ onDone }: { onDone?: () => void }) {
   const [isBusy, setBusy] = useState(false);
   const [fault, setFault] = useState<Refused>();
 
@@ -13,6 +13,7 @@ export function ExampleButton() {
     setBusy(true);
     try {
       await loadExample();
+      onDone?.();
     } catch (refused) {
       if (!(refused instanceof Refused)) throw refused;
       setFault(refused);
