@@ -17,6 +17,7 @@ from magistrate.engine.graph.kinds import Kind
 from magistrate.engine.graph.memberships import Memberships
 from magistrate.engine.graph.reachability import PlanKey, ReachabilitySearch, find_closed_plans
 from magistrate.engine.graph.segments import Capacity
+from magistrate.engine.graph.subject_adjacency import SubjectAdjacency
 from magistrate.engine.graph.views import CombinedView, PlanView, ViewKey
 from magistrate.engine.names import WarrantNames
 from magistrate.engine.nesting import fold
@@ -49,6 +50,7 @@ class Graph:
         self._most = most
         self._capacity = Capacity(most)
         self._adjacency = Adjacency(self._capacity)
+        self._subject_adjacency = SubjectAdjacency(self._adjacency, self._capacity)
         self._numbers: dict[ViewKey, int] = {}
         self._outdated: set[int] = set()
         self._views_by_relation: dict[tuple[str, str], dict[PlanView, None]] = defaultdict(dict)
@@ -83,6 +85,7 @@ class Graph:
             for memberships in self._memberships.values():
                 memberships.invalidate(change)
             self._adjacency.invalidate(change)
+            self._subject_adjacency.invalidate(change)
 
     def change_model(self, model: Model, revision: Revision) -> None:
         """Replaces the model by that of this revision, up to which no warrant was written or deleted.
@@ -109,6 +112,11 @@ class Graph:
         """Returns the objects of warrants by subject, for lists."""
         return self._adjacency
 
+    @property
+    def subject_adjacency(self) -> SubjectAdjacency:
+        """Returns the subjects of warrants by object, for lists. Its numbers are those of `adjacency`."""
+        return self._subject_adjacency
+
     def limit_adjacency(self) -> None:
         """Replaces the adjacency by an empty one when it has numbers for more ids than warrants may be cached. Ids are
         not evicted with the entries that name them."""
@@ -117,7 +125,9 @@ class Graph:
 
     def _replace_adjacency(self) -> None:
         self._adjacency.release()
+        self._subject_adjacency.release()
         self._adjacency = Adjacency(self._capacity)
+        self._subject_adjacency = SubjectAdjacency(self._adjacency, self._capacity)
 
     def find_view(
         self, object_type: TypeName, relation: RelationName, subject_type: TypeName, work: Work
