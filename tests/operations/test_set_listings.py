@@ -22,7 +22,7 @@ from magistrate.operations.object_types import create_object_types
 from magistrate.operations.set_listings import MOST_ATTEMPTS, SetListing
 from tests.memory_source import PLENTY, model_of
 from tests.operations.test_graph import LATEST
-from tests.operations.test_query import DRIVE, SEES, fill, forwards, grant, ids, page_of, revoke
+from tests.operations.test_query import DRIVE, SEES, VIEWERS, fill, forwards, grant, ids, page_of, revoke
 from tests.running import settings_for
 
 pytestmark = pytest.mark.anyio
@@ -54,6 +54,13 @@ def without_listings(ctx: Context) -> Context:
     return replace(ctx, listings=Listings(1_000_000))
 
 
+async def fill_group(ctx: Context, users: int) -> None:
+    """A document in a folder, whose viewers are a group and the group within it."""
+    await grant(ctx, "document:d00#parent@folder:f", "folder:f#viewer@group:g#member", "group:g#member@group:h#member")
+    members = [f"group:{'gh'[number % 2]}#member@user:u{number:02}" for number in range(users)]
+    await grant(ctx, *members)
+
+
 def random_warrant(randomness: random.Random) -> str:
     user = randomness.choice(["user:ann", "user:bob", "user:*", "group:g#member", "group:h#member"])
     folder = randomness.choice("fgh")
@@ -82,7 +89,11 @@ async def test_lists_between_writes_are_those_of_a_search_without_the_graph(ctx:
             new = random_warrant(randomness)
             await grant(ctx, new)
             there = [*{*there, new}]
-        for q in (SEES, "select * where user:bob is *", "select explicit document, folder where user:ann is *"):
+        for q in (
+            *(SEES, "select * where user:bob is *", "select explicit document, folder where user:ann is *"),
+            *("select viewer of type user for document:d1", "select * of type user, group for document:d2"),
+            *("select explicit * of type * for folder:f", "select reader, blocked of type user for document:d3"),
+        ):
             page = (await page_of(without_listings(ctx), q, limit="100")).value
             assert [(await page_of(other, q, limit="100")).value for other in others] == [page, page], q
             seen += len(page.rows)
@@ -101,6 +112,70 @@ async def test_a_list_from_the_cache_reads_no_warrant_but_those_of_its_page(
     await page_of(without_listings(ctx), SEES)
 
     assert database.reads == len(["the revision", "the warrants of the rows", "their meta"])
+
+
+async def test_a_list_of_subjects_from_the_cache_reads_no_warrant_but_those_of_its_page(
+    counted: tuple[Context, CountingDatabase],
+) -> None:
+    ctx, database = counted
+    await fill_group(ctx, 40)
+    first = (await page_of(ctx, VIEWERS)).value
+
+    database.reads = 0
+    page = (await page_of(without_listings(ctx), VIEWERS)).value
+
+    assert database.reads == len(["the revision", "the warrants of the rows", "their meta"])
+    assert page.rows == first.rows
+    assert page.total == 40
+
+
+async def test_a_write_costs_one_statement_of_the_next_list_of_subjects_and_not_the_cache(
+    counted: tuple[Context, CountingDatabase],
+) -> None:
+    ctx, database = counted
+    await fill_group(ctx, 40)
+    await page_of(ctx, VIEWERS)
+
+    for number in range(5):
+        await grant(ctx, f"group:h#member@user:n{number}")
+        database.reads = 0
+        page = (await page_of(ctx, VIEWERS)).value
+        assert database.reads == len(["the revision", "changes", "one entry", "warrants of the rows", "meta"])
+        assert page.total == 41 + number
+
+
+async def test_a_list_that_all_users_are_on_reads_their_names_once_a_revision(
+    counted: tuple[Context, CountingDatabase],
+) -> None:
+    ctx, database = counted
+    await fill_group(ctx, 40)
+    await grant(ctx, "document:d01#reader@user:*", "document:d02#reader@user:*", "document:d02#blocked@user:u00")
+    await page_of(ctx, VIEWERS.replace("d00", "d01"))
+
+    database.reads = 0
+    page = (await page_of(ctx, VIEWERS.replace("d00", "d02"))).value
+
+    assert database.reads == len(["the revision", "entries", "warrants of the rows", "meta"])
+    assert (ids(page)[0], page.total) == ("*", 40)
+    assert "u00" not in ids(page)
+
+
+async def test_an_object_with_very_many_groups_reads_the_warrants_of_its_page_only(
+    counted: tuple[Context, CountingDatabase],
+) -> None:
+    ctx, database = counted
+    groups = [f"document:d00#reader@group:g{number:04}#member" for number in range(900)]
+    await grant(ctx, *groups)
+    await grant(ctx, *[f"group:g{number:04}#member@user:u{number % 300:03}" for number in range(900)])
+    first = (await page_of(ctx, VIEWERS)).value
+
+    database.rows = 0
+    page = (await page_of(without_listings(ctx), VIEWERS)).value
+
+    assert page.rows == first.rows
+    warrants = [found.row.warrant for found in page.rows]
+    assert [one.subject_id for one in warrants if one is not None] == [f"g{number:04}" for number in range(25)]
+    assert database.rows < 4 * len(page.rows)
 
 
 async def test_a_write_costs_one_statement_of_the_next_list_and_not_the_cache(
@@ -192,6 +267,19 @@ async def test_an_entry_of_very_many_objects_follows_writes_as_well(ctx: Context
     after = await forwards(ctx, SEES, limit="500")
 
     assert sum(map(len, before)) == sum(map(len, after)) + 1 == 2 * FEW_NUMBERS
+
+
+async def test_an_entry_of_very_many_subjects_follows_writes_as_well(ctx: Context) -> None:
+    readers = [f"document:d00#reader@user:u{number:04}" for number in range(2 * FEW_NUMBERS)]
+    await grant(ctx, *readers, "document:d00#blocked@user:u0009")
+    before = await forwards(ctx, VIEWERS, limit="500")
+    await revoke(ctx, readers[7])
+
+    page = (await page_of(ctx, VIEWERS, limit="500")).value
+
+    assert sum(map(len, before)) == 2 * FEW_NUMBERS - 1
+    assert ids(page) == [f"u{number:04}" for number in range(2 * FEW_NUMBERS) if number not in (7, 9)][:500]
+    assert {found.row.warrant.subject_id for found in page.rows if found.row.warrant} == {*ids(page)}
 
 
 async def test_when_ids_have_new_numbers_listings_with_the_former_ones_are_evicted(ctx: Context) -> None:

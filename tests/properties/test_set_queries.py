@@ -14,7 +14,7 @@ from magistrate.engine.query.connected_graph import ConnectedGraph, connect_grap
 from magistrate.engine.query.finding import find_targets
 from magistrate.engine.query.rows import QueryRow
 from magistrate.engine.query.search import Steps, WarrantLists
-from magistrate.engine.query.set_pages import OrderedSets, SetPage, cut_page
+from magistrate.engine.query.set_pages import OrderedResult, OrderedSets, SetPage, cut_page
 from magistrate.engine.query.set_search import search_sets
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, TypeName
 from magistrate.engine.warrants import Warrant
@@ -175,7 +175,7 @@ def carry_out(steps: Steps[T], work: Work, stored: Sequence[Warrant]) -> T:
         rows = None if reads is None else [rows_of(stored, read) for read in reads]
 
 
-def page(ordered: OrderedSets, stored: Sequence[Warrant], after: QueryRow | None, limit: int, back: bool) -> SetPage:
+def page(ordered: OrderedResult, stored: Sequence[Warrant], after: QueryRow | None, limit: int, back: bool) -> SetPage:
     work = Work(PLENTY)
     boundary = None if after is None else after[:3]
     return carry_out(cut_page(ordered, boundary, limit, back, work), work, stored)

@@ -14,7 +14,7 @@ from magistrate.engine.conditions import ALWAYS
 from magistrate.engine.overlay import Overlay
 from magistrate.engine.plain_warrants import FIRST_NUMBER
 from magistrate.engine.plans import Model
-from magistrate.engine.query import ObjectsQuery, Query
+from magistrate.engine.query import Query
 from magistrate.engine.query.finding import check_each, find, find_row_types
 from magistrate.engine.query.rows import STEPS_FOR_A_NODE, Findings, QueryRow, RelationResult
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, Revision, TypeName
@@ -177,12 +177,10 @@ class _PageRead:
 
     async def _find_set_listing(self, sort: str, least: Revision, is_pinned: bool) -> SetListing | None:
         ctx, query, is_past = self._ctx, self._request.query, self._request.now is not None
-        if not isinstance(query, ObjectsQuery) or sort != "id" or is_past or self._request.contextual:
-            return None
-        if not ctx.graph.is_enabled:
+        if sort != "id" or is_past or self._request.contextual or not ctx.graph.is_enabled:
             return None
         wanted = SetQuery(query, self._request.context, self._now, ctx.max_query_work, least, is_pinned)
-        return await find_set_listing(ctx.graph, ctx.connected_graphs, ctx.store, wanted)
+        return await find_set_listing(ctx.graph, ctx.connected_graphs, ctx.subject_lists, ctx.store, wanted)
 
 
 def _key(sort: str, row: QueryRow) -> SortKey:

@@ -18,6 +18,7 @@ from magistrate.engine.graph.kinds import Kind
 from magistrate.engine.graph.memberships import Memberships
 from magistrate.engine.graph.reachability import PlanKey, ReachabilitySearch, find_closed_plans
 from magistrate.engine.graph.segments import Capacity
+from magistrate.engine.graph.subject_adjacency import SubjectAdjacency
 from magistrate.engine.graph.views import CombinedView, PlanView, ViewKey
 from magistrate.engine.names import WarrantNames
 from magistrate.engine.nesting import fold
@@ -51,6 +52,7 @@ class Graph:
         self._capacity = Capacity(most)
         self._adjacency = Adjacency(self._capacity)
         self.decisions = DecisionCache(self._capacity, most)
+        self._subject_adjacency = SubjectAdjacency(self._adjacency, self._capacity)
         self._numbers: dict[ViewKey, int] = {}
         self._outdated: set[int] = set()
         self._views_by_relation: dict[tuple[str, str], dict[PlanView, None]] = defaultdict(dict)
@@ -79,7 +81,7 @@ class Graph:
             names = change.names
             for view in self._views_by_relation.get((names.object_type, names.relation), ()):
                 is_used |= view.apply(change)
-            is_used |= self._invalidate_subject(names)
+            is_used |= self._invalidate_other_entries(names)
         if is_used:
             self.decisions.clear()
         self.revision = revision
@@ -90,13 +92,15 @@ class Graph:
         for change in changes:
             for view in self._views_by_relation.get((change.object_type, change.relation), ()):
                 is_used |= view.invalidate(change)
-            is_used |= self._invalidate_subject(change)
+            is_used |= self._invalidate_other_entries(change)
         if is_used:
             self.decisions.clear()
 
-    def _invalidate_subject(self, change: WarrantNames) -> bool:
-        """Invalidates the entries by subject that contain this warrant. Returns false if decisions use none of them."""
+    def _invalidate_other_entries(self, change: WarrantNames) -> bool:
+        """Invalidates the memberships and the entries for lists that contain this warrant. Returns false if decisions use
+        none of them."""
         self._adjacency.invalidate(change)
+        self._subject_adjacency.invalidate(change)
         is_used = False
         for memberships in self._memberships.values():
             is_used |= memberships.invalidate(change)
@@ -128,6 +132,11 @@ class Graph:
         """Returns the objects of warrants by subject, for lists."""
         return self._adjacency
 
+    @property
+    def subject_adjacency(self) -> SubjectAdjacency:
+        """Returns the subjects of warrants by object, for lists. Its numbers are those of `adjacency`."""
+        return self._subject_adjacency
+
     def limit_adjacency(self) -> None:
         """Replaces the adjacency by an empty one when it has numbers for more ids than warrants may be cached. Ids are
         not evicted with the entries that name them."""
@@ -136,7 +145,9 @@ class Graph:
 
     def _replace_adjacency(self) -> None:
         self._adjacency.release()
+        self._subject_adjacency.release()
         self._adjacency = Adjacency(self._capacity)
+        self._subject_adjacency = SubjectAdjacency(self._adjacency, self._capacity)
 
     def find_view(
         self, object_type: TypeName, relation: RelationName, subject_type: TypeName, work: Work
