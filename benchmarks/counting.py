@@ -46,6 +46,9 @@ class CountingDatabase:
     def staleness(self, mark: Mark) -> Staleness:
         return self._database.staleness(mark)
 
+    def is_newest(self, mark: Mark) -> bool:
+        return self._database.is_newest(mark)
+
     def now(self) -> int:
         return self._database.now()
 

@@ -115,6 +115,10 @@ class Database(Protocol):
         """Implements Store.staleness."""
         ...
 
+    def is_newest(self, mark: Mark) -> bool:
+        """Implements Store.is_newest."""
+        ...
+
     def now(self) -> int:
         """Implements Store.now."""
         ...

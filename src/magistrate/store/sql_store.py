@@ -309,6 +309,9 @@ class SqlStore(SqlKeys, SqlHistory):
     def staleness(self, mark: Mark) -> Staleness:
         return self.database.staleness(mark)
 
+    def is_newest(self, mark: Mark) -> bool:
+        return self.database.is_newest(mark)
+
     async def list_warrant_changes(self, after: Revision, most: int) -> WarrantChanges:
         rows = await self.database.read(sql.LIST_WARRANT_CHANGES, (after, most + 1))
         is_all = len(rows) <= most and after >= rows[0][1]

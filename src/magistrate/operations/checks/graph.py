@@ -31,6 +31,9 @@ WORK_AHEAD = 2_000
 """Limits the units of work of a read that no check waits for."""
 
 
+_NEWEST = Freshness("", Revision(0), newest=True)
+
+
 @dataclass(slots=True)
 class GraphCounts:
     """Holds counters since the start of the process. `hits`: requests decided in memory alone; `misses`: requests
@@ -118,6 +121,15 @@ class LiveGraph:
     def find_graph(self, at: Revision) -> Graph | None:
         """Returns the graph if it is at this revision."""
         return self._graph if self._graph is not None and self._graph.revision == at else None
+
+    def find_newest(self) -> Graph | None:
+        """Returns the graph if it is known to be at the newest revision of the store. Raises StoreUnavailable."""
+        return self._graph if self._graph is not None and self._store.is_newest(self._mark) else None
+
+    async def follow_to_newest(self) -> Graph:
+        """Returns the graph at a revision that was the newest after this was called. Where that takes a statement, all
+        that wait share it. Raises StoreUnavailable."""
+        return self.find_newest() or await self._follow_store(_NEWEST)
 
     async def follow_to(self, freshness: Freshness, patterns: Set[WarrantPattern] = NO_PATTERNS) -> Graph:
         """Returns a graph whose model has these patterns, as fresh as required. Raises InvalidParameter if the token is
