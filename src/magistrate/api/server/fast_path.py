@@ -103,6 +103,8 @@ class FastPath:
         return self._begin(fast, query, headers)
 
     def _begin(self, fast: FastRoute, query: bytes, headers: RawHeaders) -> "PendingRequest | None":
+        if fast.route.body is None and not self._is_newest_known():
+            return None
         read = _read_headers(headers, fast.watched, has_body=fast.route.body is not None)
         if read is None:
             return None
@@ -124,6 +126,13 @@ class FastPath:
         if caller.object_types is not None:
             fast = fast.narrowed.get(caller.object_types) or fast.restrict(caller.object_types)
         return PendingRequest(fast, service, caller, given, echoed, query)
+
+    def _is_newest_known(self) -> bool:
+        """Returns whether a list, which is at the newest revision, need not wait to know it."""
+        try:
+            return self._service().context.graph.find_newest() is not None
+        except MagistrateError:
+            return False
 
     def _find_refusal(self, method: str, path: str, headers: RawHeaders) -> "PendingRefusal | None":
         """Returns a refusal if the service has more requests of this kind than it can answer. Its key is not read."""
