@@ -223,6 +223,33 @@ async def test_an_entry_of_very_many_objects_follows_writes_as_well(ctx: Context
     assert sum(map(len, before)) == sum(map(len, after)) + 1 == 2 * FEW_NUMBERS
 
 
+async def test_subjects_without_warrants_are_bits_that_follow_writes_and_are_cleared(
+    counted: tuple[Context, CountingDatabase],
+) -> None:
+    ctx, database = counted
+    await fill(ctx, 10)
+    await grant(ctx, "folder:g#parent@folder:f", "folder:x#viewer@user:bob")
+    await page_of(ctx, SEES)
+    graph = await ctx.graph.follow_to(NO_DEMAND)
+    kept = graph.warrants
+    segments = [index.entries for index in graph.adjacency._indexes.values()]
+    assert sum(len(one.empty) for one in segments) > 0
+    assert b"" not in [entry for one in segments for entry in one.young.values()]
+
+    await grant(ctx, "document:e#parent@folder:g", "folder:h#parent@folder:g", "folder:g#viewer@user:bob")
+    assert "e" in ids((await page_of(ctx, SEES)).value)
+    await grant(ctx, "document:k#parent@folder:h")
+    assert ids((await page_of(ctx, SEES)).value)[-2:] == ["e", "k"]
+
+    assert ids((await page_of(ctx, SEES.replace("ann", "bob"))).value) == ["e", "k"]
+    graph.clear(graph.revision)
+    assert graph.warrants == 0 < kept
+    assert not any(one.empty for one in segments)
+    database.reads = 0
+    assert ids((await page_of(without_listings(ctx), SEES.replace("ann", "bob"))).value) == ["e", "k"]
+    assert database.reads > 2
+
+
 async def test_when_ids_have_new_numbers_listings_with_the_former_ones_are_evicted(ctx: Context) -> None:
     await fill(ctx, 5)
     await page_of(ctx, SEES)
