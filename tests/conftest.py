@@ -10,7 +10,7 @@ from hypothesis import settings
 from magistrate import wiring
 from magistrate.store.contract import Store
 from magistrate.wiring.garbage import SURVIVORS
-from tests.databases import PostgresServer, postgres_server
+from tests.databases import PostgresServer, new_migrated_file, postgres_server
 from tests.running import Client, running_service, settings_for, wait_for_stopped_services
 
 STORES = ("sqlite", "postgres")
@@ -49,20 +49,27 @@ def stopped_services() -> Iterator[None]:
     wait_for_stopped_services()
 
 
-def new_database_url(kind: str, folder: Path, request: pytest.FixtureRequest) -> str:
-    """The URL of a database with nothing in it, for as long as what requests it lasts."""
+def new_database_url(kind: str, folder: Path, request: pytest.FixtureRequest, has_tables: bool = True) -> str:
+    """The URL of a database with no rows in it, for as long as what requests it lasts."""
     if kind == "sqlite":
-        return f"sqlite:///{folder}/magistrate.db"
+        path = folder / "magistrate.db"
+        return new_migrated_file(path) if has_tables else f"sqlite:///{path}"
     server: PostgresServer = request.getfixturevalue("postgres")
-    url = server.new_url()
+    url = server.new_migrated_url() if has_tables else server.new_url()
     request.addfinalizer(lambda: server.give_back(url))
     return url
 
 
 @pytest.fixture(params=STORES)
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A database with nothing in it, not even a schema."""
+    """A database with tables and no rows."""
     return new_database_url(request.param, tmp_path, request)
+
+
+@pytest.fixture(params=STORES)
+def empty_database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A database with nothing in it, not even tables."""
+    return new_database_url(request.param, tmp_path, request, has_tables=False)
 
 
 @pytest.fixture

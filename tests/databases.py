@@ -7,6 +7,7 @@ import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
+from functools import cache
 from itertools import count
 from pathlib import Path
 from urllib.parse import quote
@@ -15,7 +16,9 @@ import apsw
 import psycopg
 import pytest
 
+from magistrate import wiring
 from magistrate.config import SqliteUrl, read_database_url
+from tests.running import settings_for
 
 _numbers = count(1)
 
@@ -34,6 +37,7 @@ class PostgresServer:
         self.socket_folder = folder
         self._admin = self._server.get_uri()
         self._returned: set[str] = set()
+        self._migrated = ""
         # Tests kill our servers, never this one: what it has not yet put on disk is safe with the operating system.
         with psycopg.connect(self._admin, autocommit=True) as connection:
             for option in ("fsync", "synchronous_commit", "full_page_writes"):
@@ -48,6 +52,14 @@ class PostgresServer:
             self._drop_returned(connection)
             connection.execute(f"CREATE DATABASE {name} {options}")
         return f"postgresql://postgres@/{name}?host={quote(str(self.socket_folder), safe='')}"
+
+    def new_migrated_url(self) -> str:
+        """The URL of a new database with all tables and no rows, copied from one that was migrated once."""
+        if not self._migrated:
+            template = self.new_url()
+            _migrate_without_identity(template)
+            self._migrated = _name_of(template)
+        return self.new_url(f"TEMPLATE {self._migrated}")
 
     def give_back(self, url: str) -> None:
         """The database takes 10 MB until it is dropped, which is when nobody is connected to it any more."""
@@ -85,6 +97,37 @@ class PostgresServer:
         for name in self._returned - {name for (name,) in connection.execute(connected)}:
             connection.execute(f"DROP DATABASE {name}")
             self._returned.remove(name)
+
+
+def _migrate_without_identity(url: str) -> None:
+    """Makes all tables, but leaves it to each copy to draw its own identity."""
+    wiring.migrate_store(settings_for(url))
+    run_sql(url, "DELETE FROM head")
+
+
+@cache
+def _migrated_file() -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        _migrate_without_identity(f"sqlite:///{folder}/migrated.db")
+        return Path(folder, "migrated.db").read_bytes()
+
+
+def new_migrated_file(path: Path) -> str:
+    """The URL of a new SQLite file with all tables and no rows, copied from one that was migrated once."""
+    path.touch(0o600)
+    path.write_bytes(_migrated_file())
+    return f"sqlite:///{path}"
+
+
+def run_sql(url: str, statement: str) -> None:
+    """Runs a statement in a database, which is created if it is a SQLite file."""
+    database = read_database_url(url)
+    if isinstance(database, SqliteUrl):
+        with closing(apsw.Connection(database.path)) as sqlite:
+            sqlite.execute(statement)
+    else:
+        with psycopg.connect(database.conninfo, autocommit=True) as connection:
+            connection.execute(statement)
 
 
 def _name_of(url: str) -> str:

@@ -13,6 +13,7 @@ import httpx
 
 from magistrate import wiring
 from magistrate.api.server.server import GracefulServer
+from magistrate.client_tls import trust_for
 from magistrate.config import Settings, read_settings
 from tests.scenario_files import warrant_body
 
@@ -31,9 +32,9 @@ def settings_for(database_url: str, **given: str | int) -> Settings:
 class Client(httpx.Client):
     """An HTTP client with the key, for paths of one service."""
 
-    def __init__(self, url: str, key: str = KEY, trust: ssl.SSLContext | bool = True) -> None:
+    def __init__(self, url: str, key: str = KEY, trust: ssl.SSLContext | None = None) -> None:
         headers = {"Authorization": f"ApiKey {key}"}
-        super().__init__(base_url=url, headers=headers, timeout=30, trust_env=False, verify=trust)
+        super().__init__(base_url=url, headers=headers, timeout=30, trust_env=False, verify=trust or trust_for(url))
 
     def delete_json(self, path: str, body: Any) -> httpx.Response:
         return self.request("DELETE", path, json=body)

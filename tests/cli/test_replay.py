@@ -10,8 +10,8 @@ import pytest
 from magistrate.operations.checks import decision_log
 from tests.cli.cases import Magistrate
 from tests.conftest import STORES, new_database_url
+from tests.databases import run_sql
 from tests.running import running_service, settings_for
-from tests.store.test_migrations import run_sql
 
 TYPES: dict[str, dict[str, object]] = {"user": {}, "page": {"reader": {}, "editor": {}}}
 

@@ -10,6 +10,7 @@ from types import TracebackType
 
 import httpx
 
+from magistrate.client_tls import trust_for
 from tests.processes.starting import start_process
 from tests.running import KEY, Client
 
@@ -21,7 +22,7 @@ class ServiceProcess:
     """`magistrate serve` on a free port, from start to stop, with one worker unless said otherwise. `folder` is its
     working directory, `settings` its variables; a `sitecustomize.py` in it runs first in each process."""
 
-    trust: ssl.SSLContext | bool = True
+    trust: ssl.SSLContext | None = None
     """What clients of a service with TLS use; to be set before it is entered."""
 
     def __init__(self, folder: Path, *flags: str, program: Sequence[str] = (), **settings: str) -> None:
@@ -43,7 +44,8 @@ class ServiceProcess:
         assert self.printed.startswith("Magistrate listens on "), self.printed + self.errors()
         self.url = self.printed.split()[3]
         timeout = STARTED_WITHIN_SECONDS
-        with httpx.Client(base_url=self.url, trust_env=False, timeout=timeout, verify=self.trust) as client:
+        trust = self.trust or trust_for(self.url)
+        with httpx.Client(base_url=self.url, trust_env=False, timeout=timeout, verify=trust) as client:
             # The socket is open already; the answer waits for the service.
             assert client.get("/readyz").status_code == 200
         return self

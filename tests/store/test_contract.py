@@ -710,13 +710,13 @@ async def test_a_closed_store_is_unavailable(store: Store) -> None:
         await store.put_objects([new("a")], stamp())
 
 
-async def test_a_database_without_schema_cannot_be_opened(database_url: str) -> None:
-    database = read_database_url(database_url)
+async def test_a_database_without_schema_cannot_be_opened(empty_database_url: str) -> None:
+    database = read_database_url(empty_database_url)
     if isinstance(database, SqliteUrl):
         Path(database.path).touch()  # an empty file is an empty database
 
     with pytest.raises(SchemaMismatch):
-        await wiring.open_store(settings_for(database_url))
+        await wiring.open_store(settings_for(empty_database_url))
 
 
 async def test_a_database_that_cannot_be_reached_is_unavailable(tmp_path: Path) -> None:

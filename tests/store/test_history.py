@@ -171,8 +171,8 @@ async def test_the_span_of_a_model_never_reaches_behind_what_was_collected(store
     assert (await store.read_model(Revision(4))).value.definitions == {}
 
 
-async def test_revisions_of_an_earlier_version_are_reached_in_their_order(database_url: str) -> None:
-    database = read_database_url(database_url)
+async def test_revisions_of_an_earlier_version_are_reached_in_their_order(empty_database_url: str) -> None:
+    database = read_database_url(empty_database_url)
     earlier = migrate.migrations("sqlite" if isinstance(database, SqliteUrl) else "postgres")
     last = next(migration.number for migration in earlier if migration.name == "time_of_revisions")
     times = {1: 10, 2: 30, 3: 20, 4: 40}
@@ -194,9 +194,9 @@ async def test_revisions_of_an_earlier_version_are_reached_in_their_order(databa
             for statement in statements:
                 postgres.execute(statement.encode())
 
-    wiring.migrate_store(settings_for(database_url))
+    wiring.migrate_store(settings_for(empty_database_url))
 
-    store = await wiring.open_store(settings_for(database_url))
+    store = await wiring.open_store(settings_for(empty_database_url))
     found = [await revision_at(store, seconds) for seconds in (9, 10, 20, 30, 40)]
     await write(store, 35)
     after = await store.find_revision(Revision(5))

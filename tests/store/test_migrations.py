@@ -2,8 +2,6 @@
 
 import asyncio
 
-import apsw
-import psycopg
 import pytest
 
 from magistrate import wiring
@@ -11,20 +9,10 @@ from magistrate.config import SqliteUrl, read_database_url
 from magistrate.errors import SchemaMismatch, StoreUnavailable
 from magistrate.store import migrate
 from magistrate.store.contract import ALIVE
-from tests.databases import dump
+from tests.databases import dump, run_sql
 from tests.running import settings_for
 
 pytestmark = pytest.mark.anyio
-
-
-def run_sql(url: str, statement: str) -> None:
-    database = read_database_url(url)
-    if isinstance(database, SqliteUrl):
-        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
-        apsw.Connection(database.path, flags=flags).execute(statement)
-    else:
-        with psycopg.connect(database.conninfo, autocommit=True) as connection:
-            connection.execute(statement)
 
 
 def test_both_stores_have_the_same_migrations_numbered_from_1() -> None:
@@ -34,45 +22,46 @@ def test_both_stores_have_the_same_migrations_numbered_from_1() -> None:
     assert [m.number for m in sqlite] == list(range(1, len(sqlite) + 1))
 
 
-def test_migrating_again_changes_nothing(database_url: str) -> None:
-    wiring.migrate_store(settings_for(database_url))
-    before = dump(database_url)
+def test_migrating_again_changes_nothing(empty_database_url: str) -> None:
+    wiring.migrate_store(settings_for(empty_database_url))
+    before = dump(empty_database_url)
 
-    wiring.migrate_store(settings_for(database_url))
+    wiring.migrate_store(settings_for(empty_database_url))
 
-    assert dump(database_url) == before
+    assert dump(empty_database_url) == before
     assert len(before["head"]) == 1
 
 
-def test_several_processes_may_migrate_at_once(database_url: str) -> None:
+def test_several_processes_may_migrate_at_once(empty_database_url: str) -> None:
     async def migrate_in_threads() -> None:
-        await asyncio.gather(*(asyncio.to_thread(wiring.migrate_store, settings_for(database_url)) for _ in range(6)))
+        settings = settings_for(empty_database_url)
+        await asyncio.gather(*(asyncio.to_thread(wiring.migrate_store, settings) for _ in range(6)))
 
     asyncio.run(migrate_in_threads())
 
-    assert len(dump(database_url)["head"]) == 1
-    assert len(dump(database_url)["migration"]) == len(migrate.migrations("sqlite"))
+    assert len(dump(empty_database_url)["head"]) == 1
+    assert len(dump(empty_database_url)["migration"]) == len(migrate.migrations("sqlite"))
 
 
-def test_a_store_of_a_newer_version_is_left_alone(database_url: str) -> None:
-    wiring.migrate_store(settings_for(database_url))
-    run_sql(database_url, "INSERT INTO migration (number, name) VALUES (9999, 'from_the_future')")
+def test_a_store_of_a_newer_version_is_left_alone(empty_database_url: str) -> None:
+    wiring.migrate_store(settings_for(empty_database_url))
+    run_sql(empty_database_url, "INSERT INTO migration (number, name) VALUES (9999, 'from_the_future')")
 
     with pytest.raises(SchemaMismatch, match="newer Magistrate"):
-        wiring.migrate_store(settings_for(database_url))
+        wiring.migrate_store(settings_for(empty_database_url))
 
 
-def test_a_migration_that_fails_leaves_nothing(database_url: str) -> None:
-    run_sql(database_url, "CREATE TABLE object (in_the_way BIGINT)")
+def test_a_migration_that_fails_leaves_nothing(empty_database_url: str) -> None:
+    run_sql(empty_database_url, "CREATE TABLE object (in_the_way BIGINT)")
 
     with pytest.raises(StoreUnavailable, match="already exists"):
-        wiring.migrate_store(settings_for(database_url))
+        wiring.migrate_store(settings_for(empty_database_url))
 
-    assert dump(database_url) == {"object": []}
+    assert dump(empty_database_url) == {"object": []}
 
 
-async def test_a_store_of_the_first_version_is_brought_up_to_date_with_what_it_holds(database_url: str) -> None:
-    database = read_database_url(database_url)
+async def test_a_store_of_the_first_version_is_brought_up_to_date_with_what_it_holds(empty_database_url: str) -> None:
+    database = read_database_url(empty_database_url)
     first = migrate.migrations("sqlite" if isinstance(database, SqliteUrl) else "postgres")[0]
     for statement in (
         first.sql,
@@ -81,19 +70,19 @@ async def test_a_store_of_the_first_version_is_brought_up_to_date_with_what_it_h
         f"INSERT INTO head VALUES (1, '{'a' * 16}', '{'b' * 32}', 7, 1)",
         f"""INSERT INTO object_type VALUES ('document', '{{"relations":{{"viewer":{{}}}}}}', 5, 7, {ALIVE})""",
     ):
-        run_sql(database_url, statement)
+        run_sql(empty_database_url, statement)
 
-    wiring.migrate_store(settings_for(database_url))
+    wiring.migrate_store(settings_for(empty_database_url))
 
-    store = await wiring.open_store(settings_for(database_url))
+    store = await wiring.open_store(settings_for(empty_database_url))
     model = await store.read_model()
     await store.close()
     assert (model.revision, model.value.written_at) == (7, 7)
     assert list(model.value.definitions) == ["document"]
 
 
-async def test_the_patterns_of_the_warrants_of_the_second_version_are_found(database_url: str) -> None:
-    database = read_database_url(database_url)
+async def test_the_patterns_of_the_warrants_of_the_second_version_are_found(empty_database_url: str) -> None:
+    database = read_database_url(empty_database_url)
     earlier = migrate.migrations("sqlite" if isinstance(database, SqliteUrl) else "postgres")[:2]
     for statement in (
         *(migration.sql for migration in earlier),
@@ -105,11 +94,11 @@ async def test_the_patterns_of_the_warrants_of_the_second_version_are_found(data
             (2, 'document', 'b', 'viewer', 'user', 'bob', '', '', 5, 7, {ALIVE}),
             (3, 'document', '*', 'viewer', 'team', '*', 'member', '', 5, 7, 8)""",
     ):
-        run_sql(database_url, statement)
+        run_sql(empty_database_url, statement)
 
-    wiring.migrate_store(settings_for(database_url))
+    wiring.migrate_store(settings_for(empty_database_url))
 
-    store = await wiring.open_store(settings_for(database_url))
+    store = await wiring.open_store(settings_for(empty_database_url))
     model = await store.read_model()
     await store.close()
     assert model.value.written_at == 5

@@ -10,19 +10,12 @@ from magistrate.config import PostgresUrl, read_database_url
 from magistrate.engine.terms import ObjectId, TypeName, object_ref
 from magistrate.errors import InvalidSetting, StoreUnavailable
 from magistrate.store.contract import NewObject, Stamp, Store
-from tests.databases import PostgresServer
+from tests.databases import PostgresServer, run_sql
 from tests.running import settings_for
 
 pytestmark = pytest.mark.anyio
 
 STAMP = Stamp("ann", 1)
-
-
-def run_sql(url: str, statement: str) -> None:
-    database = read_database_url(url)
-    assert isinstance(database, PostgresUrl)
-    with psycopg.connect(database.conninfo, autocommit=True) as connection:
-        connection.execute(statement)
 
 
 async def put(store: Store, id: str) -> None:

@@ -30,7 +30,7 @@ from magistrate.store.postgres_statements import insert_rows
 from magistrate.store.postgres_transaction import KEYS_AT_ONCE, ROWS_AT_ONCE
 from magistrate.store.postgres_writing import WRITES_AT_ONCE
 from magistrate.store.sql_store import SqlStore
-from tests.databases import PostgresServer, dump
+from tests.databases import PostgresServer, dump, run_sql
 from tests.running import settings_for
 
 pytestmark = pytest.mark.anyio
@@ -62,11 +62,6 @@ def grant(*warrants: NewWarrant) -> Write:
 
 def revoke(*warrants: NewWarrant) -> Write:
     return lambda store: store.delete_warrants(warrants, STAMP)
-
-
-def run_sql(url: str, statement: str) -> None:
-    with connected(url) as connection:
-        connection.execute(statement)
 
 
 def connected(url: str) -> psycopg.Connection:

@@ -6,6 +6,7 @@ A file is named NNNN_what_it_brings.sql and lives in store/migrations/<store>/. 
 import re
 import secrets
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 
 from magistrate.errors import SchemaMismatch
@@ -24,6 +25,7 @@ class Migration:
     sql: str
 
 
+@cache
 def migrations(store: str) -> tuple[Migration, ...]:
     """Returns all migrations for `sqlite` or `postgres` by their numbers, which count from 1 without a gap."""
     found = []
