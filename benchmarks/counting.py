@@ -52,6 +52,9 @@ class CountingDatabase:
         self.reads += self._database.statements - before
         return found
 
+    def is_newest(self, mark: Mark) -> bool:
+        return self._database.is_newest(mark)
+
     def now(self) -> int:
         return self._database.now()
 

@@ -12,7 +12,7 @@ from magistrate.engine.graph.decision_cache import MOST_CHARACTERS
 from magistrate.engine.terms import Revision
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
-from tests.memory_source import PLENTY, change_of, Relations, model_of, rows_of
+from tests.memory_source import PLENTY, Relations, change_of, model_of, rows_of
 from tests.operations.test_check import question
 from tests.scenario_files import stored_warrant
 

@@ -1,5 +1,6 @@
 """Lists computed with bitmaps over real stores: what is cached follows every write, and a write costs little of it."""
 
+import asyncio
 import random
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -22,7 +23,18 @@ from magistrate.operations.object_types import create_object_types
 from magistrate.operations.set_listings import MOST_ATTEMPTS, SetListing
 from tests.memory_source import PLENTY, model_of
 from tests.operations.test_graph import LATEST
-from tests.operations.test_query import DRIVE, SEES, VIEWERS, fill, forwards, grant, ids, page_of, revoke
+from tests.operations.test_query import (
+    DRIVE,
+    SEES,
+    VIEWERS,
+    fill,
+    forwards,
+    grant,
+    ids,
+    page_of,
+    reads_of_news,
+    revoke,
+)
 from tests.running import settings_for
 
 pytestmark = pytest.mark.anyio
@@ -111,7 +123,35 @@ async def test_a_list_from_the_cache_reads_no_warrant_but_those_of_its_page(
     database.reads = 0
     await page_of(without_listings(ctx), SEES)
 
-    assert database.reads == len(["the revision", "the warrants of the rows", "their meta"])
+    assert database.reads == len([*reads_of_news(database), "the warrants of the rows", "their meta"])
+
+
+async def test_repeated_pages_take_no_statement_but_one_for_news_which_those_that_wait_share(
+    counted: tuple[Context, CountingDatabase],
+) -> None:
+    ctx, database = counted
+    await fill(ctx, 9)
+    first = await page_of(ctx, SEES)
+    database.reads = 0
+
+    pages = await asyncio.gather(*(page_of(ctx, SEES) for _ in range(16)))
+
+    assert [*pages] == [first] * 16
+    assert database.reads == len(reads_of_news(database))
+
+
+async def test_a_kept_page_is_never_older_than_what_another_process_has_written(
+    ctx: Context, database_url: str
+) -> None:
+    seen = await fill(ctx, 3)
+    store, _ = await counting_store(database_url)
+    other = wiring.context_of(store, settings_for(database_url))
+    for number in range(5):
+        for _ in range(2):
+            assert ids((await page_of(ctx, SEES)).value) == seen
+        await grant(other, f"document:z{number}#parent@folder:f")
+        seen.append(f"z{number}")
+    await store.close()
 
 
 async def test_a_list_of_subjects_from_the_cache_reads_no_warrant_but_those_of_its_page(
@@ -190,7 +230,7 @@ async def test_a_write_costs_one_statement_of_the_next_list_and_not_the_cache(
         await grant(ctx, f"document:n{number}#parent@folder:g")
         database.reads = 0
         await page_of(ctx, SEES)
-        assert database.reads == len(["the revision", "changes", "one entry", "warrants of the rows", "meta"])
+        assert database.reads == len(["changes", "one entry", "warrants of the rows", "meta"])
 
 
 async def test_pages_of_a_list_go_on_whatever_is_written_and_new_ids_come_in_their_order(ctx: Context) -> None:
@@ -280,6 +320,33 @@ async def test_an_entry_of_very_many_subjects_follows_writes_as_well(ctx: Contex
     assert sum(map(len, before)) == 2 * FEW_NUMBERS - 1
     assert ids(page) == [f"u{number:04}" for number in range(2 * FEW_NUMBERS) if number not in (7, 9)][:500]
     assert {found.row.warrant.subject_id for found in page.rows if found.row.warrant} == {*ids(page)}
+
+
+async def test_subjects_without_warrants_are_bits_that_follow_writes_and_are_cleared(
+    counted: tuple[Context, CountingDatabase],
+) -> None:
+    ctx, database = counted
+    await fill(ctx, 10)
+    await grant(ctx, "folder:g#parent@folder:f", "folder:x#viewer@user:bob")
+    await page_of(ctx, SEES)
+    graph = await ctx.graph.follow_to(NO_DEMAND)
+    kept = graph.warrants
+    segments = [index.entries for index in graph.adjacency._indexes.values()]
+    assert sum(len(one.empty) for one in segments) > 0
+    assert b"" not in [entry for one in segments for entry in one.young.values()]
+
+    await grant(ctx, "document:e#parent@folder:g", "folder:h#parent@folder:g", "folder:g#viewer@user:bob")
+    assert "e" in ids((await page_of(ctx, SEES)).value)
+    await grant(ctx, "document:k#parent@folder:h")
+    assert ids((await page_of(ctx, SEES)).value)[-2:] == ["e", "k"]
+
+    assert ids((await page_of(ctx, SEES.replace("ann", "bob"))).value) == ["e", "k"]
+    graph.clear(graph.revision)
+    assert graph.warrants == 0 < kept
+    assert not any(one.empty for one in segments)
+    database.reads = 0
+    assert ids((await page_of(without_listings(ctx), SEES.replace("ann", "bob"))).value) == ["e", "k"]
+    assert database.reads > 2
 
 
 async def test_when_ids_have_new_numbers_listings_with_the_former_ones_are_evicted(ctx: Context) -> None:

@@ -23,7 +23,7 @@ from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision,
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
 from tests import oracle
-from tests.memory_source import PLENTY, found, model_of
+from tests.memory_source import PLENTY, change_of, found, model_of
 from tests.properties.test_check import Types, model, types, warrants
 from tests.properties.test_query import CONTEXT, existing, facts, ids, names
 from tests.properties.test_set_queries import TINY, USUAL, carry_out, drive, drive_warrants, page
@@ -133,7 +133,7 @@ def test_lists_of_subjects_that_follow_every_change_have_the_rows_of_the_oracle(
         if ever:
             changed = ever[number % len(ever)]
             stored = [kept for kept in stored if kept != changed] if changed in stored else [*stored, changed]
-            lists.graph.apply([changed.names], Revision(revision))
+            lists.graph.apply([change_of(changed, changed in stored)], Revision(revision))
         for asked in (one, other):
             if oracle.undefined_type(drawn, asked) is None:
                 expect(lists, drawn, stored, asked)

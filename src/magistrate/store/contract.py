@@ -312,6 +312,11 @@ class Store(WarrantReader, PolicyStore, KeyStore, SessionKeyStore, EventStore, H
         StoreUnavailable."""
         ...
 
+    def is_newest(self, mark: Mark) -> bool:
+        """Returns whether no process has made a revision since the mark; false as well if that cannot be known without
+        a statement. Takes no longer than `mark`. Raises StoreUnavailable."""
+        ...
+
     async def list_warrant_changes(self, after: Revision, most: int) -> WarrantChanges:
         """Lists the warrants that began or ended after a revision."""
         ...

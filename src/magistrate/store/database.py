@@ -119,6 +119,10 @@ class Database(Protocol):
         """Returns a mark, and what LIST_WARRANT_CHANGES then returns for these values, if that takes no waiting."""
         ...
 
+    def is_newest(self, mark: Mark) -> bool:
+        """Implements Store.is_newest."""
+        ...
+
     def now(self) -> int:
         """Implements Store.now."""
         ...

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from operator import itemgetter
 from typing import TypeVar
 
 from magistrate.engine.names import warrant_names
@@ -310,13 +309,16 @@ class SqlStore(SqlKeys, SqlHistory):
     def staleness(self, mark: Mark) -> Staleness:
         return self.database.staleness(mark)
 
+    def is_newest(self, mark: Mark) -> bool:
+        return self.database.is_newest(mark)
+
     async def list_warrant_changes(self, after: Revision, most: int) -> WarrantChanges:
         rows = await self.database.read(sql.LIST_WARRANT_CHANGES, (after, most + 1))
-        return _build_changes(rows, after, most)
+        return warrants.build_changes(rows, after, most)
 
     def find_warrant_changes(self, after: Revision, most: int) -> tuple[Mark, WarrantChanges] | None:
         found = self.database.find_changes(after, most + 1)
-        return None if found is None else (found[0], _build_changes(found[1], after, most))
+        return None if found is None else (found[0], warrants.build_changes(found[1], after, most))
 
     async def collect(self, before: int, most: int) -> int:
         return await self.database.transact(collecting.collect(before, most), makes_revision=False)
@@ -356,15 +358,6 @@ class SqlStore(SqlKeys, SqlHistory):
         is_long = looks_at_many or wanted.limit > FEW_LARGE_ROWS
         rows = await self.database.read(statement.sql, statement.values, long=is_long)
         return _build_slice(rows, wanted, at, stored)
-
-
-def _build_changes(rows: Rows, after: Revision, most: int) -> WarrantChanges:
-    """Builds the changes after a revision from rows of LIST_WARRANT_CHANGES."""
-    is_all = len(rows) <= most and after >= rows[0][1]
-    # A join need not keep the order of its parts.
-    in_order = sorted(rows, key=itemgetter(3, 4)) if len(rows) > 1 else rows
-    changes = [warrants.read_change(*row[5:]) for row in in_order if row[5] is not None] if is_all else None
-    return WarrantChanges(Revision(rows[0][0]), Revision(rows[0][2]), changes)
 
 
 async def _build_warrants(rows: Iterable[Row]) -> list[Warrant]:

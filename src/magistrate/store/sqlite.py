@@ -151,7 +151,10 @@ class SqliteDatabase:
         return 0.0, self._newest_revision()
 
     def staleness(self, mark: Mark) -> Staleness:
-        return Staleness.CURRENT if mark[1] == self._newest_revision() else Staleness.STALE
+        return Staleness.CURRENT if self.is_newest(mark) else Staleness.STALE
+
+    def is_newest(self, mark: Mark) -> bool:
+        return mark[1] == self._newest_revision()
 
     def find_changes(self, after: Revision, most: int) -> tuple[Mark, Rows] | None:
         mark = self.mark()

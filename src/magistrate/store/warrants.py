@@ -6,6 +6,7 @@ time limits is ended, and written again."""
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from operator import itemgetter
 from typing import Literal
 
 import msgspec
@@ -18,6 +19,7 @@ from magistrate.errors import NotFound
 from magistrate.store import sql
 from magistrate.store.contract import Judge, NewWarrant, Snapshot, Stamp
 from magistrate.store.database import NOTHING, Execute, Find, FindTogether, Row, Rows, Script, Select
+from magistrate.store.following import WarrantChanges
 from magistrate.store.objects import OBJECTS
 from magistrate.store.versioned import Effect, Key, Versioned, WriteOutcome, end, index_rows, put, write
 from magistrate.store.warrant_numbers import FIRST_REPLACEMENT, MAX_WARRANTS_IN_A_WRITE
@@ -34,6 +36,15 @@ def build_warrant_of_page(row: Row) -> Warrant:
     """Builds a warrant from the columns (*first six of the key, text, created_at, number, starts_at, expires_at)."""
     columns: Row = (*row[:6], row[6] or "", *row[7:])
     return Warrant(*columns)
+
+
+def build_changes(rows: Rows, after: Revision, most: int) -> WarrantChanges:
+    """Builds the changes after a revision from rows of LIST_WARRANT_CHANGES."""
+    is_all = len(rows) <= most and after >= rows[0][1]
+    # A join need not keep the order of its parts.
+    in_order = sorted(rows, key=itemgetter(3, 4)) if len(rows) > 1 else rows
+    changes = [read_change(*row[5:]) for row in in_order if row[5] is not None] if is_all else None
+    return WarrantChanges(Revision(rows[0][0]), Revision(rows[0][2]), changes)
 
 
 def read_change(key: str, action: str, starts_at: int | None, expires_at: int | None) -> ChangedWarrant:

@@ -97,8 +97,8 @@ class Graph:
             self.decisions.clear()
 
     def _invalidate_other_entries(self, change: WarrantNames) -> bool:
-        """Invalidates the memberships and the entries for lists that contain this warrant. Returns false if decisions use
-        none of them."""
+        """Invalidates the memberships, and the entries for lists, that contain this warrant. Returns false if it makes
+        nobody a member."""
         self._adjacency.invalidate(change)
         self._subject_adjacency.invalidate(change)
         is_used = False

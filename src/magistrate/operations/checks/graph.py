@@ -75,6 +75,7 @@ class LiveGraph:
         self._mark: Mark = (0.0, 0)
         self._following_ahead: asyncio.Task[None] | None = None
         self._fetching_ahead: asyncio.Task[None] | None = None
+        self._following_next: asyncio.Task[Graph] | None = None
         self._begun = 0
         self._done = 0
         """These count how often the store was followed: how many attempts have begun, and the number of the last that
@@ -120,6 +121,20 @@ class LiveGraph:
     def find_graph(self, at: Revision) -> Graph | None:
         """Returns the graph if it is at this revision."""
         return self._graph if self._graph is not None and self._graph.revision == at else None
+
+    def find_newest(self) -> Graph | None:
+        """Returns the graph if it is known to be at the newest revision of the store. Raises StoreUnavailable."""
+        return self._graph if self._graph is not None and self._store.is_newest(self._mark) else None
+
+    async def follow_to_newest(self) -> Graph:
+        """Returns the graph at a revision that was the newest after this was called. Where that takes a statement, all
+        that wait share it. Raises StoreUnavailable."""
+        if (graph := self.find_newest()) is not None:
+            return graph
+        if self._following_next is None:
+            self._following_next = asyncio.create_task(self._follow_next())
+            self._following_next.add_done_callback(self._end_following_next)
+        return await asyncio.shield(self._following_next)  # it goes on for the others if one of them is cancelled
 
     async def follow_to(self, freshness: Freshness, patterns: Set[WarrantPattern] = NO_PATTERNS) -> Graph:
         """Returns a graph whose model has these patterns, as fresh as required. Raises InvalidParameter if the token is
@@ -198,6 +213,22 @@ class LiveGraph:
                 await self._follow()
             assert self._graph is not None
             return self._graph
+
+    async def _follow_next(self) -> Graph:
+        """Follows the store once no other task does; whoever comes after it has begun needs another one."""
+        async with self._following.acquire():
+            self._following_next = None
+            await self._follow()
+        assert self._graph is not None
+        return self._graph
+
+    def _end_following_next(self, ended: asyncio.Task[Graph]) -> None:
+        """Forgets a task that failed before it could begin. Its error is retrieved: if all that waited for it were
+        cancelled, asyncio would log that nobody did."""
+        if self._following_next is ended:
+            self._following_next = None
+        if not ended.cancelled():
+            ended.exception()
 
     async def _follow_ahead(self) -> None:
         """Follows the store ahead of time, so that no request has to wait for it."""
