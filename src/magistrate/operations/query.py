@@ -23,7 +23,7 @@ from magistrate.operations.checks.evaluating import complete_run, release_run
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.contextual_warrants import build_contextual_warrants, digest_warrants
-from magistrate.operations.kept_page import StoredRow
+from magistrate.operations.kept_page import KeptPage, StoredRow
 from magistrate.operations.listings import ListingKey, SnapshotListing, SortKey
 from magistrate.operations.overlaid_reader import OverlaidReader
 from magistrate.operations.paging import ListKind, Page, Sort, Wanted, read_page
@@ -126,7 +126,8 @@ class _PageRead:
         encoded = msgspec.json.encode(context, order="deterministic")
         self._digest = hashlib.blake2b(encoded, digest_size=16).digest()
         self._newest: _Newest | None = None
-        self._listing: SnapshotListing | SetListing | None = None
+        self._kept_page: KeptPage | None = None
+        self._total = 0
 
     async def find_newest(self) -> _Newest:
         """Returns the newest revision, which the page is read at."""
@@ -176,14 +177,15 @@ class _PageRead:
         stored: Mapping[ObjectRef, StoredObject],
     ) -> Page[StoredRow]:
         """Returns the page of the slice that was read, with the stored objects of its rows."""
-        assert self._listing is not None
+        assert self._kept_page is not None
         rows = [StoredRow(row, stored.get(ObjectRef(row.type, row.id))) for row in page.rows]
-        completed = Page(rows, page.prev_cursor, page.next_cursor, self._listing.count_rows())
-        self._listing.kept_page.keep_page(wanted.slice, kind.name, completed)
+        completed = Page(rows, page.prev_cursor, page.next_cursor, self._total)
+        self._kept_page.keep_page(wanted.slice, kind.name, completed)
         return completed
 
     async def _cut(self, listing: SnapshotListing | SetListing, wanted: Slice) -> PageSlice[QueryRow]:
-        self._listing = listing
+        # A listing that is not kept is released before the page is complete.
+        self._kept_page, self._total = listing.kept_page, listing.count_rows()
         if isinstance(listing, SnapshotListing):
             return listing.slice(wanted)
         return await listing.read_slice(wanted, self._ctx.store, limit_work(self._ctx.max_query_work))
