@@ -281,7 +281,7 @@ def _is_written_alike(body: bytes, value: object, decoder: msgspec.json.Decoder[
     return again == body or (len(again) < len(body) and again.translate(None, _BLANKS) == body.translate(None, _BLANKS))
 
 
-class _Values(NamedTuple):
+class _DecodedValues(NamedTuple):
     """Describes the values of a decoder. With `has_raw_parts`, they may have parts of a body as they are, which may
     repeat members. They nest at most `depth` levels, or without a limit if that is 0; values of `open_members`, which
     are names and the mark that ends them, are left out of account, because they have any type."""
@@ -299,7 +299,7 @@ class _Values(NamedTuple):
 
 
 @lru_cache(maxsize=1_024)  # decoders are made at start
-def _describe_values(decoder: msgspec.json.Decoder[Any]) -> _Values:
+def _describe_values(decoder: msgspec.json.Decoder[Any]) -> _DecodedValues:
     has_raw_parts, depth = False, 0
     open_members: set[str] = set()
     waiting: list[tuple[object, str, tuple[object, ...]]] = [(msgspec.inspect.type_info(decoder.type), "", ())]
@@ -320,7 +320,9 @@ def _describe_values(decoder: msgspec.json.Decoder[Any]) -> _Values:
         member = one.encode_name if isinstance(one, msgspec.inspect.Field) else member
         waiting += [(getattr(one, name), member, (*around, one)) for name in one.__struct_fields__]
     is_limited = "" not in open_members
-    return _Values(has_raw_parts, depth if is_limited else 0, tuple(f'{name}"'.encode() for name in open_members))
+    return _DecodedValues(
+        has_raw_parts, depth if is_limited else 0, tuple(f'{name}"'.encode() for name in open_members)
+    )
 
 
 def _check_members(body: bytes) -> None:

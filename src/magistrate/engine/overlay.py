@@ -83,7 +83,7 @@ class Overlay:
     def ids_by_kind(self) -> Mapping[WarrantKind, KindIds]:
         """Returns the ids in the added warrants of each kind, in order."""
         if isinstance(self._given, PlainWarrants):
-            return self._given.ids_by_kind()
+            return self._given.group_ids()
         return {kind: _list_ids(warrants) for kind, warrants in self.by_kind.items()}
 
     @cached_property

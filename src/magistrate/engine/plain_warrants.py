@@ -38,7 +38,7 @@ class PlainWarrants:
     def __len__(self) -> int:
         return sum(len(ids.object_ids) for _, ids in self._runs)
 
-    def ids_by_kind(self) -> Mapping[WarrantKind, KindIds]:
+    def group_ids(self) -> Mapping[WarrantKind, KindIds]:
         found: dict[WarrantKind, KindIds] = {}
         for kind, ids in self._runs:
             former = found.get(kind)

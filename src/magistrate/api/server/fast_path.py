@@ -121,7 +121,8 @@ class FastPath:
             return None
         if length > MOST_BYTES or length > service.limits.max_body_bytes:
             return None
-        if service.rate_limit is not None and not service.rate_limit.admit(caller):
+        rate_limit = service.rate_limit
+        if rate_limit is not None and not rate_limit.admit(caller):
             return None
         if caller.object_types is not None:
             fast = fast.narrowed.get(caller.object_types) or fast.restrict(caller.object_types)
